@@ -58,6 +58,7 @@ def fields(text: str) -> list[tuple[str, str]]:
 def test_documented_examples(rule: Rule) -> None:
     bad, good = examples(rule)
     assert "Source" in rule.documentation
+    assert bad or rule.code == "mpijob-unreadable"
     for example in bad:
         text, marks = read_marks(example, rule.code)
         found = [one for one in Document(text).diagnostics if one.code == rule.code]
@@ -239,6 +240,14 @@ def test_semantic_mistakes(old: str, new: str, code: str, field: str) -> None:
         (WORKER_IMAGE, WORKER_IMAGE + PAD + "command: [/usr/sbin/sshd, -De]\n"),
         (WORKER_IMAGE, WORKER_IMAGE + PAD + "command: [bash, -c, '/usr/sbin/sshd; sleep infinity']\n"),
         ("python, train.py", "python, $(FILE)"),
+        ("python, train.py", "python, -c, 'import a; a.b > 3 | 4'"),
+        ('"4"', '"0"'),
+        ("mpirun, --allow-run-as-root", "/opt/my tools/mpirun, --allow-run-as-root"),
+        ("-np", "-H, 'localhost:2,10.0.0.1:2', -np"),
+        (
+            "command: [mpirun, --allow",
+            "securityContext: {runAsNonRoot: true}\n              command: [mpirun, --report-bindings, --allow",
+        ),
         ("python, train.py", "./solver, -np, '64'"),
         ("    Worker:\n      replicas: 2\n", "    Worker:\n      replicas: 0b10\n"),
     ],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -135,6 +137,23 @@ def test_secrets_are_not_printed(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert shown["files"]["runtime.d/user.sh"].startswith("echo hunter2 hunter2\n")
 
 
+TWO_TASKS = """\
+protocolVersion: 2
+name: train
+type: job
+prerequisites:
+  - {type: dockerimage, name: image, uri: "ubuntu:20.04"}
+taskRoles:
+  worker:
+    instances: 2
+    dockerImage: image
+    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
+    commands:
+      - COMMAND
+"""
+GIT = shutil.which("git")
+
+
 def started(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], command: str, *options: str, extras: str = ""
 ) -> tuple[int, str, str]:
@@ -151,7 +170,7 @@ def test_a_run_without_a_container(tmp_path: Path, capfd: pytest.CaptureFixture[
     assert (status, output.splitlines()[1:4]) == (0, ["first", "second", "[commands]"])
     assert "\n0 127.0.0.1\n" in output
     assert output.endswith("last\n")
-    assert "ssh, git and tensorboard are left out" in notes
+    assert "the plugin ssh is left out" in notes
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs bash")
@@ -191,3 +210,72 @@ def test_a_run_in_a_container(
     assert "--shm-size=2048m" in output
     assert output.endswith("--entrypoint=/bin/bash ubuntu:20.04 /usr/local/pai/runtime.d/entry.sh\n")
     assert "the storage 'home' is not there" in notes
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs bash")
+def test_all_tasks_at_once_know_each_other(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    ports = "echo me=$PAI_CONTAINER_HOST_PORT all=$PAI_TASK_ROLE_worker_HOST_LIST"
+    path = tmp_path / "job.pai.yaml"
+    path.write_text(TWO_TASKS.replace("COMMAND", ports), encoding="utf-8")
+    assert main(["run", "--all", "--yes", str(path)]) == 0
+    lines = capfd.readouterr().out.splitlines()
+    found = dict(line.split("] ", 1) for line in lines if "me=" in line)
+    assert found.keys() == {"[worker-0", "[worker-1"}
+    own = [text.split()[0].removeprefix("me=") for _, text in sorted(found.items())]
+    assert len(set(own)) == 2
+    assert {text.split()[1] for text in found.values()} == {f"all=127.0.0.1:{own[0]},127.0.0.1:{own[1]}"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs bash")
+def test_the_first_failure_ends_all_tasks(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "job.pai.yaml"
+    command = "if [ $PAI_TASK_INDEX = 1 ]; then exit 7; fi; sleep 600; echo survived"
+    path.write_text(TWO_TASKS.replace("COMMAND", command), encoding="utf-8")
+    assert main(["run", "--all", "--yes", str(path)]) == 7
+    shown = capfd.readouterr()
+    assert "survived" not in shown.out
+    assert "ended with 7" in shown.err
+    assert main(["run", "--all", "--index", "1", "--yes", str(path)]) == 2
+    path.write_text(TWO_TASKS.replace("instances: 2", "instances: 500"), encoding="utf-8")
+    assert main(["run", "--all", "--yes", str(path)]) == 1
+    assert "at most 64" in capfd.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32" or not GIT, reason="needs bash and git")
+def test_the_repository_of_the_plugin_git(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    (repository / "train.sh").write_text("echo trained\n", encoding="utf-8")
+    author = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    for words in (["init", "-q"], ["add", "."], [*author, "commit", "-q", "-m", "first"]):
+        subprocess.run(["git", *words], cwd=repository, check=True, timeout=60)
+    plugin = f"{{plugin: git, parameters: {{repo_uri: 'file://{repository}', options: [--depth=1], clone_dir: code}}}}"
+    extras = f"extras: {{com.microsoft.pai.runtimeplugin: [{plugin}]}}\n"
+    path = tmp_path / "job.pai.yaml"
+    path.write_text(TWO_TASKS.replace("COMMAND", "bash code/train.sh") + extras, encoding="utf-8")
+    assert main(["run", "--yes", str(path)]) == 0
+    assert "trained" in capfd.readouterr().out
+    path.write_text(path.read_text().replace("/repository", "/nothing"), encoding="utf-8")
+    assert main(["run", "--yes", str(path)]) == 1
+    assert "cannot be cloned" in capfd.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a script")
+def test_tensorboard_runs_beside_the_commands_and_ends_with_them(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in = tmp_path / "bin" / "tensorboard"
+    stand_in.parent.mkdir()
+    started = tmp_path / "started"
+    stand_in.write_text(f'#!/bin/bash\necho "shows $*"\ntouch {started}\nexec sleep 600\n', encoding="utf-8")
+    stand_in.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{stand_in.parent}{os.pathsep}{os.environ['PATH']}")
+    plugin = "{plugin: tensorboard, parameters: {port: 16006, logdir: {all: /tmp/logs}}}"
+    extras = f"extras: {{com.microsoft.pai.runtimeplugin: [{plugin}]}}\n"
+    path = tmp_path / "job.pai.yaml"
+    wait = f"while [ ! -e {started} ]; do sleep 0.05; done; echo done"
+    path.write_text(TWO_TASKS.replace("COMMAND", wait) + extras, encoding="utf-8")
+    assert main(["run", "--yes", str(path)]) == 0
+    output = capfd.readouterr().out
+    assert "shows --logdir=/tmp/logs --port=16006 --host=127.0.0.1" in output
+    assert "done" in output

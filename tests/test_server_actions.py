@@ -283,3 +283,51 @@ async def test_a_former_job_can_be_converted_and_other_files_can_not() -> None:
         client.open("image: a\nservices: []\n", uri="file:///jobs/compose.yaml")
         where["textDocument"]["uri"] = "file:///jobs/compose.yaml"
         assert await client.ask("textDocument/codeAction", **where) is None
+
+
+EXTENDED = JOB.replace("plugin: com.microsoft.pai.runtimeplugin.cmd", "callbacks: []").replace("_wrong", "")
+EXPAND, REPLACE = "Expand the job for submission", "Replace the job with the expanded one"
+CREATING = CAPABILITIES | {
+    "workspace": {"workspaceEdit": {"documentChanges": True, "resourceOperations": ["create"]}, "applyEdit": True}
+}
+
+
+@in_a_loop
+async def test_an_expanded_job_is_written_beside_its_source() -> None:
+    async with connected(capabilities=CREATING) as client:
+        client.open(EXTENDED)
+        found = await actions(client, (0, 0), only=["refactor.rewrite"])
+        created, written = titled(found, EXPAND)["edit"]["documentChanges"]
+        assert created == {
+            "kind": "create",
+            "uri": URI.replace(".pai.yaml", ".expanded.pai.yaml"),
+            "options": {"ignoreIfExists": True},
+        }
+        assert written["textDocument"]["uri"] == created["uri"]
+        (edit,) = written["edits"]
+        assert edit["newText"] == applied(EXTENDED, titled(found, REPLACE)["edit"])
+        client.open(EXTENDED, uri="untitled:job")
+        where = {"textDocument": {"uri": "untitled:job"}, "range": place((0, 0)), "context": {"diagnostics": []}}
+        titles = [one["title"] for one in await client.ask("textDocument/codeAction", **where)]
+        assert REPLACE in titles
+        assert EXPAND not in titles
+
+
+@in_a_loop
+async def test_a_client_can_open_the_expanded_job_itself() -> None:
+    async with connected(initializationOptions={"commands": ["openpai.expand"]}) as client:
+        client.open(EXTENDED)
+        action = titled(await actions(client, (0, 0), only=["refactor.rewrite"]), EXPAND)
+        assert action["command"] == {"title": EXPAND, "command": "pai-lsp.expand", "arguments": [URI]}
+        client.change({"text": EXTENDED.replace("[justecho]", "[justecho, nothing]")}, version=2)
+        found = await actions(client, (0, 0), only=["refactor.rewrite"])
+        reasons = {one["title"]: one["disabled"]["reason"] for one in found if one["title"] in {EXPAND, REPLACE}}
+        assert reasons == dict.fromkeys((EXPAND, REPLACE), "no prerequisite is named 'nothing'")
+
+
+@in_a_loop
+async def test_a_client_that_cannot_create_files_only_replaces() -> None:
+    async with connected() as client:
+        client.open(EXTENDED)
+        found = await actions(client, (0, 0), only=["refactor.rewrite"])
+        assert [one["title"] for one in found if one["title"] in {EXPAND, REPLACE}] == [REPLACE]

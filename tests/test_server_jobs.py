@@ -163,7 +163,9 @@ async def test_the_graph_for_graphviz_and_for_mermaid() -> None:
 async def test_an_expanded_job_can_be_submitted() -> None:
     async with connected() as client:
         client.open(JOB)
-        text = (await result(client, "expand", URI))["text"]
+        answer = await result(client, "expand", URI)
+        text = answer["text"]
+        assert [one["code"] for one in answer["findings"]] == ["secret-in-clear"]
         assert "trap" in text
         assert "event: taskFails" not in text
         found = Document(text).diagnostics
@@ -179,6 +181,7 @@ async def test_a_job_that_can_not_be_expanded_has_findings() -> None:
                     "code": "unknown-prerequisite",
                     "message": "no prerequisite is named 'nothing'",
                     "range": place((15, 29), (15, 36)),
+                    "severity": 1,
                 }
             ]
         }
@@ -186,6 +189,17 @@ async def test_a_job_that_can_not_be_expanded_has_findings() -> None:
         answer = await result(client, "expand", URI)
         assert answer["findings"]
         assert "stone" not in str(answer)
+
+
+async def test_the_findings_of_an_expanded_job_are_at_their_source() -> None:
+    async with connected() as client:
+        client.open(JOB.replace("dockerImage: image", "dockerImage: imge"))
+        answer = await result(client, "expand", URI)
+        assert answer["text"]
+        errors = [one for one in answer["findings"] if one["severity"] == 1]
+        assert [one["code"] for one in errors] == ["unknown-docker-image"] * 2
+        lines = [JOB.split("\n")[one["range"]["start"]["line"]] for one in errors]
+        assert lines == ["    dockerImage: image"] * 2
 
 
 async def test_templates_are_jobs_without_a_mistake() -> None:

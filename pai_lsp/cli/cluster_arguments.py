@@ -130,6 +130,7 @@ exit status:
 examples:
   pai-lsp run --dry train.pai.yaml                         show what would run
   pai-lsp run train.pai.yaml --role worker --index 1
+  pai-lsp run train.pai.yaml --all
   pai-lsp run train.pai.yaml --container docker --storage data=/data/mnist
 """
 
@@ -142,6 +143,7 @@ def run(parser: argparse.ArgumentParser) -> None:
     add("job", type=path, metavar="JOB", help="a job file")
     add("--role", metavar="ROLE", help="the task role (default: the first)")
     add("--index", type=int, default=0, metavar="N", help="the index of the task, from 0 (default: 0)")
+    add("--all", action="store_true", help="all tasks of all task roles at once; the first failure ends the others")
     add("--user", default="user", metavar="NAME", help="the user name that the task sees (default: user)")
     add("--dry", action="store_true", help="run nothing; show the environment, the scripts and their order")
     add("--show-secrets", action="store_true", help="with --dry: insert the values of secrets as the runtime does")

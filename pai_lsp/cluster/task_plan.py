@@ -9,6 +9,7 @@ src/init.d/initializer.py, src/plugins and src/runtime.d/runtime_entry.sh.
 from __future__ import annotations
 
 import hashlib
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.cluster.hived_stage import has_barrier
@@ -65,6 +66,8 @@ class TaskPlan:
         `addresses-and-http-ports`, `labels-and-ports`, `controller`, `working-directory-of-image`.
     files: by their paths below `HOME`, without the header of the runtime; a name with `/` at its end is a folder.
     order: what runs, in order. mounts: paths and names of volumes. shared_memory: of /dev/shm, in MiB.
+    tensorboard: the folder and the port of TensorBoard, if the task runs it.
+    clones: what the first container passes to `git clone` before the folder `code` in `HOME`.
     """
 
     role: TaskRole
@@ -78,6 +81,8 @@ class TaskPlan:
     order: tuple[str, ...] = ()
     mounts: tuple[tuple[str, str], ...] = ()
     shared_memory: int = OPENPAI.shared_memory
+    clones: tuple[tuple[str, ...], ...] = ()
+    tensorboard: tuple[str, str] | None = None
 
 
 def task_plan(job: Job, role_name: str, index: int, user: str, *, shows_secrets: bool = False) -> TaskPlan:
@@ -118,6 +123,8 @@ def task_plan(job: Job, role_name: str, index: int, user: str, *, shows_secrets:
     memory = (written.get("shmMB") if isinstance(written, dict) else None) or job.platform.shared_memory
     return TaskPlan(
         role, index, image, None, "", environment, later, files, order, tuple(_mounts(job)), memory,
+        tuple(part.clone for part in parts if part.clone),
+        next((part.tensorboard for part in parts if part.tensorboard is not None), None),
     )  # fmt: skip
 
 
@@ -140,12 +147,14 @@ def port_counts(role: TaskRole) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class _PluginPart:
-    """What one plugin leaves for the task: two scripts, and whether it writes a key pair."""
+    """What one plugin leaves for the task: two scripts, whether it writes a key pair, and what it clones."""
 
     number: int
     before: str = ""
     after: str = ""
     has_keys: bool = False
+    clone: tuple[str, ...] = ()
+    tensorboard: tuple[str, str] | None = None
 
 
 def _plugin_parts(job: Job, role: RuntimeRole, index: int, *, shows_secrets: bool) -> list[_PluginPart]:
@@ -173,10 +182,12 @@ def _part(
         if name == "ssh":
             return _PluginPart(number, _script(_ssh_commands(job, parameters), policy), has_keys=True)
         if name == "tensorboard":
-            return _PluginPart(number, _script(_tensorboard_commands(job, role, index, parameters), policy))
+            script = _script(_tensorboard_commands(job, role, index, parameters), policy)
+            shown = _tensorboard(parameters) if script else None
+            return _PluginPart(number, script, tensorboard=shown)
         if name == "git":
-            return _PluginPart(number, _script(_git_commands(parameters), policy))
-    except (TypeError, LookupError, AttributeError):
+            return _PluginPart(number, _script(_git_commands(parameters), policy), clone=_cloned(parameters))
+    except (TypeError, LookupError, AttributeError, ValueError):
         if policy != "ignore":
             raise RuntimeStopError(f"the plugin '{name}' fails on its parameters") from None
     return _PluginPart(number)
@@ -225,6 +236,11 @@ def _tensorboard_commands(job: Job, role: RuntimeRole, index: int, parameters: A
     return [f"chmod u+x {program}", program]
 
 
+def _tensorboard(parameters: Any) -> tuple[str, str]:
+    """The folder that it shows, which is the first of several, and its port."""
+    return str(next(iter(parameters["logdir"].values()))), str(parameters["port"])
+
+
 def _git_commands(parameters: Any) -> list[str]:
     """The repository itself is cloned in the first container. Source: openpai-runtime, src/plugins/git/init.py."""
     if not parameters or "repo_uri" not in parameters:
@@ -233,6 +249,13 @@ def _git_commands(parameters: Any) -> list[str]:
         return []
     folder = parameters["clone_dir"]
     return [f"mkdir -p {folder}", f"mv -f {HOME}/plugins/git/../../code/* {folder}"]
+
+
+def _cloned(parameters: Any) -> tuple[str, ...]:
+    """What is passed to `git clone`. Source: GitPython, git/repo/base.py, Repo.clone_from."""
+    options = parameters.get("options") or ()
+    words = [word for option in options for word in shlex.split(str(option))]
+    return (*words, "--", str(parameters["repo_uri"]))
 
 
 def _scripts(parts: list[_PluginPart], command: str) -> tuple[dict[str, str], tuple[str, ...]]:

@@ -71,6 +71,7 @@ class Client:
     code_description: bool = False
     tags: frozenset[int] = frozenset()
     document_changes: bool = False
+    creates_files: bool = False
     applies_edits: bool = False
     code_action_literals: bool = False
     preferred_code_actions: bool = False
@@ -90,7 +91,7 @@ def client_of(capabilities: lsp.ClientCapabilities, unit: ColumnUnit, options: A
     pushed = _part(document, "publish_diagnostics")
     pulled = _part(document, "diagnostic")
     marks = pushed or pulled
-    actions = _part(document, "code_action")
+    actions, edits = _part(document, "code_action"), _part(workspace, "workspace_edit")
     return Client(
         unit=unit,
         pulls_diagnostics=pulled is not None and pushed is None,
@@ -98,7 +99,10 @@ def client_of(capabilities: lsp.ClientCapabilities, unit: ColumnUnit, options: A
         related_information=_can(marks, "related_information"),
         code_description=_can(marks, "code_description_support"),
         tags=_values(_part(marks, "tag_support")),
-        document_changes=_can(_part(workspace, "workspace_edit"), "document_changes"),
+        document_changes=_can(edits, "document_changes"),
+        creates_files=_can(_part(workspace, "workspace_edit"), "document_changes")
+        and lsp.ResourceOperationKind.Create
+        in (_part(_part(workspace, "workspace_edit"), "resource_operations") or ()),
         applies_edits=_can(workspace, "apply_edit"),
         code_action_literals=_part(actions, "code_action_literal_support") is not None,
         preferred_code_actions=_can(actions, "is_preferred_support"),

@@ -12,12 +12,21 @@ from pygls.exceptions import JsonRpcContentModified, JsonRpcException
 
 from pai_lsp.ide.ignoring import NOT_IGNORED, ignore_comment, ignore_in_file, title_on_line
 from pai_lsp.ide.refactorings import RefactoringKind, conversion, made, mpijob_conversion, refactorings
-from pai_lsp.ide.refactorings.refactoring import line_edits
-from pai_lsp.lsp.convert import lsp_diagnostic, workspace_edit
+from pai_lsp.ide.refactorings.refactoring import EXPANDED, line_edits
+from pai_lsp.lsp.convert import lsp_diagnostic, workspace_edit, written_beside
 from pai_lsp.lsp.documents import CHECKED_BY_RULES, FileKind
-from pai_lsp.lsp.features import APPLY_EDIT, CLIENT_CONVERT, CONVERT, FIX_ALL, OPEN_RULE, QUICK_FIX
+from pai_lsp.lsp.features import (
+    APPLY_EDIT,
+    CLIENT_CONVERT,
+    CLIENT_EXPAND,
+    CONVERT,
+    EXPAND,
+    FIX_ALL,
+    OPEN_RULE,
+    QUICK_FIX,
+)
 from pai_lsp.safe_fixes import with_safe_fixes
-from pai_lsp.source.text import Span
+from pai_lsp.source.text import Span, apply_edits
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -140,8 +149,11 @@ def refactoring_actions(
 ) -> Iterator[lsp.CodeAction]:
     """The refactorings of some kinds for a place."""
     for offer in _offered(document, here, kinds):
-        if offer.beside and CLIENT_CONVERT in document.client.reading.commands:
-            yield _opened_beside(document, offer)
+        command = _command_beside(document, offer)
+        if command is None and offer.beside == EXPANDED and not _can_write_beside(document):
+            continue
+        if command is not None and (offer.make is not None or offer.beside != EXPANDED):
+            yield lsp.CodeAction(offer.title, kind=offer.kind.value, command=command)
             continue
         found = offer if document.client.resolves_edits else made(offer)
         action = lsp.CodeAction(found.title, kind=found.kind.value)
@@ -153,14 +165,22 @@ def refactoring_actions(
         if document.client.resolves_edits:
             action.data = {"uri": document.uri, "version": document.version, "start": here.start, "end": here.end}
         else:
-            action.edit = _edit(document, found.make())
+            action.edit = _edit(document, found)
         yield action
 
 
-def _opened_beside(document: OpenDocument, offer: Refactoring) -> lsp.CodeAction:
-    """A conversion for a client that opens the result beside the file."""
-    command = lsp.Command(offer.title, CONVERT, arguments=[document.uri, offer.beside])
-    return lsp.CodeAction(offer.title, kind=offer.kind.value, command=command)
+def _command_beside(document: OpenDocument, offer: Refactoring) -> lsp.Command | None:
+    """What a client runs that opens the result beside the file; None if it has no such command."""
+    known = document.client.reading.commands
+    if offer.beside == EXPANDED:
+        return lsp.Command(offer.title, EXPAND, arguments=[document.uri]) if CLIENT_EXPAND in known else None
+    if not offer.beside or CLIENT_CONVERT not in known:
+        return None
+    return lsp.Command(offer.title, CONVERT, arguments=[document.uri, offer.beside])
+
+
+def _can_write_beside(document: OpenDocument) -> bool:
+    return document.client.creates_files and written_beside(document.uri, EXPANDED, "") is not None
 
 
 def resolved_action(document: OpenDocument, action: lsp.CodeAction) -> lsp.CodeAction:
@@ -180,7 +200,7 @@ def resolved_action(document: OpenDocument, action: lsp.CodeAction) -> lsp.CodeA
                 found = made(offer)
                 if found.make is None:
                     raise JsonRpcException(found.disabled_reason, lsp.LSPErrorCodes.RequestFailed)
-                action.edit = _edit(document, found.make())
+                action.edit = _edit(document, found)
                 break
     return action
 
@@ -199,5 +219,10 @@ def _offered(document: OpenDocument, here: Span, kinds: Collection[RefactoringKi
 _CONVERSIONS = {FileKind.OTHER: conversion, FileKind.MPIJOB: mpijob_conversion}
 
 
-def _edit(document: OpenDocument, edits: Iterable[TextEdit]) -> lsp.WorkspaceEdit:
+def _edit(document: OpenDocument, offer: Refactoring) -> lsp.WorkspaceEdit:
+    edits = offer.make() if offer.make else ()
+    if offer.beside == EXPANDED:
+        written = written_beside(document.uri, EXPANDED, apply_edits(document.text, edits))
+        if written is not None:
+            return written
     return workspace_edit(edits, document.uri, document.version, document.places, document.client)

@@ -17,7 +17,9 @@ from pygls.exceptions import JsonRpcInvalidParams
 from pai_lsp.catalog.catalog import Catalog
 from pai_lsp.catalog.loading import Surroundings
 from pai_lsp.cluster.profile import Profile
+from pai_lsp.document import check_expanded
 from pai_lsp.expand.write.released_job import expanded
+from pai_lsp.findings.diagnostic import SHELLCHECK_CODE, Severity, shellcheck_page
 from pai_lsp.ide.completion.snippet_texts import JOBS
 from pai_lsp.ide.completion.suggestion import plain_text
 from pai_lsp.ide.documentation import rule_page
@@ -31,13 +33,13 @@ from pai_lsp.lsp.documents import CHECKED_BY_RULES, JOB_LANGUAGE, FileKind, file
 from pai_lsp.lsp.features import APPLY_EDIT, CONVERT, MARKETPLACE_INSERT, PREVIEW, SCRIPT, WHY
 from pai_lsp.lsp.session import ARRIVED
 from pai_lsp.rules import UnknownCodeError, known
+from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from pai_lsp.findings.diagnostic import Rule
     from pai_lsp.lsp.documents import OpenDocument
     from pai_lsp.lsp.session import Session
 
@@ -50,13 +52,13 @@ if TYPE_CHECKING:
 async def explain(session: Session, arguments: Sequence[Any]) -> str:
     """The documentation of a rule as Markdown; the argument is its code."""
     del session
-    return rule_page(_rule(arguments))
+    return _page(arguments)[1]
 
 
 async def open_rule(session: Session, arguments: Sequence[Any]) -> None:
     """Let the client show the documentation of a rule, from a file of the cache; the argument is its code."""
-    rule = _rule(arguments)
-    path = Surroundings().store.view(rule.code, rule_page(rule), ".md")
+    code, page = _page(arguments)
+    path = Surroundings().store.view(code, page, ".md")
     if path is not None and session.client.shows_documents:
         await session.server.window_show_document_async(lsp.ShowDocumentParams(Path(path).as_uri()))
 
@@ -87,11 +89,16 @@ def about_document(answer: Callable[[OpenDocument, Sequence[Any]], Any]) -> Comm
     return run
 
 
-def _rule(arguments: Sequence[Any]) -> Rule:
+def _page(arguments: Sequence[Any]) -> tuple[str, str]:
+    """A code, and its page as Markdown: of a rule, or where the page about a code of ShellCheck is."""
+    code = str(arguments[0]) if arguments else ""
+    if SHELLCHECK_CODE.fullmatch(code):
+        return code, f"# {code}\n\nA finding of ShellCheck: [{shellcheck_page(code)}]({shellcheck_page(code)})\n"
     try:
-        return known(str(arguments[0]) if arguments else "")
+        rule = known(code)
     except UnknownCodeError as error:
         raise JsonRpcInvalidParams(str(error)) from None
+    return rule.code, rule_page(rule)
 
 
 async def templates(session: Session, arguments: Sequence[Any]) -> list[dict[str, str]]:
@@ -149,16 +156,19 @@ def _expanded(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any
     if not _is_job(document):
         return None
     result = expanded(document.document.job)
-    if result.text is not None:
-        return {"text": result.text}
-    shown = (one.without_secrets(document.document.job.hidden) for one in result.problems)
+    found = [*check_expanded(document.document, result), *result.problems] if result.text else result.problems
     convert = get_converter().unstructure
-    return {
-        "findings": [
-            {"code": one.code, "message": one.message, "range": convert(document.places.range(one.span))}
-            for one in shown
-        ]
-    }
+    findings = [
+        {
+            "code": one.code,
+            "message": one.message,
+            "range": convert(document.places.range(one.span)),
+            "severity": one.severity.value,
+        }
+        for one in (one.without_secrets(document.document.job.hidden) for one in found)
+        if one.severity <= Severity.WARNING and one.code not in ANSWERED_BY_EXPANSION
+    ]
+    return {"findings": findings} if result.text is None else {"text": result.text, "findings": findings}
 
 
 def _described(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any] | None:
@@ -216,7 +226,8 @@ scripted = about_document(_scripted)
 # The graph of prerequisites, for Graphviz and Mermaid, and by the identifiers of its nodes the locations of their
 # definitions; the argument is the URI of a job or of a file of definitions.
 drawn = about_document(_drawn)
-# The expanded job, or the findings that prevent it; the argument is the job's URI.
+# The expanded job with its findings, at the places in the source, or only the findings that prevent it; the argument is
+# the job's URI.
 expanded_job = about_document(_expanded)
 # The file in another format, with comments about what could not be expressed at its top, or why there is none; the
 # arguments are the URI and `pai`, `mpijob` or `v2beta1`, or null for the other one of the first two.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types as lsp
 from pygls.uris import to_fs_path, urlparse
 
-from pai_lsp.ide.semantic_tokens import TokenModifier, TokenType
+from pai_lsp.ide.token_types import TokenModifier, TokenType
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.text import ColumnUnit, LineIndex, Span, TextEdit, text_width
 
@@ -186,6 +186,26 @@ def workspace_edit(
         return lsp.WorkspaceEdit(changes={uri: changes})
     document = lsp.OptionalVersionedTextDocumentIdentifier(uri, version)
     return lsp.WorkspaceEdit(document_changes=[lsp.TextDocumentEdit(document, list(changes))])
+
+
+# The largest number that LSP allows.
+_AFTER_ALL_LINES = 2**31 - 1
+
+
+def written_beside(uri: str, addition: str, text: str) -> lsp.WorkspaceEdit | None:
+    """An edit that opens a file beside a job's, with an addition to its name and this text; None if it is no file.
+
+    A file of that name that exists already gets the text; the user sees it before it is saved.
+    """
+    stem, ending, _ = re.split(r"((?:\.pai)?\.ya?ml|)$", uri, maxsplit=1, flags=re.IGNORECASE)
+    if not uri.startswith("file:"):
+        return None
+    beside = f"{stem}.{addition}{ending or '.yaml'}"
+    everything = lsp.Range(lsp.Position(0, 0), lsp.Position(_AFTER_ALL_LINES, 0))
+    created = lsp.CreateFile(beside, options=lsp.CreateFileOptions(ignore_if_exists=True))
+    document = lsp.OptionalVersionedTextDocumentIdentifier(beside)
+    edit = lsp.TextDocumentEdit(document, [lsp.TextEdit(everything, text)])
+    return lsp.WorkspaceEdit(document_changes=[created, edit])
 
 
 def path_of(uri: str) -> str:

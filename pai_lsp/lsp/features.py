@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types as lsp
 
 from pai_lsp.ide.completion import TRIGGERS
-from pai_lsp.ide.semantic_tokens import TokenModifier, TokenType
+from pai_lsp.ide.token_types import TokenModifier, TokenType
 from pai_lsp.lsp.documents import CHECKED_BY_RULES, FileKind
 from pai_lsp.source.frozen import dataclass
 
@@ -38,8 +38,9 @@ WHY = "pai-lsp.why"
 CHECK_IMAGES = "pai-lsp.checkImages"
 TEMPLATES = "pai-lsp.templates"
 CONVERT = "pai-lsp.convert"
-# The command of a client that opens a converted file beside its source.
+# The commands of a client that open a converted file, and an expanded job, beside the source.
 CLIENT_CONVERT = "openpai.convert"
+CLIENT_EXPAND = "openpai.expand"
 
 # Our own notification, `{"trusted": false}` while the client trusts nothing, and any other value afterwards.
 WORKSPACE_TRUST = "pai-lsp/workspaceTrust"

@@ -8,31 +8,41 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pai_lsp.embedded import shell_script as shell
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
+from pai_lsp.embedded.shell_script import Word
+from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.platform.launchers import launch_line, launchers
+from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Scalar, Sequence
+from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.tree_edits import items_after
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
+    from collections.abc import Sequence as SequenceOf
 
     from pai_lsp.embedded.command_lines import CommandLine
     from pai_lsp.mpijob.kubernetes_values import Value
     from pai_lsp.mpijob.manifest import Manifest
     from pai_lsp.platform.launchers import LaunchLine
-    from pai_lsp.source.text import Span
+    from pai_lsp.source.nodes import Node
 
 SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh"})
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
-    """A word of a command: `text` is None where a shell or Kubernetes makes it; `field` is its path."""
+class ContainerWord:
+    """A word of a command: `text` is None where a shell or Kubernetes makes it; `field` is its path.
+
+    node: the item of the list that it is; None for a word of a script.
+    """
 
     text: str | None
     span: Span
     field: str
+    node: Node | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +50,13 @@ class Command:
     """One command of a container: `program` without folder; `is_script` if a shell runs it."""
 
     program: str
-    name: Word
-    arguments: tuple[Word, ...]
+    name: ContainerWord
+    arguments: tuple[ContainerWord, ...]
     is_script: bool = False
 
     def launch(self, implementation: str | None = None) -> LaunchLine:
-        """What a launcher reads; of words of a script, places are that of the script."""
-        words = [shell.Word(word.text or "", word.span, word.text is not None) for word in self.arguments]
+        """What a launcher reads, with places in the file."""
+        words = [Word(word.text or "", word.span, word.text is not None) for word in self.arguments]
         return launch_line(self.program, words, "", implementation)
 
     def field_of(self, span: Span) -> str:
@@ -68,9 +78,9 @@ class Container:
 
     value: Value
     path: str
-    words: tuple[Word, ...]
+    words: tuple[ContainerWord, ...]
     has_command: bool
-    script: Word | None
+    script: ContainerWord | None
     commands: tuple[Command, ...]
 
     @property
@@ -78,14 +88,29 @@ class Container:
         """The MPI launchers."""
         return [command for command in self.commands if command.program in launchers()]
 
+    def insert_fix(self, command: Command, source: str, *words: str) -> tuple[Fix, ...]:
+        """Add words after the program of a command."""
+        title = f"Add '{' '.join(words)}'"
+        if command.name.node is None:
+            at = command.name.span.end
+            is_clear = source[command.name.span.start : at] == (command.name.text or "")
+            return (Fix(title, (TextEdit(Span(at, at), f" {' '.join(words)}"),)),) if is_clear else ()
+        for key in ("command", "args"):
+            value = self.value.get(key)
+            items = value.node.items if value is not None and isinstance(value.node, Sequence) else ()
+            for number, item in enumerate(items):
+                if item is command.name.node and value is not None and isinstance(value.node, Sequence):
+                    return (Fix(title, items_after(source, value.node, words, number)),)
+        return ()
+
     @property
-    def place(self) -> Word | None:
+    def place(self) -> ContainerWord | None:
         """Where to point for the whole: the script, else `command`, else `args`."""
         if self.script is not None:
             return self.script
         key = "command" if self.has_command else "args"
         value = self.value.get(key)
-        return Word(None, value.span, f"{self.path}.{key}") if value is not None else None
+        return ContainerWord(None, value.span, f"{self.path}.{key}") if value is not None else None
 
     def environment(self) -> Iterator[tuple[int, str, Value]]:
         """The variables: index, name and entry."""
@@ -112,30 +137,31 @@ def containers(manifest: Manifest, pod: str) -> tuple[Container, ...]:
 @lru_cache(maxsize=8)
 def _containers(manifest: Manifest, pod: str) -> tuple[Container, ...]:
     value = manifest.get(f"{pod}.containers")
-    items: Sequence[Value] = value.content if value is not None and value.kind == "array" else ()
-    found = (_container(item, f"{pod}.containers[{number}]") for number, item in enumerate(items))
+    items: SequenceOf[Value] = value.content if value is not None and value.kind == "array" else ()
+    source = manifest.syntax.text
+    found = (_container(item, f"{pod}.containers[{number}]", source) for number, item in enumerate(items))
     return tuple(one for one in found if one is not None)
 
 
-def _container(value: Value, path: str) -> Container | None:
+def _container(value: Value, path: str, source: str) -> Container | None:
     if value.kind != "object":
         return None
     words = (*_words(value, path, "command"), *_words(value, path, "args"))
     has_command = bool(_words(value, path, "command"))
-    script: Word | None = None
+    script: ContainerWord | None = None
     commands: tuple[Command, ...] = ()
     if words and words[0].text is not None:
         program = words[0].text.rpartition("/")[2]
         at = next((n for n, word in enumerate(words[1:], 1) if _is_script_option(word)), None)
         if program in SHELLS and at is not None and at + 1 < len(words):
             script = words[at + 1]
-            commands = tuple(_script_commands(script))
+            commands = tuple(_script_commands(script, source))
         else:
             commands = (_unwrapped(words),)
     return Container(value, path, words, has_command, script, commands)
 
 
-def _is_script_option(word: Word) -> bool:
+def _is_script_option(word: ContainerWord) -> bool:
     text = word.text or ""
     return text.startswith("-") and not text.startswith("--") and text.endswith("c")
 
@@ -143,26 +169,30 @@ def _is_script_option(word: Word) -> bool:
 _WRAPPERS = frozenset({"exec", "time", "nohup", "sudo", "env"})
 
 
-def _unwrapped(words: tuple[Word, ...]) -> Command:
+def _unwrapped(words: tuple[ContainerWord, ...]) -> Command:
     at = 0
     while at + 1 < len(words) and (words[at].text in _WRAPPERS or "=" in (words[at].text or "").lstrip("-")[:40]):
         at += 1
     return Command((words[at].text or "").rpartition("/")[2], words[at], words[at + 1 :])
 
 
-def _script_commands(script: Word) -> Iterator[Command]:
+def _script_commands(script: ContainerWord, source: str) -> Iterator[Command]:
+    places = mapped(source, script.node) if isinstance(script.node, Scalar) else None
+
+    def placed(word: Word) -> ContainerWord:
+        span = places.span(word.span.start, word.span.end) if places is not None else script.span
+        return ContainerWord(word.text if word.is_literal else None, span, script.field)
+
     for line in command_lines(read_script(script.text or "")).all:
-        words = tuple(
-            Word(word.text if word.is_literal else None, script.span, script.field) for word in line.arguments
-        )
-        yield Command(line.program, Word(line.name.text, script.span, script.field), words, is_script=True)
+        words = tuple(map(placed, line.arguments))
+        yield Command(line.program, placed(line.name), words, is_script=True)
 
 
-def _words(value: Value, path: str, key: str) -> tuple[Word, ...]:
+def _words(value: Value, path: str, key: str) -> tuple[ContainerWord, ...]:
     items = value.get(key)
     if items is None or items.kind != "array":
         return ()
     return tuple(
-        Word(item.content if item.kind == "string" else None, item.span, f"{path}.{key}[{number}]")
+        ContainerWord(item.content if item.kind == "string" else None, item.span, f"{path}.{key}[{number}]", item.node)
         for number, item in enumerate(items.content)
     )

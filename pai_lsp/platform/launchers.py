@@ -26,6 +26,17 @@ HYDRA = "Hydra"
 HOROVOD = "horovodrun"
 # The variable with which the MPI operator of Kubernetes names its file of hosts.
 OPERATOR_HOST_FILE = "OMPI_MCA_orte_default_hostfile"
+# Programs that wait: a role that runs one of them may stay alive.
+WAITING = frozenset({"sleep", "tail", "wait", "sshd", "read", "until", "nc", "ssh", "inotifywait"})
+# Programs that end by themselves, soon.
+PREPARING = frozenset(
+    {
+        "apt", "apt-get", "awk", "cat", "cd", "chmod", "chown", "conda", "cp", "curl", "date", "df", "dpkg", "echo",
+        "env", "exit", "export", "free", "git", "grep", "gunzip", "gzip", "hostname", "id", "ldconfig", "ln", "ls",
+        "mkdir", "mv", "nproc", "nvidia-smi", "pip", "printf", "pwd", "rm", "sed", "service", "set", "source", "tar",
+        "test", "touch", "true", "ulimit", "uname", "unzip", "wget", "which", "whoami", "yum", "[", ".", ":",
+    }
+)  # fmt: skip
 ALLOW_ROOT = "-allow-run-as-root"
 _NUMBER = lazy_pattern(r"[0-9]{1,9}")
 
@@ -64,9 +75,9 @@ class LaunchLine:
 
     @property
     def processes(self) -> int | None:
-        """How many processes start; None where no number is written."""
+        """How many processes start; None where no number is written, or 0, which means all slots."""
         values = [one.value or "" for one in self.counts]
-        return sum(map(int, values)) if values and all(map(_NUMBER.fullmatch, values)) else None
+        return sum(map(int, values)) or None if values and all(map(_NUMBER.fullmatch, values)) else None
 
     @property
     def host_lists(self) -> list[Option]:

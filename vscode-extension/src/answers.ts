@@ -68,8 +68,14 @@ export type Conversion =
   | { readonly text: string; readonly languageId: string; readonly lost: readonly string[] }
   | { readonly message: string };
 
-/** An expanded job, or the findings that prevent it. */
-export type Expansion = { readonly text: string } | { readonly findings: readonly string[] };
+/** An expanded job, if it is possible, and the errors in it or that prevent it. */
+export interface Expansion {
+  readonly text: string | undefined;
+  readonly errors: readonly string[];
+}
+
+/** The value of `DiagnosticSeverity.Error`. */
+const ERROR = 1;
 
 /** How a job is checked. */
 export interface JobStatus {
@@ -152,10 +158,13 @@ function position(answer: unknown): Position | undefined {
 
 export function expansion(answer: unknown): Expansion | undefined {
   const { text, findings } = fields(answer);
-  if (typeof text === "string") {
-    return { text };
+  const isText = typeof text === "string";
+  if (!isText && !Array.isArray(findings)) {
+    return undefined;
   }
-  return Array.isArray(findings) ? { findings: findings.map(message).filter((line) => line !== "") } : undefined;
+  // Servers of earlier versions report errors only, without a severity.
+  const found = (Array.isArray(findings) ? findings : []).filter((one) => (fields(one).severity ?? ERROR) === ERROR);
+  return { text: isText ? text : undefined, errors: found.map(message).filter((line) => line !== "") };
 }
 
 export function conversion(answer: unknown): Conversion | undefined {

@@ -1,18 +1,23 @@
-"""Runs the plan of a task on this machine, in a container or without one."""
+"""Runs the plans of tasks on this machine, in containers or without."""
 
 from __future__ import annotations
 
 import os
 import shlex
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from queue import Queue
+from threading import Thread
+from typing import TYPE_CHECKING, TypeAlias
 
-from pai_lsp.cli import WRONG_USAGE
+from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed
 from pai_lsp.cluster.failure_line import HEADER_LINES
 from pai_lsp.cluster.task_plan import HOME, SCRIPTS, port_counts
@@ -23,7 +28,7 @@ from pai_lsp.source.text import visible
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pai_lsp.cluster.task_plan import TaskPlan
     from pai_lsp.job.job import Job
@@ -34,6 +39,9 @@ _HEADER = "#!/bin/bash\n" + "#\n" * (HEADER_LINES - 4) + _OPTIONS
 _PHASES = ("precommands.sh", "user.sh", "postcommands.sh")
 _ADDRESS = "127.0.0.1"
 _KEPT = 256 * 1024
+_SECONDS_TO_END = 5.0
+# By role and index of a task, and label: numbers of ports, joined by commas.
+Ports: TypeAlias = "dict[tuple[str, int], dict[str, str]]"
 _STARTED = {
     "precommands.sh": "commands of plugins",
     "user.sh": "commands",
@@ -41,33 +49,56 @@ _STARTED = {
 }
 
 
-def run_here(plan: TaskPlan, job: Job, arguments: argparse.Namespace) -> int:
-    """Run the task; returns the exit status of its commands."""
+def run_here(plans: Sequence[TaskPlan], job: Job, arguments: argparse.Namespace) -> int:
+    """Run the tasks at the same time; returns the exit status of the first that fails, and then ends the others."""
     folders = _folders(arguments.storage)
     if folders is None:
         return failed("run", "--storage has the form NAME=FOLDER", WRONG_USAGE)
     engine = arguments.container
-    program = "bash" if engine == "none" else engine
-    if shutil.which(program) is None:
-        return failed("run", f"'{program}' is not installed on this machine", WRONG_USAGE)
-    skipped = [path for path, text in plan.files.items() if f"{HOME}/plugins/" in text]
-    for note in _notes(plan, skipped, folders, is_contained=engine != "none"):
+    programs = ["bash" if engine == "none" else engine, *(["git"] if any(plan.clones for plan in plans) else [])]
+    if absent := next((one for one in programs if shutil.which(one) is None), None):
+        return failed("run", f"'{absent}' is not installed on this machine", WRONG_USAGE)
+    notes = {note: None for plan in plans for note in _notes(plan, folders, is_contained=engine != "none")}
+    for note in notes:
         sys.stderr.write(f"pai-lsp run: {note}\n")
-    if not arguments.yes and not _is_agreed(plan, arguments):
+    if not arguments.yes and not _is_agreed(plans, arguments):
         return failed("run", "nothing was run; give --yes to run without asking", WRONG_USAGE)
-    with tempfile.TemporaryDirectory(prefix="pai-lsp-run-") as folder:
-        home = folder if engine == "none" else HOME
+    ports = allocated_ports(plans)
+    with ExitStack() as stack:
+        runs: list[_Run] = []
         try:
-            _write(plan, Path(folder), home, skipped)
-            command = _command(plan, engine, folder, folders)
-            work = Path(folder, "work")
-            work.mkdir()
-            status, log = _run(command, str(work), _own_environment(engine))
+            for plan in plans:
+                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pai-lsp-run-"))
+                home = folder if engine == "none" else HOME
+                if not _cloned(plan, Path(folder)):
+                    return failed("run", "a repository of the plugin git cannot be cloned", FINDINGS)
+                _write(plan, Path(folder), home, ports)
+                work = Path(folder, "work")
+                work.mkdir()
+                label = f"{plan.role.name}-{plan.index}" if len(plans) > 1 else ""
+                runs.append(_Run(plan, home, _command(plan, engine, folder, folders), str(work), label))
+            first = _run_together(runs, _own_environment(engine))
         except OSError as error:
             return failed("run", why(error), OWN_FAILURE)
-        if status:
-            _explain(status, log.replace(f"{home}/", f"{HOME}/"), plan, job, arguments)
-        return status
+        if first is None:
+            return 0
+        _explain(first.status, first.log.replace(f"{first.home}/", f"{HOME}/"), first.plan, job, arguments)
+        return first.status
+
+
+def _skipped(plan: TaskPlan) -> list[str]:
+    """The scripts of the plugin ssh, which installs and starts a server; it is left out here."""
+    return [path for path, text in plan.files.items() if f"{HOME}/plugins/ssh/" in text]
+
+
+def _cloned(plan: TaskPlan, folder: Path) -> bool:
+    """Clone the repositories of the plugin git to where its script looks for them; False if that fails."""
+    for words in plan.clones:
+        (folder / "plugins" / "git").mkdir(parents=True, exist_ok=True)
+        command = ["git", "clone", *words, str(folder / "code")]
+        if subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode:  # noqa: S603 - as agreed
+            return False
+    return True
 
 
 def _folders(options: list[str]) -> dict[str, str] | None:
@@ -76,10 +107,10 @@ def _folders(options: list[str]) -> dict[str, str] | None:
     return {name: folder for name, _, folder in pairs} if all(name and folder for name, _, folder in pairs) else None
 
 
-def _notes(plan: TaskPlan, skipped: list[str], folders: dict[str, str], *, is_contained: bool) -> Iterator[str]:
+def _notes(plan: TaskPlan, folders: dict[str, str], *, is_contained: bool) -> Iterator[str]:
     """What differs from a run on a cluster."""
-    if skipped or any(path.endswith("/") for path in plan.files):
-        yield "the plugins ssh, git and tensorboard are left out here"
+    if _skipped(plan) or any(path.endswith("/") for path in plan.files):
+        yield "the plugin ssh is left out here"
     storages = {name.removesuffix("-volume"): path for path, name in plan.mounts if name.endswith("-volume")}
     for name, path in storages.items():
         if name == "pai":
@@ -92,18 +123,23 @@ def _notes(plan: TaskPlan, skipped: list[str], folders: dict[str, str], *, is_co
         yield f"without a container the programs of this machine run, not those of {plan.image}"
 
 
-def _is_agreed(plan: TaskPlan, arguments: argparse.Namespace) -> bool:
+def _is_agreed(plans: Sequence[TaskPlan], arguments: argparse.Namespace) -> bool:
     if not sys.stdin.isatty():
         return False
-    where = "on this machine" if arguments.container == "none" else f"in {arguments.container} ({plan.image})"
-    commands = "\n".join(f"  {line}" for line in plan.files[f"{SCRIPTS}/user.sh"].splitlines()[:10])
-    sys.stderr.write(f"run task {plan.index} of '{plan.role.name}' {where}?\n{visible(commands)}\n[y/N] ")
+    where = "on this machine" if arguments.container == "none" else f"in {arguments.container} ({plans[0].image})"
+    what = f"task {plans[0].index} of '{plans[0].role.name}'" if len(plans) == 1 else f"all {len(plans)} tasks"
+    lines = [f"  git clone {' '.join(words)}" for words in plans[0].clones]
+    for plan in {plan.role.name: plan for plan in plans}.values():
+        lines += [f"  {line}" for line in plan.files[f"{SCRIPTS}/user.sh"].splitlines()[:10]]
+    commands = "\n".join(lines)
+    sys.stderr.write(f"run {what} {where}?\n{visible(commands)}\n[y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
-def _write(plan: TaskPlan, folder: Path, home: str, skipped: list[str]) -> None:
+def _write(plan: TaskPlan, folder: Path, home: str, ports: Ports) -> None:
     """Write the files of the task; scripts of plugins that are left out are not called."""
+    skipped = _skipped(plan)
     scripts = folder / SCRIPTS
     scripts.mkdir()
     left_out = [f"/bin/bash {HOME}/{path}" for path in skipped]
@@ -115,7 +151,14 @@ def _write(plan: TaskPlan, folder: Path, home: str, skipped: list[str]) -> None:
         body = "\n".join(lines).replace(f"{HOME}/", f"{home}/") if name != "user.sh" else text
         # Bytes: on Windows, a text file would get line ends that bash does not understand.
         (scripts / name).write_bytes(((_HEADER if name in _PHASES else "") + body + "\n").encode("utf-8"))
-    exports = [f"export {name}={shlex.quote(value)}" for name, value in _values(plan).items()]
+    if plan.tensorboard is not None:
+        logs, port = plan.tensorboard
+        program = folder / "plugins" / "tensorboard" / "tensorboard.sh"
+        program.parent.mkdir(parents=True)
+        # Only this machine reaches it here. Source: openpai-runtime, src/plugins/tensorboard/tensorboard.sh.template.
+        call = f"tensorboard --logdir={shlex.quote(logs)} --port={shlex.quote(port)} --host={_ADDRESS} &"
+        program.write_bytes(f"#!/bin/bash\n{_OPTIONS}{call}\n".encode())
+    exports = [f"export {name}={shlex.quote(value)}" for name, value in _values(plan, ports).items()]
     (scripts / "runtime_env.sh").write_bytes(("\n".join(exports) + "\n").encode("utf-8"))
     calls = [f"echo {shlex.quote(f'[{_STARTED[one]}]')} >&2\nbash {home}/{SCRIPTS}/{one}" for one in _phases(plan)]
     lines = [_OPTIONS + 'PAI_WORK_DIR="$(pwd)"', "export PAI_WORK_DIR", f"source {home}/{SCRIPTS}/runtime_env.sh"]
@@ -126,45 +169,56 @@ def _phases(plan: TaskPlan) -> list[str]:
     return [one for one in _PHASES if one == "user.sh" or plan.files[f"{SCRIPTS}/{one}"]]
 
 
-def _values(plan: TaskPlan) -> dict[str, str]:
-    """All variables with values: this machine's address, and ports that are free."""
-    found = dict(plan.environment)
-    own = f"_{converted_role_name(plan.role.name)}_{plan.index}_"
-    ports = {name: _free_ports(count) for name, count in port_counts(plan.role).items()}
-    for name, kind in plan.later.items():
-        label = name.removeprefix(f"PAI_PORT_LIST{own}").removeprefix(f"PAI{own}").removesuffix("_PORT")
-        if kind == "host-address":
-            found[name] = _ADDRESS
-        elif kind.startswith("port") and (name.startswith((f"PAI_PORT_LIST{own}", f"PAI{own}")) and label in ports):
-            found[name] = ports[label]
-        elif name.startswith("PAI_CONTAINER_HOST_") and name.endswith("_PORT_LIST") and kind.startswith("port"):
-            found[name] = ports[name.removeprefix("PAI_CONTAINER_HOST_").removesuffix("_PORT_LIST")]
-        elif name == "PAI_CONTAINER_SSH_PORT":
-            found[name] = ports["ssh"].partition(",")[0]
-        elif name in {"PAI_CURRENT_CONTAINER_PORT", "PAI_CONTAINER_HOST_PORT"}:
-            found[name] = ports["http"].partition(",")[0]
-        elif kind.startswith("port"):
-            # Other tasks do not run here; their ports only have to be numbers.
-            found[name] = ",".join(["1"] * int(kind.partition(":")[2] or 1))
-        elif kind == "labels-and-ports":
-            found[name] = "".join(f"{label}:{numbers};" for label, numbers in ports.items())
-        elif kind == "addresses-and-http-ports":
-            found[name] = f"{_ADDRESS}:{ports['http'].partition(',')[0]}"
-        elif kind == "controller":
-            found[name] = "0"
-    return found
+def allocated_ports(plans: Sequence[TaskPlan]) -> Ports:
+    """Free ports of this machine for tasks that run at the same time."""
+    counts = {(plan.role.name, plan.index): port_counts(plan.role) for plan in plans}
+    free = _free_ports(sum(count for labels in counts.values() for count in labels.values()))
+    return {
+        task: {label: ",".join(str(next(free)) for _ in range(count)) for label, count in labels.items()}
+        for task, labels in counts.items()
+    }
 
 
-def _free_ports(count: int) -> str:
-    """Numbers of ports that are free now, joined by commas."""
+def _free_ports(count: int) -> Iterator[int]:
+    """Numbers of ports that are free now, each once."""
     sockets = [socket.socket() for _ in range(count)]
     try:
         for one in sockets:
             one.bind((_ADDRESS, 0))
-        return ",".join(str(one.getsockname()[1]) for one in sockets)
+        return iter([one.getsockname()[1] for one in sockets])
     finally:
         for one in sockets:
             one.close()
+
+
+def _values(plan: TaskPlan, allocated: Ports) -> dict[str, str]:
+    """All variables with values: this machine's address, and the ports of the tasks that run."""
+    found = dict(plan.environment)
+    ports = allocated[plan.role.name, plan.index]
+    by_name: dict[str, str] = {}
+    hosts: dict[str, list[str]] = {}
+    for (role, index), labels in allocated.items():
+        name = converted_role_name(role)
+        by_name |= {f"PAI_PORT_LIST_{name}_{index}_{label}": numbers for label, numbers in labels.items()}
+        by_name |= {f"PAI_{name}_{index}_{label}_PORT": numbers for label, numbers in labels.items()}
+        host = f"{_ADDRESS}:{labels['http'].partition(',')[0]}"
+        hosts.setdefault(f"PAI_TASK_ROLE_{name}_HOST_LIST", []).append(host)
+    by_name |= {f"PAI_CONTAINER_HOST_{label}_PORT_LIST": numbers for label, numbers in ports.items()}
+    by_name["PAI_CONTAINER_SSH_PORT"] = ports["ssh"].partition(",")[0]
+    by_name |= dict.fromkeys(("PAI_CURRENT_CONTAINER_PORT", "PAI_CONTAINER_HOST_PORT"), ports["http"].partition(",")[0])
+    for name, kind in plan.later.items():
+        if kind == "host-address":
+            found[name] = _ADDRESS
+        elif kind.startswith("port"):
+            # The ports of tasks that do not run here only have to be numbers.
+            found[name] = by_name.get(name) or ",".join(["1"] * int(kind.partition(":")[2] or 1))
+        elif kind == "labels-and-ports":
+            found[name] = "".join(f"{label}:{numbers};" for label, numbers in ports.items())
+        elif kind == "addresses-and-http-ports":
+            found[name] = ",".join(hosts.get(name, [f"{_ADDRESS}:{ports['http'].partition(',')[0]}"]))
+        elif kind == "controller":
+            found[name] = "0"
+    return found
 
 
 def _command(plan: TaskPlan, engine: str, folder: str, folders: dict[str, str]) -> list[str]:
@@ -187,20 +241,90 @@ def _own_environment(engine: str) -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith(("PAI_", "FC_"))}
 
 
-def _run(command: list[str], folder: str, environment: dict[str, str]) -> tuple[int, str]:
-    """Run a command, pass its output on, and return its exit status with the end of the output."""
-    kept = b""
-    with subprocess.Popen(  # noqa: S603 - it runs what the user has agreed to
-        command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    ) as process:
-        if process.stdout is not None:
-            while chunk := os.read(process.stdout.fileno(), 65536):
-                sys.stdout.buffer.write(chunk)
-                sys.stdout.flush()
-                kept = (kept + chunk)[-_KEPT:]
-        status = process.wait()
+@dataclass(slots=True)
+class _Run:
+    """One task that is to run; `label` begins each line of its output, `log` keeps the end of it."""
+
+    plan: TaskPlan
+    home: str
+    command: list[str]
+    folder: str
+    label: str
+    log: str = ""
+    status: int = 0
+
+
+def _run_together(runs: Sequence[_Run], environment: dict[str, str]) -> _Run | None:
+    """Run tasks, and pass their output on; returns the first that fails, after the others were ended."""
+    ended: Queue[_Run] = Queue()
+    processes: list[subprocess.Popen[bytes]] = []
+    readers: list[Thread] = []
+    try:
+        for one in runs:
+            process = subprocess.Popen(  # noqa: S603 - it runs what the user has agreed to
+                one.command,
+                cwd=one.folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            processes.append(process)
+            readers.append(Thread(target=_follow, args=(process, one, ended), daemon=True))
+            readers[-1].start()
+            Thread(target=_end_group, args=(process,), daemon=True).start()
+        return next((found for found in (ended.get() for _ in runs) if found.status), None)
+    finally:
+        for process in processes:
+            _end(process)
+        for reader in readers:
+            reader.join(_SECONDS_TO_END)
+
+
+def _follow(process: subprocess.Popen[bytes], run: _Run, ended: Queue[_Run]) -> None:
+    """Pass the output of a process on until it ends, whole lines where there are several processes."""
+    kept, rest = b"", b""
+    prefix = f"[{run.label}] ".encode() if run.label else b""
+    while process.stdout is not None and (chunk := os.read(process.stdout.fileno(), 65536)):
+        kept = (kept + chunk)[-_KEPT:]
+        if prefix:
+            *lines, rest = (rest + chunk).split(b"\n")
+            chunk = b"".join(prefix + line + b"\n" for line in lines)
+        sys.stdout.buffer.write(chunk)
+        sys.stdout.flush()
+    if rest:
+        sys.stdout.buffer.write(prefix + rest + b"\n")
+    if process.stdout is not None:
+        process.stdout.close()
+    status = process.wait()
     # A process that a signal ends has a negative status here, and 128 and the signal's number in a shell.
-    return (128 - status if status < 0 else status), kept.decode("utf-8", "replace")
+    run.status, run.log = (128 - status if status < 0 else status), kept.decode("utf-8", "replace")
+    ended.put(run)
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """When a task ends, end what it has started in the background, as the end of its container does."""
+    process.wait()
+    if hasattr(os, "killpg"):
+        with suppress(OSError):
+            os.killpg(process.pid, signal.SIGTERM)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process that still runs, with those that it has started."""
+    if process.poll() is not None:
+        return
+    with suppress(OSError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGTERM)
+        else:
+            process.terminate()
+    try:
+        process.wait(_SECONDS_TO_END)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _explain(status: int, log: str, plan: TaskPlan, job: Job, arguments: argparse.Namespace) -> None:

@@ -1,4 +1,4 @@
-"""`pai-lsp run`: runs one task of a job on this machine as a cluster would run it, or shows what would run."""
+"""`pai-lsp run`: runs tasks of a job on this machine as a cluster would run them, or shows what would run."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
 
 
+_MOST_TASKS = 64
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Run the task, or print its plan."""
     if message := missing([arguments.job]):
@@ -33,21 +36,28 @@ def run(arguments: argparse.Namespace) -> int:
     if document.is_catalog or not is_accepted(job):
         message = f"{visible(arguments.job)}: a cluster would refuse this job; see pai-lsp check"
         return failed("run", message, FINDINGS)
+    if arguments.all and (arguments.dry or arguments.role is not None or arguments.index):
+        return failed("run", "--all runs every task; it cannot be combined with --dry, --role or --index", WRONG_USAGE)
     role = arguments.role or (job.task_roles[0].name if job.task_roles else "")
-    try:
-        plan = task_plan(
-            job, role, arguments.index, arguments.user, shows_secrets=arguments.show_secrets or not arguments.dry
+    tasks = [(one.name, number) for one in job.task_roles for number in range(one.instances)]
+    wanted = tasks if arguments.all else [(role, arguments.index)]
+    if len(wanted) > _MOST_TASKS:
+        return failed(
+            "run", f"the job has {len(wanted)} tasks; --all runs at most {_MOST_TASKS} on one machine", FINDINGS
         )
+    shows_secrets = arguments.show_secrets or not arguments.dry
+    try:
+        plans = [task_plan(job, name, index, arguments.user, shows_secrets=shows_secrets) for name, index in wanted]
     except NoTaskError as error:
         return failed("run", visible(job.hidden.without(str(error))), WRONG_USAGE)
     if arguments.dry:
-        return _print(plan, job, arguments.format, shows_secrets=arguments.show_secrets)
-    if plan.failed_step is not None:
-        sys.stdout.write(_failure(plan, job))
+        return _print(plans[0], job, arguments.format, shows_secrets=arguments.show_secrets)
+    if stopped := next((plan for plan in plans if plan.failed_step is not None), None):
+        sys.stdout.write(_failure(stopped, job))
         return FINDINGS
     from pai_lsp.cli.commands.local_run import run_here  # noqa: PLC0415 - a dry run starts nothing
 
-    return run_here(plan, job, arguments)
+    return run_here(plans, job, arguments)
 
 
 def _print(plan: TaskPlan, job: Job, form: str, *, shows_secrets: bool) -> int:

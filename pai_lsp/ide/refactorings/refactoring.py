@@ -46,7 +46,8 @@ class Refactoring:
 
     make: returns the edits, or raises `CanNotRefactorError` if only making them shows that it is impossible.
         None if that is known already; `disabled_reason` is then the message. See `made`.
-    beside: the format that the whole file is converted to, for clients that open the result beside it instead.
+    beside: the format that the whole file is converted to, for clients that open the result beside it instead;
+        `EXPANDED` for the job for submission, which never replaces its source.
     """
 
     title: str
@@ -54,6 +55,9 @@ class Refactoring:
     make: Callable[[], tuple[TextEdit, ...]] | None
     disabled_reason: str = ""
     beside: str = ""
+
+
+EXPANDED = "expanded"
 
 
 class CanNotRefactorError(Exception):
@@ -79,7 +83,9 @@ def attempted(
 def made(refactoring: Refactoring) -> Refactoring:
     """The refactoring with its edits made, or the reason why it is not possible after all."""
     make = refactoring.make
-    return attempted(refactoring.title, refactoring.kind, make) if make else refactoring
+    if make is None:
+        return refactoring
+    return replace(attempted(refactoring.title, refactoring.kind, make), beside=refactoring.beside)
 
 
 def ready(title: str, kind: RefactoringKind, edits: tuple[TextEdit, ...]) -> Refactoring:

@@ -14,6 +14,7 @@ from pai_lsp.expand.write.code_edits import CannotInlineError, import_edits, inl
 from pai_lsp.expand.write.released_edits import extras_edits
 from pai_lsp.expand.write.released_job import expanded
 from pai_lsp.ide.refactorings.refactoring import (
+    EXPANDED,
     CanNotRefactorError,
     Refactoring,
     RefactoringKind,
@@ -196,15 +197,17 @@ def _proven(document: Document, find: Callable[[], tuple[TextEdit, ...]]) -> tup
 
 
 def expand_job(document: Document, span: Span) -> Iterator[Refactoring]:
-    """Offered on the job's own keys, and at a finding that asks for expansion."""
+    """Offered on the job's own keys, and at a finding that asks for expansion: beside the job, and in its place."""
     root = document.job.root
     needed = [one.span for one in document.diagnostics if one.code in ANSWERED_BY_EXPANSION]
     if root is None or not needed:
         return
     is_at_key = any(entry.key.span.touches(span.start) for entry in root.entries)
     if is_at_key or any(one.overlaps(span) for one in needed):
-        title, make = "Expand the job for submission", partial(_expanded_edits, document)
-        yield attempted(title, RefactoringKind.REWRITE, make, partial(_expanded_text, document))
+        make, check = partial(_expanded_edits, document), partial(_expanded_text, document)
+        beside = attempted("Expand the job for submission", RefactoringKind.REWRITE, make, check)
+        yield replace(beside, beside=EXPANDED)
+        yield attempted("Replace the job with the expanded one", RefactoringKind.REWRITE, make, check)
 
 
 def _expanded_edits(document: Document) -> tuple[TextEdit, ...]:

@@ -15,6 +15,8 @@ from pai_lsp.platform.launchers import (
     HOROVOD,
     HYDRA,
     OPEN_MPI,
+    PREPARING,
+    WAITING,
     has_launcher,
     hosts_of,
     launch_line,
@@ -37,17 +39,6 @@ if TYPE_CHECKING:
     from pai_lsp.rules.commands.command_uses import CommandUse
     from pai_lsp.source.text import Span
 
-# Programs that wait: a role that runs one of them may stay alive.
-WAITING = frozenset({"sleep", "tail", "wait", "sshd", "read", "until", "nc", "ssh", "inotifywait"})
-# Programs that end by themselves, soon.
-PREPARING = frozenset(
-    {
-        "apt", "apt-get", "awk", "cat", "cd", "chmod", "chown", "conda", "cp", "curl", "date", "df", "dpkg", "echo",
-        "env", "exit", "export", "free", "git", "grep", "gunzip", "gzip", "hostname", "id", "ldconfig", "ln", "ls",
-        "mkdir", "mv", "nproc", "nvidia-smi", "pip", "printf", "pwd", "rm", "sed", "service", "set", "source", "tar",
-        "test", "touch", "true", "ulimit", "uname", "unzip", "wget", "which", "whoami", "yum", "[", ".", ":",
-    }
-)  # fmt: skip
 _HOST = lazy_pattern(r"(?P<role>[A-Za-z0-9_]+)-(?P<index>[0-9]+)")
 
 

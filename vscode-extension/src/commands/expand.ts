@@ -18,17 +18,17 @@ export async function expandJob(controller: Controller, named?: unknown): Promis
   if (answer === undefined) {
     throw new NoAnswer("this file is not a job that can be expanded");
   }
-  if ("text" in answer) {
+  if (answer.text !== undefined) {
     const document = await vscode.workspace.openTextDocument({ language: JOB_LANGUAGE, content: answer.text });
     await vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside, preview: false });
-    return;
+    if (answer.errors.length === 0) {
+      return;
+    }
   }
-  const [first = "it has errors", ...others] = answer.findings;
+  const [first = "it has errors", ...others] = answer.errors;
   const more = others.length > 0 ? ` (and ${others.length} more)` : "";
-  const shown = await vscode.window.showErrorMessage(
-    sentence(`the job cannot be expanded: ${first}${more}`),
-    SHOW_PROBLEMS,
-  );
+  const what = answer.text === undefined ? "the job cannot be expanded" : "the expanded job has errors";
+  const shown = await vscode.window.showErrorMessage(sentence(`${what}: ${first}${more}`), SHOW_PROBLEMS);
   if (shown === SHOW_PROBLEMS) {
     await vscode.commands.executeCommand("workbench.actions.view.problems");
   }

@@ -29,7 +29,7 @@ export interface ConnectionOptions {
 /** The name under which the server asks to show references; it is not for users. */
 export const SHOW_REFERENCES = "openpai.showReferences";
 /** The commands of this extension that the server's code lenses and code actions may run. */
-const LENS_COMMANDS = ["openpai.preview", "openpai.copyScript", "openpai.convert", SHOW_REFERENCES];
+const LENS_COMMANDS = ["openpai.preview", "openpai.copyScript", "openpai.convert", "openpai.expand", SHOW_REFERENCES];
 /** The server's own notification, with a `MarketplaceStatus`. */
 const MARKETPLACE_STATUS = "pai-lsp/marketplaceStatus";
 const MILLISECONDS_TO_START = 30_000;

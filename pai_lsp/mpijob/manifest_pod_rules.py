@@ -1,0 +1,778 @@
+"""Rules about the pods of an MPIJob: ssh, GPUs, volumes, policies; what the operator adds and overwrites."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Finding, Rule, Severity
+from pai_lsp.findings.fixes import change_fix, choice_fixes, fix_of, number_fix
+from pai_lsp.mpijob.manifest import manifest_rule
+from pai_lsp.mpijob.manifest_edits import edits_of_keys
+from pai_lsp.mpijob.manifest_layout import REPLICAS, all_containers, finding_at, layout, user_of_launcher, worker_gpus
+from pai_lsp.mpijob.structure import mpijob_table
+from pai_lsp.platform.launchers import PREPARING, WAITING, launchers
+from pai_lsp.source.patterns import lazy_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.mpijob.manifest import Manifest
+
+_CONTAINER_NAME = lazy_pattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+# Besides launchers and programs that prepare or wait, programs that are known not to be an ssh server.
+_NOT_SSHD = lazy_pattern(r"python[0-9.]*|torchrun|accelerate|deepspeed")
+
+
+@manifest_rule(Severity.WARNING)
+def mpijob_launcher_gpu(manifest: Manifest) -> Iterator[Finding]:
+    """GPUs for a launcher that runs no process.
+
+    They are reserved, and the operator hides them from it. Set runLauncherAsWorker, or remove the limit.
+    Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`nvidiaDisableEnvVars`).
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{resources: {limits: {nvidia.com/gpu: 1}}, command: [./a]}]}}}
+            #                                                                               ^ warning
+            Worker: {replicas: 2}
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{command: [mpirun, ./a]}]}}}
+            Worker: {replicas: 2}
+    """
+    found = layout(manifest)
+    if found is None or found.works or found.is_other:
+        return
+    for container in found.launcher_containers[:1]:
+        gpus = container.gpus()
+        if gpus and gpus[0] > 0:
+            group = "limits" if container.value.get("resources", "limits", "nvidia.com/gpu") else "requests"
+            message = "these GPUs stay unused: the launcher runs no process without runLauncherAsWorker"
+            yield Finding(gpus[1], message, field=f"{container.path}.resources.{group}.nvidia.com/gpu")
+
+
+@manifest_rule(Severity.WARNING)
+def mpijob_not_first_container(manifest: Manifest) -> Iterator[Finding]:
+    """The MPI program is not in the first container.
+
+    Only the first container gets the ssh key, the host file and the variables of the operator.
+    Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`newLauncherPodTemplate`).
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Launcher:
+              template:
+                spec:
+                  containers:
+                    - {name: log}
+                    - {name: main, command: [mpirun, --allow-run-as-root, ./a.out]}
+                    # ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ warning
+            Worker: {replicas: 2}
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Launcher:
+              template:
+                spec:
+                  containers:
+                    - {name: main, command: [mpirun, --allow-run-as-root, ./a.out]}
+                    - {name: log}
+            Worker: {replicas: 2}
+    """
+    found = layout(manifest)
+    for name, _, some in found.pods if found and not found.is_other else ():
+        for container in some[1:]:
+            is_ssh = name == "worker" and any(command.program == "sshd" for command in container.commands)
+            if is_ssh or (name == "launcher" and container.launchers):
+                message = "only the first container gets the ssh key and the host file; move this one to the front"
+                yield Finding(container.value.span, message, field=container.path)
+
+
+@manifest_rule(Severity.WARNING)
+def mpijob_env_overridden(manifest: Manifest) -> Iterator[Finding]:
+    """A variable that the operator sets itself; its value wins.
+
+    Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`newLauncherPodTemplate`).
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{env: [{name: K_MPI_JOB_ROLE, value: a}]}]}}}
+            #                                                                  ^^^^^^^^^^^^^^ warning
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{env: [{name: ROLE, value: a}]}]}}}
+    """
+    found = layout(manifest)
+    if found is None or found.is_other:
+        return
+    table = mpijob_table()["environment"]
+    names = {
+        "launcher": {*table["launcher"], *table.get(found.implementation, ())},
+        "worker": {*table["worker"]},
+    }
+    if not found.works:
+        names["launcher"] |= {*table["idle_launcher"]}
+    for pod, _, some in found.pods:
+        for container in some[:1]:
+            for number, name, entry in container.environment():
+                if name in names[pod]:
+                    path = f"{container.path}.env[{number}]"
+                    place = entry.get("name")
+                    span = place.span if place else entry.span
+                    yield Finding(span, f"the operator sets '{name}' after this, so its value wins", field=path)
+
+
+@manifest_rule(Severity.ERROR)
+def mpijob_worker_without_sshd(manifest: Manifest) -> Iterator[Finding]:
+    """A worker that runs no ssh server, so the launcher cannot connect.
+
+    The operator adds `/usr/sbin/sshd -De` only if `command` and `args` are both absent. Remove them.
+    Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`newWorker`).
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{command: [sleep, infinity]}]}}}
+            #                                                     ^^^^^^^ error
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{image: mpi}]}}}
+    """
+    found = layout(manifest)
+    for container in found.worker_containers[:1] if found and not found.is_other else ():
+        if not container.words or any(
+            "sshd" in (word.text or "") or "ssh" in (word.text or "") for word in container.words
+        ):
+            continue
+        place = container.place
+        programs = [command.program for command in container.commands]
+        others = {*launchers(), *PREPARING, *WAITING}
+        known = bool(programs) and all(one in others or _NOT_SSHD.fullmatch(one) for one in programs)
+        if place is not None and known:
+            key = "command" if container.has_command else "args"
+            value = container.value.get(key)
+            message = "no ssh server runs here and the launcher cannot connect; remove 'command' and 'args'"
+            path: tuple[str | int, ...] = (*(found.worker if found else "").split("."), "containers", 0)
+            edits = edits_of_keys(manifest, ((*path, "command"), None), ((*path, "args"), None))
+            fixes = fix_of("Remove 'command' and 'args', so that the operator starts sshd", edits)
+            is_waiting = WAITING.issuperset(programs)
+            span = value.span if value else place.span
+            yield Finding(span, message, fixes if is_waiting else (), field=f"{container.path}.{key}")
+
+
+@manifest_rule(Severity.ERROR)
+def mpijob_sshd_background(manifest: Manifest) -> Iterator[Finding]:
+    """Sshd goes to the background, and the container ends.
+
+    Use `/usr/sbin/sshd -De`, or a long `sleep` after it.
+    Source: OpenSSH, sshd(8), "-D".
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{command: [/usr/sbin/sshd]}]}}}
+            #                                                               ^^^^^^^^^^^^^^ error
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{command: [/usr/sbin/sshd, -De]}]}}}
+    """
+    found = layout(manifest)
+    for container in found.worker_containers[:1] if found and not found.is_other else ():
+        if not container.commands or container.place is None:
+            continue
+        last = container.commands[-1]
+        texts = [word.text or "" for word in last.arguments]
+        is_sshd = last.program == "sshd" and not any(re.match(r"-[a-zA-Z]*D", text) for text in texts)
+        is_service = last.program == "service" and texts[:1] in (["ssh"], ["sshd"])
+        is_service = is_service or (last.name.text or "") in {"/etc/init.d/ssh", "/etc/init.d/sshd"}
+        if is_sshd or is_service:
+            message = "sshd goes to the background, so this container ends at once; use '/usr/sbin/sshd -De'"
+            yield Finding(last.name.span, message, field=container.place.field)
+
+
+@manifest_rule(Severity.WARNING)
+def mpijob_no_worker(manifest: Manifest) -> Iterator[Finding]:
+    """No worker, and the launcher runs no process.
+
+    Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`newConfigMap`): an empty host file.
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+        # ^^^^^^^^^^^^^^^ warning
+            Launcher: {template: {spec: {containers: [{command: [mpirun, --allow-run-as-root, ./a.out]}]}}}
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          runLauncherAsWorker: true
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{command: [mpirun, --allow-run-as-root, ./a.out]}]}}}
+    """
+    found = layout(manifest)
+    replicas = manifest.get(REPLICAS)
+    if found is None or found.is_other or found.works or replicas is None:
+        return
+    if replicas.kind == "object" and replicas.content and replicas.get("Worker") is None:
+        yield finding_at(manifest, REPLICAS, "no 'Worker' and no runLauncherAsWorker: the host file is empty")
+
+
+@manifest_rule(Severity.ERROR)
+def mpijob_unknown_replica(manifest: Manifest) -> Iterator[Finding]:
+    """A replica type that is stored and never started.
+
+    Only `Launcher` and `Worker` exist, with these capitals.
+    Source: kubeflow/mpi-operator v0.8.2, pkg/apis/kubeflow/v2beta1/types.go (`MPIReplicaType`).
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Workers: {replicas: 2}
+          # ^^^^^^^ error
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2}
+    """
+    replicas = manifest.get(REPLICAS)
+    if manifest.is_served and replicas is not None and replicas.kind == "object":
+        for name in replicas.content:
+            if name not in {"Launcher", "Worker"}:
+                message = f"'{name}' is stored and never started; the keys are 'Launcher' and 'Worker'"
+                key = replicas.content[name].key
+                free = {"Launcher", "Worker"} - set(replicas.content)
+                near = [one for one in sorted(free) if one.lower() in {name.lower(), name.lower().rstrip("s")}]
+                fixes = tuple(change_fix(key.span, one, safe=True) for one in near if key is not None)
+                yield finding_at(manifest, f"{REPLICAS}.{name}", message, fixes=fixes)
+
+
+@manifest_rule(Severity.WARNING)
+def mpijob_slots_over_gpus(manifest: Manifest) -> Iterator[Finding]:
+    """More slots than GPUs on a worker, so processes share GPUs.
+
+    Source: Horovod, docs/running.rst ("the number of GPUs on each server").
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          slotsPerWorker: 4
+          #               ^ warning
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{resources: {limits: {nvidia.com/gpu: 2}}}]}}}
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          slotsPerWorker: 2
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{resources: {limits: {nvidia.com/gpu: 2}}}]}}}
+    """
+    if (found := worker_gpus(manifest)) and found[0].slots > found[1]:
+        message = f"{found[0].slots} slots for {found[1]} GPUs of a worker; processes share a GPU"
+        value = manifest.get("spec.slotsPerWorker")
+        fixes = (number_fix(value.span, found[1]),) if value is not None else ()
+        yield finding_at(manifest, "spec.slotsPerWorker", message, fixes=fixes)
+
+
+@manifest_rule(Severity.INFORMATION)
+def mpijob_slots_under_gpus(manifest: Manifest) -> Iterator[Finding]:
+    """Fewer slots than GPUs on a worker.
+
+    Source: Horovod, docs/running.rst ("the number of GPUs on each server").
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          slotsPerWorker: 2
+          #               ^ information
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{resources: {limits: {nvidia.com/gpu: 4}}}]}}}
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          slotsPerWorker: 4
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{resources: {limits: {nvidia.com/gpu: 4}}}]}}}
+    """
+    if (found := worker_gpus(manifest)) and 0 < found[0].slots < found[1]:
+        message = f"{found[0].slots} slots for {found[1]} GPUs of a worker; one process for each slot"
+        if manifest.number("spec.slotsPerWorker") is not None:
+            yield finding_at(manifest, "spec.slotsPerWorker", message)
+        else:
+            yield Finding(found[2], message, field=found[3])
+
+
+@manifest_rule(Severity.ERROR)
+def mpijob_ssh_path(manifest: Manifest) -> Iterator[Finding]:
+    """A path for the ssh key that does not fit.
+
+    Kubernetes does not expand `~`. ssh reads the key from the home directory of the user, and another user than root
+    cannot read /root/.ssh.
+    Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`setupSSHOnPod`).
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          sshAuthMountPath: ~/.ssh
+          #                 ^^^^^^ error
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          sshAuthMountPath: /root/.ssh
+    """
+    found = layout(manifest)
+    if found is None or found.is_other:
+        return
+    path = manifest.text("spec.sshAuthMountPath") or "/root/.ssh"
+    field = "spec.sshAuthMountPath"
+    if not path.startswith("/"):
+        yield finding_at(manifest, field, f"'{path}' is not an absolute path; Kubernetes does not expand '~'")
+        return
+    users = [user for one in found.launcher_containers[:1] if (user := user_of_launcher(found, one)) is not None]
+    if users and users[0] != 0 and path == "/root/.ssh":
+        message = f"user {users[0]} cannot read the key in /root/.ssh; set sshAuthMountPath to its home directory"
+        yield finding_at(manifest, field, message, Severity.WARNING)
+    elif users and users[0] == 0 and path != "/root/.ssh":
+        yield finding_at(manifest, field, f"root looks for the key in /root/.ssh, not in {path}", Severity.WARNING)
+
+
+@manifest_rule(Severity.ERROR)
+def mpijob_mount_taken(manifest: Manifest) -> Iterator[Finding]:
+    """A volume at a path that the operator uses; Kubernetes refuses the pod.
+
+    Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`setupSSHOnPod`, `configMountPath`).
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{volumeMounts: [{name: a, mountPath: /root/.ssh}]}]}}}
+            #                                                                                         ^^^^^^^^^^ error
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{volumeMounts: [{name: a, mountPath: /keys}]}]}}}
+    """
+    found = layout(manifest)
+    key = manifest.text("spec.sshAuthMountPath") or "/root/.ssh"
+    for name, _, some in found.pods if found and not found.is_other else ():
+        taken = {key, "/etc/mpi"} if name == "launcher" else {key}
+        for container in some[:1]:
+            mounts = container.value.get("volumeMounts")
+            for number, mount in enumerate(mounts.content if mounts and mounts.kind == "array" else ()):
+                path = mount.get("mountPath")
+                if path is not None and str(path.content).rstrip("/") in taken:
+                    field = f"{container.path}.volumeMounts[{number}].mountPath"
+                    yield Finding(path.span, f"the operator mounts at '{path.content}' itself", field=field)
+
+
+@manifest_rule(Severity.ERROR)
+def mpijob_volume_taken(manifest: Manifest) -> Iterator[Finding]:
+    """A volume with a name that the operator uses; Kubernetes refuses the pod.
+
+    Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`sshAuthVolume`, `configVolumeName`).
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {volumes: [{name: ssh-auth}], containers: [{name: main}]}}}
+            #                                                        ^^^^^^^^ error
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {volumes: [{name: keys}], containers: [{name: main}]}}}
+    """
+    found = layout(manifest)
+    for name, path, _ in found.pods if found and not found.is_other else ():
+        taken = {"ssh-auth", "mpi-job-config"} if name == "launcher" else {"ssh-auth"}
+        volumes = manifest.get(f"{path}.volumes")
+        for number, volume in enumerate(volumes.content if volumes and volumes.kind == "array" else ()):
+            one = volume.get("name")
+            if one is not None and one.content in taken:
+                field = f"{path}.volumes[{number}].name"
+                yield Finding(one.span, f"the operator adds a volume '{one.content}' itself", field=field)
+
+
+@manifest_rule(Severity.WARNING)
+def mpijob_host_network(manifest: Manifest) -> Iterator[Finding]:
+    """A worker on the host network whose sshd uses the port of the node.
+
+    Port 22 is taken by the ssh server of the node. Start `sshd -p` with another port, and tell Open MPI about it.
+    Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`newWorker`).
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {hostNetwork: true, containers: [{name: main}]}}}
+            #                                                    ^^^^ warning
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {template: {spec: {hostNetwork: true, containers: [{command: [/usr/sbin/sshd, -D, -p, "9"]}]}}}
+    """
+    found = layout(manifest)
+    if found is None or found.is_other or not manifest.flag(f"{found.worker}.hostNetwork"):
+        return
+    for container in found.worker_containers[:1]:
+        sshd = [command for command in container.commands if command.program == "sshd"]
+        texts = [word.text or "" for command in sshd for word in command.arguments]
+        if (sshd or not container.words) and not any(re.match(r"-[a-zA-Z]*[pf]", text) for text in texts):
+            yield finding_at(
+                manifest, f"{found.worker}.hostNetwork", "sshd uses port 22, which the node's ssh server has"
+            )
+
+
+@manifest_rule(Severity.WARNING)
+def mpijob_unknown_policy(manifest: Manifest) -> Iterator[Finding]:
+    """A launcherCreationPolicy that is not known acts as WaitForWorkersReady.
+
+    Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go, line 678.
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          launcherCreationPolicy: AtStartUp
+          #                       ^^^^^^^^^ warning
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          launcherCreationPolicy: AtStartup
+    """
+    text = manifest.text("spec.launcherCreationPolicy")
+    if manifest.is_served and text and text not in {"AtStartup", "WaitForWorkersReady"}:
+        message = f"'{text}' is not 'AtStartup', so it acts as 'WaitForWorkersReady'"
+        fixes = choice_fixes(manifest.place("spec.launcherCreationPolicy"), ("AtStartup", "WaitForWorkersReady"))
+        yield finding_at(manifest, "spec.launcherCreationPolicy", message, fixes=fixes)
+
+
+@manifest_rule(Severity.INFORMATION)
+def mpijob_wait_without_probe(manifest: Manifest) -> Iterator[Finding]:
+    """The launcher waits for workers that are ready before their ssh server runs.
+
+    Without readinessProbe a pod is ready when it starts.
+    Source: Kubernetes, "Configure Liveness, Readiness and Startup Probes".
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          launcherCreationPolicy: WaitForWorkersReady
+          #                       ^^^^^^^^^^^^^^^^^^^ information
+          mpiReplicaSpecs:
+            Worker: {template: {spec: {containers: [{args: [sh, -c, "./prepare; exec /usr/sbin/sshd -De"]}]}}}
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          launcherCreationPolicy: WaitForWorkersReady
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{image: mpi}]}}}
+    """
+    found = layout(manifest)
+    policy = manifest.text("spec.launcherCreationPolicy")
+    if found is None or not (found.is_other or policy not in {None, "", "AtStartup"}):
+        return
+    for container in found.worker_containers[:1]:
+        first = container.commands[0].program if container.commands else "sshd"
+        if container.value.get("readinessProbe") is None and first not in {"sshd", "sleep"}:
+            field = "spec.workerTemplate" if found.is_other else "spec.launcherCreationPolicy"
+            severity = Severity.WARNING if found.is_other else Severity.INFORMATION
+            message = "workers count as ready when they start; add a readinessProbe that waits for their preparation"
+            yield finding_at(manifest, field, message, severity)
+
+
+@manifest_rule(Severity.WARNING)
+def mpijob_restart_policy_ignored(manifest: Manifest) -> Iterator[Finding]:
+    """The restart policy of the pod template is overwritten.
+
+    Write it beside `template`, in the replica.
+    Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`setRestartPolicy`).
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {restartPolicy: Never, containers: [{name: main}]}}}
+            #                                                      ^^^^^ warning
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {restartPolicy: Never, replicas: 2, template: {spec: {containers: [{image: mpi}]}}}
+    """
+    found = layout(manifest)
+    if found is None:
+        return
+    for name, path, _ in found.pods:
+        text = manifest.text(f"{path}.restartPolicy")
+        if text is None or (found.is_other and (name == "launcher" or text == "Always")):
+            continue
+        better = "the operator writes Always here" if found.is_other else "write it beside 'template'"
+        old, new = (*path.split("."), "restartPolicy"), (*path.split(".")[:3], "restartPolicy")
+        moves = ((new, text),) if text in {"Never", "OnFailure"} and manifest.get(".".join(new)) is None else ()
+        edits = edits_of_keys(manifest, (old, None), *moves) if not found.is_other else ()
+        fixes = fix_of("Move it beside 'template'" if moves else "Remove it", edits)
+        message = f"this restartPolicy is overwritten; {better}"
+        yield finding_at(manifest, f"{path}.restartPolicy", message, fixes=fixes)
+
+
+@manifest_rule(Severity.INFORMATION)
+def mpijob_workers_stay(manifest: Manifest) -> Iterator[Finding]:
+    """The workers keep their GPUs after the job ends.
+
+    With cleanPodPolicy None, the default, they run for ever. `Running` deletes them.
+    Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`cleanUpWorkerPods`).
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          runPolicy: {cleanPodPolicy: None}
+          #                           ^^^^ information
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{resources: {limits: {nvidia.com/gpu: 1}}}]}}}
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          runPolicy: {cleanPodPolicy: Running}
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{resources: {limits: {nvidia.com/gpu: 1}}}]}}}
+    """
+    if worker_gpus(manifest) is None or manifest.text("spec.runPolicy.cleanPodPolicy") not in {None, "None"}:
+        return
+    path = "spec.runPolicy.cleanPodPolicy"
+    while manifest.get(path) is None and "." in path:
+        path = path.rpartition(".")[0]
+    edits = edits_of_keys(manifest, (("spec", "runPolicy", "cleanPodPolicy"), "Running"))
+    fixes = fix_of("Add 'cleanPodPolicy: Running'", edits)
+    message = "the workers keep their GPUs after the job ends; write cleanPodPolicy: Running"
+    yield finding_at(manifest, path, message, fixes=fixes)
+
+
+@manifest_rule(Severity.WARNING)
+def mpijob_min_available(manifest: Manifest) -> Iterator[Finding]:
+    """More pods are needed at once than the job has, so it never starts.
+
+    Source: kubeflow/mpi-operator v0.8.2, pkg/controller/podgroup.go, line 396.
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          runPolicy: {schedulingPolicy: {minAvailable: 4}}
+          #                                            ^ warning
+          mpiReplicaSpecs:
+            Launcher: {}
+            Worker: {replicas: 2}
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          runPolicy: {schedulingPolicy: {minAvailable: 3}}
+          mpiReplicaSpecs:
+            Launcher: {}
+            Worker: {replicas: 2}
+    """
+    found = layout(manifest)
+    path = "spec.runPolicy.schedulingPolicy.minAvailable"
+    number = manifest.number(path)
+    if found and not found.is_other and number is not None and number > found.workers + 1:
+        yield finding_at(manifest, path, f"the job has {found.workers + 1} pods, fewer than {number}, and never starts")
+
+
+@manifest_rule(Severity.ERROR)
+def mpijob_image_missing(manifest: Manifest) -> Iterator[Finding]:
+    """A container without an image: it is stored, and no pod can be made.
+
+    Source: Kubernetes, pkg/apis/core/validation/validation.go (`validateContainers`).
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{name: main}]}}}
+            #                                                    ^^^^^^^^^^^^ error
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{image: mpi}]}}}
+    """
+    for container in all_containers(manifest):
+        image = container.value.get("image")
+        if image is None or image.content == "":
+            yield Finding(
+                container.value.span, "this container has no 'image'; no pod can be made", field=container.path
+            )
+
+
+@manifest_rule(Severity.ERROR)
+def mpijob_container_name(manifest: Manifest) -> Iterator[Finding]:
+    """A name of a container that Kubernetes refuses when the pod is made.
+
+    Lower-case letters, digits and `-`, at most 63 characters.
+    Source: Kubernetes, pkg/apis/core/validation/validation.go (`ValidateDNS1123Label`).
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{name: my.main}]}}}
+            #                                                           ^^^^^^^ error
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{name: my-main}]}}}
+    """
+    for container in all_containers(manifest):
+        name = container.value.get("name")
+        text = name.content if name is not None and name.kind == "string" else ""
+        if name is not None and text and (len(text) > 63 or not _CONTAINER_NAME.fullmatch(text)):
+            message = f"'{text[:60]}' is not a name for a container: lower-case letters, digits and '-'"
+            yield Finding(name.span, message, field=f"{container.path}.name")
+
+
+@manifest_rule(Severity.WARNING)
+def mpijob_worker_ends(manifest: Manifest) -> Iterator[Finding]:
+    """A worker of the operator batch.test.bdap.com whose script ends; it is started again and again.
+
+    Source: FFFFFaraway/MPI-Operator, controllers/mpijob_controller.go.
+
+        apiVersion: batch.test.bdap.com/v1
+        kind: MPIJob
+        spec:
+          numWorkers: 2
+          workerTemplate:
+            spec:
+              containers:
+                - command: [bash, -c]
+                  args: [./prepare.sh]
+                # ^^^^ warning
+
+    Good:
+
+        apiVersion: batch.test.bdap.com/v1
+        kind: MPIJob
+        spec:
+          numWorkers: 2
+          workerTemplate:
+            spec:
+              containers:
+                - command: [bash, -c]
+                  args: [./prepare.sh; sleep infinity]
+    """
+    found = layout(manifest)
+    for container in found.worker_containers[:1] if found and found.is_other else ():
+        last = container.commands[-1] if container.commands else None
+        place = container.place
+        if last is not None and place is not None and last.program not in WAITING and container.script is not None:
+            key = "args" if container.value.get("args") else "command"
+            value = container.value.get(key)
+            if value is not None:
+                message = "this script ends, so the worker is started again and again; end it with 'sleep infinity'"
+                yield Finding(value.span, message, field=f"{container.path}.{key}")
+
+
+POD_RULES: tuple[Rule, ...] = (
+    mpijob_launcher_gpu,
+    mpijob_not_first_container,
+    mpijob_env_overridden,
+    mpijob_worker_without_sshd,
+    mpijob_sshd_background,
+    mpijob_no_worker,
+    mpijob_unknown_replica,
+    mpijob_slots_over_gpus,
+    mpijob_slots_under_gpus,
+    mpijob_ssh_path,
+    mpijob_mount_taken,
+    mpijob_volume_taken,
+    mpijob_host_network,
+    mpijob_unknown_policy,
+    mpijob_wait_without_probe,
+    mpijob_restart_policy_ignored,
+    mpijob_workers_stay,
+    mpijob_min_available,
+    mpijob_image_missing,
+    mpijob_container_name,
+    mpijob_worker_ends,
+)
