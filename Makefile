@@ -70,7 +70,7 @@ lock: $(VENV)/.ready
 	$(BIN)/pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links \
 	  --no-header pyproject.toml --output-file requirements/server.txt
-	for group in test lint bench docs dist e2e; do \
+	for group in test lint bench docs dist spark e2e; do \
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links \
 	    --no-header --group $$group pyproject.toml --output-file requirements/$$group.txt || exit 1; \
 	done

@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from pai_lsp.findings.diagnostic import Finding, Rule, Severity
 from pai_lsp.mpijob.kubernetes_values import KubernetesReader, Value
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from pai_lsp.source.nodes import Syntax
     from pai_lsp.source.text import Span
@@ -80,6 +81,15 @@ class Manifest:
         """The first key of the document."""
         node = self.root.node
         return node.entries[0].key.span if isinstance(node, Mapping) and node.entries else node.span
+
+
+def manifest_rule(severity: Severity) -> Callable[[Callable[[Manifest], Iterable[Finding]]], Rule]:
+    """Make a rule about a manifest of a function: its name is the code, its docstring the documentation."""
+
+    def make(check: Callable[[Manifest], Iterable[Finding]]) -> Rule:
+        return Rule(check.__name__.replace("_", "-"), severity, check, check.__doc__ or "")
+
+    return make
 
 
 def manifests(syntax: Syntax) -> Iterator[Manifest]:

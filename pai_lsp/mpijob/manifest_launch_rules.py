@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Rule, Severity
 from pai_lsp.mpijob.launch import SHELLS
+from pai_lsp.mpijob.manifest import manifest_rule
 from pai_lsp.mpijob.manifest_layout import (
     HOST_FILE,
     Layout,
@@ -16,7 +17,6 @@ from pai_lsp.mpijob.manifest_layout import (
     layout,
     user_of_launcher,
 )
-from pai_lsp.mpijob.manifest_rule import manifest_rule
 from pai_lsp.platform.launchers import HOROVOD, HYDRA, OPEN_MPI, LaunchLine, foreign_option, hosts_of, launchers
 from pai_lsp.source.patterns import lazy_pattern
 
@@ -106,7 +106,7 @@ def _counted(manifest: Manifest) -> Iterator[tuple[Layout, tuple[int, str, Span]
     for command, line in found.starters:
         number, counts = line.processes, line.counts
         if not number or counts[-1].value_span is None or _oversubscribes(found, line):
-            continue  # 0 is as many as there are slots
+            continue
         capacity = found.capacity
         if line.host_lists:
             listed = hosts_of(line.host_lists[-1], "")

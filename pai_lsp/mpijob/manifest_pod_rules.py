@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Rule, Severity
 from pai_lsp.findings.fixes import change_fix, choice_fixes, fix_of, number_fix
+from pai_lsp.mpijob.manifest import manifest_rule
 from pai_lsp.mpijob.manifest_edits import edits_of_keys
 from pai_lsp.mpijob.manifest_layout import REPLICAS, all_containers, finding_at, layout, user_of_launcher, worker_gpus
-from pai_lsp.mpijob.manifest_rule import manifest_rule
 from pai_lsp.mpijob.structure import mpijob_table
 from pai_lsp.platform.launchers import PREPARING, WAITING, launchers
 from pai_lsp.source.patterns import lazy_pattern

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity
 from pai_lsp.findings.fixes import fix_of
 from pai_lsp.mpijob.admission import admission_faults
 from pai_lsp.mpijob.conversion import ConversionError
-from pai_lsp.mpijob.manifest import OTHER_OPERATOR, SERVED, TRAINING_OPERATOR
+from pai_lsp.mpijob.manifest import OTHER_OPERATOR, SERVED, TRAINING_OPERATOR, is_template, manifest_rule, manifests
 from pai_lsp.mpijob.manifest_edits import edits_of_keys, edits_towards
 from pai_lsp.mpijob.manifest_launch_rules import LAUNCH_RULES
 from pai_lsp.mpijob.manifest_pod_rules import POD_RULES
-from pai_lsp.mpijob.manifest_rule import manifest_rule
 from pai_lsp.mpijob.structure import MOVED, structure_faults
 from pai_lsp.mpijob.upgrade import upgraded
+from pai_lsp.source.nodes import ProblemKind
 from pai_lsp.source.text import TextEdit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from pai_lsp.findings.diagnostic import Rule
     from pai_lsp.mpijob.manifest import Manifest
+    from pai_lsp.source.nodes import Syntax
 
 
 @manifest_rule(Severity.ERROR)
@@ -176,3 +178,23 @@ MANIFEST_RULES: tuple[Rule, ...] = (
     *LAUNCH_RULES,
     *POD_RULES,
 )
+
+# What OpenPAI's readers refuse and Kubernetes does not.
+_ACCEPTED = frozenset({ProblemKind.DUPLICATE_KEY, ProblemKind.SEVERAL_DOCUMENTS})
+
+
+def rules_by_code() -> dict[str, Rule]:
+    """The rules about MPIJobs."""
+    return {rule.code: rule for rule in MANIFEST_RULES}
+
+
+def manifest_checks(syntax: Syntax) -> Iterator[tuple[Rule, Callable[[], Iterable[Finding]]]]:
+    """Each rule with its check of a manifest, to be run; of a text that cannot be read, only why."""
+    problems = [problem for problem in syntax.problems if problem.kind not in _ACCEPTED]
+    if problems:
+        if not is_template(syntax.text):
+            yield mpijob_unreadable, lambda: [Finding(problem.span, problem.message) for problem in problems]
+        return
+    for manifest in manifests(syntax):
+        for rule in MANIFEST_RULES:
+            yield rule, partial(rule.check, manifest)
