@@ -143,3 +143,13 @@ def test_the_checker_does_not_load_the_server() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_the_server_answers_before_it_loads_the_analysis() -> None:
+    code = (
+        "import sys; from pai_lsp.lsp.language_server import Server; Server(); names = ('yaml', 'jsonschema'); "
+        "parts = ('pai_lsp.embedded', 'pai_lsp.rules', 'pai_lsp.source.nodes'); "
+        "print([m for m in sys.modules if m in names or m.startswith(parts)])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"

@@ -49,7 +49,7 @@ def job_to_manifest(job: Job) -> Converted:
     """
     if job.syntax.problems or not isinstance(job.plain, dict) or not job.task_roles or job.plain.get("jobName"):
         raise ConversionError("not-a-job", "this is not a job of protocol version 2 with task roles")
-    return _Reader(job).converted()
+    return _JobReader(job).converted()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class _Hosts:
     slots: int
 
 
-class _Reader:
+class _JobReader:
     """Reads one job."""
 
     __slots__ = ("_job", "_lost", "_scripts", "_values")

@@ -55,7 +55,7 @@ def manifest_to_job(manifest: dict[str, Any]) -> Converted:
     spec, metadata = as_mapping(manifest.get("spec")), as_mapping(manifest.get("metadata"))
     if not spec:
         raise ConversionError("not-an-mpijob", "this is not an MPIJob with a 'spec'")
-    return Converted(_Reader(spec, metadata, lost).job(), lost)
+    return Converted(_ManifestReader(spec, metadata, lost).job(), lost)
 
 
 @dataclass(slots=True)
@@ -70,7 +70,7 @@ class _Pod:
     names: frozenset[str] = field(default_factory=frozenset)
 
 
-class _Reader:
+class _ManifestReader:
     """Reads one manifest."""
 
     __slots__ = ("_is_mpich", "_lost", "_metadata", "_name", "_slots", "_spec", "_storages", "_workers", "_works")
