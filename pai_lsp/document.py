@@ -46,6 +46,8 @@ _JOB_KIND = lazy_pattern(r"^(?:taskRoles:|type:[ \t]+job[ \t]*(?:#.*)?\r?$)", re
 _DOCUMENT = lazy_pattern(r"^---", re.MULTILINE)
 JOB_FILE = lazy_pattern(r"\.pai\.ya?ml$", re.IGNORECASE)
 _LONGEST_MESSAGE = 500
+# A line with the wrong indentation may be valid, and only the next one have the problem.
+_MISREAD_LINES = 2
 # A mistake that keeps a job from being expanded usually has a rule of its own; a job that is not expanded yet is no
 # mistake.
 _CONSEQUENCE = cannot_be_expanded.code
@@ -55,6 +57,21 @@ _READING_CODES = frozenset(
     {
         "yaml-syntax", "duplicate-key", "unknown-key", "dockerimage-extra-key", "v1-job-key", "missing-key",
         "type-mismatch", "taskroles-not-mapping", "ports-not-mapping", "empty-section", "invalid-enum",
+        "callback-incomplete", "task-role-name-missing", "plugin-missing-parameter",
+    }
+)  # fmt: skip
+# What is missing at a line may be in a line below it that has a syntax problem.
+_MISSING_CODES = frozenset(
+    {
+        "missing-key", "empty-section", "callback-incomplete", "task-role-name-missing", "plugin-missing-parameter",
+        "shell-syntax",
+    }
+)  # fmt: skip
+# What defines a name may be in a line with a syntax problem, or in the lines that belong to it.
+_NAME_CODES = frozenset(
+    {
+        "unknown-prerequisite", "unknown-required-prerequisite", "unknown-docker-image", "unknown-typed-reference",
+        "undefined-parameter", "undefined-secret", "unresolved-this", "unknown-deployment",
     }
 )  # fmt: skip
 
@@ -342,11 +359,25 @@ def _without_echoes(found: tuple[Diagnostic, ...], document: Document) -> tuple[
     if not document.syntax.problems:
         return found
     echoes = [span for problem in document.syntax.problems for span in (problem.span, problem.other) if span]
-    unread = _unread_lines(document)
+    unread, holders = _unread_lines(document), _lines_of_holders(document)
+    faulty = (document.lines.line_text(document.lines.line_of(one.span.start)) for one in document.syntax.problems)
+    misread = " ".join((*faulty, *(document.text[span.start : span.end] for span in unread)))
+
+    has_other_faults = any(document.text[one.span.start] != "*" for one in document.syntax.problems if len(one.span))
+
+    def is_misread(one: Diagnostic) -> bool:
+        """Whether what a name or an alias means may be in text that is misread."""
+        written = document.text[one.span.start : one.span.end]
+        if one.code == "yaml-syntax":
+            return has_other_faults and written.startswith("*") and f"&{written[1:]}" in document.text
+        return one.code in _NAME_CODES and written in misread
+
     return tuple(
         diagnostic
         for diagnostic in found
         if not (diagnostic.code in _READING_CODES and any(diagnostic.span.start in span for span in unread))
+        and not (diagnostic.code in _MISSING_CODES and document.lines.line_of(diagnostic.span.start) in holders)
+        and not is_misread(diagnostic)
         and (diagnostic.code in _SYNTAX_CODES or not any(_holds(span, diagnostic.span) for span in echoes))
     )
 
@@ -375,6 +406,24 @@ def _unread_lines(document: Document) -> list[Span]:
             last = number
         if last > first:
             found.append(Span(lines.line_start(first + 1), lines.line_start(last) + len(lines.line_text(last)) + 1))
+    return found
+
+
+def _lines_of_holders(document: Document) -> set[int]:
+    """The lines that a line with a syntax problem may belong to, by the indentation of the two lines above it."""
+    lines = document.lines
+    found: set[int] = set()
+    for problem in document.syntax.problems:
+        if problem.kind is ProblemKind.SYNTAX:
+            number, above, depth = lines.line_of(problem.span.start) - 1, 0, 0
+            while number >= 0:
+                line = lines.line_text(number)
+                if line.strip():
+                    above += 1
+                    if above <= _MISREAD_LINES or _indentation(line) < depth:
+                        found.add(number)
+                        depth = _indentation(line)
+                number -= 1
     return found
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from pai_lsp.findings.diagnostic import Diagnostic, Fix, Severity
+from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Fix, Severity
 from pai_lsp.source.comments import written_comments
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.text import apply_edits
@@ -14,11 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from pai_lsp.document import Document
+    from pai_lsp.source.text import Span
 
 # A fix may uncover another finding, but not this often: then fixes undo each other.
 MOST_ROUNDS = 10
 # So many fixes are tried on their own where together they make a text worse.
 _MOST_ALONE = 20
+# How many taken places on each side can touch another place: one that ends there, an empty one, one that begins there.
+_NEIGHBORS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,8 @@ def with_safe_fixes(
         document, diagnostics = tried
         fixed += len(batch)
         seen.add(document.text)
+        if fixed >= MOST_FOUND:  # each round takes as long as a check; another run goes on
+            break
     return FixedDocument(document, diagnostics, fixed)
 
 
@@ -102,11 +108,18 @@ def _applicable(
 
 
 def _without_overlaps(items: Iterable[tuple[Diagnostic, Fix]]) -> Iterator[tuple[Diagnostic, Fix]]:
-    taken: list[Fix] = []
+    taken: list[Span] = []  # sorted
     for diagnostic, fix in items:
-        if not any(edit.span.overlaps(other.span) for edit in fix.edits for one in taken for other in one.edits):
-            taken.append(fix)
+        if not any(_overlaps_one(edit.span, taken) for edit in fix.edits):
+            for edit in fix.edits:
+                insort(taken, edit.span)
             yield diagnostic, fix
+
+
+def _overlaps_one(span: Span, taken: list[Span]) -> bool:
+    """Whether a span overlaps one of those that are taken, which are sorted and overlap only within a fix."""
+    at = bisect_left(taken, span)
+    return any(span.overlaps(other) for other in taken[max(0, at - _NEIGHBORS) : at + _NEIGHBORS])
 
 
 def _name(diagnostic: Diagnostic, fix: Fix) -> tuple[str, str, str]:

@@ -92,7 +92,7 @@ extras:
       taskroles: [worker]
       parameters:
         callbacks: [{event: taskStarts, commands: [echo start]}]
-    - {plugin: git, parameters: {repo: "https://example.com/r.git", options: [--depth=1]}}
+    - {plugin: git, parameters: {repo_uri: "https://example.com/r.git", options: [--depth=1]}}
   hivedScheduler:
     taskRoles: {worker: {skuType: V100, skuNum: 1}}
 """
@@ -111,7 +111,7 @@ EXTENDED = (
     type: script
     require:
       - base
-      - {name: disk, mount: "/mnt/<% $parameters.x %>"}
+      - {name: disk, template_variables: {mount: /mnt/x}}
     plugin: cmd
     callbacks: [{event: taskSucceeds, commands: ["cp 'a b' <% this.name %>"]}]
   - name: disk
@@ -146,12 +146,14 @@ taskRoles:
   worker: &role
     instances: 1
     dockerImage: image
-    prerequisites: [one, two, "marketplace://name/cache"]
+    prerequisites: [one, two, "marketplace://name/install_wget"]
     resourcePerInstance: &size {cpu: 1, memoryMB: 1024, gpu: 0}
     commands: [echo run]
   server: {<<: *role, resourcePerInstance: *size, commands: *lines}
 """
 )
+
+SOUND = (RELEASED, EXTENDED, SHARED)
 
 TAGS = ("int", "float", "bool", "null", "str", "timestamp", "binary", "seq", "map", "set", "omap", "pairs", "merge")
 ODD_SCALARS = (
@@ -186,7 +188,7 @@ def bases() -> tuple[str, ...]:
     """What is mutated: the sound jobs above, each as often as ten fixtures, and the short fixtures of the tests."""
     fixtures = (*job_texts().values(), *other_texts().values())
     short = [text for text in fixtures if len(text) <= _LONGEST_BASE]
-    return (*short, *[RELEASED, EXTENDED, SHARED] * max(len(short) // 6, 1))
+    return (*short, *SOUND * max(len(short) // 6, 1))
 
 
 def mutated_job(seed: int) -> str:
@@ -359,20 +361,21 @@ def assert_all_holds(text: str, *, is_fixed: bool = True) -> None:
         if not document.job.syntax.problems and "pai-lsp: ignore" not in text:
             _assert_stops_are_reported(document)
             # A mistake in the structure hides what only follows from it.
-            if not _STRUCTURE.intersection(_errors(document)):
+            if not _STRUCTURE.intersection(errors(document)):
                 assert_agreed(document)
         for is_inline in (False, True):
             _assert_expands(document, is_inline=is_inline)
 
 
-def _errors(document: Document) -> set[str]:
+def errors(document: Document) -> set[str]:
+    """The codes of the errors, without those that expansion answers."""
     found = {one.code for one in document.diagnostics if one.severity is Severity.ERROR}
     return found - ANSWERED
 
 
 def _assert_stops_are_reported(document: Document) -> None:
     stops = released_run(document.job).stops
-    reasons = _errors(document) | ANSWERED.intersection(one.code for one in document.diagnostics)
+    reasons = errors(document) | ANSWERED.intersection(one.code for one in document.diagnostics)
     assert not stops or reasons, stops
 
 
@@ -383,11 +386,11 @@ def _assert_expands(document: Document, *, is_inline: bool) -> None:
     if result.text is None:
         assert result.problems
         return
-    if _errors(document) or result.text == document.text:
+    if errors(document) or result.text == document.text:
         return  # the command line prints nothing that has errors
     after = Document(result.text, path="a.pai.yaml", lookup=marketplace())
     assert_sound(after)
-    new = _errors(after) - {"nul-in-command"}  # from the value of a template variable; the command line reports it
+    new = errors(after) - {"nul-in-command"}  # from the value of a template variable; the command line reports it
     assert not new, f"new errors: {sorted(new)}"
     again = expanded(after.job, [role.name for role in after.job.task_roles] if is_inline else [])
     assert again.text == result.text, "expanding twice is not expanding once"

@@ -122,6 +122,17 @@ def test_a_file_name_occurs_once() -> None:
     assert [name for name, count in names.items() if count > 1] == []
 
 
+def test_a_class_name_occurs_once() -> None:
+    """But in the interface for programs, whose names are its own, and in code that the build makes."""
+    names: dict[str, set[str]] = {}
+    for module in MODULES:
+        if module != "api" and "._job_validator" not in module:
+            for node in tree(module).body:
+                if isinstance(node, ast.ClassDef):
+                    names.setdefault(node.name.lstrip("_"), set()).add(module)
+    assert {name: sorted(found) for name, found in names.items() if len(found) > 1} == {}
+
+
 def test_every_module_says_why_it_exists() -> None:
     assert [name for name in MODULES if not ast.get_docstring(tree(name))] == []
 
@@ -140,6 +151,16 @@ def test_the_checker_does_not_load_the_server() -> None:
     code = (
         "import sys, pai_lsp.document; names = ('pygls', 'lsprotocol', 'jsonschema', 'ruamel', 'httpx'); "
         "print([m for m in sys.modules if m in names or m.startswith('pai_lsp.cluster')])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_the_server_answers_before_it_loads_the_analysis() -> None:
+    code = (
+        "import sys; from pai_lsp.lsp.language_server import Server; Server(); names = ('yaml', 'jsonschema'); "
+        "parts = ('pai_lsp.embedded', 'pai_lsp.rules', 'pai_lsp.source.nodes'); "
+        "print([m for m in sys.modules if m in names or m.startswith(parts)])"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"

@@ -395,6 +395,7 @@ def test_a_proxy_from_the_environment_is_used(server: Marketplace, monkeypatch: 
         assert failure.note.startswith(note)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "note"),
     [

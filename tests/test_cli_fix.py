@@ -364,3 +364,15 @@ def test_several_anchors_of_one_name(capsys: pytest.CaptureFixture[str]) -> None
     after = Document(file.read_text())
     assert not after.syntax.problems
     assert plain_value(after.job.mapping("extras")) == plain_value(Document(text).job.mapping("extras"))
+
+
+def test_a_file_with_thousands_of_mistakes_is_fixed_in_several_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each round takes as long as a check, so a run ends with the one that reaches the limit."""
+    file = Path("a.pai.yaml")
+    file.write_text("protocolVersion: 2\nname: a\ntype: job\nextras:\n" + "\ta: 1\n" * 2_500)
+    lefts = []
+    for _ in range(2):
+        main(["check", "--fix", "a.pai.yaml"])
+        lefts.append(file.read_text().count("\t"))
+    capsys.readouterr()
+    assert lefts == [1_500, 500]

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from budgets import stride
 
 from pai_lsp.document import Document
 from pai_lsp.ide.completion.complete import complete
@@ -43,11 +44,12 @@ def live(markdown: str) -> list[str]:
 
 def shown(text: str) -> Iterator[str]:
     """Every hover and every documentation of a completion in a job."""
-    for offset in range(len(text)):
-        if found := hover(Document(text), offset):
+    document = Document(text)
+    for offset in range(0, len(text), stride(1)):
+        if found := hover(document, offset):
             yield found.markdown
     for at in (match.end() for match in re.finditer(r"prerequisites: \[|params: <% ", text)):
-        yield from (one.documentation for one in complete(Document(text), at))
+        yield from (one.documentation for one in complete(document, at))
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)

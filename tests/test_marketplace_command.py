@@ -403,6 +403,8 @@ def test_a_broken_lock_is_refused(
         assert message not in printed
         assert (status, printed == "") == (1, True) or command[1] != "job.pai.yaml", "nothing is expanded"
     assert status == 1
+    status, _, errors = run(capsys, "graph", "job.pai.yaml")
+    assert (status, errors.count(message)) == (1, 1)
     assert "type:     script\n" in run(capsys, "marketplace", "show", "mnist")[1]
     assert run(capsys, "marketplace", "lock") == (0, f"{LOCK_NAME} contains 1 definition\n", "")
     assert run(capsys, "marketplace", "lock", "--check")[0] == 0

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pai_lsp.cli.main import main
 from pai_lsp.document import Document
+from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.mpijob.conversion import ConversionError, Converted, job_text, kept_comments, manifest_text
 from pai_lsp.mpijob.job_to_manifest import job_to_manifest
 from pai_lsp.mpijob.manifest import manifests
 from pai_lsp.mpijob.manifest_to_job import manifest_to_job
 from pai_lsp.source.syntax import parse
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MANIFEST = """\
 # Trains the model.
@@ -297,3 +296,40 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert errors == "pai-lsp convert: lost: metadata.namespace: an OpenPAI job has no such key\n"
     assert main(["convert", "--to", "mpijob", "--format", "json", str(path)]) == 1
     assert json.loads(capsys.readouterr().out)["error"] == "not-a-job"
+
+
+EXAMPLES = Path(__file__).parent.parent / "examples" / "mpijob"
+
+
+@pytest.mark.parametrize(
+    ("source", "to", "result", "missing"),
+    [
+        ("train.yaml", "pai", "train.pai.yaml", []),
+        ("horovod.pai.yaml", "mpijob", "horovod.yaml", ["extras.hivedScheduler"]),
+        ("old.yaml", "v2beta1", "upgraded.yaml", ["spec.mpiReplicaSpecs.Worker.restartPolicy"]),
+    ],
+)
+def test_the_examples(
+    source: str, to: str, result: str, missing: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["convert", "--to", to, str(EXAMPLES / source)]) == 0
+    output, errors = capsys.readouterr()
+    assert output == (EXAMPLES / result).read_text(encoding="utf-8")
+    assert [line.split(": ")[2] for line in errors.splitlines()] == missing
+    assert [one.code for one in Document(output).diagnostics if one.severity <= Severity.WARNING] == []
+
+
+@pytest.mark.parametrize("to", ["pai", "v2beta1"])
+def test_wrong_types_are_refused(to: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "mpijob.yaml"
+    path.write_text(MANIFEST.replace("image: example/mpi:1", "image: [1]", 1), encoding="utf-8")
+    assert main(["convert", "--to", to, "--format", "json", str(path)]) == 1
+    expected = {"pai": "wrong-type", "v2beta1": "not-an-older-version"}
+    assert json.loads(capsys.readouterr().out)["error"] == expected[to]
+
+
+def test_other_documents_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mpijob.yaml"
+    path.write_text(f"kind: ConfigMap\n---\n{MANIFEST}", encoding="utf-8")
+    assert main(["convert", "--to", "pai", "--format", "json", str(path)]) == 0
+    assert [one["field"] for one in json.loads(capsys.readouterr().out)["lost"]] == ["documents[0]"]

@@ -320,3 +320,65 @@ def test_conversions_that_are_not_offered() -> None:
     assert offered(JOB.replace("sleep infinity", "ls")) == [
         "'worker' does not end with 'sleep infinity', so that its tasks end before the launcher does"
     ]
+
+
+SCRIPT = """\
+    Launcher:
+      template:
+        spec:
+          containers:
+            - name: main
+              image: example/mpi:1
+              command: [bash, -c]
+              args:
+                - |
+                  cd /data
+                  mpirun -np 2 ./a
+"""
+WORKERS = "    Worker: {replicas: 2, template: {spec: {containers: [{name: main, image: example/mpi:1}]}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "old", "new"),
+    [
+        ("mpijob-run-as-root", "mpirun -np", "mpirun --allow-run-as-root -np"),
+        ("mpijob-hostfile-implicit", "mpirun -np", "mpirun --hostfile /etc/mpi/hostfile -np"),
+    ],
+)
+def test_fixes_in_scripts(code: str, old: str, new: str) -> None:
+    text = f"{HEAD}spec:\n  mpiReplicaSpecs:\n{SCRIPT}{WORKERS}"
+    found = next(one for one in Document(text).diagnostics if one.code == code)
+    assert text[found.span.start : found.span.end] == "mpirun"
+    (fix,) = found.fixes
+    assert apply_edits(text, fix.edits) == text.replace(old, new)
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "old", "new"),
+    [
+        ("mpijob-run-as-root", HEAD + SPEC, "mpirun,", "mpirun, --allow-run-as-root,"),
+        ("mpijob-unknown-replica", f"{HEAD}{SPEC}{WORKERS.replace('Worker', 'workers')}", "workers", "Worker"),
+        ("mpijob-unknown-policy", f"{HEAD}{SPEC}  launcherCreationPolicy: a\n", "Policy: a", "Policy: AtStartup"),
+        (
+            "mpijob-worker-without-sshd",
+            f"{HEAD}{SPEC}{WORKERS.replace('mpi:1', 'mpi:1, command: [sleep, 1d]')}",
+            ", command: [sleep, 1d]",
+            "",
+        ),
+        (
+            "mpijob-restart-policy-ignored",
+            f"{HEAD}{SPEC}{WORKERS.replace('{containers', '{restartPolicy: OnFailure, containers')}",
+            f"{WORKERS.replace('{containers', '{restartPolicy: OnFailure, containers')}",
+            f"{WORKERS[:-2]}, restartPolicy: OnFailure}}\n",
+        ),
+        (
+            "mpijob-workers-stay",
+            f"{HEAD}{SPEC}{WORKERS.replace('mpi:1', 'mpi:1, resources: {limits: {nvidia.com/gpu: 1}}')}",
+            "gpu: 1}}}]}}}\n",
+            "gpu: 1}}}]}}}\n  runPolicy:\n    cleanPodPolicy: Running\n",
+        ),
+    ],
+)
+def test_fixes_of_rules(code: str, text: str, old: str, new: str) -> None:
+    found = next(one for one in Document(text).diagnostics if one.code == code)
+    assert apply_edits(text, found.fixes[0].edits) == text.replace(old, new, 1)

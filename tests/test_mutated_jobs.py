@@ -7,12 +7,20 @@ import sys
 
 import pytest
 from budgets import budget, some
-from job_mutations import assert_all_holds, mutated_job
+from expansion import marketplace
+from job_mutations import SOUND, assert_all_holds, errors, mutated_job
+from test_expand_round_trip import ANSWERED
+
+from pai_lsp.document import Document
+from pai_lsp.findings.diagnostic import Severity
 
 # How many texts are tried, and in how many tests; several Pythons (scripts/test_pythons.sh) share them.
 TEXTS = budget(5_000 // int(os.environ.get("TESTED_PYTHONS", "1")))
 TESTS = 20
 FIRST = sys.version_info.minor * 100_000
+
+# The share of wrong indentations that may give several errors; it was a quarter once.
+MOST_WITH_SEVERAL = 0.1
 
 # Texts for which something did not hold once.
 FOUND = {
@@ -47,6 +55,21 @@ taskRoles:
     resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
     commands: [echo run]
 """,
+    "empty-name-in-a-role": """\
+protocolVersion: 2
+name: a
+type: job
+prerequisites:
+  - {name: image, type: dockerimage, uri: "ubuntu:20.04"}
+  - {name: one, type: script, callbacks: [{event: taskStarts, commands: [echo a]}]}
+taskRoles:
+  worker:
+    instances: 1
+    dockerImage: image
+    prerequisites: [one, ""]
+    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
+    commands: [echo run]
+""",
     "key-that-is-an-alias": """\
 taskRoles:
   worker: &role
@@ -70,6 +93,28 @@ taskRoles:
     commands: [echo run]
 """,
 }
+
+
+@pytest.mark.parametrize("text", SOUND)
+def test_what_is_mutated_is_sound(text: str) -> None:
+    assert errors(Document(text, path="a.pai.yaml", lookup=marketplace())) == set()
+    assert_all_holds(text)
+
+
+def test_one_wrong_indentation_mostly_gives_one_error() -> None:
+    counts: list[int] = []
+    for text in SOUND:
+        lines = text.split("\n")
+        for number, line in enumerate(lines):
+            depth = len(line) - len(line.lstrip())
+            for by in (-2, -1, 1, 2):
+                if line and depth + by >= 0:
+                    changed = "\n".join([*lines[:number], " " * (depth + by) + line.lstrip(), *lines[number + 1 :]])
+                    found = Document(changed, path="a.pai.yaml", lookup=marketplace()).diagnostics
+                    wrong = [one for one in found if one.severity is Severity.ERROR and one.code not in ANSWERED]
+                    counts.append(len(wrong))
+    several = sum(count > 1 for count in counts)
+    assert several / sum(count > 0 for count in counts) < MOST_WITH_SEVERAL, several
 
 
 @pytest.mark.parametrize("text", FOUND.values(), ids=FOUND)

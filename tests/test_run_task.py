@@ -170,7 +170,7 @@ def test_a_run_without_a_container(tmp_path: Path, capfd: pytest.CaptureFixture[
     assert (status, output.splitlines()[1:4]) == (0, ["first", "second", "[commands]"])
     assert "\n0 127.0.0.1\n" in output
     assert output.endswith("last\n")
-    assert "ssh and tensorboard are left out" in notes
+    assert "the plugin ssh is left out" in notes
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs bash")
@@ -258,3 +258,24 @@ def test_the_repository_of_the_plugin_git(tmp_path: Path, capfd: pytest.CaptureF
     path.write_text(path.read_text().replace("/repository", "/nothing"), encoding="utf-8")
     assert main(["run", "--yes", str(path)]) == 1
     assert "cannot be cloned" in capfd.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a script")
+def test_tensorboard_runs_beside_the_commands_and_ends_with_them(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in = tmp_path / "bin" / "tensorboard"
+    stand_in.parent.mkdir()
+    started = tmp_path / "started"
+    stand_in.write_text(f'#!/bin/bash\necho "shows $*"\ntouch {started}\nexec sleep 600\n', encoding="utf-8")
+    stand_in.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{stand_in.parent}{os.pathsep}{os.environ['PATH']}")
+    plugin = "{plugin: tensorboard, parameters: {port: 16006, logdir: {all: /tmp/logs}}}"
+    extras = f"extras: {{com.microsoft.pai.runtimeplugin: [{plugin}]}}\n"
+    path = tmp_path / "job.pai.yaml"
+    wait = f"while [ ! -e {started} ]; do sleep 0.05; done; echo done"
+    path.write_text(TWO_TASKS.replace("COMMAND", wait) + extras, encoding="utf-8")
+    assert main(["run", "--yes", str(path)]) == 0
+    output = capfd.readouterr().out
+    assert "shows --logdir=/tmp/logs --port=16006 --host=127.0.0.1" in output
+    assert "done" in output

@@ -149,6 +149,13 @@ async def test_the_editor_shows_what_it_finds_when_nobody_types(
 
 
 @pytest.mark.asyncio
+async def test_a_finding_of_shellcheck_leads_to_its_page() -> None:
+    async with connected() as client:
+        page = await client.ask("workspace/executeCommand", command="pai-lsp.explain", arguments=["SC2034"])
+        assert "https://www.shellcheck.net/wiki/SC2034" in page
+
+
+@pytest.mark.asyncio
 async def test_nothing_is_run_where_nothing_is_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shellchecks, "PAUSE", 0)
     marker = tmp_path / "was-run"

@@ -43,7 +43,8 @@ class Subcommand:
 
 
 # How many objects are made before Python looks for garbage among them. Its own number is so low that it looks at the
-# imported modules several times, which takes a twentieth of the time that the check of one file does.
+# imported modules several times, which takes a twentieth of the time that the check of one file does, or that a server
+# takes until it answers.
 _OBJECTS_BEFORE_COLLECTION = 100_000
 
 
@@ -115,6 +116,7 @@ def _schema(found: argparse.Namespace) -> int:
 
 
 def _server(found: argparse.Namespace) -> int:
+    gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
     from pai_lsp.lsp import language_server
 
     return language_server.main(found.tcp)

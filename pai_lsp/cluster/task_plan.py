@@ -66,6 +66,7 @@ class TaskPlan:
         `addresses-and-http-ports`, `labels-and-ports`, `controller`, `working-directory-of-image`.
     files: by their paths below `HOME`, without the header of the runtime; a name with `/` at its end is a folder.
     order: what runs, in order. mounts: paths and names of volumes. shared_memory: of /dev/shm, in MiB.
+    tensorboard: the folder and the port of TensorBoard, if the task runs it.
     clones: what the first container passes to `git clone` before the folder `code` in `HOME`.
     """
 
@@ -81,6 +82,7 @@ class TaskPlan:
     mounts: tuple[tuple[str, str], ...] = ()
     shared_memory: int = OPENPAI.shared_memory
     clones: tuple[tuple[str, ...], ...] = ()
+    tensorboard: tuple[str, str] | None = None
 
 
 def task_plan(job: Job, role_name: str, index: int, user: str, *, shows_secrets: bool = False) -> TaskPlan:
@@ -122,6 +124,7 @@ def task_plan(job: Job, role_name: str, index: int, user: str, *, shows_secrets:
     return TaskPlan(
         role, index, image, None, "", environment, later, files, order, tuple(_mounts(job)), memory,
         tuple(part.clone for part in parts if part.clone),
+        next((part.tensorboard for part in parts if part.tensorboard is not None), None),
     )  # fmt: skip
 
 
@@ -151,6 +154,7 @@ class _PluginPart:
     after: str = ""
     has_keys: bool = False
     clone: tuple[str, ...] = ()
+    tensorboard: tuple[str, str] | None = None
 
 
 def _plugin_parts(job: Job, role: RuntimeRole, index: int, *, shows_secrets: bool) -> list[_PluginPart]:
@@ -178,10 +182,12 @@ def _part(
         if name == "ssh":
             return _PluginPart(number, _script(_ssh_commands(job, parameters), policy), has_keys=True)
         if name == "tensorboard":
-            return _PluginPart(number, _script(_tensorboard_commands(job, role, index, parameters), policy))
+            script = _script(_tensorboard_commands(job, role, index, parameters), policy)
+            shown = _tensorboard(parameters) if script else None
+            return _PluginPart(number, script, tensorboard=shown)
         if name == "git":
             return _PluginPart(number, _script(_git_commands(parameters), policy), clone=_cloned(parameters))
-    except (TypeError, LookupError, AttributeError):
+    except (TypeError, LookupError, AttributeError, ValueError):
         if policy != "ignore":
             raise RuntimeStopError(f"the plugin '{name}' fails on its parameters") from None
     return _PluginPart(number)
@@ -228,6 +234,11 @@ def _tensorboard_commands(job: Job, role: RuntimeRole, index: int, parameters: A
         raise LookupError
     program = f"{HOME}/plugins/tensorboard/tensorboard.sh"
     return [f"chmod u+x {program}", program]
+
+
+def _tensorboard(parameters: Any) -> tuple[str, str]:
+    """The folder that it shows, which is the first of several, and its port."""
+    return str(next(iter(parameters["logdir"].values()))), str(parameters["port"])
 
 
 def _git_commands(parameters: Any) -> list[str]:

@@ -12,7 +12,6 @@ Source of the grammar: the bash reference manual, "Shell Syntax" and "Shell Expa
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
@@ -42,8 +41,8 @@ _READING = frozenset({"read", "mapfile", "readarray", "getopts"})
 _TAKING_ARRAYS = _DECLARING | {"alias", "eval", "let"}
 # What may be between a reserved word and its command: an option, the name of a coprocess.
 _AFTER_PREFIX = {
-    "time": re.compile(r"[ \t]+-p(?=[ \t\n;&|)]|$)"),
-    "coproc": re.compile(r"[ \t]+[A-Za-z_][A-Za-z0-9_]*(?=[ \t]+(?:\(|(?:\{|if|while|until|for|case)[ \t\n]))"),
+    "time": lazy_pattern(r"[ \t]+-p(?=[ \t\n;&|)]|$)"),
+    "coproc": lazy_pattern(r"[ \t]+[A-Za-z_][A-Za-z0-9_]*(?=[ \t]+(?:\(|(?:\{|if|while|until|for|case)[ \t\n]))"),
 }
 
 

@@ -7,7 +7,6 @@ openpai-runtime, src/init.d/initializer.py, replace_ref. Offsets are code points
 
 from __future__ import annotations
 
-import re
 from enum import Enum
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -32,7 +31,7 @@ SPACES = (
 # What may be written before the first dot; `this` belongs to the extended protocol.
 ROOTS = ("$parameters", "$secrets", "$data", "$script", "$output")
 
-_ANY_SPACES, _SPACES = re.compile(f"[{SPACES}]*"), re.compile(f"[{SPACES}]+")
+_SPACES = lazy_pattern(f"[{SPACES}]+")
 _SERVER_INDEX = lazy_pattern(r"\[([0-9]+)\]")
 _SERVER_CUT = lazy_pattern(r"\.|\[([0-9]+)\]")
 _PLAIN_INDEX = lazy_pattern(r"0|[1-9][0-9]{0,9}")
@@ -257,8 +256,9 @@ def tags_without_dollar(text: str) -> tuple[TemplateTag, ...]:
 
 
 def _after_spaces(text: str, at: int) -> int:
-    match = _ANY_SPACES.match(text, at)
-    return match.end() if match else at
+    while text[at : at + 1] and text[at] in SPACES:
+        at += 1
+    return at
 
 
 @dataclass(frozen=True, slots=True)

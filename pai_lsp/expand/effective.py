@@ -260,9 +260,9 @@ class _EffectiveJobReader:
         """Report on a reference; for one in another file, on the reference in the job that leads there."""
         entry = entries.get(link)
         if entry is None:
-            self._problem(code, link.reference.span, message)
+            self._problem(code, link.reference.place, message)
         elif link.path is None:
-            self._problem(code, entry.reference.span, message)
+            self._problem(code, entry.reference.place, message)
         else:
             related = Related(link.reference.span, "required here", link.path)
             self._problem(code, entry.reference.span, message, related)

@@ -23,6 +23,13 @@ if TYPE_CHECKING:
 
 # The codes of ShellCheck, which `check --shellcheck` reports besides the rules' own.
 SHELLCHECK_CODE = lazy_pattern(r"SC[0-9]{4}")
+
+
+def shellcheck_page(code: str) -> str:
+    """The address of the page about a code of ShellCheck."""
+    return f"https://www.shellcheck.net/wiki/{code}"
+
+
 # The address of the pages of the rules, which ends with a slash. Empty until they are published: a link to a name that
 # is not registered may lead to anybody's page. `pai-lsp explain` has the same text.
 RULE_PAGES = ""
@@ -109,7 +116,7 @@ class Diagnostic:
     def url(self) -> str:
         """The page that explains the rule; empty without one."""
         if SHELLCHECK_CODE.fullmatch(self.code):
-            return f"https://www.shellcheck.net/wiki/{self.code}"
+            return shellcheck_page(self.code)
         return _page(self.code)
 
     @property

@@ -5,11 +5,11 @@ The YAML itself is colored by the editor's grammar; the tokens add only what a g
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.template import ROOTS, TagKind, variables
+from pai_lsp.ide.token_types import TokenModifier, TokenType
 from pai_lsp.job.symbols import SymbolKind
 from pai_lsp.job.template_uses import TemplatePlace
 from pai_lsp.source.content import mapped
@@ -24,30 +24,6 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.job.template_uses import TemplateUse
     from pai_lsp.platform.tables import EnvironmentVariable
-
-
-class TokenType(Enum):
-    """What a word is; the values are those of LSP's names that editors colour fittingly."""
-
-    PREREQUISITE = "function"
-    TASK_ROLE = "class"
-    DEPLOYMENT = "namespace"
-    PARAMETER = "parameter"
-    PORT = "enumMember"
-    ROOT = "keyword"
-    MEMBER = "property"
-    TEMPLATE_VARIABLE = "typeParameter"
-    DELIMITER = "macro"
-    VARIABLE = "variable"
-
-
-class TokenModifier(Enum):
-    """What is particular about a word; the values are LSP's names."""
-
-    DECLARATION = "declaration"
-    PLATFORM = "defaultLibrary"
-    SECRET = "readonly"  # noqa: S105 - LSP's word
-    DEPRECATED = "deprecated"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.template import variables
-from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, Moment
+from pai_lsp.platform.tables import PLUGIN_PREFIX, ROLE_TYPES, RUNTIME_PLUGIN, Moment
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, ScalarStyle, Sequence, plain_value, walk
 from pai_lsp.source.patterns import lazy_pattern
@@ -33,8 +33,6 @@ COMMAND_KEYS = frozenset({"callbacks", *SIMPLE_KEYS})
 # Source: openpai, issues 5345 (`pvc_storage`: name, mountPath) and 5145 (`com.microsoft.pai.rest.storage`).
 STORAGE_PLUGINS = ("pvc_storage", "com.microsoft.pai.rest.storage")
 
-# The types of the prerequisites that a field of a task role names, besides its image.
-ROLE_TYPES = ("data", "script", "output")
 LEGACY_TYPES = ("dockerimage", *ROLE_TYPES)
 
 # Keys of a prerequisite that no released component reads. Source: rest-server, config/v2/protocol.js; docs/protocol.md.

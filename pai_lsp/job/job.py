@@ -47,12 +47,13 @@ class Job(JobTree):
     @cached_property
     def misplaced_role_keys(self) -> tuple[Entry, ...]:
         """The keys of a task role that are written directly under `taskRoles`; see as_meant.py."""
-        return misplaced_role_keys(self._written_roles)
+        has_errors = self.is_catalog or self.structure_errors
+        return misplaced_role_keys(self._written_roles) if has_errors else ()
 
     @cached_property
     def misread_roles(self) -> frozenset[str]:
         """The names under `taskRoles` that are not those of task roles as they are meant."""
-        empty = emptied_role(self._written_roles)
+        empty = emptied_role(self._written_roles) if self.misplaced_role_keys else None
         return frozenset(entry.name for entry in (*self.misplaced_role_keys, *([empty] if empty else [])))
 
     @property

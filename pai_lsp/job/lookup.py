@@ -15,7 +15,7 @@ import re
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
-from pai_lsp.job.definition import ROLE_TYPES
+from pai_lsp.platform.tables import ROLE_TYPES
 from pai_lsp.source.files import is_in_folder
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern

@@ -63,7 +63,8 @@ class TaskRole:
     @cached_property
     def prerequisites(self) -> tuple[Reference, ...]:
         """The prerequisites that the role lists, in order."""
-        return tuple(Reference(scalar.text, scalar) for scalar in scalars(self.get("prerequisites")) if scalar.text)
+        found = (one for one in scalars(self.get("prerequisites")) if one.text or one.is_string)
+        return tuple(Reference(one.text, one) for one in found)
 
     @cached_property
     def typed_references(self) -> dict[str, Reference]:

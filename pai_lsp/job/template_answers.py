@@ -12,10 +12,9 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.template import ROOTS, TagKind
-from pai_lsp.job.definition import ROLE_TYPES
 from pai_lsp.job.template_uses import RUNTIME_PLACES, TemplatePlace, TemplateUse
 from pai_lsp.job.this_lookup import is_this
-from pai_lsp.platform.tables import converted_role_name
+from pai_lsp.platform.tables import ROLE_TYPES, converted_role_name
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern

@@ -151,16 +151,11 @@ def roles_acted_for(job: JobTree, use: PluginUse, uses: PrerequisiteUses) -> tup
 
 def plugin_uses(job: JobTree) -> tuple[PluginUse, ...]:
     """Every use of a plugin that the released runtime has, in any form of its name."""
-    known, found = job.platform.plugins, []
-    for definition in job.definitions:
-        plugin = known.get(definition.extended_plugin or "")
-        if plugin and definition.type != "dockerimage":
-            found.append(PluginUse(plugin, definition))
-    for entry in job.plugins:
-        plugin = known.get(entry.plugin.removeprefix(PLUGIN_PREFIX))
-        if plugin:
-            found.append(PluginUse(plugin, entry))
-    return tuple(found)
+    definitions = (one for one in job.definitions if one.type != "dockerimage")
+    named: list[tuple[str, Definition | PluginEntry]] = [(one.extended_plugin or "", one) for one in definitions]
+    named += [(entry.plugin.removeprefix(PLUGIN_PREFIX), entry) for entry in job.plugins]
+    known = job.platform.plugins if any(name for name, _ in named) else {}  # most jobs read no table
+    return tuple(PluginUse(known[name], owner) for name, owner in named if name in known)
 
 
 def callback_items(use: PluginUse) -> tuple[Node, ...]:

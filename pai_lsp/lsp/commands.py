@@ -19,7 +19,7 @@ from pai_lsp.catalog.loading import Surroundings
 from pai_lsp.cluster.profile import Profile
 from pai_lsp.document import check_expanded
 from pai_lsp.expand.write.released_job import expanded
-from pai_lsp.findings.diagnostic import Severity
+from pai_lsp.findings.diagnostic import SHELLCHECK_CODE, Severity, shellcheck_page
 from pai_lsp.ide.completion.snippet_texts import JOBS
 from pai_lsp.ide.completion.suggestion import plain_text
 from pai_lsp.ide.documentation import rule_page
@@ -40,7 +40,6 @@ from pai_lsp.source.text import Span
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from pai_lsp.findings.diagnostic import Rule
     from pai_lsp.lsp.documents import OpenDocument
     from pai_lsp.lsp.session import Session
 
@@ -53,13 +52,13 @@ if TYPE_CHECKING:
 async def explain(session: Session, arguments: Sequence[Any]) -> str:
     """The documentation of a rule as Markdown; the argument is its code."""
     del session
-    return rule_page(_rule(arguments))
+    return _page(arguments)[1]
 
 
 async def open_rule(session: Session, arguments: Sequence[Any]) -> None:
     """Let the client show the documentation of a rule, from a file of the cache; the argument is its code."""
-    rule = _rule(arguments)
-    path = Surroundings().store.view(rule.code, rule_page(rule), ".md")
+    code, page = _page(arguments)
+    path = Surroundings().store.view(code, page, ".md")
     if path is not None and session.client.shows_documents:
         await session.server.window_show_document_async(lsp.ShowDocumentParams(Path(path).as_uri()))
 
@@ -90,11 +89,16 @@ def about_document(answer: Callable[[OpenDocument, Sequence[Any]], Any]) -> Comm
     return run
 
 
-def _rule(arguments: Sequence[Any]) -> Rule:
+def _page(arguments: Sequence[Any]) -> tuple[str, str]:
+    """A code, and its page as Markdown: of a rule, or where the page about a code of ShellCheck is."""
+    code = str(arguments[0]) if arguments else ""
+    if SHELLCHECK_CODE.fullmatch(code):
+        return code, f"# {code}\n\nA finding of ShellCheck: [{shellcheck_page(code)}]({shellcheck_page(code)})\n"
     try:
-        return known(str(arguments[0]) if arguments else "")
+        rule = known(code)
     except UnknownCodeError as error:
         raise JsonRpcInvalidParams(str(error)) from None
+    return rule.code, rule_page(rule)
 
 
 async def templates(session: Session, arguments: Sequence[Any]) -> list[dict[str, str]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types as lsp
 from pygls.uris import to_fs_path, urlparse
 
-from pai_lsp.ide.semantic_tokens import TokenModifier, TokenType
+from pai_lsp.ide.token_types import TokenModifier, TokenType
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.text import ColumnUnit, LineIndex, Span, TextEdit, text_width
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types as lsp
 
 from pai_lsp.ide.completion import TRIGGERS
-from pai_lsp.ide.semantic_tokens import TokenModifier, TokenType
+from pai_lsp.ide.token_types import TokenModifier, TokenType
 from pai_lsp.lsp.documents import CHECKED_BY_RULES, FileKind
 from pai_lsp.source.frozen import dataclass
 

@@ -71,9 +71,7 @@ def main(tcp: tuple[str, int] | None = None) -> int:
         tcp: the host and port to listen at; None for standard input and output.
     """
     log_to_stderr()
-    # What was imported stays; and a tree of thousands of nodes is no reason to search everything for cycles.
-    gc.collect()
-    gc.freeze()
+    # A tree of thousands of nodes is no reason to search everything for cycles.
     gc.set_threshold(200_000, 20, 50)
     # The loop must not wait long for the thread that analyses: 5 ms, Python's usual turn, is a whole small check.
     sys.setswitchinterval(0.0005)

@@ -8,6 +8,7 @@ The answer to a request runs outside of the event loop, on the document as it wa
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 from functools import partial
@@ -241,6 +242,9 @@ async def run_command(session: Session, params: lsp.ExecuteCommandParams) -> Any
 def load_answers() -> None:
     """Load the answers and the analysis."""
     from pai_lsp.lsp import answers  # noqa: F401, PLC0415 - loaded when the client is connected
+
+    # What was imported stays, so it need not be searched for cycles.
+    gc.freeze()
 
 
 def _about_document(session: Session, feature: DocumentFeature) -> Handler:

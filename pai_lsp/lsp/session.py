@@ -25,7 +25,6 @@ from pai_lsp.lsp.image_checks import ImageChecks, asks_on_save
 from pai_lsp.lsp.marketplaces import Marketplaces
 from pai_lsp.lsp.shellchecks import ShellChecks
 from pai_lsp.lsp.worker_threads import Lane
-from pai_lsp.lsp.workspace import JobFiles, Workspace
 from pai_lsp.lsp.workspace_settings import (
     ConfigurationFaults,
     asked_sections,
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
     from pygls.lsp.server import LanguageServer
 
     from pai_lsp.catalog.setup import CatalogSetup
+    from pai_lsp.lsp.workspace import JobFiles, Workspace
 
 _log = logging.getLogger(__name__)
 # After how many seconds an edit looks for outside changes again, for a client that does not watch files.
@@ -72,7 +72,7 @@ class Session:
         self._answers = TrustAnswers(os.environ)
         self._is_trust_refused = False
         self._is_trust_withdrawn = False
-        self._job_files = JobFiles()
+        self._job_files: JobFiles | None = None
         self._publisher = Publisher(self, self.lane)
         self._shellchecks = ShellChecks(self)
         self._images = ImageChecks(self)
@@ -188,6 +188,9 @@ class Session:
 
     def workspace(self, documents: Mapping[str, OpenDocument]) -> Workspace:
         """The workspace with the given state of the open documents."""
+        from pai_lsp.lsp.workspace import JobFiles, Workspace  # noqa: PLC0415 - loaded when the client is connected
+
+        self._job_files = self._job_files or JobFiles()
         return Workspace(documents, self.folders, self.client.unit, self._job_files)
 
     @property

@@ -8,9 +8,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pai_lsp.embedded import shell_script as shell
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
+from pai_lsp.embedded.shell_script import Word
 from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.platform.launchers import launch_line, launchers
 from pai_lsp.source.content import mapped
@@ -33,7 +33,7 @@ SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh"})
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class ContainerWord:
     """A word of a command: `text` is None where a shell or Kubernetes makes it; `field` is its path.
 
     node: the item of the list that it is; None for a word of a script.
@@ -50,13 +50,13 @@ class Command:
     """One command of a container: `program` without folder; `is_script` if a shell runs it."""
 
     program: str
-    name: Word
-    arguments: tuple[Word, ...]
+    name: ContainerWord
+    arguments: tuple[ContainerWord, ...]
     is_script: bool = False
 
     def launch(self, implementation: str | None = None) -> LaunchLine:
         """What a launcher reads, with places in the file."""
-        words = [shell.Word(word.text or "", word.span, word.text is not None) for word in self.arguments]
+        words = [Word(word.text or "", word.span, word.text is not None) for word in self.arguments]
         return launch_line(self.program, words, "", implementation)
 
     def field_of(self, span: Span) -> str:
@@ -78,9 +78,9 @@ class Container:
 
     value: Value
     path: str
-    words: tuple[Word, ...]
+    words: tuple[ContainerWord, ...]
     has_command: bool
-    script: Word | None
+    script: ContainerWord | None
     commands: tuple[Command, ...]
 
     @property
@@ -104,13 +104,13 @@ class Container:
         return ()
 
     @property
-    def place(self) -> Word | None:
+    def place(self) -> ContainerWord | None:
         """Where to point for the whole: the script, else `command`, else `args`."""
         if self.script is not None:
             return self.script
         key = "command" if self.has_command else "args"
         value = self.value.get(key)
-        return Word(None, value.span, f"{self.path}.{key}") if value is not None else None
+        return ContainerWord(None, value.span, f"{self.path}.{key}") if value is not None else None
 
     def environment(self) -> Iterator[tuple[int, str, Value]]:
         """The variables: index, name and entry."""
@@ -148,7 +148,7 @@ def _container(value: Value, path: str, source: str) -> Container | None:
         return None
     words = (*_words(value, path, "command"), *_words(value, path, "args"))
     has_command = bool(_words(value, path, "command"))
-    script: Word | None = None
+    script: ContainerWord | None = None
     commands: tuple[Command, ...] = ()
     if words and words[0].text is not None:
         program = words[0].text.rpartition("/")[2]
@@ -161,7 +161,7 @@ def _container(value: Value, path: str, source: str) -> Container | None:
     return Container(value, path, words, has_command, script, commands)
 
 
-def _is_script_option(word: Word) -> bool:
+def _is_script_option(word: ContainerWord) -> bool:
     text = word.text or ""
     return text.startswith("-") and not text.startswith("--") and text.endswith("c")
 
@@ -169,30 +169,30 @@ def _is_script_option(word: Word) -> bool:
 _WRAPPERS = frozenset({"exec", "time", "nohup", "sudo", "env"})
 
 
-def _unwrapped(words: tuple[Word, ...]) -> Command:
+def _unwrapped(words: tuple[ContainerWord, ...]) -> Command:
     at = 0
     while at + 1 < len(words) and (words[at].text in _WRAPPERS or "=" in (words[at].text or "").lstrip("-")[:40]):
         at += 1
     return Command((words[at].text or "").rpartition("/")[2], words[at], words[at + 1 :])
 
 
-def _script_commands(script: Word, source: str) -> Iterator[Command]:
+def _script_commands(script: ContainerWord, source: str) -> Iterator[Command]:
     places = mapped(source, script.node) if isinstance(script.node, Scalar) else None
 
-    def placed(word: shell.Word) -> Word:
+    def placed(word: Word) -> ContainerWord:
         span = places.span(word.span.start, word.span.end) if places is not None else script.span
-        return Word(word.text if word.is_literal else None, span, script.field)
+        return ContainerWord(word.text if word.is_literal else None, span, script.field)
 
     for line in command_lines(read_script(script.text or "")).all:
         words = tuple(map(placed, line.arguments))
         yield Command(line.program, placed(line.name), words, is_script=True)
 
 
-def _words(value: Value, path: str, key: str) -> tuple[Word, ...]:
+def _words(value: Value, path: str, key: str) -> tuple[ContainerWord, ...]:
     items = value.get(key)
     if items is None or items.kind != "array":
         return ()
     return tuple(
-        Word(item.content if item.kind == "string" else None, item.span, f"{path}.{key}[{number}]", item.node)
+        ContainerWord(item.content if item.kind == "string" else None, item.span, f"{path}.{key}[{number}]", item.node)
         for number, item in enumerate(items.content)
     )

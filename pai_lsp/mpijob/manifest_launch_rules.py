@@ -106,7 +106,7 @@ def _counted(manifest: Manifest) -> Iterator[tuple[Layout, tuple[int, str, Span]
     for command, line in found.starters:
         number, counts = line.processes, line.counts
         if not number or counts[-1].value_span is None or _oversubscribes(found, line):
-            continue  # 0 is as many as there are slots
+            continue
         capacity = found.capacity
         if line.host_lists:
             listed = hosts_of(line.host_lists[-1], "")

@@ -75,9 +75,9 @@ class LaunchLine:
 
     @property
     def processes(self) -> int | None:
-        """How many processes start; None where no number is written."""
+        """How many processes start; None where no number is written, or 0, which means all slots."""
         values = [one.value or "" for one in self.counts]
-        return sum(map(int, values)) if values and all(map(_NUMBER.fullmatch, values)) else None
+        return sum(map(int, values)) or None if values and all(map(_NUMBER.fullmatch, values)) else None
 
     @property
     def host_lists(self) -> list[Option]:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 # (openpai-runtime, src/init.d/initializer.py).
 RUNTIME_PLUGIN = "com.microsoft.pai.runtimeplugin"
 PLUGIN_PREFIX = f"{RUNTIME_PLUGIN}."
+# The types of the prerequisites that a field of a task role names, besides its image.
+ROLE_TYPES = ("data", "script", "output")
 
 _NOT_IN_CONVERTED_NAME = lazy_pattern("[^a-z0-9]")
 

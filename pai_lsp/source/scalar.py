@@ -55,7 +55,7 @@ BEGIN_OF_VALUES = frozenset(f"{_BEGIN_OF_NUMBERS}~nNtTfF")
 _SAFE_INTEGER = 2**53
 # The result of the readings below for a text that is not such a value.
 REFUSED = object()
-_BASE_64 = re.compile(r"[A-Za-z0-9+/=\r\n]*")
+_BASE_64 = lazy_pattern(r"[A-Za-z0-9+/=\r\n]*")
 _NOT_CODED = lazy_pattern(r"[\r\n=]")
 
 

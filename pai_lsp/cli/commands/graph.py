@@ -46,13 +46,15 @@ def run(arguments: argparse.Namespace) -> int:
     graph, broken = prerequisite_graph(document.job), _broken(document)
     if broken is not None and (graph.nodes or document.is_job):
         show_findings(broken)
+    if (fault := document.job.require_graph.lock_fault) is not None:
+        failed("graph", visible(fault[1]), FINDINGS)
     if not graph.nodes:
         return failed("graph", f"{visible(document.path or '')} has no task roles or prerequisites to draw", FINDINGS)
     try:
         content = _WRITERS[form](graph) if form in _WRITERS else drawn(dot(graph), form)
     except NotDrawnError as error:
         return failed("graph", str(error), OWN_FAILURE)
-    return put("graph", content, output) or (0 if broken is None else FINDINGS)
+    return put("graph", content, output) or (0 if broken is None and fault is None else FINDINGS)
 
 
 def _broken(document: Document) -> CheckedFile | None:

@@ -87,9 +87,8 @@ def run_here(plans: Sequence[TaskPlan], job: Job, arguments: argparse.Namespace)
 
 
 def _skipped(plan: TaskPlan) -> list[str]:
-    """The scripts of plugins that are left out here: they install and start servers."""
-    scripts = ((path, text.replace(f"{HOME}/plugins/git/", "")) for path, text in plan.files.items())
-    return [path for path, text in scripts if f"{HOME}/plugins/" in text]
+    """The scripts of the plugin ssh, which installs and starts a server; it is left out here."""
+    return [path for path, text in plan.files.items() if f"{HOME}/plugins/ssh/" in text]
 
 
 def _cloned(plan: TaskPlan, folder: Path) -> bool:
@@ -111,7 +110,7 @@ def _folders(options: list[str]) -> dict[str, str] | None:
 def _notes(plan: TaskPlan, folders: dict[str, str], *, is_contained: bool) -> Iterator[str]:
     """What differs from a run on a cluster."""
     if _skipped(plan) or any(path.endswith("/") for path in plan.files):
-        yield "the plugins ssh and tensorboard are left out here"
+        yield "the plugin ssh is left out here"
     storages = {name.removesuffix("-volume"): path for path, name in plan.mounts if name.endswith("-volume")}
     for name, path in storages.items():
         if name == "pai":
@@ -152,6 +151,13 @@ def _write(plan: TaskPlan, folder: Path, home: str, ports: Ports) -> None:
         body = "\n".join(lines).replace(f"{HOME}/", f"{home}/") if name != "user.sh" else text
         # Bytes: on Windows, a text file would get line ends that bash does not understand.
         (scripts / name).write_bytes(((_HEADER if name in _PHASES else "") + body + "\n").encode("utf-8"))
+    if plan.tensorboard is not None:
+        logs, port = plan.tensorboard
+        program = folder / "plugins" / "tensorboard" / "tensorboard.sh"
+        program.parent.mkdir(parents=True)
+        # Only this machine reaches it here. Source: openpai-runtime, src/plugins/tensorboard/tensorboard.sh.template.
+        call = f"tensorboard --logdir={shlex.quote(logs)} --port={shlex.quote(port)} --host={_ADDRESS} &"
+        program.write_bytes(f"#!/bin/bash\n{_OPTIONS}{call}\n".encode())
     exports = [f"export {name}={shlex.quote(value)}" for name, value in _values(plan, ports).items()]
     (scripts / "runtime_env.sh").write_bytes(("\n".join(exports) + "\n").encode("utf-8"))
     calls = [f"echo {shlex.quote(f'[{_STARTED[one]}]')} >&2\nbash {home}/{SCRIPTS}/{one}" for one in _phases(plan)]
@@ -267,6 +273,7 @@ def _run_together(runs: Sequence[_Run], environment: dict[str, str]) -> _Run | N
             processes.append(process)
             readers.append(Thread(target=_follow, args=(process, one, ended), daemon=True))
             readers[-1].start()
+            Thread(target=_end_group, args=(process,), daemon=True).start()
         return next((found for found in (ended.get() for _ in runs) if found.status), None)
     finally:
         for process in processes:
@@ -294,6 +301,14 @@ def _follow(process: subprocess.Popen[bytes], run: _Run, ended: Queue[_Run]) -> 
     # A process that a signal ends has a negative status here, and 128 and the signal's number in a shell.
     run.status, run.log = (128 - status if status < 0 else status), kept.decode("utf-8", "replace")
     ended.put(run)
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """When a task ends, end what it has started in the background, as the end of its container does."""
+    process.wait()
+    if hasattr(os, "killpg"):
+        with suppress(OSError):
+            os.killpg(process.pid, signal.SIGTERM)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -22,9 +22,8 @@ from pai_lsp.expand.as_is.runtime_reading import (
     runtime_job,
     runtime_role,
 )
-from pai_lsp.job.definition import ROLE_TYPES
 from pai_lsp.job.plugin_parameters import NOT_PARAMETERS, runtime_round_trip
-from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN
+from pai_lsp.platform.tables import PLUGIN_PREFIX, ROLE_TYPES, RUNTIME_PLUGIN
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.text import Span

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.template import CLOSING
 from pai_lsp.expand.as_is.runtime_reading import RuntimeStopError
-from pai_lsp.job.definition import ROLE_TYPES
+from pai_lsp.platform.tables import ROLE_TYPES
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span

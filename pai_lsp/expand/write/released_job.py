@@ -244,7 +244,15 @@ class _ReleasedJobWriter:
             return
         listed = {one.step: self.form.name(one) for one in self.form.listed[role.role.name]}
         released = released_references(self._job, role, listed)
-        self._edit(role_list_edits(self._text, role.role, names, released))
+        edits = role_list_edits(self._text, role.role, names, released)
+        self._edit(edits)
+        # A comment on an entry goes with it.
+        if not names and edits:
+            self._drop_comments(Span(entry.key.span.start, entry.span.end), above=False)
+        elif isinstance(entry.value, Sequence) and not entry.value.is_flow:
+            for item in entry.value.items:
+                if any(not edit.new_text and edit.span.start <= item.span.start < edit.span.end for edit in edits):
+                    self._drop_comments(item.span)
 
     def _definitions(self) -> None:
         """Write every definition of the job in its released form, or remove it; and add the new ones."""

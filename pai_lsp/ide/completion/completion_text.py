@@ -9,9 +9,9 @@ from pai_lsp.ide.completion.completion_options import complete_option, complete_
 from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, escaped
 from pai_lsp.ide.documentation import variable_documentation
 from pai_lsp.ide.known_values import short, variable_value
-from pai_lsp.job.definition import ROLE_TYPES
 from pai_lsp.job.this_lookup import this_parameters
 from pai_lsp.job.variable_places import task_variables
+from pai_lsp.platform.tables import ROLE_TYPES
 from pai_lsp.source.nodes import Mapping, Node, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import server_text

@@ -61,6 +61,8 @@ def _text(text: str) -> str:
 
 
 _LONGEST_LABEL = 200
+# Nobody points at one edge of a larger graph: without descriptions, its text is half as long.
+MOST_DESCRIBED_EDGES = 2_000
 
 
 def readable(text: str) -> str:
@@ -143,8 +145,10 @@ def _edge(graph: PrerequisiteGraph, edge: GraphEdge) -> str:
 
 
 def _edge_attributes(graph: PrerequisiteGraph, edge: GraphEdge) -> Iterator[str]:
-    sentence = _quoted(edge_sentence(graph, edge))
-    yield f"tooltip={sentence}"
+    is_described = len(graph.edges) <= MOST_DESCRIBED_EDGES
+    sentence = _quoted(edge_sentence(graph, edge)) if is_described else '""'
+    if is_described:
+        yield f"tooltip={sentence}"
     is_missing = graph.nodes[edge.target].kind is NodeKind.MISSING
     yield _classes(edge.kind.name + (" missing" if is_missing else ""), edge.is_in_cycle)
     if edge.kind is EdgeKind.NAMES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -16,12 +17,13 @@ from pai_lsp.source.nodes import ScalarStyle
 from pai_lsp.source.text import Span, TextEdit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, KeysView
+    from collections.abc import Iterator, KeysView, Sequence
 
     from pai_lsp.embedded.command_lines import Arguments, CommandLine
     from pai_lsp.embedded.shell_script import Word
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
+    from pai_lsp.source.nodes import Scalar
 
 # What a plain scalar cannot begin with, or hold in a flow sequence.
 _NOT_FIRST = frozenset("!&*-?:,[]{}#|>@`\"'% ")
@@ -144,7 +146,7 @@ def edit_fix(place: ScriptPlace, title: str, span: Span, new: str, *, safe: bool
     where, text = place.span(span), place.source
     if text[where.start : where.end] != place.script.text[span.start : span.end]:
         return ()
-    scalar = next((one for one in place.parts if one.span.start <= where.start <= one.span.end), None)
+    scalar = _scalar_at(place.parts, where.start)
     if scalar is None:
         return ()
     if scalar.style is ScalarStyle.DOUBLE and ('"' in new or "\\" in new):
@@ -158,6 +160,15 @@ def edit_fix(place: ScriptPlace, title: str, span: Span, new: str, *, safe: bool
         if where.start == scalar.span.start and (new or after)[:1] in _NOT_FIRST:
             return ()
     return (Fix(title, (TextEdit(where, new),), safe),)
+
+
+def _scalar_at(parts: Sequence[Scalar], offset: int) -> Scalar | None:
+    """The scalar at an offset of the file; aliases can bring earlier ones, so the order is only likely."""
+    at = bisect_right(parts, offset, key=lambda one: one.span.start) - 1
+    likely = parts[at] if at >= 0 else None
+    if likely is not None and likely.span.start <= offset <= likely.span.end:
+        return likely
+    return next((one for one in parts if one.span.start <= offset <= one.span.end), None)
 
 
 def insert_fix(place: ScriptPlace, at: int, new: str, *, safe: bool = False) -> tuple[Fix, ...]:

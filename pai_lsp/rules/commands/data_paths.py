@@ -60,7 +60,9 @@ def path_without_content(job: Job) -> Iterator[Finding]:
             commands:
               - python train.py --data /dataset/mnist
     """
-    if not any(definition.node.get("pathForUser") for definition in job.definitions) and "://" not in job.text:
+    graph = job.require_graph
+    has_path = any(definition.node.get("pathForUser") for definition in job.definitions)
+    if not has_path and not any(map(graph.is_outside, graph.definitions)):
         return
     from pai_lsp.expand.effective import effective_job  # noqa: PLC0415 - few jobs have prerequisites with a path
     from pai_lsp.expand.filled_definition import mounted_storages  # noqa: PLC0415 - as above

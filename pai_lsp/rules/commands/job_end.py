@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.job import Job
 
+# How many other task roles a message names.
+_MOST_NAMED = 5
+
 
 @rule(Severity.INFORMATION)
 def first_role_ends_job(job: Job) -> Iterator[Finding]:
@@ -68,7 +71,10 @@ def first_role_ends_job(job: Job) -> Iterator[Finding]:
         else:
             continue
         fixes = () if role.node.is_flow else (Fix("Add 'minSucceededInstances: -1'", (edit,)),)
-        others = ", ".join(f"'{other.name}'" for other in finite if other is not role)
+        named = [other.name for other in finite[: _MOST_NAMED + 1] if other is not role][:_MOST_NAMED]
+        others = ", ".join(f"'{name}'" for name in named)
+        if len(finite) > _MOST_NAMED + 1:
+            others += f" and {len(finite) - 1 - _MOST_NAMED} more task roles"
         message = f"the job ends and kills {others} as soon as all tasks of '{role.name}' have succeeded"
         yield Finding(role.name_span, message, fixes)
 

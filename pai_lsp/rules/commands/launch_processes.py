@@ -230,7 +230,7 @@ def launch_master(job: Job) -> Iterator[Finding]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Launch:
+class _NodesLaunch:
     """A launcher of several tasks, read in the terms that all launchers share."""
 
     job: Job
@@ -294,12 +294,12 @@ class _Launch:
         return any(one.role is not self.role and one.nodes is not None and one.node_count != 1 for one in launches)
 
 
-def _launches(job: Job) -> Iterator[_Launch]:
+def _launches(job: Job) -> Iterator[_NodesLaunch]:
     for use, name, arguments in known_lines(job, (*TORCH, "accelerate launch")):
         known = program(name)
         if use.role is not None and known is not None and not arguments.unknown:
             options = (arguments.option(*known.launch[meaning]) for meaning in ("nodes", "rank", "master"))
-            yield _Launch(job, use, name, use.role, arguments, *options)
+            yield _NodesLaunch(job, use, name, use.role, arguments, *options)
 
 
 def _process_counts(job: Job) -> Iterator[tuple[CommandUse, int, Option, int]]:

@@ -50,6 +50,10 @@ _ON_FILES = frozenset(
 _NUMERIC = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 _TEST_OPERATORS = {"-eq": "=", "-ne": "!="}
 _OPTION_AND_VALUE = lazy_pattern(r"--?[A-Za-z][\w-]*[ =].*\S|--?[A-Za-z][\w-]* \S.*")
+_BRACES_OF_VARIABLES = lazy_pattern(
+    r"(?<=[ \t])(?:\{(\w+)\.\.(\$\{?\w+\}?)\}|\{(\$\{?\w+\}?)\.\.(\w+|\$\{?\w+\}?)\})(?=[ \t;\n]|$)"
+)
+_QUOTED_BRACES = lazy_pattern(r"\bin[ \t]+(\"\{\w+\.\.\w+\}\"|'\{\w+\.\.\w+\}')")
 
 
 @rule(Severity.ERROR)
@@ -343,22 +347,18 @@ def braces_not_expanded(job: Job) -> Iterator[Finding]:
             commands:
               - N=3; for i in $(seq 1 $N); do echo $i; done
     """
-    pattern = re.compile(
-        r"(?<=[ \t])(?:\{(\w+)\.\.(\$\{?\w+\}?)\}|\{(\$\{?\w+\}?)\.\.(\w+|\$\{?\w+\}?)\})(?=[ \t;\n]|$)"
-    )
-    quoted = re.compile(r"\bin[ \t]+(\"\{\w+\.\.\w+\}\"|'\{\w+\.\.\w+\}')")
     for place in scripts(job, with_callbacks=True):
         text = place.script.text
         if ".." not in text or "{" not in text:
             continue
-        for match in pattern.finditer(text):
+        for match in _BRACES_OF_VARIABLES.finditer(text):
             if place.script.is_quoted(match.start()):
                 continue
             first, last = match[1] or match[3], match[2] or match[4]
             span = Span(*match.span())
             fixes = edit_fix(place, "Use 'seq'", span, f"$(seq {first} {last})")
             yield Finding(place.span(span), "bash expands braces before variables; use 'seq'", fixes)
-        for match in quoted.finditer(text):
+        for match in _QUOTED_BRACES.finditer(text):
             span = Span(*match.span(1))
             fixes = edit_fix(place, "Remove the quotes", span, match[1][1:-1])
             yield Finding(place.span(span), "bash does not expand braces in quotes", fixes)

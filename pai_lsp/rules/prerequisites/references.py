@@ -63,11 +63,8 @@ def unknown_prerequisite(job: Job) -> Iterator[Finding]:
 
 
 def _listed(role: TaskRole) -> Iterator[Reference]:
-    """The strings that a role lists, even empty ones; type-mismatch reports other values."""
-    node = role.get("prerequisites")
-    for item in node.items if isinstance(node, Sequence) else ():
-        if isinstance(item, Scalar) and item.is_string:
-            yield Reference(item.text, item)
+    """The strings that a role lists; type-mismatch reports other values."""
+    return (reference for reference in role.prerequisites if reference.scalar.is_string)
 
 
 @rule(Severity.WARNING)

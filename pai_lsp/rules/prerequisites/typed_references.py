@@ -12,12 +12,12 @@ from pai_lsp.findings.fixes import near_name_fixes
 from pai_lsp.job.definition import (
     COMMAND_KEYS,
     LEGACY_TYPES,
-    ROLE_TYPES,
     TYPED_FIELDS,
     Origin,
     Reference,
     name_span,
 )
+from pai_lsp.platform.tables import ROLE_TYPES
 from pai_lsp.rules.prerequisites.references import prerequisite_stub
 from pai_lsp.source.nodes import Scalar, Sequence
 from pai_lsp.source.spelling import did_you_mean

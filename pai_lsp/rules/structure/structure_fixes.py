@@ -178,6 +178,8 @@ Path = tuple[str | int, ...]
 
 def skeleton(job: Job, path: Path) -> Any:
     """A first value for the key or item at `path`; None if nothing is known about it."""
+    if path[:1] == ("taskRoles",) and len(path) > 1:
+        path = ("taskRoles", "worker", *path[2:])  # the same for all task roles, so that it is looked up once
     own = _from_job(job, path)
     if own is not None:
         return own

@@ -30,7 +30,7 @@ _LABEL = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 # Keys of `portList` in protocol v1, whose items are not labels with counts.
 _PORT_KEYS = frozenset({"label", "name", "port", "portNumber", "beginAt"})
 _SIZE = lazy_pattern(r"(\d{1,6}) ?([gGmM])(?:i|i?[bB])?")
-_VERSION_2 = re.compile(r"[vV]?2(?:\.0+)?")
+_VERSION_2 = lazy_pattern(r"[vV]?2(?:\.0+)?")
 
 
 def type_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:

@@ -6,7 +6,6 @@ Also shared code of rules about inserted values: descriptions of a value, and th
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
@@ -281,7 +280,13 @@ def used_names(job: Job, root: str) -> frozenset[str] | None:
 
 def _is_written(text: str, path: str) -> bool:
     """Whether a path is anywhere in the file, even in a comment or an invalid template."""
-    return path in text and re.search(rf"{re.escape(path)}(?![\w-])", text) is not None
+    at = text.find(path)
+    while at >= 0:
+        after = text[at + len(path) : at + len(path) + 1]
+        if not (after.isalnum() or after in {"_", "-"}):
+            return True
+        at = text.find(path, at + 1)
+    return False
 
 
 def removable(job: Job, mapping: Mapping, entry: Entry, section: str) -> tuple[Mapping, Entry] | None:

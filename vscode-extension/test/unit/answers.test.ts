@@ -1,6 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { conversion, expansion, graph, listing, marketplaceStatus, templates, textAnswer } from "../../src/answers";
+import {
+  conversion,
+  expansion,
+  failureAnswer,
+  graph,
+  imageAnswers,
+  jobStatus,
+  listing,
+  marketplaceStatus,
+  templates,
+  textAnswer,
+} from "../../src/answers";
 
 /** What no answer of ours looks like. */
 const NONSENSE: readonly unknown[] = [null, undefined, 7, "text", true, {}, { text: 7, dot: 7, findings: 7, items: 7 }];
@@ -11,10 +22,24 @@ test("answers of another form are no answers", () => {
     assert.equal(graph(answer), undefined);
     assert.equal(expansion(answer), undefined);
     assert.equal(conversion(answer), undefined);
+    assert.equal(imageAnswers(answer), undefined);
+    assert.equal(jobStatus(answer), undefined);
+    assert.equal(failureAnswer(answer)?.place, undefined);
     assert.equal(listing(answer), undefined);
     assert.equal(templates(answer), undefined);
     assert.equal(marketplaceStatus(answer), undefined);
   }
+});
+
+test("how a job is checked, and why it failed", () => {
+  assert.deepEqual(jobStatus({ platform: "LTP", cluster: null }), { platform: "LTP", cluster: "" });
+  const start = { line: 3, character: 2 };
+  const place = { uri: "file:///train.pai.yaml", range: { start, end: start } };
+  assert.deepEqual(failureAnswer({ text: "137", place }), { text: "137", place });
+  assert.deepEqual(imageAnswers([{ role: "worker", image: "a", answer: "there", explanation: "b" }, 7]), [
+    { role: "worker", image: "a", answer: "there", explanation: "b" },
+    { role: "", image: "", answer: "", explanation: "" },
+  ]);
 });
 
 test("a text without a language is a shell script", () => {
