@@ -13,7 +13,7 @@ from pai_lsp.embedded.server_rendering import rendered, trim
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.template import TemplateFault
 from pai_lsp.expand.as_is.released_run import server_values
-from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, others_lost
+from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, as_list, as_mapping, others_lost
 from pai_lsp.mpijob.launch import launch_of
 from pai_lsp.mpijob.manifest import SERVED
 from pai_lsp.platform.launchers import HYDRA, hosts_of, launchers
@@ -91,7 +91,7 @@ class _JobReader:
             command = _worker_command(worker.name, self._scripts[worker.name])
             template = self._template(worker, "worker", command, storages)
             replicas["Worker"] = {"replicas": worker.instances, "template": template}
-            gang = _mapping(self._values.get("extras")).get("gangAllocation")
+            gang = as_mapping(self._values.get("extras")).get("gangAllocation")
             uses_retries = gang in {False, "false"} and bool(self._role(worker).get("taskRetryCount"))
             if uses_retries:
                 replicas["Worker"]["restartPolicy"] = "OnFailure"
@@ -180,7 +180,10 @@ class _JobReader:
         if self._values["prerequisites"][number].get("auth"):
             reason = "write it as an imagePullSecret of the namespace"
             self._lost.append(Lost(f"prerequisites[{number}].auth", reason))
-        resources, options = _mapping(values.get("resourcePerInstance")), _mapping(values.get("extraContainerOptions"))
+        resources, options = (
+            as_mapping(values.get("resourcePerInstance")),
+            as_mapping(values.get("extraContainerOptions")),
+        )
         limits: dict[str, Any] = {}
         if resources.get("cpu"):
             limits["cpu"] = resources["cpu"]
@@ -213,11 +216,11 @@ class _JobReader:
 
     def _plugins(self) -> tuple[list[tuple[str, str]], dict[str, Any]]:
         """The storages as claim and place, and the parameters of the ssh plugin."""
-        extras = _mapping(self._values.get("extras"))
+        extras = as_mapping(self._values.get("extras"))
         written = extras.get("storages")
         storages: list[tuple[str, str]] = []
         ssh: dict[str, Any] = {}
-        for number, entry in enumerate(map(_mapping, _items(written))):
+        for number, entry in enumerate(map(as_mapping, as_list(written))):
             claim = entry.get("name")
             path = f"extras.storages[{number}]"
             if isinstance(claim, str) and claim:
@@ -225,14 +228,14 @@ class _JobReader:
                 self._lost += others_lost(entry, ("name", "mountPath"), f"{path}.", _UNKNOWN)
             else:
                 self._lost.append(Lost(path, "it names no storage"))
-        for number, entry in enumerate(map(_mapping, _items(extras.get(RUNTIME_PLUGIN)))):
-            path, parameters = f"extras.{RUNTIME_PLUGIN}[{number}]", _mapping(entry.get("parameters"))
+        for number, entry in enumerate(map(as_mapping, as_list(extras.get(RUNTIME_PLUGIN)))):
+            path, parameters = f"extras.{RUNTIME_PLUGIN}[{number}]", as_mapping(entry.get("parameters"))
             if entry.get("plugin") == "ssh":
                 ssh |= parameters
                 reason = "the operator sets up ssh itself"
                 self._lost += others_lost(parameters, ("jobssh", "sshbarrier"), f"{path}.parameters.", reason)
             elif entry.get("plugin") == _STORAGE and written is None:
-                claims = [one for one in _items(parameters.get("storageConfigNames")) if isinstance(one, str)]
+                claims = [one for one in as_list(parameters.get("storageConfigNames")) if isinstance(one, str)]
                 storages += [(one, f"/mnt/{one}") for one in claims]
             else:
                 self._lost.append(Lost(path, "the operator has no such plugin"))
@@ -242,14 +245,14 @@ class _JobReader:
 
     def _others(self, launcher: TaskRole, worker: TaskRole | None, *, uses_retries: bool) -> None:
         self._lost += others_lost(self._values, (*_TOP, "extras"), "", _UNKNOWN)
-        defaults = _mapping(self._values.get("defaults"))
+        defaults = as_mapping(self._values.get("defaults"))
         self._lost += others_lost(defaults, ("deployment",), "defaults.", _UNKNOWN)
         roles = [launcher] if worker is None else [launcher, worker]
         for role in self._job.task_roles:
             if role.name not in {one.name for one in roles}:
                 self._lost.append(Lost(f"taskRoles.{role.name}", "the launcher does not use this role"))
         used = {self._image(role)[0] for role in roles}
-        for number, _ in enumerate(_items(self._values.get("prerequisites"))):
+        for number, _ in enumerate(as_list(self._values.get("prerequisites"))):
             if number not in used:
                 self._lost.append(Lost(f"prerequisites[{number}]", "only images of the two roles can be kept"))
         for role in roles:
@@ -257,7 +260,7 @@ class _JobReader:
             if self._role(role).get("taskRetryCount") and not (uses_retries and role is worker):
                 reason = "the operator restarts a launcher by spec.runPolicy.backoffLimit alone"
                 self._lost.append(Lost(f"{path}.taskRetryCount", reason))
-        completion = _mapping(self._role(worker).get("completion")) if worker is not None else {}
+        completion = as_mapping(self._role(worker).get("completion")) if worker is not None else {}
         for name in ("minFailedInstances", "minSucceededInstances"):
             value = completion.get(name)
             if isinstance(value, int) and (value >= 1 if name == "minFailedInstances" else value != -1):
@@ -265,16 +268,16 @@ class _JobReader:
                 self._lost.append(Lost(path, "the launcher alone decides about an MPIJob"))
 
     def _role(self, role: TaskRole) -> dict[str, Any]:
-        return _mapping(_mapping(self._values.get("taskRoles")).get(role.name))
+        return as_mapping(as_mapping(self._values.get("taskRoles")).get(role.name))
 
     def _gpus(self, role: TaskRole) -> int:
-        number = _mapping(self._role(role).get("resourcePerInstance")).get("gpu")
+        number = as_mapping(self._role(role).get("resourcePerInstance")).get("gpu")
         return number if isinstance(number, int) else 0
 
     def _image(self, role: TaskRole) -> tuple[int, Any]:
         """The index of a role's image among the prerequisites, and its address; -1 and None without one."""
         name = self._role(role).get("dockerImage")
-        for number, entry in enumerate(map(_mapping, _items(self._values.get("prerequisites")))):
+        for number, entry in enumerate(map(as_mapping, as_list(self._values.get("prerequisites")))):
             if entry.get("type") == "dockerimage" and entry.get("name") == name:
                 return number, entry.get("uri")
         return -1, None
@@ -319,11 +322,3 @@ def _name(name: str) -> str:
     if not text[:1].isalpha():
         text = f"job-{text}"
     return text[:_LONGEST_NAME].rstrip("-")
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _items(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
-from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, others_lost
+from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, as_list, as_mapping, others_lost
 from pai_lsp.mpijob.kubernetes_values import is_quantity
 from pai_lsp.mpijob.launch import SHELLS, launch_of
 from pai_lsp.mpijob.manifest import SERVED
@@ -23,8 +23,6 @@ from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pai_lsp.embedded.command_lines import CommandLine
 
 _UNKNOWN = "an OpenPAI job has no such key"
@@ -54,7 +52,7 @@ def manifest_to_job(manifest: dict[str, Any]) -> Converted:
     if manifest.get("apiVersion") != SERVED:
         older = upgraded(manifest)
         manifest, lost = older.result, older.lost
-    spec, metadata = _mapping(manifest.get("spec")), _mapping(manifest.get("metadata"))
+    spec, metadata = as_mapping(manifest.get("spec")), as_mapping(manifest.get("metadata"))
     if not spec:
         raise ConversionError("not-an-mpijob", "this is not an MPIJob with a 'spec'")
     return Converted(_ManifestReader(spec, metadata, lost).job(), lost)
@@ -87,13 +85,13 @@ class _ManifestReader:
         self._workers = 0
 
     def job(self) -> dict[str, Any]:
-        replicas = _mapping(self._spec.get("mpiReplicaSpecs"))
+        replicas = as_mapping(self._spec.get("mpiReplicaSpecs"))
         launcher = self._pod(replicas, "Launcher", "OnFailure")
         if launcher is None:
             raise ConversionError("launcher-without-command", "the manifest has no launcher")
         worker = self._pod(replicas, "Worker", "Never")
         if worker is not None:
-            self._workers = _whole(_mapping(replicas["Worker"]).get("replicas"), 0)
+            self._workers = _whole(as_mapping(replicas["Worker"]).get("replicas"), 0)
             if self._workers < 1:
                 message = "'spec.mpiReplicaSpecs.Worker.replicas' is missing or 0"
                 raise ConversionError("worker-replicas-missing", message)
@@ -125,7 +123,7 @@ class _ManifestReader:
         return job | ({"extras": extras} if extras else {})
 
     def _policy(self) -> int | None:
-        policy = _mapping(self._spec.get("runPolicy"))
+        policy = as_mapping(self._spec.get("runPolicy"))
         for name, value in policy.items():
             is_nothing = value is None or name == "backoffLimit" or (name == "suspend" and value is False)
             if not (is_nothing or (name == "cleanPodPolicy" and value != "None")):
@@ -145,7 +143,7 @@ class _ManifestReader:
         self._lost += others_lost(replicas, ("Launcher", "Worker"), "spec.mpiReplicaSpecs.", reason)
 
     def _pod(self, replicas: dict[str, Any], name: str, restarts: str) -> _Pod | None:
-        replica = _mapping(replicas.get(name))
+        replica = as_mapping(replicas.get(name))
         if not replica:
             return None
         path = f"spec.mpiReplicaSpecs.{name}"
@@ -153,12 +151,12 @@ class _ManifestReader:
         if replica.get("restartPolicy") in {restarts, ""}:
             known.append("restartPolicy")
         self._lost += others_lost(replica, known, f"{path}.", "OpenPAI restarts jobs and tasks by its own rules")
-        template = _mapping(replica.get("template"))
+        template = as_mapping(replica.get("template"))
         self._lost += others_lost(template, ("spec",), f"{path}.template.", _UNKNOWN)
-        pod = _mapping(template.get("spec"))
+        pod = as_mapping(template.get("spec"))
         path = f"{path}.template.spec"
         self._lost += others_lost(pod, ("containers", "volumes"), f"{path}.", "a task has no such key")
-        containers = [_mapping(one) for one in _items(pod.get("containers"))]
+        containers = [as_mapping(one) for one in as_list(pod.get("containers"))]
         for number in range(1, len(containers)):
             self._lost.append(Lost(f"{path}.containers[{number}]", "a task has one container"))
         container = containers[0] if containers else {}
@@ -179,7 +177,7 @@ class _ManifestReader:
 
     def _environment(self, container: dict[str, Any], path: str) -> tuple[list[str], list[str]]:
         exports, names = [], []
-        for number, entry in enumerate(map(_mapping, _items(container.get("env")))):
+        for number, entry in enumerate(map(as_mapping, as_list(container.get("env")))):
             if entry.get("valueFrom") is not None:
                 self._lost.append(Lost(f"{path}.env[{number}]", "only values that are written here can be kept"))
                 continue
@@ -188,8 +186,8 @@ class _ManifestReader:
         return exports, names
 
     def _resources(self, container: dict[str, Any], path: str) -> tuple[dict[str, int], bool]:
-        groups = _mapping(container.get("resources"))
-        limits, requests = _mapping(groups.get("limits")), _mapping(groups.get("requests"))
+        groups = as_mapping(container.get("resources"))
+        limits, requests = as_mapping(groups.get("limits")), as_mapping(groups.get("requests"))
         amounts = requests | limits
         has_rdma = False
         for name in amounts:
@@ -207,12 +205,12 @@ class _ManifestReader:
         return found, has_rdma
 
     def _mounts(self, container: dict[str, Any], pod: dict[str, Any], path: str) -> dict[str, int]:
-        volumes = {one.get("name"): one for one in map(_mapping, _items(pod.get("volumes")))}
+        volumes = {one.get("name"): one for one in map(as_mapping, as_list(pod.get("volumes")))}
         options: dict[str, int] = {}
-        for number, mount in enumerate(map(_mapping, _items(container.get("volumeMounts")))):
+        for number, mount in enumerate(map(as_mapping, as_list(container.get("volumeMounts")))):
             volume, place = volumes.get(mount.get("name"), {}), mount.get("mountPath")
-            claim = _mapping(volume.get("persistentVolumeClaim")).get("claimName")
-            memory = _mapping(volume.get("emptyDir"))
+            claim = as_mapping(volume.get("persistentVolumeClaim")).get("claimName")
+            memory = as_mapping(volume.get("emptyDir"))
             where = f"{path}.volumeMounts[{number}]"
             if claim and place:
                 storage = {"name": str(claim), "mountPath": str(place)}
@@ -280,7 +278,7 @@ class _ManifestReader:
 
 def _script(pod: _Pod) -> str | None:
     """What a container runs as one script; None if the image decides."""
-    words = [str(one) for key in ("command", "args") for one in _items(pod.container.get(key))]
+    words = [str(one) for key in ("command", "args") for one in as_list(pod.container.get(key))]
     if not words:
         return None
     if words[0].rpartition("/")[2] in SHELLS and len(words) > 2:
@@ -362,11 +360,3 @@ def _amount(value: Any, default: float) -> float:
 
 def _whole(value: Any, default: int) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else default
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _items(value: Any) -> Iterator[Any]:
-    return iter(value if isinstance(value, list) else ())

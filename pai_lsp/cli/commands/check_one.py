@@ -211,12 +211,11 @@ def _unreadable(file: UnreadableFile, target: Target, options: Options) -> Outco
 
 def _reported_document(document: Document, diagnostics: tuple[Diagnostic, ...], options: Options) -> CheckedFile:
     shown, not_shown = _selected(diagnostics, options)
-    file = checked_file(document, shown, not_shown=not_shown)
-    return replace(file, other_texts=_other_texts(file))
+    return with_related_texts(checked_file(document, shown, not_shown=not_shown))
 
 
-def _other_texts(file: CheckedFile) -> dict[str, str]:
-    """The texts, without secrets, of the other files on this machine that findings point to, to show their places."""
+def with_related_texts(file: CheckedFile) -> CheckedFile:
+    """The file with the texts, without secrets, of the other files on this machine that its findings point to."""
     paths = {related.path for diagnostic in file.diagnostics for related in diagnostic.related} - {None, file.path}
     texts: dict[str, str] = {}
     for path in paths:
@@ -226,7 +225,7 @@ def _other_texts(file: CheckedFile) -> dict[str, str]:
             if isinstance(source, SourceFile):
                 other = Document(source.text).as_definitions(is_wanted=True)
                 texts[path] = with_hidden(other.text, other.job.hidden.spans)
-    return texts
+    return replace(file, other_texts=texts)
 
 
 def _reported(path: str, text: str, diagnostics: tuple[Diagnostic, ...], options: Options) -> CheckedFile:

@@ -9,6 +9,7 @@ import os
 import sys
 from pathlib import Path
 
+from pai_lsp.cli.commands.check_one import with_related_texts
 from pai_lsp.cli.report import render
 from pai_lsp.cli.report.results import CheckedFile, Results
 from pai_lsp.cli.report.terminal import terminal_for
@@ -82,4 +83,4 @@ def show_findings(file: CheckedFile) -> None:
     """Print the findings of a file, if any, as text on standard error."""
     if file.diagnostics:
         terminal = terminal_for("auto", os.environ, is_terminal=sys.stderr.isatty(), width=0)
-        sys.stderr.write(render("text", Results((file,)), terminal, ()))
+        sys.stderr.write(render("text", Results((with_related_texts(file),)), terminal, ()))
