@@ -40,6 +40,7 @@ TYPED = {
     "event: |": "event: taskStarts\n",
     "train.py <% |": "train.py --epochs <% $parameters.epochs %>",
     "echo $PAI_HOST|": "export TOKEN=<% $secrets.token %>\n",
+    "torchrun --nno|": "export TOKEN=<% $secrets.token %>\n",
 }
 
 

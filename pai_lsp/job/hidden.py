@@ -333,6 +333,8 @@ def _section_lines(text: str, lines: LineIndex) -> Iterator[Span]:
 
     A line has a key if it is indented like the section's first key; any other line may be part of a value.
     """
+    if "secret" not in text.casefold():
+        return
     section_indentation = key_indentation = -1
     for number in range(len(lines)):
         span = lines.line_span(number)
