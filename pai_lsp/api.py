@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class Diagnostic(NamedTuple):
     """One finding: the code of its rule, and how severe it is, `error`, `warning`, `information` or `hint`.
 
-    No message contains the value of a secret. `fixable` is whether `pai-lsp check --fix` fixes it.
+    `url` is the page of the rule, if there is one. No message contains the value of a secret. `fixable` is whether `pai-lsp check --fix` fixes it.
     """
 
     code: str
@@ -36,7 +36,7 @@ class Diagnostic(NamedTuple):
     message: str
     start: Place
     end: Place
-    url: str
+    url: str | None
     fixable: bool
 
 
@@ -110,7 +110,7 @@ def _diagnostics(document: Document, found: Iterable[diagnostic.Diagnostic]) -> 
             one.without_secrets(hidden).message,
             document.lines.place(one.span.start),
             document.lines.place(one.span.end),
-            one.url,
+            one.url or None,
             any(fix.safe for fix in one.fixes),
         )
         for one in limited(tuple(found))
