@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 class Diagnostic(NamedTuple):
     """One finding: the code of its rule, and how severe it is, `error`, `warning`, `information` or `hint`.
 
-    `url` is the page of the rule, if there is one. No message contains the value of a secret. `fixable` is whether `pai-lsp check --fix` fixes it.
+    No message contains the value of a secret. `url` is the page of the rule, if there is one. `fixable` is whether
+    `pai-lsp check --fix` fixes it.
     """
 
     code: str
