@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeAlias
 
-    from pai_lsp.expand.effective import Prerequisite
-    from pai_lsp.expand.write.released_job import ExpandedJob
+    from pai_lsp.expansion.effective import Prerequisite
+    from pai_lsp.expansion.write.released_job import ExpandedJob
     from pai_lsp.findings.diagnostic import Finding, Fix, Rule
     from pai_lsp.job.symbols import Occurrence
     from pai_lsp.platform.platforms import Platform
@@ -213,7 +213,7 @@ def _in_definitions_outside(document: Document, on_fault: OnFault) -> Iterator[D
     graph = job.require_graph
     if document.is_catalog or not any(map(graph.is_outside, graph.definitions)):
         return
-    from pai_lsp.expand.write.released_job import expanded  # noqa: PLC0415 - most jobs use no other file
+    from pai_lsp.expansion.write.released_job import expanded  # noqa: PLC0415 - most jobs use no other file
 
     try:
         found = expanded(job)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pai_lsp
-from pai_lsp import api
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,18 +92,18 @@ taskRoles:
 
 
 def test_expansion() -> None:
-    expanded = api.expand(EXTENDED)
+    expanded = pai_lsp.expand(EXTENDED)
     assert "    prerequisites: [tools, data]\n" in expanded
     assert "require" not in expanded
     assert [one for one in pai_lsp.check(expanded) if one.severity == "error"] == []
-    inlined = api.expand(EXTENDED, inline=True)
+    inlined = pai_lsp.expand(EXTENDED, inline=True)
     assert inlined.index("pip install tools") < inlined.index("download data") < inlined.index("python train.py")
     assert inlined != expanded
 
 
 def test_a_job_that_cannot_be_expanded() -> None:
-    with pytest.raises(api.ExpansionError, match=r"^line 15: ") as caught:
-        api.expand(EXTENDED.replace("require: [tools]", "require: [tool]"))
+    with pytest.raises(pai_lsp.ExpansionError, match=r"^line 15: ") as caught:
+        pai_lsp.expand(EXTENDED.replace("require: [tools]", "require: [tool]"))
     assert [one.code for one in caught.value.diagnostics] == ["unknown-required-prerequisite"]
 
 

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_syntax import syntax_problem
 from pai_lsp.embedded.template import OPENING
-from pai_lsp.expand.effective import CmdPluginEntry, Prerequisite
-from pai_lsp.expand.filled_definition import CANNOT_BE_EXPANDED, CANNOT_BE_EXPRESSED, problem
-from pai_lsp.expand.write.released_commands import CanNotExpressError, FindsNothingError, command_text
+from pai_lsp.expansion.effective import CmdPluginEntry, Prerequisite
+from pai_lsp.expansion.filled_definition import CANNOT_BE_EXPANDED, CANNOT_BE_EXPRESSED, problem
+from pai_lsp.expansion.write.released_commands import CanNotExpressError, FindsNothingError, command_text
 from pai_lsp.platform.tables import EventForm, Moment, event_at, moments_with
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from pai_lsp.embedded.shell_script import Script
-    from pai_lsp.expand.effective import EffectiveRole
-    from pai_lsp.expand.filled_definition import CommandItem
-    from pai_lsp.expand.write.released_commands import RoleValues
+    from pai_lsp.expansion.effective import EffectiveRole
+    from pai_lsp.expansion.filled_definition import CommandItem
+    from pai_lsp.expansion.write.released_commands import RoleValues
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
