@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(VENV)/.ready
 	@PATH="$(abspath $(BIN)):$$PATH" scripts/demo.sh
 
-# In seconds: without the tests marked slow, and with few generated cases.
+# In seconds: without the tests marked slow, with few generated cases, and on a share of the files.
 unit: $(VENV)/.ready
 	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow" --hypothesis-profile fast
 

@@ -411,20 +411,33 @@ def _unread_lines(document: Document) -> list[Span]:
 
 def _lines_of_holders(document: Document) -> set[int]:
     """The lines that a line with a syntax problem may belong to, by the indentation of the two lines above it."""
-    lines = document.lines
+    lines, problems = document.lines, document.syntax.problems
+    faulty = {lines.line_of(one.span.start) for one in problems if one.kind is ProblemKind.SYNTAX}
     found: set[int] = set()
-    for problem in document.syntax.problems:
-        if problem.kind is ProblemKind.SYNTAX:
-            number, above, depth = lines.line_of(problem.span.start) - 1, 0, 0
-            while number >= 0:
-                line = lines.line_text(number)
-                if line.strip():
-                    above += 1
-                    if above <= _MISREAD_LINES or _indentation(line) < depth:
-                        found.add(number)
-                        depth = _indentation(line)
-                number -= 1
-    return found
+    # For each line that is not blank the next one above it, and the next one above it that is indented less.
+    above: dict[int, int] = {}
+    holder: dict[int, int] = {}
+    open_lines: list[tuple[int, int]] = []  # lines and their indentation, which grows
+    walked: set[int] = set()
+    last = -1
+    for number in range(max(faulty, default=-1) + 1):
+        if number in faulty:
+            near = [last, above.get(last, -1)][:_MISREAD_LINES]
+            near = [one for one in near if one >= 0]
+            found.update(near)
+            one = holder[near[-1]] if near else -1
+            while one >= 0 and one not in walked:
+                walked.add(one)
+                one = holder[one]
+        line = lines.line_text(number)
+        if line.strip():
+            depth = _indentation(line)
+            while open_lines and open_lines[-1][1] >= depth:
+                open_lines.pop()
+            above[number], holder[number] = last, open_lines[-1][0] if open_lines else -1
+            open_lines.append((number, depth))
+            last = number
+    return found | walked
 
 
 def _indentation(line: str) -> int:

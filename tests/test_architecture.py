@@ -122,6 +122,17 @@ def test_a_file_name_occurs_once() -> None:
     assert [name for name, count in names.items() if count > 1] == []
 
 
+def test_a_class_name_occurs_once() -> None:
+    """But in the interface for programs, whose names are its own, and in code that the build makes."""
+    names: dict[str, set[str]] = {}
+    for module in MODULES:
+        if module != "api" and "._job_validator" not in module:
+            for node in tree(module).body:
+                if isinstance(node, ast.ClassDef):
+                    names.setdefault(node.name.lstrip("_"), set()).add(module)
+    assert {name: sorted(found) for name, found in names.items() if len(found) > 1} == {}
+
+
 def test_every_module_says_why_it_exists() -> None:
     assert [name for name in MODULES if not ast.get_docstring(tree(name))] == []
 

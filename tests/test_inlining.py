@@ -123,6 +123,12 @@ def test_one_by_one_and_all_at_once_run_the_same(
     assert ended(one_by_one(text), tmp_path, inline=False) == meant, text
 
 
+def test_a_second_trap_is_not_made() -> None:
+    hooks = [Hooks({"taskSucceeds": "well"}, ignores=False), Hooks({"taskFails": "well"}, ignores=False)]
+    single, _ = inlining(job(hooks, [0, 0], "leaving", ""), "p0")
+    assert single.disabled_reason == "'p1' runs commands at the end, too; inline all prerequisites at once"
+
+
 DIAMOND = """\
   - name: base
     type: script

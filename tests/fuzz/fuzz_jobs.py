@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))  # the tests' own modules
 from job_mutations import assert_all_holds, mutated_job
 
 _PIECE = 250  # texts in one piece of work
+_REPORTED = 40  # pieces between two reports
 
 
 def failures(first: int, count: int) -> list[str]:
@@ -44,11 +45,13 @@ def main() -> int:
     arguments = parser.parse_args()
     end = arguments.seed + arguments.count
     starts = range(arguments.seed, end, _PIECE)
-    failed = 0
+    done = failed = 0
     with ProcessPoolExecutor(arguments.jobs) as pool:
         for found in pool.map(failures, starts, (min(_PIECE, end - start) for start in starts)):
             failed += len(found)
-            sys.stdout.write("".join(found))
+            done += 1
+            progress = f"{done * _PIECE:,} texts\n" if done % _REPORTED == 0 else ""
+            sys.stdout.write("".join([*found, progress]))
             sys.stdout.flush()
     sys.stdout.write(f"{arguments.count} texts, {failed} failed\n")
     return 1 if failed else 0

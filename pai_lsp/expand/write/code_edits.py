@@ -59,6 +59,9 @@ def inline_edits(job: Job, role_name: str, references: Sequence[Reference]) -> t
     problems: list[Diagnostic] = []
     sources: tuple[Source, ...] = (*(one for one in own if _runs(one)), *plugins)
     added = added_commands(job, role, role_values(job)[role_name], sources, problems.append, shares_shell=True)
+    staying = next((one for one in role.prerequisites if one not in own and has_hooks([one])), None)
+    if added.has_trap and staying is not None:
+        raise CannotInlineError(f"{staying.title} runs commands at the end, too; inline all prerequisites at once")
     storages, conflicts = merged_storages(job, [storage for one in own for storage in one.storages])
     for problem in (*problems, *conflicts):
         raise CannotInlineError(problem.message)

@@ -47,10 +47,11 @@ Source = Prerequisite | CmdPluginEntry
 
 @dataclass(frozen=True, slots=True)
 class AddedCommands:
-    """The texts before a role's commands and after them, one for each item."""
+    """The texts before a role's commands and after them, one for each item; `has_trap` if they set an EXIT trap."""
 
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
+    has_trap: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ def added_commands(
     if ends or any(_RUN in text for text in before):
         before.insert(0, _PROCESS + (_exit_trap(ends) if ends else ""))
     after = () if has_trap else tuple(map(_shared, successes))
-    return AddedCommands(tuple(text.removesuffix("\n") for text in before), after)
+    return AddedCommands(tuple(text.removesuffix("\n") for text in before), after, bool(ends))
 
 
 def command_lists(job: Job, role: TaskRole) -> tuple[SequenceNode | None, SequenceNode | None]:
