@@ -65,7 +65,7 @@ def test_several_processes_say_the_same_as_one(tmp_path: Path) -> None:
     for number in range(40):
         (tmp_path / f"{number:02}.pai.yaml").write_text(BAD.replace("nothing", f"nothing{number}"))
     alone = pai_lsp("check", *RULE, "--jobs", "1", "--format", "json", folder=tmp_path)
-    assert alone.stdout.count("unknown-prerequisite") == 80
+    assert alone.stdout.count("unknown-prerequisite") == 40
     for jobs in ([], ["--jobs", "3"], ["--jobs", "99"]):
         together = pai_lsp("check", *RULE, *jobs, "--format", "json", folder=tmp_path)
         assert (together.returncode, together.stdout, together.stderr) == (1, alone.stdout, "")

@@ -305,6 +305,10 @@ VARIABLES = {
         filled("{path: x, size: 1}", declared="[{name: path}, {name: size}]"),
         ("hint", "unused-template-variable", "size"),
     ),
+    "declared with a `default`": (
+        filled("{path: x}", declared="[{name: path, default: y}]"),
+        ("warning", "template-variable-default", "default"),
+    ),
 }
 
 
