@@ -13,11 +13,12 @@ import re
 import sys
 from pathlib import Path
 
-from benchmarks import catalog, command_line, expansion, server
+from benchmarks import catalog, command_line, expansion, fleet, server
 
 PAGE = Path("docs/benchmarks.md")
 PARTS = {
     "command-line": ("Command line, whole processes (median)", command_line.measure),
+    "fleet": ("Many jobs in one run", fleet.measure),
     "server": ("Server, over stdio (median / p95, milliseconds)", server.measure),
     "marketplace": ("Marketplace", catalog.measure),
     "expansion": ("Expansion, processor time without the start of the process", expansion.measure),
