@@ -12,7 +12,8 @@ from typing import Any
 
 from pai_lsp.catalog.remote_sources import read_items, server_key
 from pai_lsp.catalog.setup import ServerSource
-from pai_lsp.catalog.store import Store, Stored, user_cache_folder
+from pai_lsp.catalog.store import Store, Stored
+from pai_lsp.source.user_folders import user_cache_folder
 
 DEFINITIONS = 10_000
 ROUNDS = 100
