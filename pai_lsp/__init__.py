@@ -1,6 +1,6 @@
 """pai-lsp: a language server and checker for OpenPAI job files.
 
-`check` is for programs; see api.py. It is loaded when it is first used.
+`check` and `expand` are for programs; see api.py. They are loaded when they are first used.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from pai_lsp.version import __version__
 
 if TYPE_CHECKING:
-    from pai_lsp.api import Diagnostic, check
+    from pai_lsp.api import Diagnostic, ExpansionError, check, expand
 
-__all__ = ["Diagnostic", "__version__", "check"]
+__all__ = ["Diagnostic", "ExpansionError", "__version__", "check", "expand"]
 
 
 def __getattr__(name: str) -> Any:

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 class Diagnostic(NamedTuple):
     """One finding: the code of its rule, and how severe it is, `error`, `warning`, `information` or `hint`.
 
-    No message contains the value of a secret. `fixable` is whether `pai-lsp check --fix` fixes it.
+    No message contains the value of a secret. `url` is the page of the rule, if there is one. `fixable` is whether
+    `pai-lsp check --fix` fixes it.
     """
 
     code: str
@@ -36,7 +37,7 @@ class Diagnostic(NamedTuple):
     message: str
     start: Place
     end: Place
-    url: str
+    url: str | None
     fixable: bool
 
 
@@ -75,7 +76,7 @@ def expand(text: str, *, path: str | None = None, platform: str | None = None, i
         ExpansionError: if `pai-lsp expand` would print nothing.
         ValueError: for an unknown platform.
     """
-    from pai_lsp.expand.write.released_job import expanded  # noqa: PLC0415 - most programs only check
+    from pai_lsp.expansion.write.released_job import expanded  # noqa: PLC0415 - most programs only check
 
     document = _document(text, path, platform)
     roles = [role.name for role in document.job.task_roles] if inline else ()
@@ -110,7 +111,7 @@ def _diagnostics(document: Document, found: Iterable[diagnostic.Diagnostic]) -> 
             one.without_secrets(hidden).message,
             document.lines.place(one.span.start),
             document.lines.place(one.span.end),
-            one.url,
+            one.url or None,
             any(fix.safe for fix in one.fixes),
         )
         for one in limited(tuple(found))

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeAlias
 
-    from pai_lsp.expand.effective import Prerequisite
-    from pai_lsp.expand.write.released_job import ExpandedJob
+    from pai_lsp.expansion.effective import Prerequisite
+    from pai_lsp.expansion.write.released_job import ExpandedJob
     from pai_lsp.findings.diagnostic import Finding, Fix, Rule
     from pai_lsp.job.symbols import Occurrence
     from pai_lsp.platform.platforms import Platform
@@ -213,7 +213,7 @@ def _in_definitions_outside(document: Document, on_fault: OnFault) -> Iterator[D
     graph = job.require_graph
     if document.is_catalog or not any(map(graph.is_outside, graph.definitions)):
         return
-    from pai_lsp.expand.write.released_job import expanded  # noqa: PLC0415 - most jobs use no other file
+    from pai_lsp.expansion.write.released_job import expanded  # noqa: PLC0415 - most jobs use no other file
 
     try:
         found = expanded(job)
@@ -411,20 +411,33 @@ def _unread_lines(document: Document) -> list[Span]:
 
 def _lines_of_holders(document: Document) -> set[int]:
     """The lines that a line with a syntax problem may belong to, by the indentation of the two lines above it."""
-    lines = document.lines
+    lines, problems = document.lines, document.syntax.problems
+    faulty = {lines.line_of(one.span.start) for one in problems if one.kind is ProblemKind.SYNTAX}
     found: set[int] = set()
-    for problem in document.syntax.problems:
-        if problem.kind is ProblemKind.SYNTAX:
-            number, above, depth = lines.line_of(problem.span.start) - 1, 0, 0
-            while number >= 0:
-                line = lines.line_text(number)
-                if line.strip():
-                    above += 1
-                    if above <= _MISREAD_LINES or _indentation(line) < depth:
-                        found.add(number)
-                        depth = _indentation(line)
-                number -= 1
-    return found
+    # For each line that is not blank the next one above it, and the next one above it that is indented less.
+    above: dict[int, int] = {}
+    holder: dict[int, int] = {}
+    open_lines: list[tuple[int, int]] = []  # lines and their indentation, which grows
+    walked: set[int] = set()
+    last = -1
+    for number in range(max(faulty, default=-1) + 1):
+        if number in faulty:
+            near = [last, above.get(last, -1)][:_MISREAD_LINES]
+            near = [one for one in near if one >= 0]
+            found.update(near)
+            one = holder[near[-1]] if near else -1
+            while one >= 0 and one not in walked:
+                walked.add(one)
+                one = holder[one]
+        line = lines.line_text(number)
+        if line.strip():
+            depth = _indentation(line)
+            while open_lines and open_lines[-1][1] >= depth:
+                open_lines.pop()
+            above[number], holder[number] = last, open_lines[-1][0] if open_lines else -1
+            open_lines.append((number, depth))
+            last = number
+    return found | walked
 
 
 def _indentation(line: str) -> int:

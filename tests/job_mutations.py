@@ -17,8 +17,8 @@ from test_check_and_expand import assert_agreed, other_texts
 from test_expand_round_trip import ANSWERED
 
 from pai_lsp.document import Document, check
-from pai_lsp.expand.as_is.released_run import released_run
-from pai_lsp.expand.write.released_job import expanded
+from pai_lsp.expansion.as_is.released_run import released_run
+from pai_lsp.expansion.write.released_job import expanded
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.ide.graph.graph_languages import dot, mermaid
 from pai_lsp.ide.graph.prerequisite_graph import prerequisite_graph

@@ -20,7 +20,7 @@ LAYERS = (
     "job",
     "findings",
     "catalog",
-    "expand",
+    "expansion",
     "cluster",
     "mpijob",
     "rules",

@@ -10,6 +10,7 @@ from lsprotocol import types as lsp
 from pai_lsp.findings.diagnostic import Diagnostic, DiagnosticTag, Related, Severity
 from pai_lsp.lsp.client import Client
 from pai_lsp.lsp.convert import Places, changed_text, lsp_diagnostic, path_of, workspace_edit
+from pai_lsp.source.frozen import replace
 from pai_lsp.source.text import ColumnUnit, LineIndex, Span, TextEdit
 
 UNITS = list(ColumnUnit)
@@ -141,7 +142,11 @@ def test_a_diagnostic_with_everything() -> None:
     assert shown.range == lsp.Range(lsp.Position(0, 2), lsp.Position(1, 1))
     assert (shown.code, shown.severity, shown.source) == ("unused-ignore", lsp.DiagnosticSeverity.Hint, "pai-lsp")
     assert shown.message == FINDING.message
-    assert shown.code_description == lsp.CodeDescription(FINDING.url)
+    assert shown.code_description is None  # a rule has no page yet
+    by_shellcheck = lsp_diagnostic(
+        replace(FINDING, code="SC2034"), "file:///a", places("ab\ncd"), EVERYTHING, other.get
+    )
+    assert by_shellcheck.code_description == lsp.CodeDescription("https://www.shellcheck.net/wiki/SC2034")
     assert shown.tags == [lsp.DiagnosticTag.Unnecessary]
     assert shown.related_information is not None
     assert [(one.location.uri, one.message) for one in shown.related_information] == [

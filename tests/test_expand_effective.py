@@ -9,15 +9,15 @@ from expansion import job_of
 from job_text import HEAD
 
 from pai_lsp.document import Document
-from pai_lsp.expand.effective import effective_job
-from pai_lsp.expand.script import Origins, effective_parts
-from pai_lsp.expand.write.released_commands import role_values
+from pai_lsp.expansion.effective import effective_job
+from pai_lsp.expansion.script import Origins, effective_parts
+from pai_lsp.expansion.write.released_commands import role_values
 from pai_lsp.ide.preview import preview
 from pai_lsp.source.text import LineIndex
 
 if TYPE_CHECKING:
-    from pai_lsp.expand.effective import EffectiveRole
-    from pai_lsp.expand.script import ScriptPart
+    from pai_lsp.expansion.effective import EffectiveRole
+    from pai_lsp.expansion.script import ScriptPart
     from pai_lsp.job.job import Job
 
 JOB = (

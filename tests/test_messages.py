@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pai_lsp.document import Document
+from pai_lsp.findings.diagnostic import Severity
 
 
 def test_a_message_is_one_line_of_bounded_length() -> None:
@@ -14,7 +15,7 @@ def test_a_message_is_one_line_of_bounded_length() -> None:
     assert messages[1].endswith("x…")
 
 
-def test_a_name_without_its_closing_quote_is_shown_whole() -> None:
+def test_a_name_without_its_closing_quote_is_one_error() -> None:
     text = 'prerequisites:\n  - {name: s, type: script}\ntaskRoles:\n  worker:\n    prerequisites: ["sa]\n'
-    (one,) = (one for one in Document(text).diagnostics if one.code == "unknown-prerequisite")
-    assert text[one.span.start : one.span.end] == "sa]"
+    (one,) = (one for one in Document(text).diagnostics if one.severity is Severity.ERROR)
+    assert (one.code, one.message) == ("yaml-syntax", 'the " is never closed')

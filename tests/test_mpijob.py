@@ -242,6 +242,7 @@ def test_semantic_mistakes(old: str, new: str, code: str, field: str) -> None:
         ("python, train.py", "python, $(FILE)"),
         ("python, train.py", "python, -c, 'import a; a.b > 3 | 4'"),
         ('"4"', '"0"'),
+        ('mpirun, --allow-run-as-root, -np, "4", --hostfile, /etc/mpi/hostfile, python', "deepspeed"),
         ("mpirun, --allow-run-as-root", "/opt/my tools/mpirun, --allow-run-as-root"),
         ("-np", "-H, 'localhost:2,10.0.0.1:2', -np"),
         (

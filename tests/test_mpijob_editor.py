@@ -382,3 +382,13 @@ def test_fixes_in_scripts(code: str, old: str, new: str) -> None:
 def test_fixes_of_rules(code: str, text: str, old: str, new: str) -> None:
     found = next(one for one in Document(text).diagnostics if one.code == code)
     assert apply_edits(text, found.fixes[0].edits) == text.replace(old, new, 1)
+
+
+def test_half_typed_manifests_are_answered() -> None:
+    text = f"{HEAD}spec:\n  runPolicy: {{cleanPodPolicy: Running}}\n  mpiReplicaSpecs:\n{SCRIPT}{WORKERS}"
+    for end in range(0, len(text), 7):
+        document = Document(text[:end])
+        complete(document, end)
+        hover(document, max(end - 3, 0))
+        outline(document)
+        check(document)

@@ -12,7 +12,7 @@ import re
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pai_lsp.expand.as_is.runtime_reading import RuntimeStopError, after_runtime, runtime_job
+from pai_lsp.expansion.as_is.runtime_reading import RuntimeStopError, after_runtime, runtime_job
 from pai_lsp.source.frozen import dataclass, field
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pai_lsp.cluster.profile import Profile
 from pai_lsp.cluster.refusal import Refusal, Stage
 from pai_lsp.embedded.server_rendering import rendered
 from pai_lsp.embedded.template import TemplateFault
-from pai_lsp.expand.as_is.released_run import server_command
+from pai_lsp.expansion.as_is.released_run import server_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 from pai_lsp.cluster.hived_stage import has_barrier
 from pai_lsp.cluster.job_stage import storage_entries, virtual_cluster_for_rights
 from pai_lsp.embedded.template import TemplateFault
-from pai_lsp.expand.as_is.released_run import (
+from pai_lsp.expansion.as_is.released_run import (
     PluginRun,
     passed_parameters,
     plugin_folder,
     plugin_runs,
     server_command,
 )
-from pai_lsp.expand.as_is.runtime_plugins import cmd_scripts
-from pai_lsp.expand.as_is.runtime_reading import (
+from pai_lsp.expansion.as_is.runtime_plugins import cmd_scripts
+from pai_lsp.expansion.as_is.runtime_reading import (
     RuntimeRole,
     RuntimeStopError,
     after_runtime,

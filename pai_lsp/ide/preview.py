@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.template import TemplateFault
-from pai_lsp.expand.as_is.released_run import command_source, server_command
-from pai_lsp.expand.effective import effective_job
-from pai_lsp.expand.script import script_lines
+from pai_lsp.expansion.as_is.released_run import command_source, server_command
+from pai_lsp.expansion.effective import effective_job
+from pai_lsp.expansion.script import script_lines
 from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pai_lsp.document import Document
-    from pai_lsp.expand.script import ScriptLine
+    from pai_lsp.expansion.script import ScriptLine
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.source.text import Span

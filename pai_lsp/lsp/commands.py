@@ -18,7 +18,7 @@ from pai_lsp.catalog.catalog import Catalog
 from pai_lsp.catalog.loading import Surroundings
 from pai_lsp.cluster.profile import Profile
 from pai_lsp.document import check_expanded
-from pai_lsp.expand.write.released_job import expanded
+from pai_lsp.expansion.write.released_job import expanded
 from pai_lsp.findings.diagnostic import SHELLCHECK_CODE, Severity, shellcheck_page
 from pai_lsp.ide.completion.snippet_texts import JOBS
 from pai_lsp.ide.completion.suggestion import plain_text

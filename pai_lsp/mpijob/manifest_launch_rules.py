@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _SHELL_VARIABLE = lazy_pattern(r"\$(?:[A-Za-z_]|\{)")
 _SHELL_LINE = lazy_pattern(r"\s(?:&&|\|\|?|>>?|2>)\s|\S;$")
 _OPERATORS = frozenset({"&&", "||", ";", "|", ">", ">>", "2>&1", "&"})
-_NO_MPI = lazy_pattern(r"python[0-9.]*|torchrun|sleep|accelerate|deepspeed|tail")
+_NO_MPI = lazy_pattern(r"python[0-9.]*|torchrun|sleep|tail")
 _ADDRESS = lazy_pattern(r"[0-9]+(?:\.[0-9]+){3}")
 # Words that are code for the program that they follow.
 _CODE_OPTIONS = frozenset({"-c", "-e", "--eval"})

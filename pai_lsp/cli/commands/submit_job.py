@@ -17,7 +17,7 @@ from pai_lsp.cluster.cluster_access import NoAnswerError, named_access, send, to
 from pai_lsp.cluster.profile import ProfileError
 from pai_lsp.cluster.profile_file import path_of_name, profile_named
 from pai_lsp.document import check_expanded
-from pai_lsp.expand.write.released_job import expanded
+from pai_lsp.expansion.write.released_job import expanded
 from pai_lsp.findings.diagnostic import Severity, limited
 from pai_lsp.project.targets import STANDARD_INPUT, missing
 from pai_lsp.rules.structure.job_shape import MAX_BYTES
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pai_lsp.cluster.cluster_access import ApiAnswer, ClusterAccess
     from pai_lsp.cluster.profile import Profile
     from pai_lsp.document import Document
-    from pai_lsp.expand.write.released_job import ExpandedJob
+    from pai_lsp.expansion.write.released_job import ExpandedJob
     from pai_lsp.job.job import Job
 
 

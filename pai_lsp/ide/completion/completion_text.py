@@ -64,7 +64,7 @@ def complete_in_text(point: InsertionPoint) -> list[Suggestion] | None:
 
 def _paths_for_user(point: InsertionPoint, typed: str) -> Iterator[Suggestion]:
     """Where the prerequisites of the task role have their content."""
-    from pai_lsp.expand.effective import effective_job  # noqa: PLC0415 - only for a path that is being typed
+    from pai_lsp.expansion.effective import effective_job  # noqa: PLC0415 - only for a path that is being typed
 
     place = typed_place(point, typed, r"[\w./-]*")
     own = point.location.task_role

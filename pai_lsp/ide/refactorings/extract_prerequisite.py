@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_script import run_builtin
 from pai_lsp.embedded.template import ESCAPED_CHARACTERS, tags
-from pai_lsp.expand.as_is.runtime_plugins import references
-from pai_lsp.expand.write.released_commands import CanNotExpressError, callback_items, role_values
+from pai_lsp.expansion.as_is.runtime_plugins import references
+from pai_lsp.expansion.write.released_commands import CanNotExpressError, callback_items, role_values
 from pai_lsp.ide.refactorings.refactoring import (
     CanNotRefactorError,
     Refactoring,

@@ -10,8 +10,8 @@ import difflib
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from pai_lsp.expand.effective import effective_job
-from pai_lsp.expand.write.released_job import expanded
+from pai_lsp.expansion.effective import effective_job
+from pai_lsp.expansion.write.released_job import expanded
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import add_to_section, append_item, insert_entry, keeping_comments, line_end

@@ -9,10 +9,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pai_lsp.expand.filled_definition import is_storage
-from pai_lsp.expand.write.code_edits import CannotInlineError, import_edits, inline_edits, into_job_edits
-from pai_lsp.expand.write.released_edits import extras_edits
-from pai_lsp.expand.write.released_job import expanded
+from pai_lsp.expansion.filled_definition import is_storage
+from pai_lsp.expansion.write.code_edits import CannotInlineError, import_edits, inline_edits, into_job_edits
+from pai_lsp.expansion.write.released_edits import extras_edits
+from pai_lsp.expansion.write.released_job import expanded
 from pai_lsp.ide.refactorings.refactoring import (
     EXPANDED,
     CanNotRefactorError,

@@ -15,7 +15,7 @@ from pai_lsp.source.text import Span
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.expand.effective import EffectiveRole
+    from pai_lsp.expansion.effective import EffectiveRole
     from pai_lsp.job.job import Job
     from pai_lsp.rules.commands.command_uses import CommandUse
 
@@ -64,8 +64,8 @@ def path_without_content(job: Job) -> Iterator[Finding]:
     has_path = any(definition.node.get("pathForUser") for definition in job.definitions)
     if not has_path and not any(map(graph.is_outside, graph.definitions)):
         return
-    from pai_lsp.expand.effective import effective_job  # noqa: PLC0415 - few jobs have prerequisites with a path
-    from pai_lsp.expand.filled_definition import mounted_storages  # noqa: PLC0415 - as above
+    from pai_lsp.expansion.effective import effective_job  # noqa: PLC0415 - few jobs have prerequisites with a path
+    from pai_lsp.expansion.filled_definition import mounted_storages  # noqa: PLC0415 - as above
 
     mounted = tuple(storage.mount_path for storage in mounted_storages(job))
 

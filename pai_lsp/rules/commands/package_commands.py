@@ -374,7 +374,7 @@ def _says_yes(use: CommandUse) -> bool:
         if not word.is_literal:
             return True
         text = word.text
-        if skips or not text.startswith("-"):
+        if skips or text == "-" or not text.startswith("-"):
             skips = False
             continue
         if text in _APT_YES or "Assume-Yes" in text or text in {"--help", "--version", "--print-uris"}:

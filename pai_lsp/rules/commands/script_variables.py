@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.embedded.shell_script import Assignment, Script, VariableUse
-    from pai_lsp.expand.effective import EffectiveRole
-    from pai_lsp.expand.write.role_commands import Source
+    from pai_lsp.expansion.effective import EffectiveRole
+    from pai_lsp.expansion.write.role_commands import Source
     from pai_lsp.job.job import Job
     from pai_lsp.source.text import Span
 
@@ -82,7 +82,7 @@ def export_in_callback(job: Job) -> Iterator[Finding]:
     """
     if not _may_export(job):
         return
-    from pai_lsp.expand.effective import effective_roles  # noqa: PLC0415 - few jobs export anything in a callback
+    from pai_lsp.expansion.effective import effective_roles  # noqa: PLC0415 - few jobs export anything in a callback
 
     found: dict[tuple[Span, str], Finding] = {}
     for role in effective_roles(job):
@@ -225,7 +225,7 @@ def _exported_names(job: Job) -> set[str]:
     """The variables that callbacks export; `export_in_callback` reports those."""
     if not _may_export(job):
         return set()
-    from pai_lsp.expand.effective import effective_roles  # noqa: PLC0415 - as above
+    from pai_lsp.expansion.effective import effective_roles  # noqa: PLC0415 - as above
 
     scripts = (one.place.script for role in effective_roles(job) for one in _scripts_in_order(job, role) if one.owner)
     return {assignment.name for script in scripts for assignment in script.assignments if assignment.is_exported}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pai_lsp.expand.effective import CmdPluginEntry
+from pai_lsp.expansion.effective import CmdPluginEntry
 from pai_lsp.job.definition import Origin
 from pai_lsp.platform.tables import EventForm, events, moments_with
 from pai_lsp.source.frozen import dataclass
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from typing import Any
 
-    from pai_lsp.expand.effective import EffectiveJob, EffectiveRole, Prerequisite
+    from pai_lsp.expansion.effective import EffectiveJob, EffectiveRole, Prerequisite
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
     from pai_lsp.source.nodes import Mapping

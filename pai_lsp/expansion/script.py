@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.server_rendering import trim
 from pai_lsp.embedded.template import TemplateFault
-from pai_lsp.expand.as_is.released_run import command_source, server_command
-from pai_lsp.expand.effective import CmdPluginEntry, Prerequisite
-from pai_lsp.expand.write.released_commands import role_values, shown_text
+from pai_lsp.expansion.as_is.released_run import command_source, server_command
+from pai_lsp.expansion.effective import CmdPluginEntry, Prerequisite
+from pai_lsp.expansion.write.released_commands import role_values, shown_text
 from pai_lsp.job.lookup import displayed_path
 from pai_lsp.platform.tables import EventForm, Moment, moments_with
 from pai_lsp.source.frozen import dataclass
@@ -17,10 +17,10 @@ from pai_lsp.source.text import LineIndex, Span
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pai_lsp.expand.as_is.released_run import RoleRun
-    from pai_lsp.expand.effective import EffectiveJob, EffectiveRole
-    from pai_lsp.expand.write.released_commands import RoleValues
-    from pai_lsp.expand.write.role_commands import Source
+    from pai_lsp.expansion.as_is.released_run import RoleRun
+    from pai_lsp.expansion.effective import EffectiveJob, EffectiveRole
+    from pai_lsp.expansion.write.released_commands import RoleValues
+    from pai_lsp.expansion.write.role_commands import Source
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import PluginEntry
     from pai_lsp.source.nodes import Scalar

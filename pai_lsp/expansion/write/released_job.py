@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_syntax import syntax_problem
-from pai_lsp.expand.effective import effective_job
-from pai_lsp.expand.filled_definition import CANNOT_BE_EXPANDED, CANNOT_BE_EXPRESSED, merged_storages, problem
-from pai_lsp.expand.write.proof import proven
-from pai_lsp.expand.write.released_commands import CanNotExpressError, callback_items, role_values
-from pai_lsp.expand.write.released_edits import (
+from pai_lsp.expansion.effective import effective_job
+from pai_lsp.expansion.filled_definition import CANNOT_BE_EXPANDED, CANNOT_BE_EXPRESSED, merged_storages, problem
+from pai_lsp.expansion.write.proof import proven
+from pai_lsp.expansion.write.released_commands import CanNotExpressError, callback_items, role_values
+from pai_lsp.expansion.write.released_edits import (
     definition_edits,
     extras_edits,
     new_definition,
@@ -24,8 +24,8 @@ from pai_lsp.expand.write.released_edits import (
     released_references,
     role_list_edits,
 )
-from pai_lsp.expand.write.released_form import is_extended, origin_comment, released_form
-from pai_lsp.expand.write.role_commands import AddedCommands, added_commands, command_lists, place_of
+from pai_lsp.expansion.write.released_form import is_extended, origin_comment, released_form
+from pai_lsp.expansion.write.role_commands import AddedCommands, added_commands, command_lists, place_of
 from pai_lsp.job.definition import TYPED_FIELDS
 from pai_lsp.platform.tables import RUNTIME_PLUGIN, EventForm, event_at, moments_with
 from pai_lsp.source.comments import comments
@@ -39,10 +39,10 @@ from pai_lsp.source.writing import indented, item_lines
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from pai_lsp.expand.as_is.released_run import ReleasedRun
-    from pai_lsp.expand.effective import EffectiveJob, EffectiveRole, Prerequisite
-    from pai_lsp.expand.write.released_edits import Items
-    from pai_lsp.expand.write.role_commands import Source
+    from pai_lsp.expansion.as_is.released_run import ReleasedRun
+    from pai_lsp.expansion.effective import EffectiveJob, EffectiveRole, Prerequisite
+    from pai_lsp.expansion.write.released_edits import Items
+    from pai_lsp.expansion.write.role_commands import Source
     from pai_lsp.findings.diagnostic import Diagnostic, Related
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole

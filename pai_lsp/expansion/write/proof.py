@@ -9,9 +9,9 @@ import itertools
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.server_rendering import trim
-from pai_lsp.expand.as_is.released_run import command_source, released_run
-from pai_lsp.expand.effective import Prerequisite, effective_job
-from pai_lsp.expand.filled_definition import CANNOT_BE_EXPANDED, problem
+from pai_lsp.expansion.as_is.released_run import command_source, released_run
+from pai_lsp.expansion.effective import Prerequisite, effective_job
+from pai_lsp.expansion.filled_definition import CANNOT_BE_EXPANDED, problem
 from pai_lsp.platform.tables import Moment
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.text import Span
@@ -19,11 +19,11 @@ from pai_lsp.source.text import Span
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from pai_lsp.expand.as_is.released_run import ReleasedRun
-    from pai_lsp.expand.effective import EffectiveRole
-    from pai_lsp.expand.write.released_edits import Items
-    from pai_lsp.expand.write.released_form import ReleasedForm
-    from pai_lsp.expand.write.role_commands import AddedCommands, Source
+    from pai_lsp.expansion.as_is.released_run import ReleasedRun
+    from pai_lsp.expansion.effective import EffectiveRole
+    from pai_lsp.expansion.write.released_edits import Items
+    from pai_lsp.expansion.write.released_form import ReleasedForm
+    from pai_lsp.expansion.write.role_commands import AddedCommands, Source
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.job.job import Job
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.expand.effective import effective_job
-from pai_lsp.expand.filled_definition import merged_storages, step_value
-from pai_lsp.expand.write.released_commands import role_values
-from pai_lsp.expand.write.released_edits import extras_edits, limited_to, role_list_edits
-from pai_lsp.expand.write.released_form import cmd_plugins, free_prerequisite_name, has_hooks
-from pai_lsp.expand.write.role_commands import added_commands, command_lists
+from pai_lsp.expansion.effective import effective_job
+from pai_lsp.expansion.filled_definition import merged_storages, step_value
+from pai_lsp.expansion.write.released_commands import role_values
+from pai_lsp.expansion.write.released_edits import extras_edits, limited_to, role_list_edits
+from pai_lsp.expansion.write.released_form import cmd_plugins, free_prerequisite_name, has_hooks
+from pai_lsp.expansion.write.role_commands import added_commands, command_lists
 from pai_lsp.job.definition import Origin
 from pai_lsp.job.require_graph import expansion
 from pai_lsp.platform.tables import RUNTIME_PLUGIN, Moment
@@ -25,9 +25,9 @@ from pai_lsp.source.tree_edits import items_after, items_in_front
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pai_lsp.expand.effective import CmdPluginEntry, EffectiveJob, EffectiveRole, Prerequisite
-    from pai_lsp.expand.filled_definition import Storage
-    from pai_lsp.expand.write.role_commands import Source
+    from pai_lsp.expansion.effective import CmdPluginEntry, EffectiveJob, EffectiveRole, Prerequisite
+    from pai_lsp.expansion.filled_definition import Storage
+    from pai_lsp.expansion.write.role_commands import Source
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.job.definition import Definition, Reference
     from pai_lsp.job.job import Job
@@ -59,6 +59,9 @@ def inline_edits(job: Job, role_name: str, references: Sequence[Reference]) -> t
     problems: list[Diagnostic] = []
     sources: tuple[Source, ...] = (*(one for one in own if _runs(one)), *plugins)
     added = added_commands(job, role, role_values(job)[role_name], sources, problems.append, shares_shell=True)
+    staying = next((one for one in role.prerequisites if one not in own and has_hooks([one])), None)
+    if added.has_trap and staying is not None:
+        raise CannotInlineError(f"{staying.title} runs commands at the end, too; inline all prerequisites at once")
     storages, conflicts = merged_storages(job, [storage for one in own for storage in one.storages])
     for problem in (*problems, *conflicts):
         raise CannotInlineError(problem.message)

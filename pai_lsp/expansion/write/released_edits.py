@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.expand.filled_definition import is_filled, step_value
-from pai_lsp.expand.write.quoting import surviving
-from pai_lsp.expand.write.released_form import EXTENDED_TYPES, is_extended, is_extended_event
+from pai_lsp.expansion.filled_definition import is_filled, step_value
+from pai_lsp.expansion.write.quoting import surviving
+from pai_lsp.expansion.write.released_form import EXTENDED_TYPES, is_extended, is_extended_event
 from pai_lsp.job.definition import COMMAND_KEYS, EXTENDED_KEYS, LEGACY_TYPES, STORAGE_PLUGINS
 from pai_lsp.job.plugin_parameters import Damage, damages
 from pai_lsp.platform.tables import PLUGIN_PREFIX, EventForm, event_at, events, moments_with
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping as MappingOf
     from typing import TypeAlias
 
-    from pai_lsp.expand.effective import CmdPluginEntry, EffectiveRole, Prerequisite
-    from pai_lsp.expand.filled_definition import Commands, Storage
+    from pai_lsp.expansion.effective import CmdPluginEntry, EffectiveRole, Prerequisite
+    from pai_lsp.expansion.filled_definition import Commands, Storage
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole

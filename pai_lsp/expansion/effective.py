@@ -13,7 +13,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pai_lsp.expand.filled_definition import (
+from pai_lsp.expansion.filled_definition import (
     BROKEN_LOCK_FILE,
     CANNOT_BE_EXPANDED,
     NOT_LOOKED_UP,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from collections.abc import Mapping as MappingOf
 
-    from pai_lsp.expand.filled_definition import Report
+    from pai_lsp.expansion.filled_definition import Report
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import PluginEntry, TaskRole
     from pai_lsp.job.require_graph import Expansion, ExpansionStep, RequireLink, UnfilledVariable

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_syntax import syntax_problem
 from pai_lsp.embedded.template import OPENING
-from pai_lsp.expand.effective import CmdPluginEntry, Prerequisite
-from pai_lsp.expand.filled_definition import CANNOT_BE_EXPANDED, CANNOT_BE_EXPRESSED, problem
-from pai_lsp.expand.write.released_commands import CanNotExpressError, FindsNothingError, command_text
+from pai_lsp.expansion.effective import CmdPluginEntry, Prerequisite
+from pai_lsp.expansion.filled_definition import CANNOT_BE_EXPANDED, CANNOT_BE_EXPRESSED, problem
+from pai_lsp.expansion.write.released_commands import CanNotExpressError, FindsNothingError, command_text
 from pai_lsp.platform.tables import EventForm, Moment, event_at, moments_with
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from pai_lsp.embedded.shell_script import Script
-    from pai_lsp.expand.effective import EffectiveRole
-    from pai_lsp.expand.filled_definition import CommandItem
-    from pai_lsp.expand.write.released_commands import RoleValues
+    from pai_lsp.expansion.effective import EffectiveRole
+    from pai_lsp.expansion.filled_definition import CommandItem
+    from pai_lsp.expansion.write.released_commands import RoleValues
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
@@ -47,10 +47,11 @@ Source = Prerequisite | CmdPluginEntry
 
 @dataclass(frozen=True, slots=True)
 class AddedCommands:
-    """The texts before a role's commands and after them, one for each item."""
+    """The texts before a role's commands and after them, one for each item; `has_trap` if they set an EXIT trap."""
 
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
+    has_trap: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ def added_commands(
     if ends or any(_RUN in text for text in before):
         before.insert(0, _PROCESS + (_exit_trap(ends) if ends else ""))
     after = () if has_trap else tuple(map(_shared, successes))
-    return AddedCommands(tuple(text.removesuffix("\n") for text in before), after)
+    return AddedCommands(tuple(text.removesuffix("\n") for text in before), after, bool(ends))
 
 
 def command_lists(job: Job, role: TaskRole) -> tuple[SequenceNode | None, SequenceNode | None]:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.server_rendering import CallFailedError, looked_up, well_formed, written
 from pai_lsp.embedded.template import ESCAPED_CHARACTERS, MISSING, OPENING
-from pai_lsp.expand.as_is.released_run import server_values
-from pai_lsp.expand.as_is.runtime_plugins import references, with_references_filled
-from pai_lsp.expand.as_is.runtime_reading import RuntimeStopError, runtime_job, runtime_role
-from pai_lsp.expand.write.quoting import ansi_quoted, surviving, without_last_line_ends
+from pai_lsp.expansion.as_is.released_run import server_values
+from pai_lsp.expansion.as_is.runtime_plugins import references, with_references_filled
+from pai_lsp.expansion.as_is.runtime_reading import RuntimeStopError, runtime_job, runtime_role
+from pai_lsp.expansion.write.quoting import ansi_quoted, surviving, without_last_line_ends
 from pai_lsp.job.plugin_parameters import runtime_round_trip
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from pai_lsp.expand.as_is.runtime_plugins import RuntimeReference
-    from pai_lsp.expand.as_is.runtime_reading import RuntimeJob, RuntimeRole
+    from pai_lsp.expansion.as_is.runtime_plugins import RuntimeReference
+    from pai_lsp.expansion.as_is.runtime_reading import RuntimeJob, RuntimeRole
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.server_rendering import member, rendered, trim
 from pai_lsp.embedded.template import MISSING, OPENING, TemplateFault
-from pai_lsp.expand.as_is.runtime_plugins import cmd_scripts, names_secret, with_references_filled
-from pai_lsp.expand.as_is.runtime_reading import (
+from pai_lsp.expansion.as_is.runtime_plugins import cmd_scripts, names_secret, with_references_filled
+from pai_lsp.expansion.as_is.runtime_reading import (
     RuntimeJob,
     RuntimeRole,
     RuntimeStopError,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.template import CLOSING
-from pai_lsp.expand.as_is.runtime_reading import RuntimeStopError
+from pai_lsp.expansion.as_is.runtime_reading import RuntimeStopError
 from pai_lsp.platform.tables import ROLE_TYPES
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.patterns import lazy_pattern
@@ -21,7 +21,7 @@ from pai_lsp.source.text import Span
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.expand.as_is.runtime_reading import RuntimeRole
+    from pai_lsp.expansion.as_is.runtime_reading import RuntimeRole
 
 
 @dataclass(slots=True)
