@@ -53,7 +53,7 @@ async def test_a_client_that_takes_text_only() -> None:
     async with connected(capabilities=client_with()) as client:
         item = await offered(client, f"{JOB}    resou$0", "resourcePerInstance")
         assert item["textEdit"]["newText"] == "resourcePerInstance:\n      cpu: 4\n      memoryMB: 8192\n      gpu: 1"
-        assert not {"insertTextFormat", "insertTextMode", "filterText", "data"} & set(item)
+        assert not {"insertTextFormat", "insertTextMode", "data"} & set(item)
         assert item["documentation"]["kind"] == "plaintext"
         assert "**" not in item["documentation"]["value"]
 
@@ -105,8 +105,10 @@ async def test_a_word_in_the_middle_of_another_one() -> None:
     ("typed", "label", "filtered"),
     [
         ("commands: ['echo $pa$0']", "<% $parameters.rate %>", "$parameters.rate %>"),
-        ("commands: ['echo <% $par$0']", "$parameters.rate", None),
-        ("PREREQ$0", "prerequisites", None),
+        ("commands: ['echo <% $par$0']", "$parameters.rate", "$parameters.rate"),
+        ("PREREQ$0", "prerequisites", "prerequisites"),
+        ("$0", "prerequisites", None),
+        ("docker$0", "prerequisites", "prerequisites"),
     ],
 )
 async def test_what_is_compared_with_what_is_typed(typed: str, label: str, filtered: str | None) -> None:

@@ -135,16 +135,21 @@ class CompletionItems:
         return line[: len(line) - len(line.lstrip())]
 
     def _filter_text(self, suggestion: Suggestion) -> str | None:
-        """The text that the client compares with the typed one, where that is not the beginning of the label.
+        """The text that the client compares with what is typed; None while nothing is.
 
-        It ends at a colon: clients compare further, and a typed `worker:` is not the beginning of a snippet.
+        Without it, a client compares the label; but Neovim 0.11 then keeps every item that has an edit (its
+        `vim.lsp.completion._lsp_to_complete_items`). It ends at a colon: clients compare further, and a typed `worker:`
+        is not the beginning of a snippet.
         """
-        typed = re.compile(re.escape(self.document.text[suggestion.edit.span.start : self.offset]), re.IGNORECASE)
-        if typed.match(suggestion.label):
+        start = self.document.text[suggestion.edit.span.start : self.offset]
+        if not start:
             return None
+        typed = re.compile(re.escape(start), re.IGNORECASE)
+        if typed.match(suggestion.label):
+            return suggestion.label
         line = suggestion.edit.new_text.strip().partition("\n")[0]
         found = typed.search(line)
-        return line[found.start() :].partition(":")[0] if found else None
+        return line[found.start() :].partition(":")[0] if found else suggestion.label
 
     def _edit(self, suggestion: Suggestion, text: str) -> lsp.TextEdit | lsp.InsertReplaceEdit:
         span = suggestion.edit.span

@@ -1,5 +1,5 @@
 """docs/editors.md in real editors at a terminal: with the page's own text as their configuration, somebody opens a job,
-shows the findings, fixes one, completes, renames, and opens other YAML.
+shows the findings, fixes one, completes, renames, expands it, and opens other YAML.
 
 Run by scripts/e2e_editors.sh, which lists the available editors in E2E_EDITORS. What an editor shows is read from its
 screen, and what it has done to the file from the disk, after saving.
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -18,7 +19,7 @@ from documentation_blocks import marked_blocks
 from terminal import Terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 ROOT = Path(__file__).parent.parent.parent.parent
 BLOCKS = marked_blocks("editors.md")
@@ -28,6 +29,37 @@ BAD = GOOD.replace("[install-tools, mnist]", "[install-tools, minst]")
 RENAMED = GOOD.replace("name: mnist\n", "name: digits\n").replace("[install-tools, mnist]", "[install-tools, digits]")
 WRONG = "no prerequisite is named 'minst'"
 FIX = "Change to 'mnist'"
+# A released cluster needs the prerequisites of `fetch` in the task role: the expanded job has `[tools, fetch]`.
+CHAIN = """\
+protocolVersion: 2
+name: train
+type: job
+taskRoles:
+  worker:
+    instances: 2
+    dockerImage: python
+    prerequisites: [fetch]
+    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 1}
+    commands: [python train.py]
+prerequisites:
+  - type: dockerimage
+    name: python
+    uri: python:3.10
+  - type: script
+    name: tools
+    plugin: com.microsoft.pai.runtimeplugin.cmd
+    callbacks:
+      - event: taskStarts
+        commands: [apt-get install -y wget]
+  - type: script
+    name: fetch
+    plugin: com.microsoft.pai.runtimeplugin.cmd
+    require: [tools]
+    callbacks:
+      - event: taskStarts
+        commands: [wget example.com/digits]
+"""
+EXPANDED, PREVIEWED, DRAWN = "prerequisites: [tools, fetch]", "before the commands: 'tools'", "flowchart LR"
 COMPOSE = "# Not OpenPAI's.\nservices:\n  web:\n    prerequisites: [minst]\n"
 
 
@@ -59,6 +91,12 @@ class Editor(Protocol):
 
     def save(self) -> None:
         """Write the shown file."""
+
+    def show(self, what: str) -> None:
+        """Press the keys or call the command for `expand`, `preview` or `graph`."""
+
+    def close_shown(self) -> None:
+        """Go back to the job from what `show` shows."""
 
 
 class Vi:
@@ -109,6 +147,12 @@ class Vi:
 
     def save(self) -> None:
         self._command("silent write")
+
+    def show(self, what: str) -> None:
+        self._command(f"Pai{what.capitalize()}")
+
+    def close_shown(self) -> None:
+        self._command("close")
 
     def _command(self, command: str) -> None:
         self.terminal.keys("Escape")
@@ -171,6 +215,12 @@ class Emacs:
     def save(self) -> None:
         self.terminal.keys("C-x", "C-s")
 
+    def show(self, what: str) -> None:
+        self.terminal.keys("C-c", {"expand": "x", "preview": "p", "graph": "g"}[what])
+
+    def close_shown(self) -> None:
+        self.terminal.keys("C-x", "1")
+
     def _evaluate(self, expression: str) -> None:
         self.terminal.keys("M-:")
         self.terminal.until_shown("Eval:")
@@ -232,6 +282,12 @@ class Helix:
     def save(self) -> None:
         self._command("write")
 
+    def show(self, what: str) -> None:
+        self.terminal.type(" o" + {"expand": "x", "preview": "p", "graph": "g"}[what])
+
+    def close_shown(self) -> None:
+        self._command("quit!")
+
     def _command(self, command: str) -> None:
         self._end_inserting()
         self.terminal.type(f":{command}")
@@ -265,6 +321,14 @@ EDITORS: dict[str, tuple[str, str, str, Callable[[Terminal], Editor]]] = {
     "vim": ("vim", ".vimrc", "set nocompatible\npackadd! ale\n", Vim),
     "helix": ("helix", ".config/helix/languages.toml", "", Helix),
 }
+# What else the page offers for an editor: the blocks and the files that they are added to.
+MORE = {
+    "neovim-0.11": {".config/nvim/init.lua": "neovim-more", ".config/nvim/plugin/pai-lsp.vim": "vim-commands"},
+    "neovim-0.7": {".config/nvim/plugin/pai-lsp.vim": "vim-commands"},
+    "emacs": {".emacs.d/init.el": "emacs-commands"},
+    "vim": {".vim/plugin/pai-lsp.vim": "vim-commands"},
+    "helix": {".config/helix/config.toml": "helix-keys"},
+}
 OPTIONS = {"neovim-0.11": ("-i", "NONE", "-n"), "neovim-0.7": ("-i", "NONE", "-n"), "emacs": ("-nw",), "vim": ("-n",)}
 # `neovim-0.7=/usr/bin/nvim emacs=/usr/bin/emacs`: the editors that there are.
 PROGRAMS = dict(pair.split("=", 1) for pair in os.environ.get("E2E_EDITORS", "").split())
@@ -280,12 +344,17 @@ def workspace(tmp_path: Path) -> Path:
     return path
 
 
-def started(name: str, block: str, workspace: Path) -> Terminal:
-    """An editor that shows train.pai.yaml, in a home with nothing but its configuration."""
+def started(name: str, block: str, workspace: Path, more: Mapping[str, str] | None = None) -> Terminal:
+    """An editor that shows train.pai.yaml, in a home with nothing but its configuration.
+
+    more: further blocks of the page, by the file that each is added to.
+    """
     _, file, before, _ = EDITORS[name]
     home = workspace.parent / "home"
-    (home / file).parent.mkdir(parents=True)
-    (home / file).write_text(before + BLOCKS[block], encoding="utf-8")
+    for path, text in [(file, before + BLOCKS[block]), *((path, BLOCKS[key]) for path, key in (more or {}).items())]:
+        (home / path).parent.mkdir(parents=True, exist_ok=True)
+        with (home / path).open("a", encoding="utf-8") as stream:
+            stream.write(text)
     # Of the environment that the tests run in, the editor sees pai-lsp alone, and no other tool for YAML.
     (home / "bin").mkdir()
     (home / "bin" / "pai-lsp").symlink_to(Path(sys.executable).parent / "pai-lsp")
@@ -368,3 +437,116 @@ def test_jobs_in_a_mode_of_their_own(workspace: Path) -> None:
         terminal.until_shown("(YAML)")
     finally:
         terminal.close()
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_commands_of_the_page(name: str, workspace: Path) -> None:
+    (workspace / "train.pai.yaml").write_text(CHAIN, encoding="utf-8")
+    block, _, _, driver = EDITORS[name]
+    terminal = started(name, block, workspace, MORE[name])
+    try:
+        editor = driver(terminal)
+        terminal.until_shown("name: train")
+        if name == "emacs":
+            terminal.until_shown("eglot:jobs")  # the keys are those of a file that the server looks after
+        for what, shown in (("expand", EXPANDED), ("preview", PREVIEWED), ("graph", DRAWN)):
+            editor.show(what)
+            terminal.until_shown(shown)
+            editor.close_shown()
+            terminal.until_gone(shown)
+    finally:
+        terminal.close()
+    assert (workspace / "train.pai.yaml").read_text(encoding="utf-8") == CHAIN
+
+
+@pytest.mark.skipif("neovim-0.11" not in PROGRAMS, reason="there is no Neovim 0.11")
+def test_hints_and_lenses_in_neovim(workspace: Path) -> None:
+    (workspace / "train.pai.yaml").write_text(CHAIN, encoding="utf-8")
+    terminal = started("neovim-0.11", "neovim-0.11", workspace, MORE["neovim-0.11"])
+    try:
+        editor = Neovim(terminal)
+        terminal.until_shown("[2. fetch]")
+        terminal.until_shown("preview what runs")
+        editor.go_to("worker:")
+        terminal.type("grl")
+        terminal.until_shown(PREVIEWED)
+    finally:
+        terminal.close()
+
+
+@pytest.mark.skipif("neovim-0.11" not in PROGRAMS, reason="there is no Neovim 0.11")
+def test_a_job_is_written_in_neovim(workspace: Path) -> None:
+    """Every line by hand and Enter, while offers open by themselves: the file is what was typed."""
+    terminal = started("neovim-0.11", "neovim-0.11", workspace, MORE["neovim-0.11"])
+    written = workspace / "written.pai.yaml"
+    try:
+        editor = Neovim(terminal)
+        editor.open(written.name)
+        # Neovim's own indentation of YAML is not the subject.
+        editor._command("setlocal noautoindent indentexpr= formatoptions= | startinsert")
+        terminal.until_shown("-- INSERT --")
+        for line in GOOD.splitlines():
+            terminal.type(line)
+            terminal.until_line_ends(line)
+            terminal.keys("Enter")
+        terminal.keys("BSpace")
+        editor.save()
+        terminal.until(lambda: written.exists() and written.stat().st_size > 0, "the file is written")
+        assert written.read_text(encoding="utf-8") == GOOD
+    finally:
+        terminal.close()
+
+
+@pytest.mark.skipif("neovim-0.11" not in PROGRAMS, reason="there is no Neovim 0.11")
+@pytest.mark.parametrize(("key", "value"), [("dockerImage", "pytorch"), ("event", "taskSucceeds")])
+def test_completion_while_typing_in_neovim(workspace: Path, key: str, value: str) -> None:
+    job = workspace / "train.pai.yaml"
+    job.write_text(GOOD, encoding="utf-8")
+    terminal = started("neovim-0.11", "neovim-0.11", workspace, MORE["neovim-0.11"])
+    # In the list, each offer is followed by its kind.
+    offer = re.compile(rf"{value} +[A-Z]\w+")
+    listed = re.compile(r" \w+ +(?:Event|Reference) \w")
+    start = value[:-4]
+    try:
+        editor = Neovim(terminal)
+        terminal.until_shown("preview what runs")
+        editor.go_to(f"{key}: {value}")
+        terminal.type(f"C{key}: ")
+        terminal.until(lambda: offer.search(terminal.screen) is not None, "the offers are listed")
+        terminal.type(start)
+        terminal.until(lambda: f"{key}: {start}" in terminal.screen, "the start is typed")
+        terminal.until(lambda: len(listed.findall(terminal.screen)) == 1, "only the offer that fits is listed")
+        terminal.keys("C-n", "C-y")
+        terminal.until_line_ends(f"{key}: {value}")
+        terminal.keys("Escape")
+        terminal.type("A # chosen")
+        editor.save()
+        chosen = GOOD.replace(f"{key}: {value}\n", f"{key}: {value} # chosen\n")
+        terminal.until(lambda: job.read_text(encoding="utf-8") == chosen, "the file has the choice")
+    finally:
+        terminal.close()
+
+
+@pytest.mark.skipif("neovim-0.11" not in PROGRAMS, reason="there is no Neovim 0.11")
+def test_the_entry_for_nvim_lspconfig(workspace: Path) -> None:
+    home = workspace.parent / "home"
+    home.mkdir()
+    commands = (
+        "lua vim.lsp.enable('pai_lsp')",
+        "edit train.pai.yaml",
+        "lua vim.wait(30000, function() return #vim.diagnostic.get(0) > 0 end)",
+        "lua for _, found in ipairs(vim.diagnostic.get(0)) do io.write(found.message, '\\n') end",
+        "qa!",
+    )
+    options = [word for command in commands for word in ("-c", command)]
+    entries = f"set runtimepath^={ROOT / 'editors' / 'nvim-lspconfig'}"
+    ran = subprocess.run(
+        [PROGRAMS["neovim-0.11"], "--clean", "--headless", "-n", "--cmd", entries, *options],
+        cwd=workspace,
+        env={"HOME": str(home), "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert WRONG in ran.stdout
