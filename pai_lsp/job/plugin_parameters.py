@@ -11,8 +11,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
+from pai_lsp.source.libyaml import yaml
 from pai_lsp.source.tags import runtime_value
 
 if TYPE_CHECKING:

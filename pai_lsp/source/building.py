@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
+from pai_lsp.source.libyaml import yaml
 from pai_lsp.source.nodes import (
     Alias,
     Anchor,

@@ -10,12 +10,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Union
 
-import yaml
-from yaml.constructor import SafeConstructor
-from yaml.nodes import ScalarNode
-from yaml.resolver import Resolver
-
 from pai_lsp.source.frozen import dataclass, dataclass_of_many, field
+from pai_lsp.source.libyaml import Resolver, SafeConstructor, ScalarNode, yaml
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import BEGIN_OF_VALUES, REFUSED, Reader, server_value, tagged_server_value
 from pai_lsp.source.text import Span, TextEdit

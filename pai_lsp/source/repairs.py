@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import yaml
-
 from pai_lsp.source.building import SURROGATE_ESCAPE, TAB_STAND_IN, joined_surrogates
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.libyaml import yaml
 from pai_lsp.source.nodes import ProblemKind, Tree
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
