@@ -482,12 +482,13 @@ def test_a_job_is_written_in_neovim(workspace: Path) -> None:
     try:
         editor = Neovim(terminal)
         editor.open(written.name)
-        # Neovim's own indentation of YAML is not the subject.
+        # Neovim's own indentation of YAML is not the subject, and hints would stand within what is typed.
+        editor._command("lua vim.lsp.inlay_hint.enable(false)")
         editor._command("setlocal noautoindent indentexpr= formatoptions= | startinsert")
         terminal.until_shown("-- INSERT --")
         for line in GOOD.splitlines():
             terminal.type(line)
-            terminal.until_line_ends(line)
+            terminal.until_shown(line)
             terminal.keys("Enter")
         terminal.keys("BSpace")
         editor.save()
