@@ -126,6 +126,7 @@ def test_on_every_other_fixture(text: str) -> None:
     assert_agreed_on_text(text)
 
 
+@pytest.mark.slow
 @settings(max_examples=budget(150), deadline=None, derandomize=True)
 @given(st.sampled_from(sorted(TEXTS)), st.integers(0, 2**32))
 def test_on_edited_jobs(name: str, seed: int) -> None:

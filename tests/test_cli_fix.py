@@ -366,6 +366,7 @@ def test_several_anchors_of_one_name(capsys: pytest.CaptureFixture[str]) -> None
     assert plain_value(after.job.mapping("extras")) == plain_value(Document(text).job.mapping("extras"))
 
 
+@pytest.mark.slow
 def test_a_file_with_thousands_of_mistakes_is_fixed_in_several_runs(capsys: pytest.CaptureFixture[str]) -> None:
     """Each round takes as long as a check, so a run ends with the one that reaches the limit."""
     file = Path("a.pai.yaml")

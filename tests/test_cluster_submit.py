@@ -126,6 +126,7 @@ def test_faults(
     assert "paper-and-glue" not in shown.err
 
 
+@pytest.mark.slow
 def test_a_cluster_that_says_nothing_at_all(
     home: Path, job: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

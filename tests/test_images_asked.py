@@ -161,6 +161,7 @@ def test_nothing_is_asked_without_the_option(place: Path) -> None:
         assert server.requests == []
 
 
+@pytest.mark.slow
 def test_an_answer_is_kept_for_a_day(place: Path) -> None:
     now = [1000.0]
     answers = ImageAnswers(NetworkRegistry(), place.parent / "answers", lambda: now[0])

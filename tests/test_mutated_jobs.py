@@ -101,6 +101,7 @@ def test_what_is_mutated_is_sound(text: str) -> None:
     assert_all_holds(text)
 
 
+@pytest.mark.slow
 def test_one_wrong_indentation_mostly_gives_one_error() -> None:
     counts: list[int] = []
     for text in SOUND:
