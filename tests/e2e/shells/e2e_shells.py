@@ -27,7 +27,7 @@ PATIENCE = 30
 COMPLETED = [
     ("pai-lsp chec", "pai-lsp check "),
     ("pai-lsp --vers", "pai-lsp --version "),
-    ("pai-lsp check --no", "pai-lsp check --no-progress "),
+    ("pai-lsp check --no-p", "pai-lsp check --no-progress "),
     ("pai-lsp check --format=sar", "pai-lsp check --format=sarif "),
     ("pai-lsp check --format sar", "pai-lsp check --format sarif "),
     ("pai-lsp check --ignore=yaml-syntax,prerequisite-cy", "pai-lsp check --ignore=yaml-syntax,prerequisite-cycle "),
