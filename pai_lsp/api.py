@@ -16,7 +16,6 @@ from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.platform.platforms import NAMES, platform_named
 from pai_lsp.project.projects import Projects
 from pai_lsp.source.failures import kind_and_place
-from pai_lsp.source.frozen import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -98,7 +97,7 @@ def _document(text: str, path: str | None, platform: str | None) -> Document:
     if platform is not None:
         if platform not in NAMES:
             raise ValueError(f"there is no platform '{platform}'; there are {', '.join(NAMES)}")
-        settings = replace(settings, platform=platform_named(platform), is_platform_fixed=True)
+        settings = settings.on(platform_named(platform))
     return Document(text, settings, path, lookup)
 
 

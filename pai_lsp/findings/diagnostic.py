@@ -251,6 +251,10 @@ class Settings:
         """The severity in force for `rule`; None when it is off."""
         return self.severities.get(rule.code, rule.severity)
 
+    def on(self, platform: Platform) -> Settings:
+        """The same for jobs of a platform, whatever their files say."""
+        return replace(self, platform=platform, is_platform_fixed=True)
+
     def platform_of(self, text: str) -> Platform:
         """The platform that a file is for: as its comment says, else as configured, else OpenPAI."""
         comment = None if self.is_platform_fixed else platform_comment(text)

@@ -96,8 +96,6 @@ def unused_ignores(
 
 def ineffective_comments(text: str, diagnostics: Collection[Diagnostic], lines: LineIndex) -> Iterator[Finding]:
     """The findings of `unused_ignore` about comments that are written almost like one that has an effect."""
-    if "pai-lsp" not in text.lower():
-        return
     for match in _ANY_COMMENT.finditer(text):
         if _EFFECTIVE.match(match[0]):
             continue

@@ -93,19 +93,23 @@ def with_ignore_comments(
 
     A finding is silenced on its line where a comment has room there, and in the whole file elsewhere.
     """
-    silenced, in_file = 0, False
-    while wanted := [one for one in check(document) if is_wanted(one) and one.code not in NOT_IGNORED]:
-        tried = _with_one_each_line(document, wanted) if not in_file else document
-        if in_file or tried.text == document.text:
+
+    def found_in(tried: Document) -> list[Diagnostic]:
+        return [one for one in check(tried) if is_wanted(one) and one.code not in NOT_IGNORED]
+
+    wanted, silenced, in_file = found_in(document), 0, False
+    while wanted:
+        tried = document if in_file else _with_one_each_line(document, wanted)
+        if tried.text == document.text:
             for code in dict.fromkeys(one.code for one in wanted):
                 tried = _applied(tried, ignore_in_file(tried, code))
-        left = sum(1 for one in check(tried) if is_wanted(one) and one.code not in NOT_IGNORED)
-        if left >= len(wanted):
+        left = found_in(tried)
+        if len(left) >= len(wanted):
             if in_file:
                 break
             in_file = True
             continue
-        document, silenced = tried, silenced + len(wanted) - left
+        document, silenced, wanted = tried, silenced + len(wanted) - len(left), left
     return document, silenced
 
 

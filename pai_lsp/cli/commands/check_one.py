@@ -193,7 +193,7 @@ def _settings(target: Target, options: Options) -> Settings:
     if options.cluster is not None and settings.platform is None:
         settings = replace(settings, platform=options.cluster.platform)
     if options.platform is not None:
-        settings = replace(settings, platform=options.platform, is_platform_fixed=True)
+        settings = settings.on(options.platform)
     turned_on = options.turned_on - target.configuration.ignored_in(target.path)
     if turned_on.isdisjoint(code for code, severity in settings.severities.items() if severity is None):
         return settings

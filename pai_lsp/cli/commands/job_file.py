@@ -20,7 +20,6 @@ from pai_lsp.project.targets import STANDARD_INPUT, run_projects
 from pai_lsp.rules.command_rules import unreadable_file
 from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
-from pai_lsp.source.frozen import replace
 from pai_lsp.source.text import visible
 
 
@@ -40,7 +39,7 @@ def job_file(path: str, platform: str | None = None) -> Document | CheckedFile:
     projects, file, base = run_projects(), str(Path(name).absolute()), str(Path.cwd())
     settings = projects.settings_of(file).settings
     if platform is not None:
-        settings = replace(settings, platform=platform_named(platform), is_platform_fixed=True)
+        settings = settings.on(platform_named(platform))
     document = Document(source.text, settings, name, projects.lookup_of(file, base))
     catalog_folder = None if is_input or document.is_job else projects.catalog_folder_of(file, base)
     if catalog_folder is None:
