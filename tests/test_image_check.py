@@ -57,6 +57,8 @@ OWN = "https://r.example.com/v2/"
 MANIFEST = f"{OWN}team/image/manifests/v1"
 CASES = [
     # image, answers, refused, presence
+    ("team/image:v1", [*hub(404), head(f"{HUB}team/image/manifests/v1", 200)], True, "there"),
+    ("r.example.com/team/image:v1", [head(OWN, 200), head(MANIFEST, 404), head(MANIFEST, 200)], False, "there"),
     ("team/image:v1", hub(200), False, "there"),
     ("ubuntu", hub(200, "library/ubuntu", "latest"), False, "there"),
     ("team/image:v1", hub(401), True, "not there"),

@@ -346,6 +346,8 @@ def _ask(question: _Question, url: str, registry: Registry) -> str | None:
     if not reply.is_good and reply.status != 401:
         raise _PassedOverError(f"the registry answers {reply.status} and is not checked")
     reply = registry.ask("HEAD", url, question.basic, {})
+    if reply.status == 404 and _is_there_as_oci(url, question.basic, registry):
+        return question.basic  # the check lets it pass, and the container engine does ask for this format
     if not reply.is_good and reply.status != 401:
         _pass_over(reply)
     authorization = question.basic
@@ -354,12 +356,26 @@ def _ask(question: _Question, url: str, registry: Registry) -> str | None:
     elif reply.status == 401:
         raise _RefusedError("the registry asks for a login and does not say how")
     reply = registry.ask("HEAD", url, authorization, {})
+    if reply.status == 404 and _is_there_as_oci(url, authorization, registry):
+        lack = "which the platform's check does not ask for; build it with oci-mediatypes=false"
+        raise _RefusedError(f"the registry has the image in OCI format only, {lack}", Presence.THERE)
     if reply.status in {401, 404}:
         lack = "the account may not read it" if question.basic else "wants an account for it, and the job has none"
         raise _RefusedError(f"the registry does not have the image, or {lack}", Presence.ABSENT)
     if not _is_manifest(reply):
         _pass_over(reply)
     return authorization
+
+
+def _is_there_as_oci(url: str, authorization: str | None, registry: Registry) -> bool:
+    """Whether a registry has an image that it only gives to those who name its format, as the check does not.
+
+    Source: distribution/distribution 2.8, registry/handlers/manifests.go, GetManifest.
+    """
+    try:
+        return _is_manifest(registry.ask("HEAD", url, authorization, {}, _MANIFESTS))
+    except CouldNotAskError:
+        return False
 
 
 def _is_manifest(reply: Reply) -> bool:
