@@ -9,7 +9,6 @@ from __future__ import annotations
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.definition_text import header_of
 from pai_lsp.catalog.lock import definition_hash
@@ -29,6 +28,7 @@ from pai_lsp.job.lookup import (
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 

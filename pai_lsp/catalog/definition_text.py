@@ -7,7 +7,6 @@ the tree of a definition is read when it is first used.
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from pai_lsp.job.definition import EXTENDED_KEYS, LEGACY_TYPES, Definition, Origin, read_definitions
 from pai_lsp.source.frozen import dataclass, field
@@ -16,6 +15,7 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -7,7 +7,6 @@ Source: rest-server, config/v2/protocol.js and middlewares/v2/protocol.js, proto
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.cluster.profile import Profile
 from pai_lsp.cluster.refusal import Refusal, Stage
@@ -15,8 +14,10 @@ from pai_lsp.embedded.server_rendering import rendered
 from pai_lsp.embedded.template import TemplateFault
 from pai_lsp.expansion.as_is.released_run import server_command
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from pai_lsp.job.job import Job
     from pai_lsp.platform.job_schema import StructureError

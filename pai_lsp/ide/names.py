@@ -6,7 +6,6 @@ A rename is refused if the new name would break the job.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from pai_lsp.ide.cursor import Cursor
 from pai_lsp.job.lookup import LookupState
@@ -16,6 +15,7 @@ from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.template import variables
 from pai_lsp.platform.tables import PLUGIN_PREFIX, ROLE_TYPES, RUNTIME_PLUGIN, Moment
@@ -16,8 +15,10 @@ from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, ScalarStyle, Sequ
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from pai_lsp.embedded.template import Variable
 

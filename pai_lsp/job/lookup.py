@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import re
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol
 
 from pai_lsp.platform.tables import ROLE_TYPES
 from pai_lsp.source.files import is_in_folder
@@ -21,10 +20,14 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, nearest
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import Protocol
 
     from pai_lsp.job.definition import Definition
+else:
+    Protocol = object
 
 
 MARKETPLACE = "marketplace"

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.template import TemplateFault, TemplateTag, tags
@@ -27,7 +26,10 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence, Syntax, plain_value
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from pai_lsp.embedded.shell_script import Script
     from pai_lsp.platform.job_schema import Kind
     from pai_lsp.platform.structure_errors import Path

@@ -19,15 +19,16 @@ from __future__ import annotations
 import json
 from functools import cache, lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pai_lsp.platform.platforms import NAMES, OPENPAI, Platform, plugin_table
 from pai_lsp.platform.structure_errors import SchemaCheck, StructureError, explained, is_finite_whole, is_whole
 from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, table
 from pai_lsp.source.frozen import dataclass
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any, Literal, TypeAlias
 
 __all__ = ["Field", "Kind", "StructureError", "field", "fields", "published_schema", "structure_errors"]
 
@@ -270,7 +271,7 @@ def _may_hold(condition: Schema, context: Context) -> bool:
 
 
 # A `job` file, a `definition` file of a marketplace directory, or the `configuration` of this program.
-Kind: TypeAlias = Literal["job", "definition", "configuration"]
+Kind: TypeAlias = 'Literal["job", "definition", "configuration"]'
 Schema: TypeAlias = "dict[str, Any]"
 # A schema, and the platform whose version of it counts.
 Which: TypeAlias = "tuple[Kind, Platform]"

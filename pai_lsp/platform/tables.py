@@ -12,14 +12,15 @@ import re
 from enum import Enum
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
 # The key of `extras` that holds plugins; a prerequisite names one by this, a dot and the plugin's own name
 # (openpai-runtime, src/init.d/initializer.py).

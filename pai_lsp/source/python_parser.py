@@ -7,10 +7,12 @@ much slower. What is left are a few forms of tags, and the places of errors in e
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 from pai_lsp.source.libyaml import yaml
 from pai_lsp.source.patterns import lazy_pattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
 
 _ENDS = "\0\r\n\x85\u2028\u2029"
 _BLANKS = f"{_ENDS} \t"
@@ -27,7 +29,7 @@ _WORDS = (
 
 # The scanner has no types; what is overridden here has the names and meanings of yaml/scanner.py.
 _Loader: Any = yaml.SafeLoader
-_Mark: TypeAlias = Any
+_Mark: TypeAlias = "Any"
 
 
 class PythonParser(_Loader):  # type: ignore[misc]  # see above

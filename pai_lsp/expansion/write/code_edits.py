@@ -6,8 +6,6 @@ is not expanded. pai_lsp/expand/write/released_job.py expands a whole job instea
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from pai_lsp.expansion.effective import effective_job
 from pai_lsp.expansion.filled_definition import merged_storages, step_value
 from pai_lsp.expansion.write.released_commands import role_values
@@ -22,8 +20,10 @@ from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.tree_edits import items_after, items_in_front
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Any
 
     from pai_lsp.expansion.effective import CmdPluginEntry, EffectiveJob, EffectiveRole, Prerequisite
     from pai_lsp.expansion.filled_definition import Storage

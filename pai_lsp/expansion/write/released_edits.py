@@ -5,8 +5,6 @@ The parts are the job's definitions, the lists of `prerequisites` of its task ro
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from pai_lsp.expansion.filled_definition import is_filled, step_value
 from pai_lsp.expansion.write.quoting import surviving
 from pai_lsp.expansion.write.released_form import EXTENDED_TYPES, is_extended, is_extended_event
@@ -20,10 +18,11 @@ from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.tree_edits import item_span, items_after, without_entries, without_items, without_lines
 from pai_lsp.source.writing import entry_lines, flow_scalar, flow_value, indented, item_lines, scalar_line, value_lines
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from collections.abc import Mapping as MappingOf
-    from typing import TypeAlias
+    from typing import Any, TypeAlias
 
     from pai_lsp.expansion.effective import CmdPluginEntry, EffectiveRole, Prerequisite
     from pai_lsp.expansion.filled_definition import Commands, Storage

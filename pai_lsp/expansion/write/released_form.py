@@ -6,7 +6,6 @@ pai_lsp/expand/write/released_job.py writes it into the job's text.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from pai_lsp.expansion.effective import CmdPluginEntry
 from pai_lsp.job.definition import Origin
@@ -16,6 +15,7 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.writing import scalar_line
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from typing import Any

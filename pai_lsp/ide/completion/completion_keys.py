@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.ide.completion import snippets
 from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, escaped, plain_text, written_scalar
 from pai_lsp.ide.cursor import Spot
@@ -16,6 +14,7 @@ from pai_lsp.platform.tables import PLUGIN_PREFIX
 from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.text import TextEdit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

@@ -9,8 +9,6 @@ Sources: openpai-runtime, src/runtime.d/runtime_entry.sh and src/plugins/plugin_
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_script import run_builtin
 from pai_lsp.embedded.template import ESCAPED_CHARACTERS, tags
@@ -37,6 +35,7 @@ from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.tree_edits import item_span, without_items
 from pai_lsp.source.writing import flow_scalar, item_lines
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

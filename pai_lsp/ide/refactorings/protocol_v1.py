@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 import shlex
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.ide.refactorings.refactoring import Refactoring, RefactoringKind, line_edits, refused
 from pai_lsp.job.job import Job
@@ -30,8 +29,10 @@ from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import apply_edits
 from pai_lsp.source.writing import flow_value, value_lines
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import Any
 
     from pai_lsp.document import Document
     from pai_lsp.source.nodes import Node, Syntax

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from pai_lsp.expansion.effective import effective_job
 from pai_lsp.expansion.write.released_job import expanded
@@ -22,6 +21,7 @@ from pai_lsp.source.spelling import free_name
 from pai_lsp.source.text import Span, TextEdit, apply_edits
 from pai_lsp.source.writing import written_key
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 

@@ -6,7 +6,6 @@ Each function returns the fixes for one place; none if the right edit is not kno
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.findings.fixes import fix_of, quote_fix, wrap_in_list_fix, wrap_mapping_fixes
@@ -20,6 +19,7 @@ from pai_lsp.source.spelling import nearest
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import quoted
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.rules.structure.structure_places import ErrorPlace
