@@ -10,6 +10,7 @@ import json
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+from pai_lsp.ide.refactorings.refactoring import added_prerequisites
 from pai_lsp.source.edits import append_item, column, insert_entry, line_end
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.spelling import free_name
@@ -89,8 +90,7 @@ def _role_edit(text: str, role: TaskRole, name: str) -> list[TextEdit]:
         if isinstance(listed.value, Sequence):
             return [append_item(text, listed.value, name)]
         return [_below_key(text, listed, f"- {name}")] if _is_empty(listed) else []
-    last = role.node.own("dockerImage") or (role.node.entries[-1] if role.node.entries else None)
-    return [insert_entry(text, role.node, f"prerequisites: [{name}]", last)]
+    return [added_prerequisites(text, role.node, name)]
 
 
 def _is_empty(entry: Entry) -> bool:

@@ -217,12 +217,12 @@ def _resolve(job: JobTree, reference: Reference, home: LookupAnswer | None) -> L
     if home is None:
         if in_job.state is LookupState.FOUND or not job.is_catalog:
             return in_job
-        named = job.lookup.find(f"marketplace://name/{reference.name}")
+        named = job.lookup.find(BY_NAME + reference.name)
         return named if named.state is LookupState.FOUND else in_job
     beside = [definition for definition in home.definitions if definition.name == reference.name]
     if beside:
         return replace(home, definitions=(beside[-1],))
-    named = job.lookup.find(f"marketplace://name/{reference.name}")
+    named = job.lookup.find(BY_NAME + reference.name)
     return in_job if named.state is LookupState.ABSENT else named
 
 

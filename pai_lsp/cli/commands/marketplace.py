@@ -95,7 +95,7 @@ def _list(catalog: Catalog, arguments: argparse.Namespace) -> int:
 def _show(catalog: Catalog, arguments: argparse.Namespace) -> int:
     reference = arguments.reference
     if not looks_like_address(reference):
-        reference = f"marketplace://name/{reference}"
+        reference = BY_NAME + reference
     answer = catalog.find(reference)
     if arguments.format == "json":
         _print_json(

@@ -257,6 +257,6 @@ def _addressed(job: Job, required: Any) -> Any:
     """An entry of `require` that means the same in the job: a plain name there means the job's own."""
     if isinstance(required, dict) and "name" in required:
         return required | {"name": _addressed(job, required["name"])}
-    address = f"marketplace://name/{required}"
+    address = BY_NAME + required
     is_plain = isinstance(required, str) and "://" not in required
     return address if is_plain and job.lookup.find(address).definitions else required

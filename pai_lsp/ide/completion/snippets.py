@@ -198,7 +198,7 @@ def _required(point: InsertionPoint) -> tuple[str, tuple[str, ...]]:
     """A definition of the catalog with template variables, and their names; without one, an example."""
     offers = point.job.lookup.suggestions("", _MOST_SEARCHED)
     found = next((offer for offer in offers if offer.variables), None)
-    return (found.reference, found.variables) if found else ("marketplace://name/mnist", ("dataPath",))
+    return (found.reference, found.variables) if found else (f"{BY_NAME}mnist", ("dataPath",))
 
 
 def _added_image(job: Job) -> tuple[TextEdit, ...]:
