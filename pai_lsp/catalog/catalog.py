@@ -9,7 +9,6 @@ from __future__ import annotations
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.definition_text import header_of
 from pai_lsp.catalog.lock import definition_hash
@@ -17,7 +16,10 @@ from pai_lsp.catalog.remote_sources import NOT_LOADED_NOTE, WebPage, page_key, w
 from pai_lsp.catalog.setup import CatalogSetup
 from pai_lsp.catalog.store import LoadedSource, SourceState
 from pai_lsp.job.lookup import (
-    TYPES,
+    BY_ITEM,
+    BY_NAME,
+    ITEM_ID,
+    MARKETPLACE,
     AddressFault,
     AddressKind,
     LookupAnswer,
@@ -26,9 +28,10 @@ from pai_lsp.job.lookup import (
     displayed_path,
     read_address,
 )
+from pai_lsp.platform.tables import PREREQUISITE_NAME, TYPES
 from pai_lsp.source.frozen import dataclass, field, replace
-from pai_lsp.source.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 

@@ -13,22 +13,24 @@ from __future__ import annotations
 import os
 import re
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol
 
-from pai_lsp.platform.tables import ROLE_TYPES
+from pai_lsp.platform.tables import PREREQUISITE_NAME, TYPES
 from pai_lsp.source.files import is_in_folder
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, nearest
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import Protocol
 
     from pai_lsp.job.definition import Definition
+else:
+    Protocol = object
 
 
 MARKETPLACE = "marketplace"
-TYPES = (*ROLE_TYPES, "dockerimage")
 SCHEMES = (MARKETPLACE, "https", "http")
 
 BY_NAME = f"{MARKETPLACE}://name/"
@@ -37,8 +39,6 @@ BY_ITEM = f"{MARKETPLACE}://prerequisites/itemId/"
 _FORMS = ("name", *TYPES, "prerequisites")
 _EXPECTED = "'marketplace://name/NAME', 'marketplace://TYPE/NAME' or 'marketplace://prerequisites/itemId/ID'"
 _SCHEME = lazy_pattern(r"(?P<scheme>[^/:]*)(?P<mark>:/{0,2}|/{1,2})(?P<rest>.*)", re.DOTALL)
-# The rest-server's pattern of a prerequisite's name (config/v2/protocol.js).
-PREREQUISITE_NAME = lazy_pattern(r"[a-zA-Z0-9_-]{1,255}")
 # The marketplace makes a UUID for an item that is stored without an id.
 ITEM_ID = lazy_pattern(r"[a-zA-Z0-9_-]+")
 _WEB = lazy_pattern(

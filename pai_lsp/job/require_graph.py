@@ -9,18 +9,27 @@ The messages at the end are shared by rules and expansion.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from pai_lsp.embedded.template import filled
-from pai_lsp.job.lookup import AddressFault, AddressKind, LookupAnswer, LookupState, near_addresses, read_address
+from pai_lsp.job.lookup import (
+    BY_NAME,
+    AddressFault,
+    AddressKind,
+    LookupAnswer,
+    LookupState,
+    near_addresses,
+    read_address,
+)
 from pai_lsp.platform.tables import events, released_events
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.spelling import did_you_mean
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from collections.abc import Mapping as MappingOf
+    from typing import Any
     from weakref import ReferenceType
 
     from pai_lsp.job.definition import Definition, Reference, Requirement, TemplateVariable

@@ -19,7 +19,6 @@ from __future__ import annotations
 import json
 from functools import cache, lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pai_lsp.platform.platforms import NAMES, OPENPAI, Platform, plugin_table
 from pai_lsp.platform.structure_errors import (
@@ -32,8 +31,10 @@ from pai_lsp.platform.structure_errors import (
 from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, table
 from pai_lsp.source.frozen import dataclass
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any, Literal, TypeAlias
 
     from jsonschema.protocols import Validator
 
@@ -311,7 +312,7 @@ def _may_hold(condition: Schema, context: Context) -> bool:
 
 
 # A `job` file, a `definition` file of a marketplace directory, or the `configuration` of this program.
-Kind: TypeAlias = Literal["job", "definition", "configuration"]
+Kind: TypeAlias = 'Literal["job", "definition", "configuration"]'
 Schema: TypeAlias = "dict[str, Any]"
 # A schema, and the platform whose version of it counts.
 Which: TypeAlias = "tuple[Kind, Platform]"

@@ -12,13 +12,12 @@ from __future__ import annotations
 import re
 import shlex
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.ide.refactorings.refactoring import Refactoring, RefactoringKind, line_edits, refused
 from pai_lsp.job.job import Job
 from pai_lsp.job.symbols import rename_role
 from pai_lsp.platform.job_schema import former_keys, key_order
-from pai_lsp.platform.tables import converted_role_name
+from pai_lsp.platform.tables import as_name, converted_role_name
 from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import line_end
 from pai_lsp.source.frozen import dataclass
@@ -30,8 +29,10 @@ from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import apply_edits
 from pai_lsp.source.writing import flow_value, value_lines
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import Any
 
     from pai_lsp.document import Document
     from pai_lsp.source.nodes import Node, Syntax
@@ -144,7 +145,7 @@ def _job(root: Mapping, roles: Roles) -> dict[str, Any]:
     new = {key: value for key, value in _value(root).items() if key in key_order(())}
     name = root.entry("jobName") or root.entry("name")
     _put(new, "protocolVersion", 2, root.entry("protocolVersion") or root)
-    _put(new, "name", re.sub(r"[^a-zA-Z0-9_-]+", "-", _scalar_text(name)).strip("-") or "job", name)
+    _put(new, "name", as_name(_scalar_text(name), "job"), name)
     _put(new, "type", "job", root.entry("type"))
     retries = _number(root.entry("retryCount"), 0)
     if root.entry("retryCount") and not _is_negative(retries):

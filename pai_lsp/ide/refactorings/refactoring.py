@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 from enum import Enum
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
 from pai_lsp.expansion.effective import effective_job
 from pai_lsp.expansion.write.released_job import expanded
@@ -20,12 +19,12 @@ from pai_lsp.source.edits import add_to_section, append_item, insert_entry, keep
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Mapping, Sequence
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.spelling import free_name
 from pai_lsp.source.text import Span, TextEdit, apply_edits
 from pai_lsp.source.writing import written_key
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Iterable
 
     from pai_lsp.document import Document
     from pai_lsp.job.job import Job
@@ -175,18 +174,6 @@ def what_runs(job: Job) -> dict[str, list[str]]:
 def _lines(texts: Iterable[str]) -> Iterable[str]:
     lines = (line.strip() for text in texts for line in text.split("\n"))
     return (line for line in lines if line and not _FRAME.fullmatch(line))
-
-
-_NOT_IN_NAME = lazy_pattern(r"[^a-zA-Z0-9_-]+")
-
-
-def free_prerequisite_name(job: Job, wanted: str, taken: Collection[str] = ()) -> str:
-    """A name near the wanted one that no prerequisite of any type has.
-
-    The pattern of names is the rest-server's (src/config/v2/protocol.js).
-    """
-    base = _NOT_IN_NAME.sub("-", wanted)[:240].strip("-") or "prerequisite"
-    return free_name(base, {definition.name for definition in job.definitions}.union(taken))
 
 
 def definition_added(job: Job, lines: str, flow: str) -> TextEdit:

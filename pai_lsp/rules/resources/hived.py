@@ -6,8 +6,6 @@ Facts: rest-server, config/v2/hived.js and middlewares/v2/hived.js.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix, choice_fixes, fix_of, near_name_fixes, quote_fix
 from pai_lsp.job.definition import key_name_span, name_span
@@ -16,6 +14,7 @@ from pai_lsp.source.edits import remove_entry
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar
 from pai_lsp.source.spelling import nearest
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.findings.fixes import change_fix, fix_of
@@ -30,7 +29,10 @@ from pai_lsp.source.nodes import Entry, Mapping, Scalar, Sequence
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import entry_lines, flow_value, scalar_line, value_lines
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from pai_lsp.job.job import Job
     from pai_lsp.rules.structure.structure_places import ErrorPlace
 
