@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any, Literal, TypeAlias
 
-__all__ = ["Field", "Kind", "StructureError", "field", "fields", "published_schema", "structure_errors"]
+__all__ = [
+    "Field", "Kind", "StructureError", "field", "fields", "key_order", "published_schema", "structure_errors",
+]  # fmt: skip
 
 Path: TypeAlias = "tuple[str | int, ...]"
 Context: TypeAlias = "Mapping[str, str | None]"
@@ -96,6 +98,15 @@ def fields(
 ) -> list[Field]:
     """The keys that the mapping at `path` may have, required ones first; empty where any name is right."""
     return list(_fields((kind, platform), tuple(path), prerequisite_type, plugin))
+
+
+@lru_cache(maxsize=64)
+def key_order(path: tuple[str | int, ...], kind: Kind = "job", platform: Platform = OPENPAI) -> tuple[str, ...]:
+    """The keys of the mapping at `path` in the order in which people write them, which is that of the schema."""
+    context = _context(path, None, None)
+    return tuple(
+        dict.fromkeys(key for part in _at((kind, platform), path, context) for key in part.get("properties", ()))
+    )
 
 
 @lru_cache(maxsize=256)
