@@ -35,7 +35,7 @@ def keys(found: list[Field]) -> str:
     return " ".join(f"{entry.key}{'*' * entry.required}" for entry in found)
 
 
-JOB = "version contributor description prerequisites parameters secrets jobRetryCount deployments defaults extras"
+JOB = "version contributor description jobRetryCount prerequisites parameters secrets deployments defaults extras"
 ROLE = "instances completion taskRetryCount prerequisites data script output extraContainerOptions protocolVersion"
 GIT: Beside = {"prerequisite_type": "script", "plugin": f"{PLUGINS}.git"}
 COMMON = "protocolVersion version contributor description"

@@ -19,7 +19,6 @@ from __future__ import annotations
 import json
 from functools import cache, lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pai_lsp.platform.platforms import NAMES, OPENPAI, Platform, plugin_table
 from pai_lsp.platform.structure_errors import (
@@ -32,12 +31,16 @@ from pai_lsp.platform.structure_errors import (
 from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, table
 from pai_lsp.source.frozen import dataclass
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any, Literal, TypeAlias
 
     from jsonschema.protocols import Validator
 
-__all__ = ["Field", "Kind", "StructureError", "field", "fields", "published_schema", "structure_errors"]
+__all__ = [
+    "Field", "Kind", "StructureError", "field", "fields", "key_order", "published_schema", "structure_errors",
+]  # fmt: skip
 
 Path: TypeAlias = "tuple[str | int, ...]"
 Context: TypeAlias = "Mapping[str, str | None]"
@@ -103,6 +106,15 @@ def fields(
 ) -> list[Field]:
     """The keys that the mapping at `path` may have, required ones first; empty where any name is right."""
     return list(_fields((kind, platform), tuple(path), prerequisite_type, plugin))
+
+
+@lru_cache(maxsize=64)
+def key_order(path: tuple[str | int, ...], kind: Kind = "job", platform: Platform = OPENPAI) -> tuple[str, ...]:
+    """The keys of the mapping at `path` in the order in which people write them, which is that of the schema."""
+    context = _context(path, None, None)
+    return tuple(
+        dict.fromkeys(key for part in _at((kind, platform), path, context) for key in part.get("properties", ()))
+    )
 
 
 @lru_cache(maxsize=256)
@@ -300,7 +312,7 @@ def _may_hold(condition: Schema, context: Context) -> bool:
 
 
 # A `job` file, a `definition` file of a marketplace directory, or the `configuration` of this program.
-Kind: TypeAlias = Literal["job", "definition", "configuration"]
+Kind: TypeAlias = 'Literal["job", "definition", "configuration"]'
 Schema: TypeAlias = "dict[str, Any]"
 # A schema, and the platform whose version of it counts.
 Which: TypeAlias = "tuple[Kind, Platform]"

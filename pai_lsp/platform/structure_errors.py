@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.scalar import Binary
 from pai_lsp.source.spelling import nearest
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import Any, TypeAlias
 
     from jsonschema.exceptions import ValidationError
 

@@ -7,8 +7,6 @@ replaces escapes of surrogates, which libyaml refuses.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from pai_lsp.source.libyaml import yaml
 from pai_lsp.source.nodes import (
     Alias,
@@ -30,9 +28,11 @@ from pai_lsp.source.scalar import Reader, server_text
 from pai_lsp.source.tags import is_of_other_kind, server_refusal, tag_span, with_tag
 from pai_lsp.source.text import Span, TextEdit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from collections.abc import Sequence as SequenceOf
+    from typing import Any
 
 
 MAX_DEPTH = 100
