@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TypeVar
 from urllib.parse import urljoin, urlsplit
 
 from pai_lsp.source.frozen import dataclass
@@ -18,8 +18,10 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import visible
 from pai_lsp.version import USER_AGENT
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Mapping
+    from typing import Any
 
     import httpx
 

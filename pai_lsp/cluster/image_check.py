@@ -11,14 +11,16 @@ from __future__ import annotations
 import base64
 import re
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from pai_lsp.expansion.as_is.runtime_reading import RuntimeStopError, after_runtime, runtime_job
 from pai_lsp.source.frozen import dataclass, field, replace
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any
 
     from pai_lsp.job.job import Job
 

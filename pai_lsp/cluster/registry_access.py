@@ -11,7 +11,6 @@ import json
 import re
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from pai_lsp.catalog.fetching import PATIENCE, FetchFailure, Limits, exchange, keeps_secrets
@@ -20,8 +19,10 @@ from pai_lsp.source.failures import why
 from pai_lsp.source.files import program_on_path
 from pai_lsp.source.text import visible
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
 # The names of Docker Hub; the first is that of its accounts. Source: docker/cli, cli/registry/client.
 _DOCKER_HUB = ("https://index.docker.io/v1/", "index.docker.io", "docker.io", "registry-1.docker.io")

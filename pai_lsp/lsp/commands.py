@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 from lsprotocol.converters import get_converter
@@ -37,8 +36,10 @@ from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
+    from typing import Any
 
     from pai_lsp.lsp.documents import OpenDocument
     from pai_lsp.lsp.session import Session
