@@ -8,8 +8,13 @@ from __future__ import annotations
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.findings.fixes import change_fix
 from pai_lsp.job.definition import name_span
+from pai_lsp.rules.structure.structure_fixes import (
+    choice_fixes,
+    ports_as_mapping_fixes,
+    roles_as_mapping_fixes,
+    type_fixes,
+)
 from pai_lsp.rules.structure.structure_places import places
-from pai_lsp.rules.structure.value_fixes import choice_fixes, ports_as_mapping_fixes, roles_as_mapping_fixes, type_fixes
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.text import TextEdit
 
