@@ -16,7 +16,7 @@ from random_edits import assert_sound, job_texts, no_failures, random_edit
 from test_check_and_expand import assert_agreed, other_texts
 from test_expand_round_trip import ANSWERED
 
-from pai_lsp.document import Document, check
+from pai_lsp.document import Document
 from pai_lsp.expansion.as_is.released_run import released_run
 from pai_lsp.expansion.write.released_job import expanded
 from pai_lsp.findings.diagnostic import Severity
@@ -357,7 +357,7 @@ def assert_all_holds(text: str, *, is_fixed: bool = True) -> None:
         assert dot(graph)
         assert mermaid(graph)
         if is_fixed:
-            assert_sound(with_safe_fixes(document, check, lambda _: True).document)
+            assert_sound(with_safe_fixes(document, lambda one: one.diagnostics, lambda _: True).document)
         if not document.job.syntax.problems and "pai-lsp: ignore" not in text:
             _assert_stops_are_reported(document)
             # A mistake in the structure hides what only follows from it.
