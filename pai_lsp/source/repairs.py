@@ -396,7 +396,7 @@ def _reserved_character(fault: _ParserFault) -> Repair | None:
     character = text[place : place + 1]
     if not character or character in " \n\r#":
         return None
-    if "anchor" in context and (name := _ANCHOR_NAME.match(text, place)):
+    if "while scanning an a" in context and (name := _ANCHOR_NAME.match(text, place)):
         message = f"an anchor or alias can only have letters, digits, '_' and '-' in its name, unlike '{name[0]}'"
         valid = "".join(one if one.isascii() and (one.isalnum() or one in "_-") else "_" for one in name[0][1:])
         return Repair(message, Span(*name.span()), ((name.start() + 1, name.end(), valid),), is_runtime_only=True)
