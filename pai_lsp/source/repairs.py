@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-_TEMPLATE_VALUE = lazy_pattern(r"(?:^|[:\-,\[] +)(\{\{[^\n]*\}\}[^\n,\]]*)")
+_TEMPLATE_VALUE = lazy_pattern(r"(?:^|[:-] +|[,\[] *)(\{\{[^\n]*\}\}[^\n,\]]*)")
 # A double-quoted scalar, one of its escapes, and what is between two of them in a text such as `json.dumps` writes.
 _DOUBLE_QUOTED = lazy_pattern(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _ESCAPE = lazy_pattern(rf"(?P<surrogates>{SURROGATE_ESCAPE.pattern})|\\.", re.DOTALL)
