@@ -43,6 +43,9 @@ class Subcommand:
     run: Callable[[argparse.Namespace], int]
 
 
+# Looking for translations of argparse's own words imports `locale`, and finds none: all else here is English too.
+setattr(argparse, "_", str)  # noqa: B010 - not among the names that a type checker knows
+
 # How many objects are made before Python looks for garbage among them. Its own number is so low that it looks at the
 # imported modules several times, which takes a twentieth of the time that the check of one file does, or that a server
 # takes until it answers.

@@ -21,13 +21,6 @@ from functools import cache, lru_cache
 from importlib import import_module
 
 from pai_lsp.platform.platforms import NAMES, OPENPAI, Platform, plugin_table
-from pai_lsp.platform.structure_errors import (
-    StructureError,
-    explained,
-    is_finite_whole,
-    is_whole,
-    small_schema_failures,
-)
 from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, table
 from pai_lsp.source.frozen import dataclass
 
@@ -38,12 +31,15 @@ if TYPE_CHECKING:
 
     from jsonschema.protocols import Validator
 
-__all__ = ["Field", "Kind", "StructureError", "field", "fields", "published_schema", "structure_errors"]
+    from pai_lsp.platform.structure_errors import StructureError
+
+__all__ = ["Field", "Kind", "field", "fields", "published_schema", "structure_errors"]
 
 Path: TypeAlias = "tuple[str | int, ...]"
 Context: TypeAlias = "Mapping[str, str | None]"
 
 _WORDS = {"object": "mapping", "array": "list"}
+_INFINITIES = (float("inf"), float("-inf"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +120,24 @@ def structure_errors(value: Any, kind: Kind = "job", platform: Platform = OPENPA
     neither mapping, list, string, number, boolean nor null (a date) may be an object of any class.
     The order is that of the schema, and the same for the same value.
     """
-    if kind == "configuration":
-        return explained(small_schema_failures(value, read_schema(kind)), _homes((kind, platform)))
     if kind == "job" and _is_surely_valid(platform)(value, "#"):
         return ()
+    from pai_lsp.platform.structure_errors import explained, small_schema_failures  # noqa: PLC0415 - valid jobs pass
+
+    if kind == "configuration":
+        return explained(small_schema_failures(value, read_schema(kind)), _homes((kind, platform)))
     which = (kind, platform)
     return explained(_validator(which).iter_errors(value), _homes(which))
+
+
+def is_whole(value: float) -> bool:
+    """Whether ajv takes the number for an integer: it asks for no remainder, and infinities have none."""
+    return value.is_integer() or value in _INFINITIES
+
+
+def is_finite_whole(value: float) -> bool:
+    """Whether a newer ajv takes the number for an integer: no infinity is one."""
+    return value.is_integer()
 
 
 def validator_module(platform: Platform) -> str:

@@ -31,7 +31,6 @@ _TYPES = {
     "array": "a list",
 }
 _LONGEST_VALUE = 40
-_INFINITIES = (float("inf"), float("-inf"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +53,6 @@ class StructureError:
     message: str
     expected: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
-
-
-def is_whole(value: float) -> bool:
-    """Whether ajv takes the number for an integer: it asks for no remainder, and infinities have none."""
-    return value.is_integer() or value in _INFINITIES
-
-
-def is_finite_whole(value: float) -> bool:
-    """Whether a newer ajv takes the number for an integer: no infinity is one."""
-    return value.is_integer()
 
 
 def explained(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.findings.fixes import quote_fix
@@ -92,8 +91,10 @@ def git_option_refused(job: Job) -> Iterator[Finding]:
 def _words(item: Node) -> list[str]:
     if not isinstance(item, Scalar) or "<%" in item.text:
         return []
+    from shlex import split  # noqa: PLC0415 - few jobs have such options
+
     try:
-        return shlex.split(item.text)
+        return split(item.text)
     except ValueError:  # another rule reports the open quote
         return []
 
