@@ -158,8 +158,7 @@ NOT_FOR_A_VALID_JOB = (
         "locale",
     ),
     *(f"pai_lsp.{name}" for name in ("cluster", "expansion", "catalog", "ide", "mpijob", "project.exclusion")),
-    *(f"pai_lsp.rules.structure.{name}" for name in ("structure_fixes", "value_fixes")),
-    *("pai_lsp.platform.structure_errors", "pai_lsp.platform.local_storage"),
+    *("pai_lsp.rules.structure.structure_fixes", "pai_lsp.platform.structure_errors", "pai_lsp.platform.local_storage"),
     *("pai_lsp.embedded.shell_syntax", "pai_lsp.embedded.shell_arithmetic"),
 )
 

@@ -34,8 +34,6 @@ COMMAND_KEYS = frozenset({"callbacks", *SIMPLE_KEYS})
 # Source: openpai, issues 5345 (`pvc_storage`: name, mountPath) and 5145 (`com.microsoft.pai.rest.storage`).
 STORAGE_PLUGINS = ("pvc_storage", "com.microsoft.pai.rest.storage")
 
-LEGACY_TYPES = ("dockerimage", *ROLE_TYPES)
-
 # Keys of a prerequisite that no released component reads. Source: rest-server, config/v2/protocol.js; docs/protocol.md.
 EXTENDED_KEYS = ("require", "template_variables", "requireStorages", "pathForUser", "plugin_params")
 

@@ -22,9 +22,8 @@ from pai_lsp.findings.diagnostic import SHELLCHECK_CODE, Severity, shellcheck_pa
 from pai_lsp.ide.completion.snippet_texts import JOBS
 from pai_lsp.ide.completion.suggestion import plain_text
 from pai_lsp.ide.documentation import rule_page
-from pai_lsp.ide.graph.graph_languages import dot, mermaid
-from pai_lsp.ide.graph.prerequisite_graph import prerequisite_graph
 from pai_lsp.ide.marketplace_insertion import insertion
+from pai_lsp.ide.prerequisite_graph import dot, mermaid, prerequisite_graph
 from pai_lsp.ide.preview import preview, role_script
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.lsp.convert import location, workspace_edit

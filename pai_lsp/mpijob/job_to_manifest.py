@@ -14,7 +14,7 @@ from pai_lsp.expansion.as_is.released_run import server_values
 from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, as_list, as_mapping, others_lost
 from pai_lsp.mpijob.launch import launch_of
 from pai_lsp.mpijob.manifest import SERVED
-from pai_lsp.platform.launchers import HYDRA, hosts_of, launchers
+from pai_lsp.platform.programs import HYDRA, hosts_of, launchers
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pai_lsp.embedded.command_lines import CommandLine
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
-    from pai_lsp.platform.launchers import LaunchLine
+    from pai_lsp.platform.programs import LaunchLine
 
 _UNKNOWN = "an MPIJob has no such key"
 _HOST_FILE = "/etc/mpi/hostfile"

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 from pai_lsp.findings.diagnostic import Finding, Rule, Severity
-from pai_lsp.mpijob.launch import SHELLS
-from pai_lsp.mpijob.manifest import manifest_rule
-from pai_lsp.mpijob.manifest_layout import (
+from pai_lsp.mpijob.launch import (
     HOST_FILE,
+    SHELLS,
     Layout,
     all_containers,
     finding_at,
@@ -16,7 +15,8 @@ from pai_lsp.mpijob.manifest_layout import (
     layout,
     user_of_launcher,
 )
-from pai_lsp.platform.launchers import HOROVOD, HYDRA, OPEN_MPI, LaunchLine, foreign_option, hosts_of, launchers
+from pai_lsp.mpijob.manifest import manifest_rule
+from pai_lsp.platform.programs import HOROVOD, HYDRA, OPEN_MPI, LaunchLine, foreign_option, hosts_of, launchers
 from pai_lsp.source.patterns import lazy_pattern
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.mpijob.launch import Container
     from pai_lsp.mpijob.manifest import Manifest
-    from pai_lsp.platform.launchers import LaunchHost
+    from pai_lsp.platform.programs import LaunchHost
     from pai_lsp.source.text import Span
 
 _SHELL_VARIABLE = lazy_pattern(r"\$(?:[A-Za-z_]|\{)")

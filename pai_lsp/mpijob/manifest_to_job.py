@@ -16,7 +16,7 @@ from pai_lsp.mpijob.kubernetes_values import is_quantity
 from pai_lsp.mpijob.launch import SHELLS, launch_of
 from pai_lsp.mpijob.manifest import SERVED
 from pai_lsp.mpijob.upgrade import upgraded
-from pai_lsp.platform.launchers import HOROVOD, HYDRA, OPEN_MPI, launchers
+from pai_lsp.platform.programs import HOROVOD, HYDRA, OPEN_MPI, launchers
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.patterns import lazy_pattern

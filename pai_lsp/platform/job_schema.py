@@ -23,23 +23,23 @@ from importlib import import_module
 from pai_lsp.platform.platforms import NAMES, OPENPAI, Platform, plugin_table
 from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, table
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.scalar import is_finite_whole, is_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any, Literal, TypeAlias
 
-    from jsonschema.protocols import Validator
+    from pai_lsp.platform.structure_errors import SchemaCheck, StructureError
 
-    from pai_lsp.platform.structure_errors import StructureError
-
-__all__ = ["Field", "Kind", "field", "fields", "published_schema", "structure_errors"]
+__all__ = [
+    "Field", "Kind", "field", "fields", "key_order", "published_schema", "structure_errors",
+]  # fmt: skip
 
 Path: TypeAlias = "tuple[str | int, ...]"
 Context: TypeAlias = "Mapping[str, str | None]"
 
 _WORDS = {"object": "mapping", "array": "list"}
-_INFINITIES = (float("inf"), float("-inf"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +102,15 @@ def fields(
     return list(_fields((kind, platform), tuple(path), prerequisite_type, plugin))
 
 
+@lru_cache(maxsize=64)
+def key_order(path: tuple[str | int, ...], kind: Kind = "job", platform: Platform = OPENPAI) -> tuple[str, ...]:
+    """The keys of the mapping at `path` in the order in which people write them, which is that of the schema."""
+    context = _context(path, None, None)
+    return tuple(
+        dict.fromkeys(key for part in _at((kind, platform), path, context) for key in part.get("properties", ()))
+    )
+
+
 @lru_cache(maxsize=256)
 def _fields(which: Which, path: Path, prerequisite_type: str | None, plugin: str | None) -> tuple[Field, ...]:
     found = {
@@ -122,22 +131,10 @@ def structure_errors(value: Any, kind: Kind = "job", platform: Platform = OPENPA
     """
     if kind == "job" and _is_surely_valid(platform)(value, "#"):
         return ()
-    from pai_lsp.platform.structure_errors import explained, small_schema_failures  # noqa: PLC0415 - valid jobs pass
+    from pai_lsp.platform.structure_errors import explained  # noqa: PLC0415 - valid jobs pass
 
-    if kind == "configuration":
-        return explained(small_schema_failures(value, read_schema(kind)), _homes((kind, platform)))
     which = (kind, platform)
-    return explained(_validator(which).iter_errors(value), _homes(which))
-
-
-def is_whole(value: float) -> bool:
-    """Whether ajv takes the number for an integer: it asks for no remainder, and infinities have none."""
-    return value.is_integer() or value in _INFINITIES
-
-
-def is_finite_whole(value: float) -> bool:
-    """Whether a newer ajv takes the number for an integer: no infinity is one."""
-    return value.is_integer()
+    return explained(_schema_check(which).failures(value), _homes(which))
 
 
 def validator_module(platform: Platform) -> str:
@@ -149,8 +146,8 @@ def validator_module(platform: Platform) -> str:
 def _is_surely_valid(platform: Platform) -> Callable[[object, str], bool]:
     """A quick answer for a value, or for a part of a job by its `$ref`: True if it has the right structure.
 
-    False means that jsonschema has to look. The modules are made when the package is built, so they are missing before,
-    and there is none for older versions of a platform.
+    False means that the schema has to be read. The modules are made when the package is built, so they are missing
+    before, and there is none for older versions of a platform.
     """
     try:
         module = import_module(f"pai_lsp.platform.{validator_module(platform)}") if platform.name in NAMES else None
@@ -162,31 +159,13 @@ def _is_surely_valid(platform: Platform) -> Callable[[object, str], bool]:
 
 
 @cache
-def _validator(which: Which) -> Validator:
-    # Importing jsonschema takes longer than checking a file, so only a file with mistakes pays for it.
-    from jsonschema import Draft202012Validator, validators  # noqa: PLC0415 - see the comment
+def _schema_check(which: Which) -> SchemaCheck:
+    from pai_lsp.platform.structure_errors import SchemaCheck  # noqa: PLC0415 - as above
 
     platform = which[1]
-    is_surely_valid = _is_surely_valid(platform)
     is_whole_number = is_whole if platform.takes_infinite_integers else is_finite_whole
-
-    def is_integer(_checker: object, instance: object) -> bool:
-        if isinstance(instance, float):
-            return is_whole_number(instance)
-        return type(instance) is int
-
-    def unless_right(validator: Validator, reference: str, instance: object, schema: Schema) -> Iterator[Any]:
-        # Most parts of a file with a mistake are right, and the generated check is many times faster.
-        if not is_surely_valid(instance, reference):
-            yield from Draft202012Validator.VALIDATORS["$ref"](validator, reference, instance, schema)
-
-    extended = validators.extend(  # type: ignore[no-untyped-call]  # it has no types
-        Draft202012Validator,
-        validators={"$ref": unless_right},
-        type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", is_integer),
-    )
-    validator: Validator = extended(structural(read_schema(*which)))
-    return validator
+    # Most parts of a file with a mistake are right, and the generated check is many times faster.
+    return SchemaCheck(structural(read_schema(*which)), is_whole_number, _is_surely_valid(platform))
 
 
 @cache

@@ -43,8 +43,10 @@ try:
     from yaml._yaml import CParser
 
     _Parser: Any = CParser
-except ImportError:  # a PyYAML built without libyaml: slower, and the same events
-    _Parser = yaml.SafeLoader
+except ImportError:  # a PyYAML built without libyaml
+    from pai_lsp.source.python_parser import PythonParser
+
+    _Parser = PythonParser
 
 # js-yaml reads any 1.x, libyaml 1.1 and 1.2.
 _VERSION = lazy_pattern(r"\A(%YAML 1\.)\d(?=\s)")

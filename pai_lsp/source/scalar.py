@@ -270,6 +270,16 @@ def _date(match: re.Match[str]) -> Date | str:
         return match[0]
 
 
+def is_whole(value: float) -> bool:
+    """Whether ajv takes the number for an integer: it asks for no remainder, and infinities have none."""
+    return value.is_integer() or math.isinf(value)
+
+
+def is_finite_whole(value: float) -> bool:
+    """Whether a newer ajv takes the number for an integer: no infinity is one."""
+    return value.is_integer()
+
+
 def server_text(value: Any) -> str:
     """How JavaScript writes a value into a string: what a `<% %>` in a command becomes.
 

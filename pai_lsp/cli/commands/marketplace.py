@@ -15,7 +15,7 @@ from pai_lsp.catalog.store import SourceState
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed
 from pai_lsp.document import Document
-from pai_lsp.job.lookup import LookupState, looks_like_address
+from pai_lsp.job.lookup import BY_NAME, LookupState, looks_like_address
 from pai_lsp.job.require_graph import not_looked_up, nothing_at
 from pai_lsp.project.configuration import FILE_NAME
 from pai_lsp.project.targets import missing, report_faults, run_projects, targets
@@ -96,7 +96,7 @@ def _list(catalog: Catalog, arguments: argparse.Namespace) -> int:
 def _show(catalog: Catalog, arguments: argparse.Namespace) -> int:
     reference = arguments.reference
     if not looks_like_address(reference):
-        reference = f"marketplace://name/{reference}"
+        reference = BY_NAME + reference
     answer = catalog.find(reference)
     if arguments.format == "json":
         _print_json(

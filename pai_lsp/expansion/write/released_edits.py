@@ -8,9 +8,9 @@ from __future__ import annotations
 from pai_lsp.expansion.filled_definition import is_filled, step_value
 from pai_lsp.expansion.write.quoting import surviving
 from pai_lsp.expansion.write.released_form import EXTENDED_TYPES, is_extended, is_extended_event
-from pai_lsp.job.definition import COMMAND_KEYS, EXTENDED_KEYS, LEGACY_TYPES, STORAGE_PLUGINS
+from pai_lsp.job.definition import COMMAND_KEYS, EXTENDED_KEYS, STORAGE_PLUGINS
 from pai_lsp.job.plugin_parameters import Damage, damages
-from pai_lsp.platform.tables import PLUGIN_PREFIX, EventForm, event_at, events, moments_with
+from pai_lsp.platform.tables import PLUGIN_PREFIX, ROLE_TYPES, EventForm, event_at, events, moments_with
 from pai_lsp.source.edits import column, cut_entry, insert_entry
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, plain_value, walk
 from pai_lsp.source.patterns import lazy_pattern
@@ -124,7 +124,7 @@ def callback_edits(
 def new_definition(prerequisite: Prerequisite, name: str, items: Items) -> dict[str, Any]:
     """The released form of a prerequisite whose definition is not in the job, as a plain value."""
     definition = prerequisite.definition
-    kind = definition.type if definition.type in LEGACY_TYPES[1:] else "script"
+    kind = definition.type if definition.type in ROLE_TYPES else "script"
     plugin = prerequisite.plugin or ""
     found: dict[str, Any] = {"name": name, "type": kind}
     if plugin:

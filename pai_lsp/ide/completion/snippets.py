@@ -11,6 +11,7 @@ from itertools import chain, count
 from pai_lsp.ide.completion import snippet_texts as texts
 from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, plain_text, snippet_suggestion
 from pai_lsp.ide.cursor import Spot
+from pai_lsp.job.lookup import BY_NAME
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.edits import line_end
 from pai_lsp.source.frozen import replace
@@ -198,7 +199,7 @@ def _required(point: InsertionPoint) -> tuple[str, tuple[str, ...]]:
     """A definition of the catalog with template variables, and their names; without one, an example."""
     offers = point.job.lookup.suggestions("", _MOST_SEARCHED)
     found = next((offer for offer in offers if offer.variables), None)
-    return (found.reference, found.variables) if found else ("marketplace://name/mnist", ("dataPath",))
+    return (found.reference, found.variables) if found else (f"{BY_NAME}mnist", ("dataPath",))
 
 
 def _added_image(job: Job) -> tuple[TextEdit, ...]:

@@ -20,7 +20,6 @@ from pai_lsp.ide.refactorings.refactoring import (
     RefactoringKind,
     attempted,
     definition_added,
-    free_prerequisite_name,
     listed_in_role,
     refuse_shared,
     together,
@@ -50,7 +49,7 @@ def extract_prerequisite(document: Document, span: Span) -> Iterator[Refactoring
     selection = None if document.is_catalog else selected_commands(document, span)
     if selection is None:
         return
-    name = free_prerequisite_name(document.job, "setup")
+    name = document.job.free_name("setup")
     title = f"Extract into a prerequisite '{name}'"
     yield attempted(title, RefactoringKind.EXTRACT, lambda: _extracted(document, selection, name))
 

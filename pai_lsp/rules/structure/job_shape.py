@@ -205,8 +205,7 @@ def v1_job_key(job: Job) -> Iterator[Finding]:
 
 def _renamed(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     """Rename the key if its value fits the new name; a command becomes a list, an image does not fit."""
-    from pai_lsp.rules.structure.structure_fixes import rename_fixes
-    from pai_lsp.rules.structure.value_fixes import as_list_fix
+    from pai_lsp.rules.structure.structure_fixes import as_list_fix, rename_fixes
 
     key = place.key
     if key is None:

@@ -47,7 +47,7 @@ def type_mismatch(job: Job) -> Iterator[Finding]:
     """
     for place in places(job, "type-mismatch"):
         if place.error.path:
-            from pai_lsp.rules.structure.value_fixes import type_fixes
+            from pai_lsp.rules.structure.structure_fixes import type_fixes
 
             yield Finding(place.span, place.error.message, type_fixes(job, place))
 
@@ -74,8 +74,6 @@ def invalid_enum(job: Job) -> Iterator[Finding]:
             uri: ubuntu:18.04
     """
     for place in places(job, "invalid-enum"):
-        from pai_lsp.rules.structure.value_fixes import choice_fixes
-
         yield Finding(place.span, place.error.message, choice_fixes(place))
 
 
@@ -149,8 +147,6 @@ def taskroles_not_mapping(job: Job) -> Iterator[Finding]:
             dockerImage: image
     """
     for place in places(job, "taskroles-not-mapping"):
-        from pai_lsp.rules.structure.value_fixes import roles_as_mapping_fixes
-
         yield Finding(place.span, place.error.message, roles_as_mapping_fixes(job, place))
 
 
@@ -182,8 +178,6 @@ def ports_not_mapping(job: Job) -> Iterator[Finding]:
               ports: {ssh: 1, tensorboard: 1}
     """
     for place in places(job, "ports-not-mapping"):
-        from pai_lsp.rules.structure.value_fixes import ports_as_mapping_fixes
-
         yield Finding(place.span, place.error.message, ports_as_mapping_fixes(job, place))
 
 
