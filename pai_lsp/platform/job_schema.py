@@ -166,17 +166,20 @@ def _validator(which: Which) -> Validator:
             return is_whole_number(instance)
         return type(instance) is int
 
-    def unless_right(validator: Validator, reference: str, instance: object, schema: Schema) -> Iterator[Any]:
+    whole = structural(read_schema(*which))
+    definitions = whole["$defs"]
+
+    def unless_right(validator: Any, reference: str, instance: object, _schema: Schema) -> Iterator[Any]:
         # Most parts of a file with a mistake are right, and the generated check is many times faster.
         if not is_surely_valid(instance, reference):
-            yield from Draft202012Validator.VALIDATORS["$ref"](validator, reference, instance, schema)
+            yield from validator.descend(instance, definitions[reference.removeprefix("#/$defs/")])
 
     extended = validators.extend(  # type: ignore[no-untyped-call]  # it has no types
         Draft202012Validator,
         validators={"$ref": unless_right},
         type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", is_integer),
     )
-    validator: Validator = extended(structural(read_schema(*which)))
+    validator: Validator = extended(whole)
     return validator
 
 
