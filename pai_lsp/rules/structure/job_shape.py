@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
-from pai_lsp.rules.structure.structure_fixes import empty_fixes, insert_fixes, move_fixes, remove_fixes, rename_fixes
+from pai_lsp.rules.structure.structure_fixes import (
+    as_list_fix,
+    empty_fixes,
+    insert_fixes,
+    move_fixes,
+    remove_fixes,
+    rename_fixes,
+)
 from pai_lsp.rules.structure.structure_places import line_of_content, places
-from pai_lsp.rules.structure.value_fixes import as_list_fix
 from pai_lsp.source.edits import line_end
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import entry_lines
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from collections.abc import Sequence as SequenceOf

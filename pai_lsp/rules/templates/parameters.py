@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import fix_of, quote_fix
@@ -20,6 +19,7 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import Binary, Date, server_text
 from pai_lsp.source.text import Span, TextEdit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
