@@ -74,6 +74,8 @@ def invalid_enum(job: Job) -> Iterator[Finding]:
             uri: ubuntu:18.04
     """
     for place in places(job, "invalid-enum"):
+        from pai_lsp.rules.structure.structure_fixes import choice_fixes
+
         yield Finding(place.span, place.error.message, choice_fixes(place))
 
 
@@ -147,6 +149,8 @@ def taskroles_not_mapping(job: Job) -> Iterator[Finding]:
             dockerImage: image
     """
     for place in places(job, "taskroles-not-mapping"):
+        from pai_lsp.rules.structure.structure_fixes import roles_as_mapping_fixes
+
         yield Finding(place.span, place.error.message, roles_as_mapping_fixes(job, place))
 
 
@@ -178,6 +182,8 @@ def ports_not_mapping(job: Job) -> Iterator[Finding]:
               ports: {ssh: 1, tensorboard: 1}
     """
     for place in places(job, "ports-not-mapping"):
+        from pai_lsp.rules.structure.structure_fixes import ports_as_mapping_fixes
+
         yield Finding(place.span, place.error.message, ports_as_mapping_fixes(job, place))
 
 
