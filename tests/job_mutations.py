@@ -20,8 +20,7 @@ from pai_lsp.document import Document
 from pai_lsp.expansion.as_is.released_run import released_run
 from pai_lsp.expansion.write.released_job import expanded
 from pai_lsp.findings.diagnostic import Severity
-from pai_lsp.ide.graph.graph_languages import dot, mermaid
-from pai_lsp.ide.graph.prerequisite_graph import prerequisite_graph
+from pai_lsp.ide.prerequisite_graph import dot, mermaid, prerequisite_graph
 from pai_lsp.rules import structure
 from pai_lsp.rules import text as text_rules
 from pai_lsp.safe_fixes import with_safe_fixes

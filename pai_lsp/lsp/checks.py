@@ -11,7 +11,6 @@ import asyncio
 import logging
 from contextvars import Context
 from functools import partial
-from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
@@ -19,6 +18,7 @@ from pygls.exceptions import JsonRpcException
 from pai_lsp.lsp.convert import lsp_diagnostic
 from pai_lsp.lsp.documents import FileKind, file_at
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pai_lsp.lsp.connection import Connection
     from pai_lsp.lsp.documents import OpenDocument

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 from lsprotocol.converters import get_converter
@@ -23,9 +22,8 @@ from pai_lsp.findings.diagnostic import SHELLCHECK_CODE, Severity, shellcheck_pa
 from pai_lsp.ide.completion.snippet_texts import JOBS
 from pai_lsp.ide.completion.suggestion import plain_text
 from pai_lsp.ide.documentation import rule_page
-from pai_lsp.ide.graph.graph_languages import dot, mermaid
-from pai_lsp.ide.graph.prerequisite_graph import prerequisite_graph
 from pai_lsp.ide.marketplace_insertion import insertion
+from pai_lsp.ide.prerequisite_graph import dot, mermaid, prerequisite_graph
 from pai_lsp.ide.preview import preview, role_script
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.lsp.convert import location, workspace_edit
@@ -37,8 +35,10 @@ from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
+    from typing import Any
 
     from pai_lsp.lsp.documents import OpenDocument
     from pai_lsp.lsp.session import Session

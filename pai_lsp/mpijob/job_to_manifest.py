@@ -6,8 +6,6 @@ rest-server, src/models/v2/job/k8s.js; openpai-runtime, src/plugins/ssh.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.server_rendering import rendered, trim
 from pai_lsp.embedded.shell import read_script
@@ -16,16 +14,19 @@ from pai_lsp.expansion.as_is.released_run import server_values
 from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, as_list, as_mapping, others_lost
 from pai_lsp.mpijob.launch import launch_of
 from pai_lsp.mpijob.manifest import SERVED
-from pai_lsp.platform.launchers import HYDRA, hosts_of, launchers
+from pai_lsp.platform.programs import HYDRA, hosts_of, launchers
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from pai_lsp.embedded.command_lines import CommandLine
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
-    from pai_lsp.platform.launchers import LaunchLine
+    from pai_lsp.platform.programs import LaunchLine
 
 _UNKNOWN = "an MPIJob has no such key"
 _HOST_FILE = "/etc/mpi/hostfile"

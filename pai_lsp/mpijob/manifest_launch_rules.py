@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Rule, Severity
-from pai_lsp.mpijob.launch import SHELLS
-from pai_lsp.mpijob.manifest import manifest_rule
-from pai_lsp.mpijob.manifest_layout import (
+from pai_lsp.mpijob.launch import (
     HOST_FILE,
+    SHELLS,
     Layout,
     all_containers,
     finding_at,
@@ -17,15 +15,17 @@ from pai_lsp.mpijob.manifest_layout import (
     layout,
     user_of_launcher,
 )
-from pai_lsp.platform.launchers import HOROVOD, HYDRA, OPEN_MPI, LaunchLine, foreign_option, hosts_of, launchers
+from pai_lsp.mpijob.manifest import manifest_rule
+from pai_lsp.platform.programs import HOROVOD, HYDRA, OPEN_MPI, LaunchLine, foreign_option, hosts_of, launchers
 from pai_lsp.source.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.mpijob.launch import Container
     from pai_lsp.mpijob.manifest import Manifest
-    from pai_lsp.platform.launchers import LaunchHost
+    from pai_lsp.platform.programs import LaunchHost
     from pai_lsp.source.text import Span
 
 _SHELL_VARIABLE = lazy_pattern(r"\$(?:[A-Za-z_]|\{)")

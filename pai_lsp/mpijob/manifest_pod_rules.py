@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Rule, Severity
 from pai_lsp.findings.fixes import change_fix, choice_fixes, fix_of, number_fix
+from pai_lsp.mpijob.launch import REPLICAS, all_containers, finding_at, layout, user_of_launcher, worker_gpus
 from pai_lsp.mpijob.manifest import manifest_rule
 from pai_lsp.mpijob.manifest_edits import edits_of_keys
-from pai_lsp.mpijob.manifest_layout import REPLICAS, all_containers, finding_at, layout, user_of_launcher, worker_gpus
-from pai_lsp.mpijob.structure import mpijob_table
-from pai_lsp.platform.launchers import PREPARING, WAITING, launchers
+from pai_lsp.mpijob.structure import LABEL, mpijob_table
+from pai_lsp.platform.programs import PREPARING, WAITING, launchers
 from pai_lsp.source.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.mpijob.manifest import Manifest
 
-_CONTAINER_NAME = lazy_pattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 # Besides launchers and programs that prepare or wait, programs that are known not to be an ssh server.
 _NOT_SSHD = lazy_pattern(r"python[0-9.]*|torchrun|accelerate|deepspeed")
 
@@ -707,7 +706,7 @@ def mpijob_container_name(manifest: Manifest) -> Iterator[Finding]:
     for container in all_containers(manifest):
         name = container.value.get("name")
         text = name.content if name is not None and name.kind == "string" else ""
-        if name is not None and text and (len(text) > 63 or not _CONTAINER_NAME.fullmatch(text)):
+        if name is not None and text and (len(text) > 63 or not LABEL.fullmatch(text)):
             message = f"'{text[:60]}' is not a name for a container: lower-case letters, digits and '-'"
             yield Finding(name.span, message, field=f"{container.path}.name")
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shlex
 from math import ceil
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
@@ -17,12 +16,15 @@ from pai_lsp.mpijob.kubernetes_values import is_quantity
 from pai_lsp.mpijob.launch import SHELLS, launch_of
 from pai_lsp.mpijob.manifest import SERVED
 from pai_lsp.mpijob.upgrade import upgraded
-from pai_lsp.platform.launchers import HOROVOD, HYDRA, OPEN_MPI, launchers
+from pai_lsp.platform.programs import HOROVOD, HYDRA, OPEN_MPI, launchers
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from pai_lsp.embedded.command_lines import CommandLine
 
 _UNKNOWN = "an OpenPAI job has no such key"

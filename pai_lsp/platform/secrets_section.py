@@ -13,7 +13,6 @@ lib/js-yaml/dumper.js, writeScalar; PyYAML, resolver.py.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Scalar, Syntax
@@ -21,6 +20,10 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import Binary, Date, Reader, server_text, server_value
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # A line begins where JavaScript's `^` matches, and its `\w` matches ASCII alone.
 _SECRETS, _LINE_ENDS = "secrets:", "\n\r\u2028\u2029"

@@ -14,6 +14,7 @@ import { insertFromMarketplace, refreshMarketplace } from "./commands/marketplac
 import { newJob } from "./commands/newJob";
 import { copyScript } from "./commands/copyScript";
 import { Previews } from "./commands/preview";
+import { signInToRegistry } from "./commands/registrySignIn";
 import { showPlace, showReferences } from "./commands/references";
 import { submitJob } from "./commands/submit";
 import { SHOW_PLACE } from "./graphPage";
@@ -61,6 +62,7 @@ export function activate(context: vscode.ExtensionContext): Interface {
     command("newJob", () => newJob(controller)),
     command("explainFinding", (code) => explanations.show(code)),
     command("checkImages", (job) => checkImages(controller, job)),
+    command("registrySignIn", () => signInToRegistry(context.secrets)),
     command("submit", (job) => submitJob(controller, job)),
     command("explainFailure", () => explainFailure(controller)),
     command("restartServer", () => controller.restart()),

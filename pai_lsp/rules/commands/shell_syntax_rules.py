@@ -7,10 +7,7 @@ ends); openpai-runtime, src/runtime.d/user.sh.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.embedded.shell import read_script
-from pai_lsp.embedded.shell_syntax import syntax_problem
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.rules.commands.command_uses import all_scripts
@@ -18,6 +15,7 @@ from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import TypeAlias
@@ -102,6 +100,8 @@ def _found_problems(job: Job) -> Iterator[tuple[bool, Finding]]:
             script = read_script("".join(text for text, _ in filled))
         if script.fault is None and not script.unclosed:
             continue
+        from pai_lsp.embedded.shell_syntax import syntax_problem  # noqa: PLC0415 - only for a script with a fault
+
         problem = syntax_problem(script)
         if problem is not None and not _is_left_over(script, problem.span):
             span = _place(place, filled, problem.span)
