@@ -130,7 +130,10 @@ class Job(JobTree):
 
     def of_text(self, text: str) -> Job:
         """The job of another text, for the same platform and cluster."""
-        return replace(self, syntax=parse(text, self.platform.reader), is_catalog=False, meant_root=None)
+        is_same = text == self.text
+        syntax = self.syntax if is_same else parse(text, self.platform.reader)
+        errors = self.known_errors if is_same and not self.is_catalog else None
+        return replace(self, syntax=syntax, is_catalog=False, meant_root=None, known_errors=errors)
 
     def once(self, compute: Callable[[Job], _Answer]) -> _Answer:
         """What `compute` gives for this job, computed at the first call: answers that only packages above know."""

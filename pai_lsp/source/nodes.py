@@ -12,7 +12,7 @@ from enum import Enum
 from pai_lsp.source.frozen import dataclass, dataclass_of_many, field
 from pai_lsp.source.libyaml import Resolver, SafeConstructor, ScalarNode, yaml
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.scalar import BEGIN_OF_VALUES, REFUSED, Reader, server_value, tagged_server_value
+from pai_lsp.source.scalar import BEGIN_OF_VALUES, REFUSED, Reader, is_plain_decimal, server_value, tagged_server_value
 from pai_lsp.source.text import Span, TextEdit
 
 TYPE_CHECKING = False
@@ -70,6 +70,8 @@ class Scalar:
         tag = self.tag
         if tag is None and (self.style is not ScalarStyle.PLAIN or self.text[:1] not in _SPECIAL_STARTS):
             return self.text
+        if tag is None and is_plain_decimal(self.text):
+            return int(self.text)
         if tag is None or tag == NO_TYPE:
             is_float = _FLOAT_OF_PYYAML_5.fullmatch(self.text)
             tag = f"{YAML_TAG}float" if is_float else _RESOLVER.resolve(ScalarNode, self.text, (True, False))

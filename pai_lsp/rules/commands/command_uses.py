@@ -52,6 +52,10 @@ class CommandUse:
         """Whether the script ends when the command fails; not known for a callback."""
         return self.role is not None and structure(self.place.script).ends_script(self.line.step)
 
+    def follows(self, *parts: str) -> bool:
+        """Whether the script has one of these texts before the command."""
+        return any(0 <= self.place.first(part) <= self.line.span.start - len(part) for part in parts)
+
     def arguments(self, name: str, start: int = 0) -> Arguments | None:
         """The words from number `start` on, by the table of a program; None where there is no table."""
         return _arguments(self.line, name, start)
