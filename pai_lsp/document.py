@@ -154,10 +154,10 @@ class Document:
         return has_mpijob(self.syntax)
 
     def as_definitions(self, *, is_wanted: bool) -> Document:
-        """The same text as a file of definitions, if it can be one; `is_wanted` if it is configured as one."""
+        """The same text as a file of definitions, if it can be one: no job, and `is_wanted` or with a definition."""
         from pai_lsp.catalog.definition_text import reads_as_definitions  # noqa: PLC0415 - most files are jobs
 
-        if not reads_as_definitions(self.syntax, is_wanted=is_wanted):
+        if self.is_job or not reads_as_definitions(self.syntax, is_wanted=is_wanted):
             return self
         return replace(self, is_catalog=True)
 

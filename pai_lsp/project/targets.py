@@ -19,9 +19,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from pai_lsp.catalog.setup import CatalogFolder
     from pai_lsp.project.configuration import Configuration
     from pai_lsp.project.exclusion import IgnoredByGit
-    from pai_lsp.project.projects import CatalogFolder
 
 STANDARD_INPUT = "-"
 
