@@ -30,9 +30,9 @@ from pai_lsp.lsp.convert import location, workspace_edit
 from pai_lsp.lsp.documents import CHECKED_BY_RULES, JOB_LANGUAGE, FileKind, file_at
 from pai_lsp.lsp.features import APPLY_EDIT, CONVERT, MARKETPLACE_INSERT, PREVIEW, SCRIPT, WHY
 from pai_lsp.lsp.session import ARRIVED
+from pai_lsp.platform.tables import as_exit_code
 from pai_lsp.rules import UnknownCodeError, known
 from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION
-from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
@@ -237,7 +237,6 @@ described = about_document(_described)
 
 # The end of a longer log is what matters.
 _MOST_CHARACTERS = 200_000
-_EXIT_CODE = lazy_pattern(r"\s*[+-]?[0-9]{1,6}\s*")
 
 
 async def failure_explained(session: Session, arguments: Sequence[Any]) -> dict[str, Any]:
@@ -252,8 +251,8 @@ async def failure_explained(session: Session, arguments: Sequence[Any]) -> dict[
 def _explained_failure(text: str, document: OpenDocument | None) -> dict[str, Any]:
     from pai_lsp.cluster.why import code_text, failure, failure_text  # noqa: PLC0415 - rarely asked for
 
-    if _EXIT_CODE.fullmatch(text):
-        return {"text": code_text(int(text)), "place": None}
+    if (code := as_exit_code(text)) is not None:
+        return {"text": code_text(code), "place": None}
     is_job = document is not None and _is_job(document)
     job = document.document.job if document is not None and is_job else None
     found = failure(text, job)
