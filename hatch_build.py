@@ -1,7 +1,7 @@
 """Makes pai_lsp/platform/_job_validator*.py while a wheel or an editable installation is built.
 
 Such a module is a fast yes or no to the structure of a job for one platform, made from schemas/job.schema.json and the
-platform's table. They are not in the repository; without them, `pai_lsp.platform.job_schema` asks jsonschema alone,
+platform's table. They are not in the repository; without them, `pai_lsp.platform.job_schema` reads the schema alone,
 which is slower.
 
 fastjsonschema writes plain Python that raises an exception with a message. Only whether it raises matters here, so the
