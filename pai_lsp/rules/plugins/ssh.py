@@ -175,7 +175,7 @@ def ssh_barrier_unreachable_role(job: Job) -> Iterator[Finding]:
         names = " and ".join(f"'{name}'" for name in alone[:2]) + (f" and {len(alone) - 2} more" if alone[2:] else "")
         yield Finding(
             entry.key.span,
-            f"the barrier waits for {names}, which has no ssh plugin with 'jobssh', and then fails",
+            f"the barrier waits for {names}, which {'have' if alone[1:] else 'has'} no ssh plugin with 'jobssh', and then fails",
             fixes,
         )
 
