@@ -212,8 +212,6 @@ def test_without_hived_only_the_nodes_count(text: str, outcome: str, role: str |
 LTP_USER = USER | {"jobPriority": 1, "jobExpiration": "2030-01-01T00:00:00.000Z"}
 PROD = in_vc("default", "{hivedScheduler: {jobPriorityClass: prod}}")
 RULE = {"virtualClusters": "other, Default", "gpus": 8, "repoInfra": "h/i.git", "repoModel": "h/m.git"}
-SIX = """[export WANDB_API_KEY=a1, 'git clone https://u:t@h/i.git -b ', 'git clone https://u:t@h/m.git -b ',
-    cp -r m/* i/, cd i, bash /x.sh]"""
 
 
 @pytest.mark.parametrize(
@@ -304,10 +302,19 @@ def profile_of(facts: dict[str, Any], platform: str) -> Profile:
 
 
 FORCED = {"nodes": {"open-1": 8, "closed-1": 8, "closed-2": 0}, "closed": ["closed-1", "closed-2"]}
+BRANCHES = {
+    "virtualClusters": "big",
+    "branchInfra": "main",
+    "branchModel": "dev",
+    "scriptPrefix": "scripts",
+    "scriptName": "train",
+}
 RESTRICTED = {
-    "restriction": RULE | {"virtualClusters": "big"},
+    "restriction": RULE | BRANCHES,
     "user": {"jobPriority": 1, "jobExpiration": "2030-01-01"},
 }
+ALLOWED = """['export WANDB_API_KEY="a1"', 'git clone https://u:t@h/i.git -b main', 
+    'git  clone https://u:t@h/m.git -b dev', cp -r m/* i/, cd i, 'bash scripts/train-1.sh ']"""
 PROD_IN_BIG = PROD.replace("virtualCluster: default", "virtualCluster: big")
 QUOTA = {"maxGpusPerJob": 8, "expiration": "2030-01-01"}
 
@@ -340,7 +347,7 @@ QUOTA = {"maxGpusPerJob": 8, "expiration": "2030-01-01"}
         (RESTRICTED, job(sized(1, 7), in_vc("big")), None),
         (RESTRICTED, job(sized(1, 8), in_vc("big")), "Only prod priority job"),
         (RESTRICTED, job(sized(1, 8), PROD_IN_BIG), "contains invalid command"),
-        (RESTRICTED, job(sized(1, 8), PROD_IN_BIG).replace("[echo]", SIX), None),
+        (RESTRICTED, job(sized(1, 8), PROD_IN_BIG).replace("[echo]", ALLOWED), None),
     ],
 )
 def test_facts_of_an_ltp_cluster_decide(facts: dict[str, Any], text: str, message: str | None) -> None:
