@@ -313,7 +313,7 @@ RESTRICTED = {
     "restriction": RULE | BRANCHES,
     "user": {"jobPriority": 1, "jobExpiration": "2030-01-01"},
 }
-ALLOWED = """['export WANDB_API_KEY="a1"', 'git clone https://u:t@h/i.git -b main', 
+ALLOWED = """['export WANDB_API_KEY="a1"', 'git clone https://u:t@h/i.git -b main',
     'git  clone https://u:t@h/m.git -b dev', cp -r m/* i/, cd i, 'bash scripts/train-1.sh ']"""
 PROD_IN_BIG = PROD.replace("virtualCluster: default", "virtualCluster: big")
 QUOTA = {"maxGpusPerJob": 8, "expiration": "2030-01-01"}
