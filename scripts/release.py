@@ -1,8 +1,8 @@
-"""release.py [--dry-run] FOLDER: makes the files of a release from the commit that a tag vVERSION names, into FOLDER.
+"""release.py [--dry-run] FOLDER: makes the files of a release in FOLDER, from the commit that a tag vVERSION names.
 
-They are the wheel, the sdist, the VS Code extension, the section of the changelog (`release-notes.md`) and `SHA256SUMS`.
-It stops if the versions in the repository do not agree with the tag, if the changelog has no date for it (a dry run only
-mentions that), or if a file contains a path of this machine. docs/contributing.md has the steps of a release.
+They are the wheel, the sdist, the VS Code extension, the section of the changelog (`release-notes.md`) and the file
+`SHA256SUMS`. It stops if the versions in the repository do not agree with the tag, if the changelog has no date for it (a
+dry run only mentions that), or if a file contains a path of this machine. docs/contributing.md has all steps.
 """
 
 from __future__ import annotations
@@ -79,36 +79,38 @@ def paths_inside(name: str, data: bytes, paths: list[str]) -> Iterator[str]:
 
 def main(words: list[str]) -> int:
     """Make the files; returns the exit status."""
-    is_dry = "--dry-run" in words
     folder = Path(next(word for word in words if word != "--dry-run")).absolute()
     try:
-        version = _tagged_version()
-        text, is_dated = notes(version)
-        if not is_dated:
-            message = f"the changelogs have no date for {version}: write '## {version} (YYYY-MM-DD)'"
-            if not is_dry:
-                raise ReleaseError(message)
-            sys.stderr.write(f"before the release: {message}\n")
-        folder.mkdir(parents=True, exist_ok=True)
-        for command in (["build_dist.sh", str(folder)], ["build_vsix.sh", "--into", str(folder)]):
-            if subprocess.run([ROOT / "scripts" / command[0], *command[1:]], check=False).returncode:
-                raise ReleaseError(f"scripts/{command[0]} failed")
-        wheel, sdist = f"pai_lsp-{version}-py3-none-any.whl", f"pai_lsp-{version}.tar.gz"
-        (folder / "release-notes.md").write_text(text, encoding="utf-8")
-        names = sorted([wheel, sdist, f"openpai-jobs-{version}.vsix", "release-notes.md"])
-        sums = ""
-        for name in names:
-            data = (folder / name).read_bytes()
-            if found := next(paths_inside(name, data, [str(ROOT), *_origin()]), None):
-                raise ReleaseError(f"{name} contains a path of this machine, in {found}")
-            sums += f"{hashlib.sha256(data).hexdigest()}  {name}\n"
-        # The form of sha256sum, so that `sha256sum --check SHA256SUMS` works.
-        (folder / "SHA256SUMS").write_text(sums, encoding="utf-8")
+        sys.stdout.write(_made(folder, is_dry="--dry-run" in words))
     except ReleaseError as error:
         sys.stderr.write(f"release: {error}\n")
         return 1
-    sys.stdout.write(sums)
     return 0
+
+
+def _made(folder: Path, *, is_dry: bool) -> str:
+    """Make the files; returns their checksums in the form of sha256sum."""
+    version = _tagged_version()
+    text, is_dated = notes(version)
+    if not is_dated:
+        message = f"the changelogs have no date for {version}: write '## {version} (YYYY-MM-DD)'"
+        if not is_dry:
+            raise ReleaseError(message)
+        sys.stderr.write(f"before the release: {message}\n")
+    folder.mkdir(parents=True, exist_ok=True)
+    for script, *words in (["build_dist.sh", str(folder)], ["build_vsix.sh", "--into", str(folder)]):
+        if subprocess.run([ROOT / "scripts" / script, *words], check=False).returncode:
+            raise ReleaseError(f"scripts/{script} failed")
+    (folder / "release-notes.md").write_text(text, encoding="utf-8")
+    built = [f"pai_lsp-{version}-py3-none-any.whl", f"pai_lsp-{version}.tar.gz", f"openpai-jobs-{version}.vsix"]
+    sums = ""
+    for name in sorted([*built, "release-notes.md"]):
+        data = (folder / name).read_bytes()
+        if found := next(paths_inside(name, data, [str(ROOT), *_origin()]), None):
+            raise ReleaseError(f"{name} contains a path of this machine, in {found}")
+        sums += f"{hashlib.sha256(data).hexdigest()}  {name}\n"
+    (folder / "SHA256SUMS").write_text(sums, encoding="utf-8")
+    return sums
 
 
 def _tagged_version() -> str:
