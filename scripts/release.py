@@ -1,8 +1,8 @@
 """release.py [--dry-run] FOLDER: makes the files of a release in FOLDER, from the commit that a tag vVERSION names.
 
-They are the wheel, the sdist, the VS Code extension, the section of the changelog (`release-notes.md`) and the file
-`SHA256SUMS`. It stops if the versions in the repository do not agree with the tag, if the changelog has no date for it (a
-dry run only mentions that), or if a file contains a path of this machine. docs/contributing.md has all steps.
+They are the wheel, the sdist, the VS Code extension, a section of the changelog (`release-notes.md`) and `SHA256SUMS`.
+It stops if the versions in the repository do not agree with the tag, if the changelog has no date for it (a dry run
+only mentions that), or if a file contains a path of this machine. docs/contributing.md has all steps.
 """
 
 from __future__ import annotations
