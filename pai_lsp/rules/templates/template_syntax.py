@@ -1,4 +1,4 @@
-"""Rules about the syntax and the root of `<% … %>`: what the rest-server fails on or drops, and where it fills templates.
+"""Rules about the syntax and the root of `<% … %>`: what the rest-server fails on or drops, and where it fills tags.
 
 template_names.py checks the names after a root. `faults` finds templates that make the rest-server respond with status
 500, or leave bash a half marker, and their fixes.
