@@ -7,7 +7,7 @@ number. Lines and columns count from 1, offsets from 0, all in code points; `end
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pai_lsp.document import Document, check_expanded
 from pai_lsp.document import check as checked
@@ -17,6 +17,7 @@ from pai_lsp.platform.platforms import NAMES, platform_named
 from pai_lsp.project.projects import Projects
 from pai_lsp.source.failures import kind_and_place
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

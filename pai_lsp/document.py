@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Settings, Severity
 from pai_lsp.findings.fixes import takes_what_is_repeated
@@ -28,6 +27,7 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import LineIndex, Span, overlapping
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeAlias

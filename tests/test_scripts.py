@@ -110,11 +110,11 @@ NO_PYTHON = [
      "Python 3.13 is installed, but its venv module is not: sudo apt-get install python3-venv\n"),
     ({"python3": "3.12"},
      "Python 3.12 is installed, but its venv module is not: sudo apt-get install python3-venv\n"),
-    ({"python3": "3.14", "python3.12": "3.12"},
+    ({"python3": "3.15", "python3.12": "3.12"},
      "Python 3.12 is installed, but its venv module is not: sudo apt-get install python3.12-venv\n"),
-    ({"python3": "3.14", "python3.14": "3.14"}, "pai-lsp needs Python 3.10 to 3.13, and python3 is 3.14\n"),
-    ({"python3": "3.9"}, "pai-lsp needs Python 3.10 to 3.13, and python3 is 3.9\n"),
-    ({}, "pai-lsp needs Python 3.10 to 3.13, and none was found: sudo apt-get install python3 python3-venv\n"),
+    ({"python3": "3.15", "python3.15": "3.15"}, "pai-lsp needs Python 3.10 to 3.14, and python3 is 3.15\n"),
+    ({"python3": "3.9"}, "pai-lsp needs Python 3.10 to 3.14, and python3 is 3.9\n"),
+    ({}, "pai-lsp needs Python 3.10 to 3.14, and none was found: sudo apt-get install python3 python3-venv\n"),
 ]  # fmt: skip
 
 
@@ -137,7 +137,7 @@ def test_make_reports_it_once(target: str, machine: Machine) -> None:
 
 
 def test_pythons_that_can_be_used_are_printed_the_oldest_first(machine: Machine) -> None:
-    for name, version in {"python3": "3.12", "python3.10": "3.10", "python3.13": "3.13", "python3.14": "3.14"}.items():
+    for name, version in {"python3": "3.12", "python3.10": "3.10", "python3.13": "3.13", "python3.15": "3.15"}.items():
         machine.python(name, version, has_venv=name != "python3.13")
     programs = machine.folder / "programs"
     assert machine.run("bash", "scripts/pythons.sh") == (0, f"{programs}/python3.10\n{programs}/python3\n", "")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 from pai_lsp.source.frozen import dataclass
@@ -17,6 +16,7 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import visible
 from pai_lsp.version import USER_AGENT
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 

@@ -6,14 +6,15 @@ import errno
 import io
 import os
 import sys
-from typing import TYPE_CHECKING, NoReturn
 
 from pai_lsp.cli import WRONG_USAGE
 from pai_lsp.cli.subcommands import SUBCOMMANDS, parser_of, whole_parser
 from pai_lsp.source.failures import OWN_FAILURE
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import NoReturn
 
 # What a shell reports for a program that the signals of ^C and of a closed pipe end: 128 and the signal's number.
 _INTERRUPTED = 130

@@ -9,14 +9,15 @@ from __future__ import annotations
 import argparse
 import gc
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn
 
 from pai_lsp.cli import WRONG_USAGE, arguments
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.version import __version__
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
+    from typing import Any, NoReturn
 
     from _typeshed import SupportsWrite
 

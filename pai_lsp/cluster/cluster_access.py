@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
 from urllib.parse import quote
 
 from pai_lsp.catalog.fetching import AccessToken, NoTokenError, access_token, keeps_secrets
@@ -21,6 +20,10 @@ from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import visible
 from pai_lsp.version import USER_AGENT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _KEYS = frozenset({"url", "user", "token_env", "token_command", "token_keyring", "platform"})
 _ORIGINS = ("token_env", "token_command", "token_keyring")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.cluster.cells import Cells
 from pai_lsp.cluster.hived_stage import HivedRequest, RoleRequest, has_barrier, hived_request
@@ -18,8 +17,10 @@ from pai_lsp.cluster.refusal import Refusal, Stage, Wait
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.scalar import Reader, server_text
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from pai_lsp.cluster.profile import Profile
     from pai_lsp.job.job import Job

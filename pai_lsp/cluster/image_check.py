@@ -10,13 +10,15 @@ from __future__ import annotations
 import base64
 import re
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Protocol
 
 from pai_lsp.expansion.as_is.runtime_reading import RuntimeStopError, after_runtime, runtime_job
 from pai_lsp.source.frozen import dataclass, field
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from pai_lsp.job.job import Job
 

@@ -7,10 +7,9 @@ Source: microsoft/hivedscheduler, pkg/algorithm/topology_aware_scheduler.go, fin
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.source.frozen import dataclass, field
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 

@@ -7,16 +7,17 @@ Source: microsoft/pai, docs of services-configuration.yaml and src/hivedschedule
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.cluster.cells import Cells
 from pai_lsp.cluster.profile import PROFILE_VERSION, ProfileError, sku_types_of
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.syntax import parse
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
+    from typing import Any
 
 # rest-server, deploy/rest-server.yaml.template; the end is not included.
 _PORTS = {"start": 15000, "end": 40000}

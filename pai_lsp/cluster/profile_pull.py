@@ -6,14 +6,15 @@ Source: rest-server, src/docs/swagger.yaml; models/v2/virtual-cluster/k8s.js, mo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from pai_lsp.cluster.profile import PROFILE_VERSION
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
+    from typing import Any
 
     from pai_lsp.cluster.cluster_access import ClusterAccess
 

@@ -7,16 +7,18 @@ Source: rest-server, config/v2/protocol.js and middlewares/v2/protocol.js, proto
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.cluster.profile import Profile
 from pai_lsp.cluster.refusal import Refusal, Stage
 from pai_lsp.embedded.server_rendering import rendered
 from pai_lsp.embedded.template import TemplateFault
 from pai_lsp.expansion.as_is.released_run import server_command
+from pai_lsp.platform.tables import ROLE_NAME
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from pai_lsp.job.job import Job
     from pai_lsp.platform.job_schema import StructureError
@@ -27,7 +29,6 @@ _OPEN = {"extras": 2, "defaults": 2, "parameters": 2, "secrets": 2}
 _PREREQUISITE_KEYS = frozenset(
     {"protocolVersion", "name", "type", "version", "contributor", "description", "uri", "auth", "plugin", "require"}
 )
-_ROLE_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _TYPED = {"script": "script", "output": "output", "data": "data", "dockerImage": "dockerimage"}
 _INFERENCE_MESSAGE = """\
 The following parameters must be specified for inference job:
@@ -57,7 +58,7 @@ def protocol_refusals(job: Job, profile: Profile) -> Iterator[Refusal]:
         place = error.path if error.key is None else (*error.path, error.key)
         yield _refusal(error.message, place)
     for role in job.task_roles:
-        if not _ROLE_NAME.fullmatch(role.name):
+        if not ROLE_NAME.fullmatch(role.name):
             yield _refusal(f"'{role.name}' is not a valid name of a task role", ("taskRoles", role.name))
     if schema:
         return

@@ -7,14 +7,15 @@ and the token service that the check of the runtime would send it to.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.catalog.fetching import keeps_secrets
 from pai_lsp.cluster.image_check import CouldNotAskError, Reply
 from pai_lsp.version import USER_AGENT
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
 # How long an answer may take.
 SECONDS = 10.0

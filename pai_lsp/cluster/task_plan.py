@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.cluster.hived_stage import has_barrier
 from pai_lsp.cluster.job_stage import storage_entries, virtual_cluster_for_rights
@@ -35,8 +34,10 @@ from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.scalar import server_text
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.shell_expansions import arithmetic_end
 from pai_lsp.embedded.shell_grammar import Conditional, Grammar, Role
@@ -24,6 +23,7 @@ from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 

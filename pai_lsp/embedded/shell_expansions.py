@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.shell_script import Assignment, EventKind, Part, PartKind, Unclosed, VariableUse
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pai_lsp.embedded.shell_script import Event
 

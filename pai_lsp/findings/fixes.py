@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import is_plain_in_flow, quoted
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.cluster.cells import Cells
 from pai_lsp.cluster.fit import fit
 from pai_lsp.cluster.hived_stage import hived_quota, virtual_cluster_of
 from pai_lsp.cluster.profile import Profile
 from pai_lsp.source.scalar import server_text
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.embedded.template import MISSING, server_lookup, server_path
 from pai_lsp.ide.documentation import block
 from pai_lsp.platform.tables import converted_role_name
@@ -11,6 +9,7 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.scalar import server_text
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

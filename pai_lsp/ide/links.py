@@ -6,8 +6,6 @@ template, a variable or a password in it is not a link.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.catalog.remote_sources import item_page
 from pai_lsp.job.definition import name_span
 from pai_lsp.rules.resources.docker_images import DOCKER_HUB_HOSTS
@@ -16,6 +14,7 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

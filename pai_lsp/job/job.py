@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
 
 from pai_lsp.job.as_meant import emptied_role, misplaced_role_keys, root_as_meant
 from pai_lsp.job.clear_secrets import ClearSecret, clear_secrets
@@ -17,15 +16,17 @@ from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping
 from pai_lsp.source.syntax import parse
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import Any, TypeVar
 
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.hidden import Hidden
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.source.nodes import Entry, Node
 
-_Answer = TypeVar("_Answer")
+    _Answer = TypeVar("_Answer")
 
 
 class Job(JobTree):

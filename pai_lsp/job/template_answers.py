@@ -9,7 +9,6 @@ rest-server wrote).
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.template import ROOTS, TagKind
 from pai_lsp.job.template_uses import RUNTIME_PLACES, TemplatePlace, TemplateUse
@@ -19,6 +18,7 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.template import TemplateFault, TemplateTag, tags
@@ -21,13 +20,17 @@ from pai_lsp.job.lookup import Lookup, LookupAnswer, LookupState, NoLookup
 from pai_lsp.job.parts import Deployment, PluginEntry, TaskRole
 from pai_lsp.platform.job_schema import StructureError, structure_errors
 from pai_lsp.platform.platforms import OPENPAI, Platform
-from pai_lsp.platform.tables import RUNTIME_PLUGIN
+from pai_lsp.platform.tables import RUNTIME_PLUGIN, free_prerequisite_name
 from pai_lsp.source.content import MappedText, joined_lines
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence, Syntax, plain_value
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
+    from typing import Any
+
     from pai_lsp.embedded.shell_script import Script
     from pai_lsp.platform.job_schema import Kind
     from pai_lsp.platform.structure_errors import Path
@@ -126,6 +129,10 @@ class JobTree:
                 for definition in read_definitions(document, Origin.CATALOG)
             )
         return self.prerequisites + self.reference_prerequisites
+
+    def free_name(self, wanted: str, taken: Collection[str] = ()) -> str:
+        """A name near the wanted one that no prerequisite has, whatever its type."""
+        return free_prerequisite_name(wanted, {one.name for one in self.definitions}.union(taken))
 
     @cached_property
     def definitions_by_name(self) -> dict[str, Definition]:

@@ -6,7 +6,6 @@ A mention is one use of a `PAI_...` name in a script that neither sets the varia
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.platform.tables import EnvironmentVariable, converted_role_name
@@ -14,6 +13,7 @@ from pai_lsp.source.content import MappedText, joined_lines
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 

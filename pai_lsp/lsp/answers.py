@@ -7,8 +7,6 @@ long: client units in (`document.places`), one question to the analysis, client 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
@@ -59,8 +57,10 @@ from pai_lsp.lsp.features import (
     WHY,
 )
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
 
     from pai_lsp.ide.lenses import Lens
     from pai_lsp.lsp.commands import Command

@@ -11,7 +11,6 @@ import asyncio
 import logging
 from contextvars import Context
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
@@ -19,6 +18,7 @@ from pygls.exceptions import JsonRpcException
 from pai_lsp.lsp.convert import lsp_diagnostic
 from pai_lsp.lsp.documents import FileKind, file_at
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from pai_lsp.lsp.documents import OpenDocument
     from pai_lsp.lsp.worker_threads import Lane
 
-
-Found = TypeVar("Found")
 
 # A check that takes longer, in seconds, is given up: its text is far larger than a cluster accepts.
 LONGEST_CHECK = 30.0
@@ -106,7 +104,7 @@ class Publisher:
             _log.warning("the client does not refresh diagnostics: error %s", error.code)
 
 
-async def in_time(check: Awaitable[Found], length: int) -> Found | None:
+async def in_time(check: Awaitable[list[lsp.Diagnostic] | None], length: int) -> list[lsp.Diagnostic] | None:
     """The result of a check of a text with `length` characters; None when it failed or took too long."""
     try:
         return await asyncio.wait_for(check, LONGEST_CHECK)

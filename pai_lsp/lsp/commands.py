@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from functools import partial
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 from lsprotocol.converters import get_converter
@@ -39,8 +38,10 @@ from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
+    from typing import Any
 
     from pai_lsp.lsp.documents import OpenDocument
     from pai_lsp.lsp.session import Session

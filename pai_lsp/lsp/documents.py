@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import PurePath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pygls.uris import from_fs_path
 
@@ -20,6 +20,7 @@ from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
 from pai_lsp.source.frozen import dataclass, field, lazy, replace
 from pai_lsp.source.text import LineIndex
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

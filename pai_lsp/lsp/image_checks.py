@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.lsp.documents import FileKind
 from pai_lsp.lsp.worker_threads import in_thread
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from pai_lsp.lsp.connection import Connection
     from pai_lsp.lsp.documents import OpenDocument

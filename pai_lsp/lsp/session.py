@@ -11,7 +11,6 @@ import os
 import time
 from contextvars import ContextVar
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 from pygls.uris import from_fs_path
@@ -41,8 +40,10 @@ from pai_lsp.project.projects import Projects, stamp_of
 from pai_lsp.project.trust import TrustAnswers
 from pai_lsp.source.frozen import replace
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping, Sequence
+    from typing import Any
 
     from pygls.lsp.server import LanguageServer
 

@@ -6,13 +6,12 @@ pkg/apis/kubeflow/v2beta1/default.go.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.findings.fixes import choice_fixes
 from pai_lsp.mpijob.structure import Fault
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

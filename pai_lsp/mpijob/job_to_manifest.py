@@ -6,8 +6,6 @@ rest-server, src/models/v2/job/k8s.js; openpai-runtime, src/plugins/ssh.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.server_rendering import rendered, trim
 from pai_lsp.embedded.shell import read_script
@@ -21,7 +19,10 @@ from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from pai_lsp.embedded.command_lines import CommandLine
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole

@@ -8,13 +8,15 @@ Source: sigs.k8s.io/yaml, goyaml.v2/resolve.go (`resolve`) and yaml.go (`convert
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import YAML_TAG, Mapping, Scalar, ScalarStyle, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from pai_lsp.source.nodes import Entry, Node
     from pai_lsp.source.text import Span
 

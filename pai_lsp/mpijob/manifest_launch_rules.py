@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Rule, Severity
 from pai_lsp.mpijob.launch import SHELLS
@@ -20,6 +19,7 @@ from pai_lsp.mpijob.manifest_layout import (
 from pai_lsp.platform.launchers import HOROVOD, HYDRA, OPEN_MPI, LaunchLine, foreign_option, hosts_of, launchers
 from pai_lsp.source.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

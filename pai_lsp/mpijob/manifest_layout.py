@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity
 from pai_lsp.mpijob.launch import Command, Container, containers
@@ -11,6 +10,7 @@ from pai_lsp.mpijob.manifest import OTHER_OPERATOR, Manifest
 from pai_lsp.platform.launchers import HYDRA, OPEN_MPI, LaunchLine
 from pai_lsp.source.frozen import dataclass
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pai_lsp.source.text import Span
 

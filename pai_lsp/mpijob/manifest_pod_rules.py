@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Rule, Severity
 from pai_lsp.findings.fixes import change_fix, choice_fixes, fix_of, number_fix
@@ -14,6 +13,7 @@ from pai_lsp.mpijob.structure import mpijob_table
 from pai_lsp.platform.launchers import PREPARING, WAITING, launchers
 from pai_lsp.source.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

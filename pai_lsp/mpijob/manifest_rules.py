@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity
 from pai_lsp.findings.fixes import fix_of
@@ -18,6 +17,7 @@ from pai_lsp.mpijob.upgrade import upgraded
 from pai_lsp.source.nodes import ProblemKind
 from pai_lsp.source.text import TextEdit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 

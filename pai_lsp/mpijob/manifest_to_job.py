@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shlex
 from math import ceil
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
@@ -22,7 +21,10 @@ from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from pai_lsp.embedded.command_lines import CommandLine
 
 _UNKNOWN = "an OpenPAI job has no such key"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.findings.fixes import choice_fixes, near_name_fixes, quote_fix
@@ -15,8 +14,10 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import TextEdit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from pai_lsp.mpijob.kubernetes_values import Value
     from pai_lsp.mpijob.manifest import Manifest

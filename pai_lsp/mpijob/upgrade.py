@@ -7,11 +7,14 @@ pkg/apis/kubeflow/v1alpha1/types.go and v1alpha2/types.go.
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import Any
 
 from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, as_list, as_mapping
 from pai_lsp.mpijob.manifest import OTHER_OPERATOR, SERVED
 from pai_lsp.source.patterns import lazy_pattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _POLICY = ("cleanPodPolicy", "backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished")
 _RESTARTS = ("Always", "ExitCode")

@@ -7,7 +7,6 @@ Open MPI and Hydra, the launcher of MPICH and Intel MPI, have the same programs 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.command_lines import Arguments, parsed
 from pai_lsp.platform.programs import program, program_of, programs_table
@@ -15,6 +14,7 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 

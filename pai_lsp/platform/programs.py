@@ -7,13 +7,14 @@ program is met for the first time.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.command_lines import Program
 from pai_lsp.platform.tables import table
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from pai_lsp.embedded.command_lines import CommandLine
 

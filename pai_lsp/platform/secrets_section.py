@@ -13,12 +13,15 @@ lib/js-yaml/dumper.js, writeScalar; PyYAML, resolver.py.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import Binary, Date, server_text, server_value
 from pai_lsp.source.text import Span
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # A line begins where JavaScript's `^` matches, and its `\w` matches ASCII alone.
 _SECRETS, _LINE_ENDS = "secrets:", "\n\r\u2028\u2029"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.catalog.setup import DirectorySource, Marketplace, ServerSource
 from pai_lsp.findings.diagnostic import Diagnostic, Related, Settings, Severity
@@ -24,8 +23,10 @@ from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import visible
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
+    from typing import Any
 
     from pai_lsp.cluster.profile import Profile
     from pai_lsp.source.nodes import Node, SyntaxProblem

@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import time
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.catalog.store import age
 from pai_lsp.cluster.image_check import ImageConfiguration, ImageVerdict, Presence, image_verdict
@@ -22,9 +21,11 @@ from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.user_folders import user_cache_folder
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+    from typing import Any
 
     from pai_lsp.cluster.image_check import Registry
     from pai_lsp.document import Document

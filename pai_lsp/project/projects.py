@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.job.lookup import LazyLookup, Lookup, NoLookup
@@ -19,6 +18,7 @@ from pai_lsp.source.files import is_in_folder
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.text import visible
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 

@@ -15,14 +15,15 @@ import subprocess
 import sys
 import time
 from threading import Event
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import Any
 
     from pai_lsp.document import Document
     from pai_lsp.job.variable_places import ScriptPlace

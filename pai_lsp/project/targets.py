@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.job.lookup import Lookup, NoLookup
@@ -17,6 +16,7 @@ from pai_lsp.source.files import Candidate, candidates
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.text import LineIndex, visible
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 

@@ -7,7 +7,6 @@ rules about jobs that a user can name; `all_rules` adds those about MPIJobs. Set
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings import suppression
 from pai_lsp.findings.diagnostic import SHELLCHECK_CODE
@@ -27,6 +26,7 @@ from pai_lsp.rules.cluster_rules import CLUSTER_RULES
 from pai_lsp.rules.command_rules import COMMAND_RULES
 from pai_lsp.source.spelling import did_you_mean
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

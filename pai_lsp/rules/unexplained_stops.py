@@ -6,12 +6,11 @@ job, in every detail, and the other rules say why in the author's words.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.rules.structure.structure_places import line_of_content
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

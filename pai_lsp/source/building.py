@@ -7,8 +7,6 @@ replaces escapes of surrogates, which libyaml refuses.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from pai_lsp.source.libyaml import yaml
 from pai_lsp.source.nodes import (
     Alias,
@@ -30,9 +28,11 @@ from pai_lsp.source.scalar import Reader, server_text
 from pai_lsp.source.tags import is_of_other_kind, server_refusal, tag_span, with_tag
 from pai_lsp.source.text import Span, TextEdit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from collections.abc import Sequence as SequenceOf
+    from typing import Any
 
 
 MAX_DEPTH = 100
@@ -43,8 +43,10 @@ try:
     from yaml._yaml import CParser
 
     _Parser: Any = CParser
-except ImportError:  # a PyYAML built without libyaml: slower, and the same events
-    _Parser = yaml.SafeLoader
+except ImportError:  # a PyYAML built without libyaml
+    from pai_lsp.source.python_parser import PythonParser
+
+    _Parser = PythonParser
 
 # js-yaml reads any 1.x, libyaml 1.1 and 1.2.
 _VERSION = lazy_pattern(r"\A(%YAML 1\.)\d(?=\s)")

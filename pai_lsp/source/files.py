@@ -9,12 +9,12 @@ from __future__ import annotations
 import codecs
 import os
 from stat import S_IMODE, S_ISREG, S_IWGRP, S_IWOTH, S_IWUSR
-from typing import TYPE_CHECKING
 
 from pai_lsp.source.failures import why
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from io import FileIO

@@ -8,7 +8,6 @@ Aliases share nodes; a tree that passed the caps of building.py may be walked na
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Union
 
 from pai_lsp.source.frozen import dataclass, dataclass_of_many, field
 from pai_lsp.source.libyaml import Resolver, SafeConstructor, ScalarNode, yaml
@@ -16,8 +15,10 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import BEGIN_OF_VALUES, REFUSED, Reader, server_value, tagged_server_value
 from pai_lsp.source.text import Span, TextEdit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any, TypeAlias
 
 YAML_TAG = "tag:yaml.org,2002:"
 # The tag `!`: js-yaml takes a scalar for text, PyYAML as if it were plain, quoted or not.
@@ -202,7 +203,7 @@ class Sequence:
     tag: str | None = None
 
 
-Node = Union[Scalar, Mapping, Sequence]  # noqa: UP007 - the classes name it before it is defined
+Node: TypeAlias = "Scalar | Mapping | Sequence"
 
 
 def mapping_of(span: Span, entries: tuple[Entry, ...], *, is_flow: bool = False, tag: str | None = None) -> Mapping:

@@ -15,7 +15,6 @@ texts are read whole.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeVar
 
 from pai_lsp.source.building import build, duplicate_keys, first_fault
 from pai_lsp.source.nodes import (
@@ -36,10 +35,11 @@ from pai_lsp.source.repairs import next_repair
 from pai_lsp.source.scalar import Reader
 from pai_lsp.source.text import Span, TextEdit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from collections.abc import Sequence as SequenceOf
-    from typing import TypeAlias
+    from typing import TypeAlias, TypeVar
 
     import yaml
 

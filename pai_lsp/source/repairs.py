@@ -7,7 +7,6 @@ points in the text that libyaml read.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from pai_lsp.source.building import SURROGATE_ESCAPE, TAB_STAND_IN, joined_surrogates
 from pai_lsp.source.frozen import dataclass
@@ -17,6 +16,7 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 from pai_lsp.source.writing import quoted
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

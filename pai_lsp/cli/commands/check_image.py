@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed, job_file, show_findings
@@ -17,8 +16,10 @@ from pai_lsp.source.failures import why
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import visible
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from typing import Any
 
     from pai_lsp.cluster.image_check import ImageVerdict, Registry
 

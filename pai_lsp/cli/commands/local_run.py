@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
 from threading import Thread
-from typing import TYPE_CHECKING, TypeAlias
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed
@@ -26,9 +25,11 @@ from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.text import visible
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
+    from typing import TypeAlias
 
     from pai_lsp.cluster.task_plan import TaskPlan
     from pai_lsp.job.job import Job

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import sys
-from typing import TYPE_CHECKING
 
 from pai_lsp.cli import WRONG_USAGE
 from pai_lsp.cli.report.terminal import Style, Terminal, severity_style, terminal_for
@@ -15,6 +14,7 @@ from pai_lsp.platform.tables import table
 from pai_lsp.rules import UnknownCodeError, all_rules, families, family_of, known
 from pai_lsp.source.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 

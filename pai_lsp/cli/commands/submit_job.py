@@ -7,7 +7,6 @@ asked whether it has the job, and nothing is sent again.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
@@ -25,6 +24,7 @@ from pai_lsp.source.failures import OWN_FAILURE
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.text import visible
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-from typing import TYPE_CHECKING
 
 from pai_lsp.cli import WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed, job_file
@@ -15,6 +14,7 @@ from pai_lsp.project.targets import STANDARD_INPUT, missing
 from pai_lsp.source.files import UnreadableFile, read_bytes
 from pai_lsp.source.text import visible
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 

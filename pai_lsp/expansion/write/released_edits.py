@@ -5,14 +5,12 @@ The parts are the job's definitions, the lists of `prerequisites` of its task ro
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from pai_lsp.expansion.filled_definition import is_filled, step_value
 from pai_lsp.expansion.write.quoting import surviving
 from pai_lsp.expansion.write.released_form import EXTENDED_TYPES, is_extended, is_extended_event
-from pai_lsp.job.definition import COMMAND_KEYS, EXTENDED_KEYS, LEGACY_TYPES, STORAGE_PLUGINS
+from pai_lsp.job.definition import COMMAND_KEYS, EXTENDED_KEYS, STORAGE_PLUGINS
 from pai_lsp.job.plugin_parameters import Damage, damages
-from pai_lsp.platform.tables import PLUGIN_PREFIX, EventForm, event_at, events, moments_with
+from pai_lsp.platform.tables import PLUGIN_PREFIX, ROLE_TYPES, EventForm, event_at, events, moments_with
 from pai_lsp.source.edits import column, cut_entry, insert_entry
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, plain_value, walk
 from pai_lsp.source.patterns import lazy_pattern
@@ -20,10 +18,11 @@ from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.tree_edits import item_span, items_after, without_entries, without_items, without_lines
 from pai_lsp.source.writing import entry_lines, flow_scalar, flow_value, indented, item_lines, scalar_line, value_lines
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from collections.abc import Mapping as MappingOf
-    from typing import TypeAlias
+    from typing import Any, TypeAlias
 
     from pai_lsp.expansion.effective import CmdPluginEntry, EffectiveRole, Prerequisite
     from pai_lsp.expansion.filled_definition import Commands, Storage
@@ -125,7 +124,7 @@ def callback_edits(
 def new_definition(prerequisite: Prerequisite, name: str, items: Items) -> dict[str, Any]:
     """The released form of a prerequisite whose definition is not in the job, as a plain value."""
     definition = prerequisite.definition
-    kind = definition.type if definition.type in LEGACY_TYPES[1:] else "script"
+    kind = definition.type if definition.type in ROLE_TYPES else "script"
     plugin = prerequisite.plugin or ""
     found: dict[str, Any] = {"name": name, "type": kind}
     if plugin:

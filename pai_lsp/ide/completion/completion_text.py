@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.ide.completion.completion_options import complete_option, complete_value, typed_place
 from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, escaped
@@ -17,8 +16,10 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.text import Span, TextEdit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from pai_lsp.ide.cursor import InsertionPoint
     from pai_lsp.job.definition import Definition

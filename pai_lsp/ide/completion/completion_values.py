@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.ide.completion import snippets
 from pai_lsp.ide.completion.completion_keys import complete_keys
 from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, escaped, scalar_suggestion, snippet_suggestion
@@ -23,6 +21,7 @@ from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.writing import flow_scalar, scalar_line
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

@@ -6,10 +6,9 @@ backgrounds. Sources: https://graphviz.org/doc/info/lang.html (syntax), https://
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.ide.graph.prerequisite_graph import EdgeKind, NodeKind
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

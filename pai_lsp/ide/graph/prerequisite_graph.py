@@ -7,7 +7,6 @@ reference finds: docs/protocol.md, "References".
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from pai_lsp.job.definition import TYPED_FIELDS, Definition, Origin
 from pai_lsp.job.lookup import LookupState, displayed_path
@@ -15,6 +14,7 @@ from pai_lsp.job.require_graph import cycles
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.ide.refactorings.convert_mpijob import mpijob_conversion
 from pai_lsp.ide.refactorings.extract_prerequisite import extract_prerequisite
 from pai_lsp.ide.refactorings.extract_value import parameter_from_text, secret_from_text
@@ -13,6 +11,7 @@ from pai_lsp.ide.refactorings.quick_fixes import duplicate_names, missing_keys, 
 from pai_lsp.ide.refactorings.refactoring import Refactoring, RefactoringKind, made
 from pai_lsp.ide.refactorings.resolve_references import expand_job, import_prerequisites, inline_prerequisites
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 

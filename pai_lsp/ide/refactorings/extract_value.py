@@ -6,7 +6,6 @@ The rule `secret-in-clear` moves what it finds itself; here the author selects t
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.template import ESCAPED_CHARACTERS
 from pai_lsp.ide.refactorings.filled_text import Filler, piece_at, same_pieces
@@ -29,6 +28,7 @@ from pai_lsp.source.spelling import free_name
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.writing import flow_scalar, quoted, scalar_line
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 

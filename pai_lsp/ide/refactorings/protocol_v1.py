@@ -12,13 +12,12 @@ from __future__ import annotations
 import re
 import shlex
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.ide.refactorings.refactoring import Refactoring, RefactoringKind, line_edits, refused
 from pai_lsp.job.job import Job
 from pai_lsp.job.symbols import rename_role
-from pai_lsp.platform.job_schema import former_keys
-from pai_lsp.platform.tables import converted_role_name
+from pai_lsp.platform.job_schema import former_keys, key_order
+from pai_lsp.platform.tables import as_name, converted_role_name
 from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import line_end
 from pai_lsp.source.frozen import dataclass
@@ -30,8 +29,10 @@ from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import apply_edits
 from pai_lsp.source.writing import flow_value, value_lines
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import Any
 
     from pai_lsp.document import Document
     from pai_lsp.source.nodes import Node, Syntax
@@ -40,16 +41,7 @@ if TYPE_CHECKING:
     Roles = list[tuple[str, Mapping, Node]]
 
 _TITLE = "Convert to protocol version 2"
-# The keys of version 2 that stay, in the order in which the new job has them.
-_JOB_KEYS = (
-    "protocolVersion", "name", "type", "version", "contributor", "description", "jobRetryCount", "prerequisites",
-    "parameters", "secrets", "taskRoles", "deployments", "defaults", "extras",
-)  # fmt: skip
-_ROLE_KEYS = (
-    "instances", "completion", "taskRetryCount", "dockerImage", "prerequisites", "data", "script", "output",
-    "extraContainerOptions", "resourcePerInstance", "commands",
-)  # fmt: skip
-_RESOURCES = ("cpu", "memoryMB", "gpu", "ports")
+_ROLE = ("taskRoles", "*")
 # What version 1 took for a number that is missing (None: nothing is written), and for null. No number of tasks, -1 in
 # version 2, ends the job.
 _NUMBERS = {
@@ -150,10 +142,10 @@ def _named_roles(node: Node | None) -> Iterator[tuple[str, Mapping, Node]]:
 
 def _job(root: Mapping, roles: Roles) -> dict[str, Any]:
     """The new job as plain values."""
-    new = {key: value for key, value in _value(root).items() if key in _JOB_KEYS}
+    new = {key: value for key, value in _value(root).items() if key in key_order(())}
     name = root.entry("jobName") or root.entry("name")
     _put(new, "protocolVersion", 2, root.entry("protocolVersion") or root)
-    _put(new, "name", re.sub(r"[^a-zA-Z0-9_-]+", "-", _scalar_text(name)).strip("-") or "job", name)
+    _put(new, "name", as_name(_scalar_text(name), "job"), name)
     _put(new, "type", "job", root.entry("type"))
     retries = _number(root.entry("retryCount"), 0)
     if root.entry("retryCount") and not _is_negative(retries):
@@ -195,7 +187,7 @@ def _job(root: Mapping, roles: Roles) -> dict[str, Any]:
     if (kind := _text(root, "gpuType")) and not (isinstance(extras, dict) and "hivedScheduler" in extras):
         hived = {"taskRoles": {name: {"skuType": kind} for name, _, _ in roles}}
         _put(new, "extras.hivedScheduler", hived, root.entry("gpuType"))
-    return _ordered(new, _JOB_KEYS)
+    return _ordered(new, key_order(()))
 
 
 def _role(
@@ -207,7 +199,7 @@ def _role(
         version 1.
     """
     moved = former_keys()[1]
-    new = {**given, **{key: value for key, value in _value(role).items() if key in _ROLE_KEYS}}
+    new = {**given, **{key: value for key, value in _value(role).items() if key in key_order(_ROLE)}}
     for key, (missing, null) in _NUMBERS.items():
         section, _, last = moved[key].rpartition(".")
         today = role.get(section) if section else role
@@ -218,12 +210,12 @@ def _role(
             _put(new, moved[key], number, entry)
     if ports := {label: count for label, count, _ in _ports(role)}:
         _put(new, moved["portList"], ports, role.entry("portList"))
-    new["resourcePerInstance"] = _ordered(new["resourcePerInstance"], _RESOURCES)
+    new["resourcePerInstance"] = _ordered(new["resourcePerInstance"], key_order((*_ROLE, "resourcePerInstance")))
     exported = [command for kind, command in exports if not kind or role.entry(kind) is None]
     own = [item for key in ("command", "commands") for item in _items(role.get(key))]
     commands = [_placed(item.text, item) if isinstance(item, Scalar) else _value(item) for item in own]
     _put(new, "commands", [*exported, *commands], role.entry("commands"))
-    return _ordered(new, _ROLE_KEYS)
+    return _ordered(new, key_order(_ROLE))
 
 
 def _variables(root: Mapping) -> Iterator[tuple[str, Any, bool]]:
@@ -253,9 +245,9 @@ def _notes(root: Mapping, roles: Roles) -> Iterator[str]:
     if any(_text(root, key) for key, _, _, _ in _FOLDERS):
         yield "HDFS is gone: its folders are only named here, nothing is copied into the container"
     yield from (f"jobEnvs held {_short({key: value})}" for key, value, is_shell in _variables(root) if not is_shell)
-    yield from _unknown(root, {*_JOB_KEYS, *moved, "jobEnvs"}, "the job")
+    yield from _unknown(root, {*key_order(()), *moved, "jobEnvs"}, "the job")
     for name, role, _ in roles:
-        yield from _unknown(role, {*_ROLE_KEYS, *moved_in_role, "name"}, f"'{name}'")
+        yield from _unknown(role, {*key_order(_ROLE), *moved_in_role, "name"}, f"'{name}'")
         yield from (f"port '{label}' of '{name}' began at {_short(first)}" for label, _, first in _ports(role) if first)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.command_lines import command_lines, parsed
 from pai_lsp.embedded.shell_structure import structure
@@ -16,6 +15,7 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import ScalarStyle
 from pai_lsp.source.text import Span, TextEdit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, KeysView, Sequence
 

@@ -7,8 +7,6 @@ schemas/environment.json; openpai-runtime, src/init.d/framework_parser.py; rest-
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Severity, rule
 from pai_lsp.findings.fixes import change_fix, near_name_fixes
 from pai_lsp.job.uses import command_lists
@@ -16,6 +14,7 @@ from pai_lsp.job.variable_places import Mention, callback_scripts, mentions, pla
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.spelling import did_you_mean
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

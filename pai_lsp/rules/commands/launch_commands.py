@@ -6,7 +6,6 @@ Facts: schemas/programs.json; DeepSpeed 0.18, launcher/runner.py; Python, `runpy
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.platform.launchers import hosts_of
@@ -16,6 +15,7 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

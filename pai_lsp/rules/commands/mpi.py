@@ -6,8 +6,6 @@ openpai-runtime, src/plugins/ssh; Open MPI, mpirun(1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.job.parts import whole_number
@@ -18,6 +16,7 @@ from pai_lsp.rules.commands.mpi_launches import ending_command, launches, launch
 from pai_lsp.rules.resources.job_lifecycle import instances_place
 from pai_lsp.source.nodes import Mapping, Scalar
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -8,7 +8,6 @@ it); Open MPI, mpirun(1); Horovod, docs/running.rst.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.platform.launchers import (
@@ -29,6 +28,7 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -6,7 +6,6 @@ Sources: rest-server, models/v2/job/k8s.js (host network, ports); the programs' 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.job.parts import whole_number
@@ -15,6 +14,7 @@ from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, 
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

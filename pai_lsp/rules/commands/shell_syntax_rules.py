@@ -7,8 +7,6 @@ ends); openpai-runtime, src/runtime.d/user.sh.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_syntax import syntax_problem
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
@@ -18,6 +16,7 @@ from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import TypeAlias

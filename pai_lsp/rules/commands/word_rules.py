@@ -6,7 +6,6 @@ Source of the facts: the bash reference manual; every example was run with bash 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
@@ -14,6 +13,7 @@ from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, 
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -6,7 +6,6 @@ A value from a `<% %>` is not known here; its type is not checked. Facts: openpa
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix, fix_of, quote_fix, wrap_in_list_fix
@@ -20,8 +19,10 @@ from pai_lsp.rules.templates.template_fixes import quote_insertions
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, walk
 from pai_lsp.source.text import TextEdit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
+    from typing import Any
 
     from pai_lsp.job.job import Job
     from pai_lsp.job.template_answers import TemplateAnswer

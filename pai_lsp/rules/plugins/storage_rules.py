@@ -8,7 +8,6 @@ Facts: openpai-runtime, src/plugins/teamwise_storage; rest-server, src/models/v2
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix, fix_of
@@ -20,6 +19,7 @@ from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.tree_edits import insert_values
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -6,7 +6,6 @@ Facts: openpai-runtime, src/init.d/image_checker.py; rest-server, models/v2/job/
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix, quote_fix
@@ -16,6 +15,7 @@ from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -10,8 +10,6 @@ pkg/apis/frameworkcontroller/v1/types.go and crd.go.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import fix_of, near_name_fixes, number_fix
 from pai_lsp.job.definition import key_name_span, name_span
@@ -22,6 +20,7 @@ from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.tree_edits import insert_values
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.embedded.template import tags
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.findings.fixes import change_fix, fix_of
@@ -23,6 +21,7 @@ from pai_lsp.source.spelling import free_name
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import quoted, written_key
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.embedded.template import ESCAPED_CHARACTERS
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.job.definition import key_name_span
@@ -13,6 +11,7 @@ from pai_lsp.platform.secrets_section import runtime_secrets
 from pai_lsp.source.nodes import Scalar, walk
 from pai_lsp.source.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import re
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.findings.fixes import change_fix, fix_of
 from pai_lsp.job.definition import name_span
-from pai_lsp.platform.job_schema import field, fields, former_keys
+from pai_lsp.platform.job_schema import field, fields, former_keys, key_order
 from pai_lsp.source.edits import (
     column,
     cut_entry,
@@ -30,18 +29,12 @@ from pai_lsp.source.nodes import Entry, Mapping, Scalar, Sequence
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import entry_lines, flow_value, scalar_line, value_lines
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from pai_lsp.job.job import Job
     from pai_lsp.rules.structure.structure_places import ErrorPlace
-
-
-# The order in which people write keys; a new key is inserted after the ones before it in this list.
-_USUAL_ORDER = (
-    "protocolVersion", "name", "type", "version", "contributor", "description", "prerequisites", "parameters",
-    "secrets", "jobRetryCount", "instances", "completion", "taskRetryCount", "dockerImage", "data", "script",
-    "output", "extraContainerOptions", "resourcePerInstance", "cpu", "memoryMB", "gpu", "ports", "commands", "plugin",
-    "uri", "taskRoles", "deployments", "defaults", "extras",
-)  # fmt: skip
 
 
 def rename_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
@@ -124,13 +117,14 @@ def insert_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     if value is None or "?" in in_front:
         return ()
     lines = [f"{key}: {flow_value(value)}"] if mapping.is_flow else entry_lines(key, value)
-    edit = _insertion(job.text, mapping, key, lines)
+    before = takewhile(lambda name: name != key, key_order(place.error.path, job.schema_kind, job.platform))
+    edit = _insertion(job.text, mapping, frozenset(before), lines)
     is_sure = place.error.path == () and key in {"protocolVersion", "type"}
     return (Fix(f"Add '{key}'", (edit,), safe=is_sure),)
 
 
-def _insertion(text: str, mapping: Mapping, key: str, lines: list[str]) -> TextEdit:
-    before = set(takewhile(lambda name: name != key, _USUAL_ORDER))
+def _insertion(text: str, mapping: Mapping, before: frozenset[str], lines: list[str]) -> TextEdit:
+    """Insert the lines after the last of the keys `before`."""
     preceding = [entry for entry in mapping.entries if entry.name in before or entry.is_merge]
     if preceding or not mapping.entries:
         return insert_entry(text, mapping, "\n".join(lines), preceding[-1] if preceding else None)

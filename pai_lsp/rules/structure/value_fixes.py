@@ -6,12 +6,12 @@ Each function returns the fixes for one place; none if the right edit is not kno
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.findings.fixes import fix_of, quote_fix, wrap_in_list_fix, wrap_mapping_fixes
 from pai_lsp.job.definition import name_span
 from pai_lsp.platform.job_schema import field
+from pai_lsp.platform.tables import ROLE_NAME
 from pai_lsp.rules.structure.structure_fixes import empty_fixes, prerequisite_type
 from pai_lsp.source.edits import column, line_end, remove_item
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence
@@ -20,13 +20,13 @@ from pai_lsp.source.spelling import nearest
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import quoted
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.rules.structure.structure_places import ErrorPlace
 
 _TRUE = frozenset({"true", "yes", "on"})
 _FALSE = frozenset({"false", "no", "off"})
-_LABEL = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 # Keys of `portList` in protocol v1, whose items are not labels with counts.
 _PORT_KEYS = frozenset({"label", "name", "port", "portNumber", "beginAt"})
 _SIZE = lazy_pattern(r"(\d{1,6}) ?([gGmM])(?:i|i?[bB])?")
@@ -187,7 +187,7 @@ def _labels(sequence: Sequence) -> list[str] | None:
     """The labels in a list; None if an item is not a label."""
     labels: list[str] = []
     for item in sequence.items:
-        if isinstance(item, Scalar) and _LABEL.fullmatch(item.text):
+        if isinstance(item, Scalar) and ROLE_NAME.fullmatch(item.text):
             labels.append(item.text)
         elif isinstance(item, Mapping) and item.entries and not _PORT_KEYS & {one.name for one in item.entries}:
             labels += (one.name for one in item.entries)

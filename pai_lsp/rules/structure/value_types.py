@@ -5,8 +5,6 @@ pai_lsp/platform/job_schema.py finds all structure errors once; each rule report
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.findings.fixes import change_fix
 from pai_lsp.job.definition import name_span
@@ -15,6 +13,7 @@ from pai_lsp.rules.structure.value_fixes import choice_fixes, ports_as_mapping_f
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.text import TextEdit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -6,7 +6,6 @@ Also shared code of rules about inserted values: descriptions of a value, and th
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import fix_of, quote_fix
@@ -18,6 +17,7 @@ from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, plain_v
 from pai_lsp.source.scalar import Binary, Date, server_text
 from pai_lsp.source.text import Span, TextEdit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
