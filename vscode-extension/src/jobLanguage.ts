@@ -53,10 +53,10 @@ async function chooseJobLanguage(document: vscode.TextDocument): Promise<void> {
     return;
   }
   if (picked.pattern !== undefined) {
-    const files = vscode.workspace.getConfiguration("files", document.uri);
-    const known = files.inspect<Record<string, string>>("associations")?.workspaceFolderValue;
+    const files = vscode.workspace.getConfiguration("files");
+    const known = files.inspect<Record<string, string>>("associations")?.workspaceValue;
     const value = { ...known, [picked.pattern]: JOB_LANGUAGE };
-    await files.update("associations", value, vscode.ConfigurationTarget.WorkspaceFolder);
+    await files.update("associations", value, vscode.ConfigurationTarget.Workspace);
   }
   await vscode.languages.setTextDocumentLanguage(document, JOB_LANGUAGE);
 }

@@ -8,7 +8,7 @@ import { ask, clientFor, NoAnswer } from "../ask";
 import type { Controller } from "../server/controller";
 
 const SHOW_PROBLEMS = "Show Problems";
-const CLEAR = "Clear";
+const CLEAR = "Clear Problems";
 
 /** Check the folder that the caller names, or all folders of the workspace. */
 export async function checkFolder(controller: Controller, named?: unknown): Promise<void> {
