@@ -18,7 +18,7 @@ from pai_lsp.embedded.template import TemplateFault, TemplateTag, tags
 from pai_lsp.job.definition import Definition, Origin, Reference, read_definitions
 from pai_lsp.job.lookup import Lookup, LookupAnswer, LookupState, NoLookup
 from pai_lsp.job.parts import Deployment, PluginEntry, TaskRole
-from pai_lsp.platform.job_schema import StructureError, structure_errors
+from pai_lsp.platform.job_schema import structure_errors
 from pai_lsp.platform.platforms import OPENPAI, Platform
 from pai_lsp.platform.tables import RUNTIME_PLUGIN, free_prerequisite_name
 from pai_lsp.source.content import MappedText, joined_lines
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.embedded.shell_script import Script
     from pai_lsp.platform.job_schema import Kind
-    from pai_lsp.platform.structure_errors import Path
+    from pai_lsp.platform.structure_errors import Path, StructureError
 
 
 @dataclass(frozen=True, eq=False)

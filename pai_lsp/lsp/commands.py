@@ -23,9 +23,8 @@ from pai_lsp.findings.diagnostic import SHELLCHECK_CODE, Severity, shellcheck_pa
 from pai_lsp.ide.completion.snippet_texts import JOBS
 from pai_lsp.ide.completion.suggestion import plain_text
 from pai_lsp.ide.documentation import rule_page
-from pai_lsp.ide.graph.graph_languages import dot, mermaid
-from pai_lsp.ide.graph.prerequisite_graph import prerequisite_graph
 from pai_lsp.ide.marketplace_insertion import insertion
+from pai_lsp.ide.prerequisite_graph import dot, mermaid, prerequisite_graph
 from pai_lsp.ide.preview import preview, role_script
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.lsp.convert import location, path_of, workspace_edit
@@ -33,9 +32,9 @@ from pai_lsp.lsp.documents import CHECKED_BY_RULES, JOB_LANGUAGE, FileKind, file
 from pai_lsp.lsp.features import APPLY_EDIT, CHECK_FOLDER, CONVERT, MARKETPLACE_INSERT, PREVIEW, SCRIPT, WHY
 from pai_lsp.lsp.session import ARRIVED
 from pai_lsp.lsp.worker_threads import in_thread
+from pai_lsp.platform.tables import as_exit_code
 from pai_lsp.rules import UnknownCodeError, known
 from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION
-from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
@@ -279,7 +278,6 @@ described = about_document(_described)
 
 # The end of a longer log is what matters.
 _MOST_CHARACTERS = 200_000
-_EXIT_CODE = lazy_pattern(r"\s*[+-]?[0-9]{1,6}\s*")
 
 
 async def failure_explained(session: Session, arguments: Sequence[Any]) -> dict[str, Any]:
@@ -294,8 +292,8 @@ async def failure_explained(session: Session, arguments: Sequence[Any]) -> dict[
 def _explained_failure(text: str, document: OpenDocument | None) -> dict[str, Any]:
     from pai_lsp.cluster.why import code_text, failure, failure_text  # noqa: PLC0415 - rarely asked for
 
-    if _EXIT_CODE.fullmatch(text):
-        return {"text": code_text(int(text)), "place": None}
+    if (code := as_exit_code(text)) is not None:
+        return {"text": code_text(code), "place": None}
     is_job = document is not None and _is_job(document)
     job = document.document.job if document is not None and is_job else None
     found = failure(text, job)

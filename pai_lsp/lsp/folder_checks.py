@@ -233,7 +233,9 @@ def _diagnostics(document: OpenDocument) -> list[lsp.Diagnostic] | None:
     if document.version == CLOSED:
         data = read_bytes(document.path)
         is_surely_checked = document.language == JOB_LANGUAGE or PurePath(document.path).name == FILE_NAME
-        if isinstance(data, bytes) and not (is_surely_checked or document.is_in_catalog or might_be_job(data)):
+        if isinstance(data, bytes) and not (
+            is_surely_checked or document.catalog_folder is not None or might_be_job(data)
+        ):
             return None
         source = data if isinstance(data, UnreadableFile) else decoded(document.path, data)
         if isinstance(source, UnreadableFile):

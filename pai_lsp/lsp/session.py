@@ -186,7 +186,7 @@ class Session:
             before = self.documents.get(identifier.uri)
         if before is not None:
             self._put(self.configured(before.changed(identifier.version, changes)))
-            if before.is_in_catalog:
+            if before.catalog_folder is not None:
                 self.marketplaces.definitions_edited(before.path)
 
     def workspace(self, documents: Mapping[str, OpenDocument]) -> Workspace:
@@ -288,7 +288,6 @@ class Session:
         folder = self.folder_of(document.path)
         effective = self.projects.settings_of(document.path)
         marketplace = self.marketplaces.marketplace_of(document.path)
-        directory = marketplace.setup.directory_of(document.path) if marketplace else None
         return replace(
             document,
             settings=effective.settings,
@@ -296,8 +295,7 @@ class Session:
             images=self._images.asked,
             is_excluded=effective.is_excluded,
             lookup=marketplace.lookup if marketplace else NoLookup(),
-            is_in_catalog=directory is not None,
-            is_wanted=marketplace is not None and directory != marketplace.setup.found,
+            catalog_folder=marketplace.setup.catalog_folder_of(document.path) if marketplace else None,
             hidden_hints=self._hidden_hints.get(self.projects.section_folder_of(document.path), frozenset()),
             folder=folder,
         )

@@ -9,7 +9,6 @@ import sys
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.project.configuration import FILE_NAME, repository_of
-from pai_lsp.project.exclusion import IgnoredByGit
 from pai_lsp.project.projects import Projects
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.files import Candidate, candidates
@@ -20,8 +19,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from pai_lsp.catalog.setup import CatalogFolder
     from pai_lsp.project.configuration import Configuration
-    from pai_lsp.project.projects import CatalogFolder
+    from pai_lsp.project.exclusion import IgnoredByGit
 
 STANDARD_INPUT = "-"
 
@@ -142,6 +142,8 @@ def _skipping(projects: Projects, *, respects_git: bool) -> Callable[[str, bool]
             return by_configuration
         folder = os.path.dirname(full)
         if folder not in ignored:
+            from pai_lsp.project.exclusion import IgnoredByGit  # noqa: PLC0415 - only to search folders
+
             root = repository_of(folder)
             ignored[folder] = None if root is None else ignored.get(root) or IgnoredByGit(root)
             ignored.setdefault(root or folder, ignored[folder])

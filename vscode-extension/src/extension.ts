@@ -16,6 +16,7 @@ import { insertFromMarketplace, refreshMarketplace } from "./commands/marketplac
 import { newJob } from "./commands/newJob";
 import { copyScript } from "./commands/copyScript";
 import { Previews } from "./commands/preview";
+import { signInToRegistry } from "./commands/registrySignIn";
 import { showPlace, showReferences } from "./commands/references";
 import { runTask } from "./commands/runTask";
 import { submitJob } from "./commands/submit";
@@ -71,6 +72,7 @@ export function activate(context: vscode.ExtensionContext): Interface {
     command("chooseCluster", () => chooseCluster(controller)),
     command("runTask", (job) => runTask(controller, job)),
     command("checkImages", (job) => checkImages(controller, job)),
+    command("registrySignIn", () => signInToRegistry(context.secrets)),
     command("submit", (job) => submitJob(controller, job)),
     command("explainFailure", () => explainFailure(controller)),
     command("useJobLanguage", () => useJobLanguage()),

@@ -8,7 +8,6 @@ ends); openpai-runtime, src/runtime.d/user.sh.
 from __future__ import annotations
 
 from pai_lsp.embedded.shell import read_script
-from pai_lsp.embedded.shell_syntax import syntax_problem
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.rules.commands.command_uses import all_scripts
@@ -101,6 +100,8 @@ def _found_problems(job: Job) -> Iterator[tuple[bool, Finding]]:
             script = read_script("".join(text for text, _ in filled))
         if script.fault is None and not script.unclosed:
             continue
+        from pai_lsp.embedded.shell_syntax import syntax_problem  # noqa: PLC0415 - only for a script with a fault
+
         problem = syntax_problem(script)
         if problem is not None and not _is_left_over(script, problem.span):
             span = _place(place, filled, problem.span)
