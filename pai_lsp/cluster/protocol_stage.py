@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pai_lsp.job.job import Job
-    from pai_lsp.platform.job_schema import StructureError
+    from pai_lsp.platform.structure_errors import StructureError
 
 # Mappings whose content the schema of the rest-server leaves open, by the number of keys that lead to a key of theirs.
 _OPEN = {"extras": 2, "defaults": 2, "parameters": 2, "secrets": 2}
