@@ -7,7 +7,6 @@ Each subcommand imports its code when it runs, so that `check` does not wait for
 from __future__ import annotations
 
 import argparse
-import gc
 import sys
 
 from pai_lsp.cli import WRONG_USAGE, arguments
@@ -43,14 +42,11 @@ class Subcommand:
     run: Callable[[argparse.Namespace], int]
 
 
-# How many objects are made before Python looks for garbage among them. Its own number is so low that it looks at the
-# imported modules several times, which takes a twentieth of the time that the check of one file does, or that a server
-# takes until it answers.
-_OBJECTS_BEFORE_COLLECTION = 100_000
+# Looking for translations of argparse's own words imports `locale`, and finds none: all else here is English too.
+setattr(argparse, "_", str)  # noqa: B010 - not among the names that a type checker knows
 
 
 def _check(found: argparse.Namespace) -> int:
-    gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
     from pai_lsp.cli.commands import check
 
     return check.run(found)
@@ -117,7 +113,6 @@ def _schema(found: argparse.Namespace) -> int:
 
 
 def _server(found: argparse.Namespace) -> int:
-    gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
     from pai_lsp.lsp import language_server
 
     return language_server.main(found.tcp)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.lookup import SuggestedDefinition
     from pai_lsp.platform.job_schema import Field
-    from pai_lsp.platform.launchers import KnownLine
+    from pai_lsp.platform.programs import KnownLine
     from pai_lsp.platform.tables import EnvironmentVariable, Event, ExitCode, Plugin
 
 

@@ -12,9 +12,9 @@ from pai_lsp.job.template_uses import TemplateUse, template_uses
 from pai_lsp.job.tree import JobTree
 from pai_lsp.job.uses import PluginUse, PrerequisiteUses, plugin_uses, prerequisite_uses, roles_acted_for, roles_running
 from pai_lsp.job.variable_places import Mention, ScriptPlace, mentions, role_scripts
+from pai_lsp.platform.secrets_section import job_syntax
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping
-from pai_lsp.source.syntax import parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,7 +130,10 @@ class Job(JobTree):
 
     def of_text(self, text: str) -> Job:
         """The job of another text, for the same platform and cluster."""
-        return replace(self, syntax=parse(text, self.platform.reader), is_catalog=False, meant_root=None)
+        is_same = text == self.text
+        syntax = self.syntax if is_same else job_syntax(text, self.platform.reader)
+        errors = self.known_errors if is_same and not self.is_catalog else None
+        return replace(self, syntax=syntax, is_catalog=False, meant_root=None, known_errors=errors)
 
     def once(self, compute: Callable[[Job], _Answer]) -> _Answer:
         """What `compute` gives for this job, computed at the first call: answers that only packages above know."""

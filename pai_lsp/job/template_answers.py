@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pai_lsp.source.text import Span
 
 
+_COMMENT = lazy_pattern(r"[ \t]*#")
 _INDEX = lazy_pattern(r"0|[1-9][0-9]{0,8}")
 
 
@@ -307,4 +308,4 @@ def _root(content: str, *, in_plugin: bool) -> str:
 def _is_in_comment(use: TemplateUse) -> bool:
     """Whether a tag is in a line that is a comment in bash, where its value does not matter."""
     text = use.text.text
-    return text[text.rfind("\n", 0, use.tag.span.start) + 1 :].lstrip(" \t").startswith("#")
+    return _COMMENT.match(text, text.rfind("\n", 0, use.tag.span.start) + 1) is not None

@@ -71,6 +71,16 @@ class ScriptPlace:
         """The place in the file of a place in the script."""
         return self.mapped_text.span(span.start, span.end)
 
+    def first(self, part: str) -> int:
+        """The offset in the script of the first place of a text; -1 if it is nowhere. Each text is sought once."""
+        if part not in self._first:
+            self._first[part] = self.script.text.find(part)
+        return self._first[part]
+
+    @cached_property
+    def _first(self) -> dict[str, int]:
+        return {}
+
 
 @dataclass(frozen=True, eq=False)
 class Mention:

@@ -20,6 +20,8 @@ from pai_lsp.lsp.documents import FileKind, file_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Sequence
+
     from pai_lsp.lsp.connection import Connection
     from pai_lsp.lsp.documents import OpenDocument
     from pai_lsp.lsp.worker_threads import Lane
@@ -52,6 +54,12 @@ class Publisher:
             self._shown.discard(uri)
             self._send(lsp.PublishDiagnosticsParams(uri, []))
 
+    def show(self, uri: str, found: Sequence[lsp.Diagnostic]) -> None:
+        """Show the diagnostics of a file that is not open."""
+        if found or uri in self._shown:
+            self._shown.add(uri)
+            self._send(lsp.PublishDiagnosticsParams(uri, found))
+
     def refresh(self) -> None:
         """Ask a client that pulls diagnostics to pull them again."""
         client = self._connection.client
@@ -67,24 +75,14 @@ class Publisher:
         try:
             await self._connection.ready_to_check()
             while (document := self._connection.documents.get(uri)) is not None:
-                found = await self._found(document)
+                check = self._lane.run(partial(diagnostics_of, document), is_request=False)
+                found = await in_time(check, len(document.text))
                 if self._connection.documents.get(uri) is document:
                     if found is not None:
                         self._show(document, found)
                     return
         finally:
             del self._checks[uri]
-
-    async def _found(self, document: OpenDocument) -> list[lsp.Diagnostic] | None:
-        """The diagnostics of a document; None when the check failed or took too long."""
-        check = self._lane.run(partial(diagnostics_of, document), is_request=False)
-        try:
-            return await asyncio.wait_for(check, LONGEST_CHECK)
-        except asyncio.TimeoutError:
-            _log.warning("a check of %d characters was given up after %d seconds", len(document.text), LONGEST_CHECK)
-        except Exception:  # noqa: BLE001 - the next text may do better
-            _log.exception("a check failed")
-        return None
 
     def _show(self, document: OpenDocument, found: list[lsp.Diagnostic]) -> None:
         uri = document.uri
@@ -104,6 +102,17 @@ class Publisher:
             await self._connection.server.workspace_diagnostic_refresh_async(None)
         except JsonRpcException as error:
             _log.warning("the client does not refresh diagnostics: error %s", error.code)
+
+
+async def in_time(check: Awaitable[list[lsp.Diagnostic] | None], length: int) -> list[lsp.Diagnostic] | None:
+    """The result of a check of a text with `length` characters; None when it failed or took too long."""
+    try:
+        return await asyncio.wait_for(check, LONGEST_CHECK)
+    except asyncio.TimeoutError:
+        _log.warning("a check of %d characters was given up after %d seconds", length, LONGEST_CHECK)
+    except Exception:  # noqa: BLE001 - the next text may do better
+        _log.exception("a check failed")
+    return None
 
 
 def diagnostics_of(document: OpenDocument) -> list[lsp.Diagnostic]:

@@ -20,7 +20,6 @@ from pai_lsp.rules import (
     structure,
     templates,
     text,
-    unexplained_stops,
 )
 from pai_lsp.rules.cluster_rules import CLUSTER_RULES
 from pai_lsp.rules.command_rules import COMMAND_RULES
@@ -42,7 +41,6 @@ RULES: tuple[Rule, ...] = (
     *secrets.RULES,
     *resources.RULES,
     *commands.RULES,
-    *unexplained_stops.RULES,
     *suppression.RULES,
 )
 
@@ -87,7 +85,7 @@ def families() -> dict[str, tuple[Rule, ...]]:
         "platforms": platforms.RULES,
         "templates": templates.RULES,
         "secrets": secrets.RULES,
-        "resources": (*resources.RULES, *unexplained_stops.RULES),
+        "resources": resources.RULES,
         "commands": commands.RULES,
         "cluster": CLUSTER_RULES,
         "mpijob": MANIFEST_RULES,

@@ -65,7 +65,7 @@ def readable(text: str) -> str:
         text = _VERSION.sub(r"\g<1>2", text)
     if not text.isascii():
         text = SURROGATE.sub("\ufffd", text)
-        text = _TO_BE_READ.sub(lambda match: _STAND_INS.get(match[0], "\ufffd"), text)
+        text = _TO_BE_READ.sub(lambda match: STAND_INS.get(match[0], "\ufffd"), text)
     return text
 
 
@@ -424,24 +424,25 @@ _STYLES = {style.value or None: style for style in ScalarStyle} | {"": ScalarSty
 
 
 # Libyaml ends lines at the first three, and refuses a byte order mark inside the text and a tab where a block begins.
-# While it reads, the last five code points of Unicode replace them; those of the text itself become U+FFFD.
-_STAND_INS = {
+# While it reads, the last five code points of Unicode replace them; those of the text itself become U+FFFD. So do the
+# ones before them for the control characters that js-yaml reads in quotes; recovery finds those.
+_CONTROLS = [*map(chr, (0x7F, *range(0x80, 0x85), *range(0x86, 0xA0))), "\ufffe", "\uffff"]
+STAND_INS = {
     "\x85": "\U0010fffb",
     "\u2028": "\U0010fffc",
     "\u2029": "\U0010fffd",
     "\ufeff": "\U0010fffe",
+    # Libyaml takes a tab nearly everywhere; pai_lsp/source/repairs.py finds the places where it does not.
     "\t": "\U0010ffff",
-}
-_ORIGINALS = {stand_in: character for character, stand_in in _STAND_INS.items()}
-# Libyaml takes a tab nearly everywhere; pai_lsp/source/repairs.py finds the places where it does not.
-TAB_STAND_IN = _STAND_INS["\t"]
-_TO_BE_READ = lazy_pattern("[\x85\u2028\u2029\ufeff\U0010fffb-\U0010ffff]")
-_TO_BE_PUT_BACK = lazy_pattern("[\U0010fffb-\U0010ffff]")
+} | {character: chr(0x10FFD9 + index) for index, character in enumerate(_CONTROLS)}
+_ORIGINALS = {stand_in: character for character, stand_in in STAND_INS.items()}
+_TO_BE_READ = lazy_pattern("[\x85\u2028\u2029\ufeff\U0010ffd9-\U0010ffff]")
+_TO_BE_PUT_BACK = lazy_pattern("[\U0010ffd9-\U0010ffff]")
 
 
 def as_written(text: str) -> str:
     """A part of a text that was read, with the characters that the author wrote."""
-    return _TO_BE_PUT_BACK.sub(lambda match: _ORIGINALS[match[0]], text)
+    return _TO_BE_PUT_BACK.sub(lambda match: _ORIGINALS.get(match[0], match[0]), text)
 
 
 # In double quotes, a pair of surrogates or one of them alone.

@@ -106,6 +106,19 @@ def is_in_folder(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder if folder.endswith(os.sep) else folder + os.sep)
 
 
+def program_on_path(name: str, path: str) -> str:
+    """The absolute path of a program in one of the folders of `path`, a value of PATH; empty without one.
+
+    A folder that is not absolute does not count: it may be the folder of somebody else's files.
+    """
+    for folder in filter(os.path.isabs, path.split(os.pathsep)):
+        for ending in ("", ".exe") if os.name == "nt" else ("",):
+            program = os.path.join(folder, name + ending)  # noqa: PTH118 - importing pathlib takes longer
+            if os.path.isfile(program) and os.access(program, os.X_OK):  # noqa: PTH113 - as above
+                return program
+    return ""
+
+
 def read_bytes(path: str) -> bytes | UnreadableFile:
     """What is in the file, as far as `decoded` takes it, or why it cannot be read."""
     try:

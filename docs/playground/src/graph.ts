@@ -6,7 +6,7 @@ import { startWorker } from "./workers";
 const LONGEST = 20_000;
 
 /** A wide picture shrinks so far to fit into its panel; then the panel scrolls, so that words stay legible. */
-const LEAST_SCALE = 0.8;
+const LEAST_SCALE = 0.65;
 
 /**
  * The picture of a graph in Graphviz' language. Its nodes are links to `places`, by their identifiers; `go` follows one.

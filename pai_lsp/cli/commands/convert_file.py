@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _convert_job(old: Document, output: str | None) -> int:
     """Convert the job and print it, or write it to the file `output`; returns the exit status."""
-    from pai_lsp.ide.refactorings.protocol_v1 import converted
+    from pai_lsp.ide.refactorings.conversions import converted
 
     found = converted(old.syntax)
     if found.text is None:

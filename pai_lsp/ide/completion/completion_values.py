@@ -99,7 +99,7 @@ def _names(point: InsertionPoint) -> Iterator[Suggestion]:
 def _cluster_names(point: InsertionPoint, path: tuple[str | int, ...]) -> Iterator[Suggestion]:
     """The names of the cluster that the jobs are for."""
     if point.document.settings.cluster is not None:
-        from pai_lsp.ide.cluster_names import cluster_names  # noqa: PLC0415 - few projects name a cluster
+        from pai_lsp.ide.known_values import cluster_names  # noqa: PLC0415 - few projects name a cluster
 
         for number, (name, detail) in enumerate(cluster_names(point.job, point.document.settings.cluster, path)):
             yield scalar_suggestion(point, name, SuggestionKind.REFERENCE, detail=detail, order=number)

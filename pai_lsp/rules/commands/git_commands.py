@@ -141,9 +141,9 @@ def git_outside_repository(job: Job) -> Iterator[Finding]:
     inside = {"checkout", "switch", "pull", "reset", "submodule", "log", "apply", "am", "commit", "add", "fetch", "lfs"}
     for use in uses(job, "git", with_callbacks=False):
         word = next(iter(use.line.arguments), None)
-        before = use.place.script.text[: use.line.span.start]
-        if word is None or word.text not in inside or not use.ends_script or "git clone" not in before:
+        if word is None or word.text not in inside or not use.ends_script or not use.follows("git clone"):
             continue
+        before = use.place.script.text[: use.line.span.start]
         if re.search(r"\b(?:cd|pushd|git init|WORKDIR)\b|\.git\b[^ \n]*[ \t]+\.(?:\s|$)|GIT_", before):
             continue
         if word.text == "lfs" and any(one.text == "install" for one in use.line.arguments):

@@ -10,7 +10,7 @@ import re
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.findings.fixes import choice_fixes, number_fix
 from pai_lsp.job.parts import whole_number
-from pai_lsp.platform.launchers import HOROVOD, OPERATOR_HOST_FILE
+from pai_lsp.platform.programs import HOROVOD, OPERATOR_HOST_FILE
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.commands.command_uses import insert_fix
 from pai_lsp.rules.commands.mpi_launches import (

@@ -10,7 +10,7 @@ from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.findings.fixes import choice_fixes
 from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import ScriptPlace, callback_scripts
-from pai_lsp.platform.launchers import OPERATOR_HOST_FILE
+from pai_lsp.platform.programs import OPERATOR_HOST_FILE
 from pai_lsp.platform.tables import Moment, event_at
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern

@@ -1,4 +1,4 @@
-"""A job of protocol version 1 becomes one of version 2.
+"""Conversions of a whole file: a job of protocol version 1 becomes one of version 2, and MPIJobs and jobs each other.
 
 Version 1 was JSON, often with `//` comments; its keys in YAML are read as well, and keys of version 2 among them stay.
 What version 2 has no key for becomes a comment at the top of the job.
@@ -13,10 +13,12 @@ import re
 import shlex
 from functools import partial
 
+from pai_lsp.embedded.shell_expansions import NAME
 from pai_lsp.ide.refactorings.refactoring import Refactoring, RefactoringKind, line_edits, refused
 from pai_lsp.job.job import Job
 from pai_lsp.job.symbols import rename_role
 from pai_lsp.platform.job_schema import former_keys, key_order
+from pai_lsp.platform.programs import has_launcher
 from pai_lsp.platform.tables import as_name, converted_role_name
 from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import line_end
@@ -222,7 +224,7 @@ def _variables(root: Mapping) -> Iterator[tuple[str, Any, bool]]:
     """The names and values in `jobEnvs`, and whether the shell can export them."""
     environment = root.get("jobEnvs")
     for entry in environment.effective_entries() if isinstance(environment, Mapping) else ():
-        is_variable = isinstance(entry.value, Scalar) and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", entry.name)
+        is_variable = isinstance(entry.value, Scalar) and NAME.fullmatch(entry.name)
         yield entry.name, plain_value(entry.value), bool(is_variable)
 
 
@@ -374,3 +376,32 @@ def _with_valid_role_names(text: str) -> str:
             taken.add(new_name)
             text = apply_edits(text, rename_role(Job(parse(text)), name, new_name).edits)
     return text
+
+
+_TITLES = {"pai": "Convert to a PAI job", "mpijob": "Convert to an MPIJob"}
+_REWRITE = RefactoringKind.REWRITE
+
+
+def mpijob_conversion(document: Document, span: Span) -> Iterator[Refactoring]:
+    """Offered at the keys of the root; the new text lists what it does not have at its top."""
+    from pai_lsp.mpijob.conversion import ConversionError  # noqa: PLC0415 - few jobs are MPI programs
+    from pai_lsp.mpijob.converted_text import converted_text  # noqa: PLC0415 - as above
+
+    if document.is_catalog or not (document.is_mpijob or has_launcher(document.text)):
+        return
+    roots = (root for root in document.syntax.documents if isinstance(root, Mapping))
+    if not any(entry.key.span.touches(span.start) for root in roots for entry in root.entries):
+        return
+    to = "pai" if document.is_mpijob else "mpijob"
+    try:
+        found = converted_text(document.job, to)
+    except ConversionError as error:
+        if error.code not in {"no-launcher", "not-a-job"}:
+            yield refused(_TITLES[to], _REWRITE, str(error))
+        return
+    make = partial(line_edits, document.text, found.text_with_lost.replace("\n", line_end(document.text)))
+    if document.path is not None and document.path.lower().endswith((".pai.yaml", ".pai.yml")):
+        reason = "files named '.pai.yaml' are jobs; 'pai-lsp convert --to mpijob' writes another file"
+        yield Refactoring(_TITLES[to], _REWRITE, None, reason, beside=to)
+    else:
+        yield Refactoring(_TITLES[to], _REWRITE, make, beside=to)
