@@ -7,6 +7,7 @@ the author's `# pai-lsp: ignore[code]` comments; one broken rule never silences 
 from __future__ import annotations
 
 import re
+from contextvars import ContextVar
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -74,6 +75,14 @@ _NAME_CODES = frozenset(
         "undefined-parameter", "undefined-secret", "unresolved-this", "unknown-deployment",
     }
 )  # fmt: skip
+
+
+class CheckAbandoned(Exception):  # noqa: N818 - nothing failed
+    """The result of a check is not wanted any more."""
+
+
+# Asked before each rule: false abandons the check that runs in this context.
+IS_WANTED: ContextVar[Callable[[], bool]] = ContextVar("is the check wanted", default=lambda: True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +192,11 @@ def _log_fault(rule: Rule, error: Exception) -> None:
 def check(
     document: Document, on_fault: OnFault = _log_fault, others: Iterable[Diagnostic] = ()
 ) -> tuple[Diagnostic, ...]:
-    """All diagnostics of a document, with `others` that a program found, sorted by place and code, each once."""
+    """All diagnostics of a document, with `others` that a program found, sorted by place and code, each once.
+
+    Raises:
+        CheckAbandoned: as soon as `IS_WANTED` says so.
+    """
     if document.is_mpijob:
         return _check_mpijob(document, on_fault)
     template = document.job.once(placeholders)
@@ -298,8 +311,10 @@ def _found(
     checks: Iterable[tuple[Rule, Callable[[], Iterable[Finding]]]], document: Document, on_fault: OnFault
 ) -> Iterator[Diagnostic]:
     """What rules find, each with its check. Most of them find nothing, so each step of this loop counts."""
-    settings = document.settings
+    settings, is_wanted = document.settings, IS_WANTED.get()
     for rule, check in checks:
+        if not is_wanted():
+            raise CheckAbandoned
         severity = settings.severity_of(rule) if settings.severities else rule.severity
         if severity is None:
             continue

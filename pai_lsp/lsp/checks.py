@@ -1,8 +1,8 @@
 """Checks the open documents and publishes what is found.
 
 The newest text is checked, and its diagnostics are published with its version. One check of a document runs at a time:
-when the text changes meanwhile, the result is dropped and the new text is checked next. A client that pulls diagnostics
-gets none published: it would show them twice.
+when the text changes meanwhile, the check is abandoned before its next rule, and the new text is checked next, after the
+requests. A client that pulls diagnostics gets none published: it would show them twice.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from pai_lsp.lsp.convert import lsp_diagnostic
 from pai_lsp.lsp.documents import FileKind, file_at
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pai_lsp.lsp.connection import Connection
     from pai_lsp.lsp.documents import OpenDocument
     from pai_lsp.lsp.worker_threads import Lane
@@ -68,7 +70,7 @@ class Publisher:
             await self._connection.ready_to_check()
             while (document := self._connection.documents.get(uri)) is not None:
                 found = await self._found(document)
-                if self._connection.documents.get(uri) is document:
+                if self._is_newest(document):
                     if found is not None:
                         self._show(document, found)
                     return
@@ -76,8 +78,8 @@ class Publisher:
             del self._checks[uri]
 
     async def _found(self, document: OpenDocument) -> list[lsp.Diagnostic] | None:
-        """The diagnostics of a document; None when the check failed or took too long."""
-        check = self._lane.run(partial(diagnostics_of, document), is_request=False)
+        """The diagnostics of a document; None when the check failed, took too long or was abandoned."""
+        check = self._lane.run(partial(_diagnostics_while, document, self._is_newest), is_request=False)
         try:
             return await asyncio.wait_for(check, LONGEST_CHECK)
         except asyncio.TimeoutError:
@@ -85,6 +87,9 @@ class Publisher:
         except Exception:  # noqa: BLE001 - the next text may do better
             _log.exception("a check failed")
         return None
+
+    def _is_newest(self, document: OpenDocument) -> bool:
+        return self._connection.documents.get(document.uri) is document
 
     def _show(self, document: OpenDocument, found: list[lsp.Diagnostic]) -> None:
         uri = document.uri
@@ -104,6 +109,21 @@ class Publisher:
             await self._connection.server.workspace_diagnostic_refresh_async(None)
         except JsonRpcException as error:
             _log.warning("the client does not refresh diagnostics: error %s", error.code)
+
+
+def _diagnostics_while(
+    document: OpenDocument, is_wanted: Callable[[OpenDocument], bool]
+) -> list[lsp.Diagnostic] | None:
+    """The diagnostics of a document; None as soon as they are not wanted."""
+    from pai_lsp.document import IS_WANTED, CheckAbandoned  # noqa: PLC0415 - loaded when the client is connected
+
+    former = IS_WANTED.set(partial(is_wanted, document))
+    try:
+        return diagnostics_of(document) if is_wanted(document) else None
+    except CheckAbandoned:
+        return None
+    finally:
+        IS_WANTED.reset(former)
 
 
 def diagnostics_of(document: OpenDocument) -> list[lsp.Diagnostic]:
