@@ -1,7 +1,7 @@
 """Checks the open documents and publishes what is found.
 
 The newest text is checked, and its diagnostics are published with its version. One check of a document runs at a time:
-when the text changes meanwhile, the check is abandoned before its next rule, and the new text is checked next, after the
+when the text changes meanwhile, the check is abandoned before its next rule, and the new text is checked after the
 requests. A client that pulls diagnostics gets none published: it would show them twice.
 """
 
