@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from contextvars import ContextVar
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -202,16 +201,16 @@ def check(
     template = document.job.once(placeholders)
     rules = rules_on(None if template else document.settings.cluster, RULES)
     job = document.job.as_meant
-    checks = ((rule, partial(rule.check, job)) for rule in rules if not rule.is_last)
-    found = dict.fromkeys(_found(checks, document, on_fault))
+    checks = [(rule, rule.check) for rule in rules if not rule.is_last]
+    found = dict.fromkeys(_found(checks, document, on_fault, job))
     known = {(one.code, one.span) for one in found}
     outside = _in_definitions_outside(document, on_fault)
     found |= dict.fromkeys(one for one in outside if (one.code, one.span) not in known)
     if template:
         found = dict.fromkeys(_without_placeholders(found, template))
     elif not _explains_stop(found, document):
-        checks = ((rule, partial(rule.check, job)) for rule in rules if rule.is_last)
-        found |= dict.fromkeys(_found(checks, document, on_fault))
+        checks = [(rule, rule.check) for rule in rules if rule.is_last]
+        found |= dict.fromkeys(_found(checks, document, on_fault, job))
     return _finished((*found, *others), document)
 
 
@@ -308,9 +307,9 @@ def _without_ignored(kept: tuple[Diagnostic, ...], document: Document, codes: It
 
 
 def _found(
-    checks: Iterable[tuple[Rule, Callable[[], Iterable[Finding]]]], document: Document, on_fault: OnFault
+    checks: Iterable[tuple[Rule, Callable[..., Iterable[Finding]]]], document: Document, on_fault: OnFault, *job: Job
 ) -> Iterator[Diagnostic]:
-    """What rules find, each with its check. Most of them find nothing, so each step of this loop counts."""
+    """What rules find, each with its check, which gets the job. Most find nothing, so each step of this loop counts."""
     settings, is_wanted = document.settings, IS_WANTED.get()
     for rule, check in checks:
         if not is_wanted():
@@ -319,7 +318,7 @@ def _found(
         if severity is None:
             continue
         try:
-            findings = iter(check())
+            findings = iter(check(*job))
             first = next(findings, None)
             if first is None:
                 continue
