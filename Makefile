@@ -1,5 +1,5 @@
 # One word each, the same here and in CI. Each target sets up what it needs.
-.PHONY: demo unit test lint docs bench bench-hostile fuzz lock clean python-tests e2e vsix dist man rules platforms
+.PHONY: demo unit test lint docs bench bench-hostile fuzz lock clean python-tests e2e vsix dist man rules platforms release-dry-run
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -35,6 +35,10 @@ vsix: $(VENV)/.ready
 # The sdist and, built from it, the wheel, in dist/.
 dist: .venvs/dist/.ready
 	scripts/build_dist.sh dist
+
+# The files of a release, made twice in clean clones of the last commit and compared; in build/release.
+release-dry-run:
+	scripts/release_dry_run.sh
 
 # The manual page docs/pai-lsp.1; a test compares it with the command line.
 man: $(VENV)/.ready

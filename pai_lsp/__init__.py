@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from pai_lsp.version import __version__
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from pai_lsp.api import Diagnostic, ExpansionError, check, expand
 
 __all__ = ["Diagnostic", "ExpansionError", "__version__", "check", "expand"]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from contextvars import ContextVar
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Settings, Severity
 from pai_lsp.findings.fixes import takes_what_is_repeated
@@ -17,6 +16,7 @@ from pai_lsp.findings.suppression import ignores, ineffective_comments, unused_i
 from pai_lsp.job.definition import unfilled_values
 from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import Lookup, NoLookup
+from pai_lsp.platform.secrets_section import job_syntax
 from pai_lsp.rules import BY_CODE, EXPLAINING, RULES
 from pai_lsp.rules.cluster_rules import rules_on
 from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION, cannot_be_expanded
@@ -25,9 +25,9 @@ from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass, lazy, replace
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import LineIndex, Span, overlapping
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeAlias
@@ -111,7 +111,7 @@ class Document:
     @lazy
     def syntax(self) -> Syntax:
         """The tree of the text."""
-        return parse(self.text, self.platform.reader) if self._known is None else self._known.syntax
+        return job_syntax(self.text, self.platform.reader) if self._known is None else self._known.syntax
 
     @property
     def _known(self) -> Job | None:
@@ -162,10 +162,10 @@ class Document:
         return has_mpijob(self.syntax)
 
     def as_definitions(self, *, is_wanted: bool) -> Document:
-        """The same text as a file of definitions, if it can be one; `is_wanted` if it is configured as one."""
+        """The same text as a file of definitions, if it can be one: no job, and `is_wanted` or with a definition."""
         from pai_lsp.catalog.definition_text import reads_as_definitions  # noqa: PLC0415 - most files are jobs
 
-        if not reads_as_definitions(self.syntax, is_wanted=is_wanted):
+        if self.is_job or not reads_as_definitions(self.syntax, is_wanted=is_wanted):
             return self
         return replace(self, is_catalog=True)
 
@@ -216,6 +216,8 @@ def check(
 
 def check_expanded(document: Document, found: ExpandedJob) -> Iterator[Diagnostic]:
     """What the checker finds in the expanded job, at the places in the source that it comes from."""
+    if found.job is not None and found.job.text == document.text:  # a job that needs no expansion
+        return (replace(one, fixes=()) for one in document.diagnostics)
     return (diagnostic for _, diagnostic in _carried_back(document, found, _log_fault))
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Fix, Severity
+from pai_lsp.rules.structure.job_shape import MAX_BYTES
 from pai_lsp.source.comments import written_comments
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.text import apply_edits
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -56,7 +57,7 @@ def with_safe_fixes(
         wanted = (
             item for item in _applicable(diagnostics, is_wanted, unsafe_too=unsafe_too) if _name(*item) not in dropped
         )
-        batch = list(_without_overlaps(wanted))
+        batch = list(_fitting(_without_overlaps(wanted), document))
         if not batch:
             break
         tried = _better(document, diagnostics, batch, check, seen)
@@ -91,9 +92,11 @@ def _better(
         return None
     tried = replace(document, text=text)
     left = check(tried)
-    if _errors(left) - _errors(diagnostics) or _started(tried) < _started(document):
+    if _errors(left) - _errors(diagnostics):
         return None
-    return tried, left
+    started = _started(tried)
+    is_worse = started < len(document.job.task_roles) and started < _started(document)
+    return None if is_worse else (tried, left)
 
 
 def _applicable(
@@ -114,6 +117,21 @@ def _without_overlaps(items: Iterable[tuple[Diagnostic, Fix]]) -> Iterator[tuple
             for edit in fix.edits:
                 insort(taken, edit.span)
             yield diagnostic, fix
+
+
+def _fitting(items: Iterable[tuple[Diagnostic, Fix]], document: Document) -> Iterator[tuple[Diagnostic, Fix]]:
+    """The fixes that do not make a job larger than the rest-server accepts."""
+    text = document.text
+    room = MAX_BYTES - _size(text)
+    for diagnostic, fix in items:
+        added = sum(_size(edit.new_text) - _size(text[edit.span.start : edit.span.end]) for edit in fix.edits)
+        if added <= room or room < 0 or document.is_catalog:
+            room -= added
+            yield diagnostic, fix
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 def _overlaps_one(span: Span, taken: list[Span]) -> bool:

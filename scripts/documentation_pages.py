@@ -6,6 +6,7 @@ A hook of MkDocs (https://www.mkdocs.org/user-guide/configuration/#hooks); nothi
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 from mkdocs.structure.files import File, Files
@@ -34,6 +35,23 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         content = json.dumps(schema, ensure_ascii=False, indent=2)
         files.append(File.generated(config, f"schemas/{name}.schema.json", content=content))
     return files
+
+
+def on_page_markdown(markdown: str, *, page: object, config: object, files: Files) -> str:
+    """Show each picture of the editor in the colors of the reader's choice; the pages name the light one."""
+    del page, config
+
+    def both(found: re.Match[str]) -> str:
+        alt, light = found.groups()
+        dark = f"{light.removesuffix('.png')}-dark.png"
+        if files.get_file_from_path(dark) is None:
+            return found[0]
+        return f"![{alt}]({light}#only-light)\n![{alt}]({dark}#only-dark)"
+
+    return _PICTURE.sub(both, markdown)
+
+
+_PICTURE = re.compile(r"!\[([^\]]*)\]\((images/vscode/[\w-]+\.png)\)")
 
 
 def _page(rule: Rule) -> str:

@@ -2,7 +2,7 @@
 # Prints the supported Pythons of this machine, one path a line, the oldest first: those on PATH, then pyenv's and uv's.
 # Where there is none, it says why and ends with 1.
 set -u
-supported=(3.10 3.11 3.12 3.13)
+supported=(3.10 3.11 3.12 3.13 3.14)
 found='' without_venv=''
 
 version_of() { "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null; }

@@ -1,9 +1,10 @@
-"""A client in the same process: it writes messages as bytes, as an editor does, and keeps what the server sends."""
+"""Clients of the server: one in the same process, which writes bytes as an editor does; the command of a process."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,10 @@ from pai_lsp.lsp.language_server import Server
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
+# A warning is an error, but for the one that pygls 2.1 causes on Python 3.14 (see filterwarnings in pyproject.toml).
+SERVER_COMMAND = [sys.executable, "-W", "error"]
+SERVER_COMMAND += ["-W", "ignore:'asyncio.iscoroutinefunction' is deprecated:DeprecationWarning"]
+SERVER_COMMAND += ["-m", "pai_lsp", "server"]
 TIMEOUT = 20
 URI = "file:///jobs/job.pai.yaml"
 

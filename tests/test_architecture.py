@@ -9,6 +9,8 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
+from job_text import SMALL
+
 PACKAGE = Path(__file__).parent.parent / "pai_lsp"
 
 # Each package, or module beside the packages, imports only from itself and from those above it in this list.
@@ -140,13 +142,49 @@ def test_only_the_reader_imports_yaml() -> None:
     assert found <= YAML_READERS
 
 
-def test_the_checker_does_not_load_the_server() -> None:
+# What the check of a valid job has no use for, or what takes longer to import than the check takes.
+NOT_FOR_A_VALID_JOB = (
+    *("pygls", "lsprotocol", "jsonschema", "ruamel", "httpx"),
+    *(
+        "typing",
+        "dataclasses",
+        "pathlib",
+        "threading",
+        "subprocess",
+        "shutil",
+        "tempfile",
+        "shlex",
+        "weakref",
+        "locale",
+    ),
+    *(f"pai_lsp.{name}" for name in ("cluster", "expansion", "catalog", "ide", "mpijob", "project.exclusion")),
+    *("pai_lsp.rules.structure.structure_fixes", "pai_lsp.platform.structure_errors", "pai_lsp.platform.local_storage"),
+    *("pai_lsp.embedded.shell_syntax", "pai_lsp.embedded.shell_arithmetic"),
+)
+
+
+def test_the_check_of_a_valid_job_loads_only_what_it_needs(tmp_path: Path) -> None:
+    job = tmp_path / "job.pai.yaml"
+    job.write_text(f"{SMALL}    instances: 1\n", encoding="utf-8")
     code = (
-        "import sys, pai_lsp.document; names = ('pygls', 'lsprotocol', 'jsonschema', 'ruamel', 'httpx'); "
-        "print([m for m in sys.modules if m in names or m.startswith('pai_lsp.cluster')])"
+        "import sys; before = set(sys.modules); from pai_lsp.cli.main import main; assert main(sys.argv[1:]) == 0; "
+        "print(*sorted(set(sys.modules) - before))"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "[]"
+    run = subprocess.run([sys.executable, "-c", code, "check", str(job)], capture_output=True, text=True, check=True)
+    said, loaded = run.stdout.splitlines()
+    assert said == "all good: 1 file checked"
+    assert [name for name in loaded.split() if name.startswith(NOT_FOR_A_VALID_JOB)] == []
+
+
+def test_what_is_only_for_type_checkers_imports_nothing() -> None:
+    """`TYPE_CHECKING = False` is to them what `typing.TYPE_CHECKING` is, which every start would pay for."""
+    asks = [
+        name
+        for name in MODULES
+        for node in import_statements(name)
+        if isinstance(node, ast.ImportFrom) and any(alias.name == "TYPE_CHECKING" for alias in node.names)
+    ]
+    assert asks == []
 
 
 def test_the_server_answers_before_it_loads_the_analysis() -> None:

@@ -14,8 +14,9 @@ from job_text import HEAD
 from pai_lsp.cli.main import main
 from pai_lsp.cli.report.terminal import Terminal
 from pai_lsp.cli.report.text_report import styled_difference, unified_difference
-from pai_lsp.document import Document
+from pai_lsp.document import Document, check
 from pai_lsp.findings.diagnostic import Diagnostic, Fix, Severity
+from pai_lsp.rules.structure.job_shape import MAX_BYTES
 from pai_lsp.safe_fixes import MOST_ROUNDS, with_safe_fixes
 from pai_lsp.source import files
 from pai_lsp.source.files import SourceFile, write_text
@@ -364,6 +365,17 @@ def test_several_anchors_of_one_name(capsys: pytest.CaptureFixture[str]) -> None
     after = Document(file.read_text())
     assert not after.syntax.problems
     assert plain_value(after.job.mapping("extras")) == plain_value(Document(text).job.mapping("extras"))
+
+
+def test_fixes_make_no_job_larger_than_the_rest_server_accepts() -> None:
+    command = "      - apt-get update\n      - apt-get install x\n      - apt-get install y\n"
+    text = f"{HEAD}taskRoles:\n  w:\n    commands:\n{command}#".ljust(MAX_BYTES - len(" -y"), "#")
+    for_one, too_small = (with_safe_fixes(Document(one), check, _asks) for one in (text, f"{text}#"))
+    assert (for_one.fixed, len(for_one.document.text), too_small.fixed) == (1, MAX_BYTES, 0)
+
+
+def _asks(diagnostic: Diagnostic) -> bool:
+    return diagnostic.code == "asks-for-confirmation"
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from loopback import Reaction, Request, answering, half, marketplace, never
 from test_cluster_fit import cluster
 from test_cluster_pull import configured, home
 
+from pai_lsp.catalog.fetching import Limits
 from pai_lsp.cli.main import main
 from pai_lsp.cluster import cluster_access
 from pai_lsp.document import Document
@@ -91,17 +92,32 @@ def test_a_job_is_expanded_and_sent_once(home: Path, job: str, capsys: pytest.Ca
     some(
         [
             (error(400, "InvalidProtocolError", "bad job"), False, 1, "refuses it (400): bad job"),
-            (error(401, "UnauthorizedUserError", "Guest is not allowed"), False, 1, "does not accept the access token"),
-            (error(403, "ForbiddenUserError", "User ann is not allowed"), False, 1, "denied (403): User ann is not"),
+            (
+                error(401, "UnauthorizedUserError", "Guest is not allowed"),
+                False,
+                1,
+                "requires a valid access token (401): 'Guest is",
+            ),
+            (error(403, "ForbiddenUserError", "User ann is not allowed"), False, 1, "denied (403): 'User ann is not"),
             (error(404, "NoStorageError", "Storage x is not found."), False, 1, "refuses it (404): Storage x"),
             (answering(404, b"<html>"), False, 1, "no rest-server at"),
             (error(409, "ConflictJobError", "exists"), False, 1, "a job named 'train' exists already"),
             (answering(413, b""), False, 1, "no job of this size (413)"),
-            (answering(302, b"", Location="https://other.example.com/"), False, 1, "leads elsewhere (302)"),
+            (
+                answering(302, b"", Location="https://other.example.com/"),
+                False,
+                1,
+                "another host, 'other.example.com', is not",
+            ),
+            (answering(302, b"", Location="/login"), False, 1, "a redirect to '/login' is not followed"),
+            (answering(407, b""), False, 1, "the proxy requires a user name and a password (407)"),
+            (answering(429, b"", Retry_After="7"), False, 1, "for now (429); try again in 7 seconds"),
+            (answering(200, b"<html>Sign in</html>"), False, 1, "the answer is not that of a rest-server"),
+            (answering(202, b"x" * 2_000_000), True, 0, "the cluster has the job"),
             (error(500, "UnknownError", "secret paper-and-glue"), False, 1, "the cluster failed (500): secret ***"),
             (answering(503, b""), True, 0, "the cluster has the job"),
             (half, True, 0, "the cluster has the job"),
-            (never, False, 1, "was not submitted: no answer came"),
+            (never, False, 1, "was not submitted: the server did not answer in time"),
             (never, True, 0, "the cluster has the job"),
         ]
     ),
@@ -116,7 +132,7 @@ def test_faults(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(cluster_access, "SECONDS", 0.4)
+    monkeypatch.setattr(cluster_access, "LIMITS", Limits(silence=0.4))
     with marketplace(rest_server(reaction, keeps=keeps)) as server:
         configured(home, server.url)
         assert main(["submit", "--cluster", "lab", "--yes", job]) == status
@@ -130,14 +146,14 @@ def test_faults(
 def test_a_cluster_that_says_nothing_at_all(
     home: Path, job: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster_access, "SECONDS", 0.3)
+    monkeypatch.setattr(cluster_access, "LIMITS", Limits(silence=0.3))
     with marketplace(never) as server:
         configured(home, server.url)
         assert main(["submit", "--cluster", "lab", "--yes", job]) == 3
     assert "not known whether the job was submitted" in capsys.readouterr().err
     configured(home, server.url)
     assert main(["submit", "--cluster", "lab", "--yes", job]) == 1
-    assert "was not submitted: no connection can be made" in capsys.readouterr().err
+    assert "was not submitted: connection refused" in capsys.readouterr().err
 
 
 def test_nothing_is_sent(home: Path, tmp_path: Path, job: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,8 +10,16 @@ import pytest
 from pai_lsp.embedded.command_lines import CommandLine, command_lines, parsed
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_structure import structure
-from pai_lsp.platform.launchers import HOROVOD, HYDRA, OPEN_MPI, foreign_option, hosts_of, launch_line
-from pai_lsp.platform.programs import program, subcommands
+from pai_lsp.platform.programs import (
+    HOROVOD,
+    HYDRA,
+    OPEN_MPI,
+    foreign_option,
+    hosts_of,
+    launch_line,
+    program,
+    subcommands,
+)
 
 # Scripts with one call of `fail`, which returns 1, and whether that ends the script.
 FAILING = [

@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING
 import pytest
 from expansion import MemoryLookup
 
-from pai_lsp.ide.graph.graph_languages import dot, mermaid, readable
-from pai_lsp.ide.graph.prerequisite_graph import GraphNode, NodeKind, PrerequisiteGraph, prerequisite_graph
+from pai_lsp.ide.prerequisite_graph import (
+    GraphNode,
+    NodeKind,
+    PrerequisiteGraph,
+    dot,
+    mermaid,
+    prerequisite_graph,
+    readable,
+)
 from pai_lsp.job.job import Job
 from pai_lsp.source.syntax import parse
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from budgets import budget, some, stride
+from marks import examples, is_catalog
 from random_edits import edited, job_texts, random_edit
-from test_rules import examples, is_catalog
 
 import pai_lsp.job.job as job_module
 from pai_lsp import document as document_module
@@ -24,12 +24,11 @@ from pai_lsp.cli.report.terminal import Terminal
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Rule, Settings
 from pai_lsp.ide.completion.complete import complete
-from pai_lsp.ide.graph.graph_languages import dot, mermaid
-from pai_lsp.ide.graph.prerequisite_graph import prerequisite_graph
 from pai_lsp.ide.hover import hover
 from pai_lsp.ide.inlay_hints import inlay_hints
 from pai_lsp.ide.links import links
 from pai_lsp.ide.outline import outline
+from pai_lsp.ide.prerequisite_graph import dot, mermaid, prerequisite_graph
 from pai_lsp.ide.preview import preview
 from pai_lsp.ide.refactorings import refactorings
 from pai_lsp.rules import RULES

@@ -7,18 +7,16 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from server_client import CAPABILITIES, framed
+from server_client import CAPABILITIES, SERVER_COMMAND, framed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.slow
-SERVER = [sys.executable, "-W", "error", "-m", "pai_lsp", "server"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
 TIMEOUT = 60
 URI = "file:///work/漢字/job.yaml"
@@ -81,7 +79,7 @@ class Server:
     """The process, asked as an editor asks: in messages over its standard input and output."""
 
     def __init__(self, unit: str, **capabilities: Any) -> None:
-        self.process = subprocess.Popen(SERVER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT)
+        self.process = subprocess.Popen(SERVER_COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT)
         self.number = 0
         supported = {**CAPABILITIES, "general": {"positionEncodings": [unit]}, **capabilities}
         parameters = {"processId": None, "rootUri": None, "capabilities": supported}

@@ -9,7 +9,7 @@ import pytest
 
 from pai_lsp.catalog.fetching import keeps_secrets
 from pai_lsp.cli.main import main
-from pai_lsp.cluster.image_check import image_verdict
+from pai_lsp.cluster.image_check import RegistryAccount, image_verdict
 from pai_lsp.cluster.registry_access import NetworkRegistry, RecordedRegistry
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Settings
@@ -57,6 +57,8 @@ OWN = "https://r.example.com/v2/"
 MANIFEST = f"{OWN}team/image/manifests/v1"
 CASES = [
     # image, answers, refused, presence
+    ("team/image:v1", [*hub(404), head(f"{HUB}team/image/manifests/v1", 200)], True, "there"),
+    ("r.example.com/team/image:v1", [head(OWN, 200), head(MANIFEST, 404), head(MANIFEST, 200)], False, "there"),
     ("team/image:v1", hub(200), False, "there"),
     ("ubuntu", hub(200, "library/ubuntu", "latest"), False, "there"),
     ("team/image:v1", hub(401), True, "not there"),
@@ -152,3 +154,25 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["image-check", "--answers", str(answers), str(path)]) == 1
     assert capsys.readouterr().out.startswith("worker: team/image:v1: refused: the registry does not have")
     assert main(["image-check", "--answers", str(answers), "--role", "x", "--format", "json", str(path)]) == 2
+
+
+def test_a_registry_that_the_platform_does_not_ask() -> None:
+    registry = "https://team.azurecr.io/v2/image/manifests/v1"
+    service = "https://team.azurecr.io/oauth2/token"
+    challenge = {
+        "Www-Authenticate": f'Bearer realm="{service}",service="team.azurecr.io",scope="repository:image:pull"'
+    }
+    login = [
+        head(registry, 401, challenge),
+        {"method": "POST", "url": service, "status": 200, "body": {"access_token": "t"}},
+    ]
+    settings = Settings(platform=platform_named("ltp"))
+    document = Document(job("team.azurecr.io/image:v1"), settings=settings)
+    for status, presence in ((200, "there"), (404, "not there"), (403, "could not ask"), (500, "could not ask")):
+        found = image_verdict(
+            document.job,
+            "worker",
+            RecordedRegistry([*login, head(registry, status)]),
+            {"team.azurecr.io": RegistryAccount("", "", "long")}.get,
+        )
+        assert (found.is_refused, found.presence.value) == (False, presence)

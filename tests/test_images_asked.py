@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import re
+import ssl
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
 
 import pytest
-from loopback import Reaction, Request, alone, answering, marketplace, never
+import trustme
+from loopback import Marketplace, Reaction, Request, alone, answering, marketplace, never
 
+from pai_lsp.catalog.fetching import Limits
 from pai_lsp.cli.main import main
 from pai_lsp.cluster import registry_access
-from pai_lsp.cluster.registry_access import NetworkRegistry
+from pai_lsp.cluster.image_check import CouldNotAskError, RegistryAccount
+from pai_lsp.cluster.registry_access import DockerAccounts, NetworkRegistry
 from pai_lsp.document import Document
 from pai_lsp.project.image_answers import ImageAnswers, image_diagnostics
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 DIGEST = "sha256:" + "0" * 63
@@ -30,20 +39,27 @@ INDEX = {
 MANIFEST = {"config": {"digest": f"{DIGEST}1"}}
 ASKED = {"image-not-found", "image-not-asked", "image-architecture"}
 BASIC = "Basic " + base64.b64encode(b"bob:gum").decode()
+OWN = "Basic " + base64.b64encode(b"ann:glue").decode()
 
 
-def registry(manifest: Any, configuration: Any = CONFIGURATION, *, moves: bool = False) -> Reaction:
+def registry(
+    manifest: Any, configuration: Any = CONFIGURATION, *, moves: bool = False, account_of: str = BASIC
+) -> Reaction:
     """A registry with the image team/image:v1, which wants a token, as the distribution registry does."""
 
     def react(request: Request) -> None:
         def answer(value: Any) -> None:
             request.send(200, json.dumps(value).encode(), Content_Type="application/json")
 
-        here = f"http://{request.headers['host']}"
+        here = request.server.url
         path, account = request.path.partition("?")[0], request.headers.get("authorization", "")
         blob = path.removeprefix("/v2/team/image/blobs/")
-        if path == "/token":
-            if account == BASIC:
+        if path == "/token" and request.method == "POST":
+            form = dict(parse_qsl(request.body.decode()))
+            is_known = (form["grant_type"], form["refresh_token"]) == ("refresh_token", "long-token")
+            answer({"access_token": "t"}) if is_known else request.send(401, b"")
+        elif path == "/token":
+            if account == account_of:
                 answer({"access_token": "t"})
             else:
                 request.send(401, b"")
@@ -53,7 +69,8 @@ def registry(manifest: Any, configuration: Any = CONFIGURATION, *, moves: bool =
             else:
                 answer(configuration)
         elif account != "Bearer t":
-            request.send(401, b"", Www_Authenticate=f'Bearer realm="{here}/token",service="registry"')
+            challenge = f'Bearer realm="{here}/token",service="registry",scope="repository:team/image:pull"'
+            request.send(401, b"", Www_Authenticate=challenge)
         elif path == "/v2/team/image/manifests/v1" and manifest is not None:
             answer(manifest)
         elif path.startswith("/v2/team/image/manifests/sha256:"):
@@ -69,7 +86,7 @@ def registry(manifest: Any, configuration: Any = CONFIGURATION, *, moves: bool =
 
 
 def job(url: str, image: str = "team/image:v1") -> str:
-    host = url.removeprefix("http://")
+    host = url.partition("//")[2]
     return f"""\
 protocolVersion: 2
 name: train
@@ -144,7 +161,7 @@ def test_findings(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(registry_access, "SECONDS", 0.3)
+    monkeypatch.setattr(registry_access, "LIMITS", Limits(silence=0.3))
     with marketplace(reaction) as server:
         place.write_text(job(server.url, image), encoding="utf-8")
         assert main(["check", "--images", "--format", "json", str(place)]) == status
@@ -183,3 +200,130 @@ def test_an_answer_is_kept_for_a_day(place: Path) -> None:
         (found,) = image_diagnostics(document, answers)
         assert found.code == "image-not-found"
     assert not any(b"gum" in file.read_bytes() for file in (place.parent / "answers").iterdir())
+
+
+@contextmanager
+def secure(reaction: Reaction, monkeypatch: pytest.MonkeyPatch, place: Path) -> Iterator[Marketplace]:
+    """A registry over TLS, whose certificate is trusted."""
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    authority.cert_pem.write_to_path(str(place.parent / "ca.pem"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(place.parent / "ca.pem"))
+    with marketplace(reaction, context) as server:
+        yield server
+
+
+def without_account(url: str) -> str:
+    return re.sub("    auth: .*\n", "", job(url))
+
+
+def docker(place: Path, **keys: Any) -> None:
+    """Write docker's configuration of the user."""
+    folder = place.parent / "cache" / ".docker"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(keys), encoding="utf-8")
+
+
+def helper(folder: Path, name: str, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install a credential helper."""
+    (folder / "programs").mkdir(exist_ok=True)
+    program = folder / "programs" / f"docker-credential-{name}"
+    program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder / "programs"), prepend=os.pathsep)
+
+
+def explanation(place: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    main(["image-check", "--format", "json", "--role", "worker", str(place)])
+    shown = "".join(capsys.readouterr())
+    assert not [word for word in ("gum", "glue", "long-token", OWN.split()[1]) if word in shown]
+    found = json.loads(shown)
+    return f"{found['verdict']}: {found['explanation']}"
+
+
+YOURS = "refused: your own account can read the image, but the job "
+
+
+def test_the_account_in_the_configuration_of_docker(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with secure(registry(INDEX, account_of=OWN), monkeypatch, place) as server:
+        host = server.url.removeprefix("https://")
+        place.write_text(without_account(server.url), encoding="utf-8")
+        refused = explanation(place, capsys)
+        assert "your own account" not in refused
+        docker(place, auths={f"https://{host}/v1/": {"auth": OWN.split()[1]}})
+        assert explanation(place, capsys) == f"{YOURS}has no account; add 'auth' to the image"
+        place.write_text(job(server.url), encoding="utf-8")
+        assert explanation(place, capsys) == f"{YOURS}has an account that may not read it"
+        docker(place, auths={host: {"username": "ann", "password": "wrong"}})
+        assert explanation(place, capsys).endswith(
+            "; your own account could not be used: the registry does not accept it"
+        )
+        docker(place, auths={host: {"auth": "", "identitytoken": "long-token"}})
+        assert explanation(place, capsys) == f"{YOURS}has an account that may not read it"
+        server.reaction = registry(None, account_of=OWN)
+        assert (
+            explanation(place, capsys)
+            == "refused: the registry does not have the image; your own account was asked as well"
+        )
+        docker(place, auths={"other.example.com": {"auth": OWN.split()[1]}})
+        server.requests.clear()
+        explanation(place, capsys)
+        assert not [one for one in server.requests if one.headers.get("authorization") == OWN]
+
+
+def test_a_credential_helper_that_docker_is_configured_with(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with secure(registry(INDEX, account_of=OWN), monkeypatch, place) as server:
+        host = server.url.removeprefix("https://")
+        place.write_text(without_account(server.url), encoding="utf-8")
+        docker(place, credsStore="keys", credHelpers={host: "own", "other.example.com": "never"})
+        assert "'docker-credential-own' is not installed" in explanation(place, capsys)
+        answers = {
+            f'read host; [ "$host" = {host} ] && echo \'{{"Username": "ann", "Secret": "glue"}}\'': YOURS,
+            'echo \'{"Username": "<token>", "Secret": "long-token"}\'': YOURS,
+            "echo credentials not found in native keychain; exit 1": "refused: ",
+            "echo glue; exit 1": "'docker-credential-own' failed with status 1",
+            "echo glue": "the answer of the credential helper 'docker-credential-own' is not understood",
+        }
+        helper(place.parent, "keys", "echo credentials not found in native keychain; exit 1", monkeypatch)
+        for script, part in answers.items():
+            helper(place.parent, "own", script, monkeypatch)
+            assert part in explanation(place, capsys)
+
+
+def test_accounts_of_docker_hub_and_broken_configurations(place: Path) -> None:
+    accounts = DockerAccounts({"HOME": str(place.parent / "cache")})
+    assert accounts.at("index.docker.io") is None
+    docker(place, auths={"https://index.docker.io/v1/": {"auth": OWN.split()[1]}})
+    assert accounts.at("index.docker.io") == RegistryAccount("ann", "glue")
+    assert accounts.at("index.docker.io.example.com") is None
+    assert "glue" not in repr(accounts.at("index.docker.io"))
+    for entry in ({"auth": "!"}, {"auth": base64.b64encode(b"ann:").decode()}, {"username": "ann"}, {}, 5):
+        docker(place, auths={"r.example.com": entry})
+        assert accounts.at("r.example.com") is None
+    for keys in ({"credsStore": "../../evil"}, {"credHelpers": {"r.example.com": "a b"}}):
+        docker(place, **keys)
+        with pytest.raises(CouldNotAskError, match="is not installed"):
+            accounts.at("r.example.com")
+    (place.parent / "cache" / ".docker" / "config.json").write_text("[", encoding="utf-8")
+    with pytest.raises(CouldNotAskError, match="not a JSON object"):
+        accounts.at("r.example.com")
+
+
+@pytest.mark.parametrize(
+    "reaction",
+    [
+        answering(200, b"<html>Sign in</html>", Content_Type="text/html"),
+        answering(302, b"", Location="https://login.example.com/"),
+        answering(429, b"", Retry_After="60"),
+    ],
+)
+def test_a_login_page_is_no_image(reaction: Reaction, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with marketplace(reaction) as server:
+        place.write_text(job(server.url), encoding="utf-8")
+        assert main(["image-check", "--format", "json", "--role", "worker", str(place)]) == 0
+    assert json.loads(capsys.readouterr().out)["presence"] == "could not ask"

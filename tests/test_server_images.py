@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from loopback import alone, marketplace
 from server_client import URI, connected
-from test_images_asked import INDEX, job, registry
+from test_images_asked import INDEX, OWN, job, registry, secure, without_account
 from test_server_jobs import result
 
 if TYPE_CHECKING:
@@ -66,3 +66,23 @@ async def test_nothing_is_asked_where_trust_is_refused() -> None:
             command = {"command": "pai-lsp.checkImages", "arguments": [URI]}
             assert "not trusted" in (await client.ask_in_vain("workspace/executeCommand", **command))["message"]
         assert server.requests == []
+
+
+async def test_the_editor_keeps_accounts_at_registries(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with secure(registry(INDEX, account_of=OWN), monkeypatch, tmp_path / "job") as server:
+        host = server.url.removeprefix("https://")
+        async with connected(initializationOptions={"registryAccounts": True}) as client:
+            client.open(without_account(server.url))
+            await client.published(URI)
+            for answer, part in (
+                ({"name": "ann", "password": "glue"}, "has no account; add"),
+                (None, "wants an account, and the job has none"),
+            ):
+                question = client.question("workspace/executeCommand", command="pai-lsp.checkImages", arguments=[URI])
+                client.send(question)
+                asked = await client.next(lambda message: message.get("method") == "pai-lsp/registryAccount")
+                assert asked["params"] == {"registry": host}
+                client.send({"jsonrpc": "2.0", "id": asked["id"], "result": answer})
+                found = await client.answer(question)
+                assert part in str(found)
+                assert "glue" not in str(found)

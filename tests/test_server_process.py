@@ -17,11 +17,10 @@ import pytest
 import pytest_lsp
 from lsprotocol import types as lsp
 from pytest_lsp import ClientServerConfig, LanguageClient
-from server_client import framed
+from server_client import SERVER_COMMAND, framed
 
 pytestmark = pytest.mark.slow
 TIMEOUT = 60
-SERVER = [sys.executable, "-W", "error", "-m", "pai_lsp", "server"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
 URI = "file:///jobs/job.pai.yaml"
 JOB = """\
@@ -61,7 +60,7 @@ def editor() -> LanguageClient:
     return client
 
 
-@pytest_lsp.fixture(config=ClientServerConfig(SERVER, client_factory=editor, server_env=ENVIRONMENT))  # type: ignore[untyped-decorator]  # it has no types
+@pytest_lsp.fixture(config=ClientServerConfig(SERVER_COMMAND, client_factory=editor, server_env=ENVIRONMENT))  # type: ignore[untyped-decorator]  # it has no types
 async def client(lsp_client: LanguageClient) -> AsyncIterator[None]:
     capabilities = pytest_lsp.client_capabilities("visual-studio-code")
     await lsp_client.initialize_session(lsp.InitializeParams(capabilities=capabilities))
@@ -144,7 +143,7 @@ async def test_a_job_is_checked_with_what_is_written_in_a_definition_file(
 def run(*messages: dict[str, Any], data: bytes = b"", **options: Any) -> subprocess.CompletedProcess[bytes]:
     """The server, given all its input at once."""
     return subprocess.run(
-        SERVER,
+        SERVER_COMMAND,
         input=framed(*messages) + data,
         capture_output=True,
         env=ENVIRONMENT,
@@ -185,7 +184,7 @@ def test_exit_status(messages: tuple[dict[str, Any], ...], status: int) -> None:
 def test_the_end_of_the_clients_process() -> None:
     gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
     parameters = {**INITIALIZE["params"], "processId": int(gone.stdout)}  # type: ignore[dict-item]  # a mapping it is
-    with subprocess.Popen(SERVER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT) as server:
+    with subprocess.Popen(SERVER_COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT) as server:
         assert server.stdin is not None
         server.stdin.write(framed({**INITIALIZE, "params": parameters}))
         server.stdin.flush()
@@ -229,7 +228,7 @@ def test_a_client_that_reads_no_messages_of_the_log() -> None:
     """A pipe holds 64 kB; then a write to it would wait for ever."""
     unreadable = [{"method": "textDocument/didOpen", "params": number} for number in range(3_000)]
     with subprocess.Popen(
-        SERVER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT
+        SERVER_COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT
     ) as server:
         assert server.stdin is not None
         assert server.stdout is not None
@@ -245,14 +244,19 @@ def test_a_header_line_of_any_length(length: int) -> None:
     initialize = framed(INITIALIZE)
     long = b"X-Long: " + b"x" * length + b"\r\n" + initialize
     ended = subprocess.run(
-        SERVER, input=long + framed(SHUTDOWN, EXIT), capture_output=True, env=ENVIRONMENT, timeout=TIMEOUT, check=False
+        SERVER_COMMAND,
+        input=long + framed(SHUTDOWN, EXIT),
+        capture_output=True,
+        env=ENVIRONMENT,
+        timeout=TIMEOUT,
+        check=False,
     )
     assert ended.returncode == 0
     assert [one["id"] for one in bodies(ended.stdout)] == [1, 2]
 
 
 def test_tcp() -> None:
-    command = [*SERVER, "--tcp", "127.0.0.1:0"]
+    command = [*SERVER_COMMAND, "--tcp", "127.0.0.1:0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, env=ENVIRONMENT) as server:
         assert server.stderr is not None
         port = int(server.stderr.readline().rsplit(b":", 1)[1])
@@ -271,7 +275,12 @@ def test_an_address_that_is_taken() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         ended = subprocess.run(
-            [*SERVER, "--tcp", address], capture_output=True, env=ENVIRONMENT, timeout=TIMEOUT, check=False, text=True
+            [*SERVER_COMMAND, "--tcp", address],
+            capture_output=True,
+            env=ENVIRONMENT,
+            timeout=TIMEOUT,
+            check=False,
+            text=True,
         )
     assert ended.returncode == 3
     assert ended.stderr.startswith(f"pai-lsp server: cannot listen at {address}: ")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from pai_lsp.source.spelling import did_you_mean, nearest
@@ -34,3 +37,16 @@ def test_the_nearest_of_very_many() -> None:
     assert nearest("minst_321", names)[0] == "mnist_321"
     assert nearest("gti", [*names, "git"]) == ("git",)
     assert nearest("zzzzzz", names) == ()
+
+
+def test_every_run_finds_the_same() -> None:
+    program = (
+        "from pai_lsp.source.spelling import known_names\n"
+        "names = known_names(tuple(f'p{n}' for n in range(3000)))\n"
+        "print([names.nearest(f'q{n}', 0.6, None) for n in range(0, 3000, 10)])"
+    )
+    runs = [
+        subprocess.run([sys.executable, "-c", program], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True)
+        for seed in "1234"
+    ]
+    assert len({one.stdout for one in runs}) == 1

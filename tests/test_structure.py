@@ -18,13 +18,16 @@ from job_text import SMALL
 from jsonschema import Draft202012Validator, validators
 
 from pai_lsp.platform._job_validator import PARTS, is_valid
-from pai_lsp.platform.job_schema import StructureError, read_schema, structural, structure_errors
-from pai_lsp.platform.structure_errors import is_whole
+from pai_lsp.platform.job_schema import read_schema, structural, structure_errors
+from pai_lsp.platform.structure_errors import FailedKeyword, SchemaCheck, StructureError
 from pai_lsp.source.nodes import plain_value
+from pai_lsp.source.scalar import is_whole
 from pai_lsp.source.syntax import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pai_lsp.platform.structure_errors import StructureError
 
 ROOT = Path(__file__).parent.parent
 
@@ -325,11 +328,11 @@ def test_definitions(text: str, errors: list[str]) -> None:
     assert [error.message for error in structure_errors(value_of(text), "definition")] == errors
 
 
-# The generated check and jsonschema, which must always agree.
+# The generated check, our own reading of the schema and jsonschema, which must always agree.
 
 
 def reference_validator() -> Any:
-    """Plain jsonschema, without the generated check that helps it elsewhere."""
+    """Plain jsonschema."""
 
     def is_integer(_checker: object, instance: object) -> bool:
         return is_whole(instance) if isinstance(instance, float) else type(instance) is int
@@ -340,6 +343,7 @@ def reference_validator() -> Any:
 
 
 REFERENCE = reference_validator()
+OWN = SchemaCheck(structural(read_schema("job")))
 STARTS = [value_of(SMALL), value_of(FULL)]
 NAMES = [
     "name",
@@ -407,9 +411,18 @@ def place_of(value: Any, error: StructureError) -> Any:
     return value
 
 
+def failures(errors: Iterator[Any]) -> Iterator[FailedKeyword]:
+    """Those of jsonschema as our own."""
+    for one in errors:
+        is_name = "propertyNames" in one.relative_schema_path
+        yield FailedKeyword(one.validator, one.instance, one.schema, tuple(one.absolute_path), is_name)
+
+
 def check_agreement(value: Any) -> None:
-    right = REFERENCE.is_valid(value)
+    failed = list(failures(REFERENCE.iter_errors(value)))
+    right = not failed
     assert is_valid(value) == right
+    assert set(map(repr, OWN.failures(value))) == set(map(repr, failed))
     errors = structure_errors(value)
     assert (errors == ()) == right
     assert len({(error.path, error.key) for error in errors}) == len(errors)
@@ -450,4 +463,4 @@ def test_without_the_generated_check_the_answers_are_the_same() -> None:
 def test_the_generated_check_is_cheap_to_import() -> None:
     text = (ROOT / "pai_lsp" / "platform" / "_job_validator.py").read_text(encoding="utf-8")
     imports = re.findall(r"^ *(?:import|from) .*$", text, re.MULTILINE)
-    assert imports == ["import re", "from pai_lsp.platform.structure_errors import is_whole"]
+    assert imports == ["import re", "from pai_lsp.source.scalar import is_whole"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pai_lsp.document import Document
-from pai_lsp.ide.refactorings.filled_text import Filler, piece_at
+from pai_lsp.ide.refactorings.extract_value import Filler, piece_at
 from pai_lsp.job.template_uses import TemplatePlace, place_at
 from pai_lsp.source.text import Span
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.definition_text import header_of
 from pai_lsp.catalog.lock import definition_hash
@@ -17,7 +16,10 @@ from pai_lsp.catalog.remote_sources import NOT_LOADED_NOTE, WebPage, page_key, w
 from pai_lsp.catalog.setup import CatalogSetup
 from pai_lsp.catalog.store import LoadedSource, SourceState
 from pai_lsp.job.lookup import (
-    TYPES,
+    BY_ITEM,
+    BY_NAME,
+    ITEM_ID,
+    MARKETPLACE,
     AddressFault,
     AddressKind,
     LookupAnswer,
@@ -26,9 +28,10 @@ from pai_lsp.job.lookup import (
     displayed_path,
     read_address,
 )
+from pai_lsp.platform.tables import PREREQUISITE_NAME, TYPES
 from pai_lsp.source.frozen import dataclass, field, replace
-from pai_lsp.source.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
@@ -207,11 +210,7 @@ def _content(text: DefinitionText) -> tuple[str, str, JobTemplate | None]:
     return text.path, text.text, text.template
 
 
-_BY_NAME = "marketplace://name/"
-_BY_ITEM = "marketplace://prerequisites/itemId/"
-_SCHEME = "marketplace://"
-# A name or an item id in an address: see `pai_lsp/job/lookup.py`.
-_WORD = lazy_pattern(r"[a-zA-Z0-9_-]{1,255}")
+_SCHEME = f"{MARKETPLACE}://"
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +229,7 @@ class CatalogEntry:
     @property
     def reference(self) -> str:
         """The address by the definition's name."""
-        return _BY_NAME + self.header.name
+        return BY_NAME + self.header.name
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,7 +254,7 @@ class Index:
     @cached_property
     def entries(self) -> tuple[CatalogEntry, ...]:
         """All definitions that can be found by their name, in the order of their names."""
-        found = (entries[0] for reference, entries in self._by_address.items() if reference.startswith(_BY_NAME))
+        found = (entries[0] for reference, entries in self._by_address.items() if reference.startswith(BY_NAME))
         return tuple(sorted(found, key=lambda entry: entry.header.name.lower()))
 
     def suggestions(self, typed: str, most: int) -> tuple[SuggestedDefinition, ...]:
@@ -264,11 +263,11 @@ class Index:
         The suggested addresses are those by name, unless another form of address is begun.
         """
         lower = typed.lower()
-        if lower.startswith(_SCHEME) and not lower.startswith(_BY_NAME) and not _BY_NAME.startswith(lower):
+        if lower.startswith(_SCHEME) and not lower.startswith(BY_NAME) and not BY_NAME.startswith(lower):
             begun = (reference for reference in self._suggested if reference.lower().startswith(lower))
             return tuple(_suggestion(self._suggested[reference], reference) for reference in islice(begun, most))
-        sought = lower.removeprefix(_BY_NAME)
-        if not sought or _BY_NAME.startswith(lower):
+        sought = lower.removeprefix(BY_NAME)
+        if not sought or BY_NAME.startswith(lower):
             found = self._searched[:most]
         else:
             begin = [one for one in self._searched if one[0].startswith(sought)]
@@ -284,13 +283,13 @@ class Index:
                 entries = tuple(CatalogEntry(source, text, number) for number in range(len(text.headers)))
                 for entry in entries:
                     header = entry.header
-                    if not _WORD.fullmatch(header.name):
+                    if not PREREQUISITE_NAME.fullmatch(header.name):
                         continue
-                    index.setdefault(_BY_NAME + header.name, (entry,))
+                    index.setdefault(BY_NAME + header.name, (entry,))
                     if header.type in TYPES:
                         index.setdefault(f"{_SCHEME}{header.type}/{header.name}", (entry,))
-                if entries and _WORD.fullmatch(text.item):
-                    index.setdefault(_BY_ITEM + text.item, entries)
+                if entries and ITEM_ID.fullmatch(text.item):
+                    index.setdefault(BY_ITEM + text.item, entries)
         return index
 
     @cached_property
@@ -307,15 +306,15 @@ class Index:
     @cached_property
     def _searched(self) -> list[tuple[str, str]]:
         """Pairs of the lower-case name and the address, for the addresses by name."""
-        names = (one for one in self._suggested if one.startswith(_BY_NAME))
-        return sorted(((one.removeprefix(_BY_NAME).lower(), one) for one in names), key=lambda one: one[0])
+        names = (one for one in self._suggested if one.startswith(BY_NAME))
+        return sorted(((one.removeprefix(BY_NAME).lower(), one) for one in names), key=lambda one: one[0])
 
 
 def in_order(references: Iterable[str]) -> tuple[str, ...]:
     """Addresses in display order: those by name first, those by item last."""
 
     def order(reference: str) -> tuple[bool, bool, str]:
-        return not reference.startswith(_BY_NAME), reference.startswith(_BY_ITEM), reference
+        return not reference.startswith(BY_NAME), reference.startswith(BY_ITEM), reference
 
     return tuple(sorted(references, key=order))
 

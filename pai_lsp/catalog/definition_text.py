@@ -7,15 +7,16 @@ the tree of a definition is read when it is first used.
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
 
-from pai_lsp.job.definition import EXTENDED_KEYS, LEGACY_TYPES, Definition, Origin, read_definitions
+from pai_lsp.job.definition import EXTENDED_KEYS, Definition, Origin, read_definitions
+from pai_lsp.platform.tables import TYPES
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.nodes import Entry, Mapping, Node, ProblemKind, Scalar, Sequence, mapping_of
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -26,7 +27,7 @@ _LONGEST_SUMMARY = 200
 _BLANKS = lazy_pattern(r"[ \t\r\n]*")
 # Keys that only definitions have; many other YAML files have a name, a type and a description.
 _DISTINCTIVE_KEYS = frozenset({"plugin", "callbacks", *EXTENDED_KEYS})
-_TYPES = frozenset({*LEGACY_TYPES, "storage"})
+_TYPES = frozenset({*TYPES, "storage"})
 
 
 class Content(Enum):

@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.definition_text import read_definition_text
 from pai_lsp.catalog.store import LoadedSource, SourceState, Stored
 from pai_lsp.source.files import YAML_ENDINGS, UnreadableFile, decoded, read_bytes
 from pai_lsp.source.frozen import replace
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 

@@ -8,8 +8,9 @@ imported with the first request.
 from __future__ import annotations
 
 import asyncio
+import json
 import ssl
-from typing import TYPE_CHECKING
+from typing import TypeVar
 from urllib.parse import urljoin, urlsplit
 
 from pai_lsp.source.frozen import dataclass
@@ -17,8 +18,10 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import visible
 from pai_lsp.version import USER_AGENT
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Coroutine, Iterator, Mapping
+    from typing import Any
 
     import httpx
 
@@ -28,6 +31,11 @@ if TYPE_CHECKING:
 _CHECK_ENVIRONMENT = "check the variables HTTPS_PROXY, HTTP_PROXY, SSL_CERT_FILE and SSL_CERT_DIR"
 _MOST_REDIRECTS = 3
 _MOST_QUOTED = 120
+# Of an answer that is no success, this much is read.
+_MOST_EXPLAINED = 64 * 1024
+# Statuses that lead to another address. RFC 9110, section 15.4.
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_T = TypeVar("_T")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -55,55 +63,105 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class FetchFailure:
-    """The message about a failed request; `is_absent` if the server has nothing at the address (404, 410)."""
+    """The message about a failed request; `is_absent` if the server has nothing at the address (404, 410).
+
+    was_sent: whether the server may have received the request.
+    """
 
     note: str
     is_absent: bool = False
+    was_sent: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """An answer of any status; the names of headers in lower case. `is_cut`: the body was larger than the limit."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = b""
+    is_cut: bool = False
+
+    @property
+    def refusal(self) -> str:
+        """The message about a status that is no success, with the start of the body if it is text."""
+        return _refusal(self.status, message_in(self.body), self.headers.get("retry-after", ""))
 
 
 def fetch(
     url: str, *, accept: str, etag: str = "", token: AccessToken | None = None, limits: Limits | None = None
 ) -> Answer | FetchFailure:
-    """Send a GET request and wait for the answer. Never raises; must not be called while an event loop runs."""
+    """Send a GET request, follow redirects on its host, and wait for the answer.
+
+    Never raises; must not be called while an event loop runs.
+    """
     limits = limits or Limits()
-    if not _host(url):
-        return FetchFailure("this is not a valid web address")
-    headers = {"Accept": accept, "User-Agent": USER_AGENT}
+    headers = {"Accept": accept}
     if etag:
         headers["If-None-Match"] = etag
     if token is not None:
         headers["Authorization"] = f"Bearer {token.secret}"
-    outcome = asyncio.run(_within(url, headers, limits))
+    outcome = _limited(url, headers, limits, lambda client: _fetched(client, url, limits))
     if isinstance(outcome, FetchFailure) and token is not None:
         return FetchFailure(token.hidden_in(outcome.note), outcome.is_absent)
     return outcome
 
 
-async def _within(url: str, headers: dict[str, str], limits: Limits) -> Answer | FetchFailure:
+def exchange(
+    method: str, url: str, headers: Mapping[str, str], *, body: bytes = b"", limits: Limits
+) -> HttpAnswer | FetchFailure:
+    """Send one request and wait for the answer, whatever its status; no redirect is followed.
+
+    Never raises; must not be called while an event loop runs.
+    """
+    return _limited(url, headers, limits, lambda client: _received(client, method, url, limits, body))
+
+
+def _limited(
+    url: str,
+    headers: Mapping[str, str],
+    limits: Limits,
+    work: Callable[[httpx.AsyncClient], Coroutine[Any, Any, _T | FetchFailure]],
+) -> _T | FetchFailure:
+    """The outcome of `work` with a client; a failure if the address is not valid, or no answer comes in time."""
+    if not _host(url):
+        return FetchFailure("this is not a valid web address", was_sent=False)
+    return asyncio.run(_within(url, {"User-Agent": USER_AGENT, **headers}, limits, work))
+
+
+async def _within(
+    url: str,
+    headers: Mapping[str, str],
+    limits: Limits,
+    work: Callable[[httpx.AsyncClient], Coroutine[Any, Any, _T | FetchFailure]],
+) -> _T | FetchFailure:
     import httpx  # noqa: PLC0415 - see the module's docstring
 
     timeout = httpx.Timeout(limits.silence, connect=limits.connect)
     try:
         made = httpx.AsyncClient(headers=headers, timeout=timeout)
     except Exception as error:  # noqa: BLE001 - several types; the environment's proxies and certificates are read here
-        return FetchFailure(f"the request cannot be made ({type(error).__name__}); {_CHECK_ENVIRONMENT}")
+        note = f"the request cannot be made ({type(error).__name__}); {_CHECK_ENVIRONMENT}"
+        return FetchFailure(note, was_sent=False)
     try:
         async with made as client:
-            return await asyncio.wait_for(_asked(client, url, limits), limits.total)
-    except (asyncio.TimeoutError, httpx.TimeoutException):
-        return FetchFailure("the server did not answer in time")
+            return await asyncio.wait_for(work(client), limits.total)
+    except (asyncio.TimeoutError, httpx.TimeoutException) as error:
+        was_sent = not isinstance(error, httpx.ConnectTimeout)
+        return FetchFailure("the server did not answer in time", was_sent=was_sent)
     except httpx.ProxyError as error:
         status = next((word for word in str(error).split() if word.isdecimal()), "")
-        return FetchFailure(_proxy_refusal(status))
+        return FetchFailure(_proxy_refusal(status), was_sent=False)
     except httpx.ConnectError as error:
         proxy = _proxy_of(url)
         if not proxy:
-            return FetchFailure(_unconnected(error))
-        return FetchFailure(f"through the proxy '{proxy}': {_unconnected(error)}; check HTTPS_PROXY and NO_PROXY")
+            return FetchFailure(_unconnected(error), was_sent=False)
+        note = f"through the proxy '{proxy}': {_unconnected(error)}; check HTTPS_PROXY and NO_PROXY"
+        return FetchFailure(note, was_sent=False)
     except httpx.DecodingError:
         return FetchFailure("the answer cannot be decompressed")
     except (httpx.InvalidURL, UnicodeError):
-        return FetchFailure("this is not a valid web address")
+        return FetchFailure("this is not a valid web address", was_sent=False)
     except httpx.TransportError:
         return FetchFailure("the connection was lost")
     except (OSError, ValueError) as error:
@@ -113,60 +171,87 @@ async def _within(url: str, headers: dict[str, str], limits: Limits) -> Answer |
         return FetchFailure(f"the request failed ({type(error).__name__})")
 
 
-async def _asked(client: httpx.AsyncClient, url: str, limits: Limits) -> Answer | FetchFailure:
+async def _fetched(client: httpx.AsyncClient, url: str, limits: Limits) -> Answer | FetchFailure:
     for _ in range(_MOST_REDIRECTS + 1):
-        async with client.stream("GET", url) as response:
-            if response.has_redirect_location:
-                target = urljoin(url, response.headers["location"])
-                if not _is_same_host(url, target):
-                    step = "if that is a login page, the request needs a token"
-                    return FetchFailure(f"a redirect to another host, '{_host(target)}', is not followed; {step}")
-                url = target
-                continue
-            return await _answer(response, limits)
+        found = await _received(client, "GET", url, limits)
+        if isinstance(found, FetchFailure):
+            return found
+        target = found.headers.get("location")
+        if target is None or found.status not in REDIRECTS:
+            return _checked(found, limits)
+        target = urljoin(url, target)
+        if not _is_same_host(url, target):
+            return FetchFailure(unfollowed_redirect(url, target))
+        url = target
     return FetchFailure("too many redirects")
 
 
-async def _answer(response: httpx.Response, limits: Limits) -> Answer | FetchFailure:
-    if response.status_code == 304:
+async def _received(
+    client: httpx.AsyncClient, method: str, url: str, limits: Limits, content: bytes = b""
+) -> HttpAnswer | FetchFailure:
+    async with client.stream(method, url, content=content or None) as response:
+        if response.status_code == 407:
+            return FetchFailure(_proxy_refusal("407"), was_sent=False)
+        most = limits.size if response.status_code == 200 else min(limits.size, _MOST_EXPLAINED)
+        body = bytearray()
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) > most:
+                break
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        return HttpAnswer(response.status_code, headers, bytes(body[:most]), len(body) > most)
+
+
+def _checked(found: HttpAnswer, limits: Limits) -> Answer | FetchFailure:
+    if found.status == 304:
         return Answer(is_unchanged=True)
-    is_good = response.status_code == 200
-    most = limits.size if is_good else _MOST_QUOTED * 4
-    body = bytearray()
-    async for chunk in response.aiter_bytes():
-        body += chunk
-        if len(body) > most:
-            break
-    if not is_good:
-        return _refusal(response.status_code, bytes(body), response.headers.get("retry-after", ""))
-    if len(body) > most:
-        return FetchFailure(f"the answer is larger than {most:,} bytes")
-    return Answer(bytes(body), response.headers.get("etag", ""))
+    if found.status != 200:
+        return FetchFailure(found.refusal, found.status in {404, 410})
+    if found.is_cut:
+        return FetchFailure(f"the answer is larger than {limits.size:,} bytes")
+    return Answer(found.body, found.headers.get("etag", ""))
 
 
-def _refusal(status: int, body: bytes, retry_after: str) -> FetchFailure:
-    """The message about a status, with the start of the body if it is text.
+def unfollowed_redirect(url: str, target: str) -> str:
+    """The message about a redirect that is not followed."""
+    here, there = (urlsplit(one).netloc.rpartition("@")[2] for one in (url, target))
+    if here != there:
+        where = f"another host, '{_host(target)}',"
+    elif url.startswith("https:") and not target.startswith("https:"):
+        where = "http, where others can read it,"
+    else:
+        where = f"'{visible(urlsplit(target).path)}'"
+    return f"a redirect to {where} is not followed; if that is a login page, the request needs a token"
 
-    `retry_after` is the header of that name: seconds, or a date, which is not shown. RFC 9110, section 10.2.3.
-    """
-    text = " ".join(body.decode("utf-8", "replace").split())
-    text = "".join(character for character in text if character.isprintable())[:_MOST_QUOTED]
-    quoted = f": '{text}'" if text and "<" not in text else ""
+
+def message_in(body: bytes) -> str:
+    """What the start of an answer says: the `message` of a JSON object, or text in one line; empty for a page."""
+    text = body.decode("utf-8", "replace")
+    try:
+        found = json.loads(text)
+        text = found["message"] if isinstance(found, dict) and isinstance(found.get("message"), str) else text
+    except (ValueError, RecursionError):
+        pass
+    text = "".join(character for character in " ".join(text.split()) if character.isprintable())
+    return "" if "<" in text[:_MOST_QUOTED] else text
+
+
+def _refusal(status: int, message: str, retry_after: str) -> str:
+    """The message about a status. `retry_after`: seconds, or a date, which is not shown. RFC 9110, section 10.2.3."""
+    quoted = f": '{message[:_MOST_QUOTED]}'" if message else ""
     if status == 401:
-        return FetchFailure(f"the server requires a valid access token (401){quoted}")
+        return f"the server requires a valid access token (401){quoted}"
     if status == 403:
-        return FetchFailure(f"access is denied (403){quoted}")
+        return f"access is denied (403){quoted}"
     if status in {404, 410}:
-        return FetchFailure(f"nothing is found at this address ({status}){quoted}", is_absent=True)
-    if status == 407:
-        return FetchFailure(_proxy_refusal("407"))
+        return f"nothing is found at this address ({status}){quoted}"
     if status == 429:
         seconds = retry_after.strip()
         when = f"in {seconds} seconds" if seconds.isascii() and seconds.isdecimal() and len(seconds) < 7 else "later"
-        return FetchFailure(f"the server refuses further requests for now (429); try again {when}")
+        return f"the server refuses further requests for now (429); try again {when}"
     if status >= 500:
-        return FetchFailure(f"the server failed ({status}){quoted}")
-    return FetchFailure(f"unexpected answer of the server ({status}){quoted}")
+        return f"the server failed ({status}){quoted}"
+    return f"unexpected answer of the server ({status}){quoted}"
 
 
 def _proxy_refusal(status: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.catalog import Catalog
 from pai_lsp.catalog.directory_source import read_directory, with_open_texts
@@ -31,6 +30,7 @@ from pai_lsp.source.files import YAML_ENDINGS, UnreadableFile, decoded, read_byt
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.user_folders import user_cache_folder
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 

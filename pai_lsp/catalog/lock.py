@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.job.definition import Definition, Origin
 from pai_lsp.source.frozen import dataclass
@@ -19,9 +18,11 @@ from pai_lsp.source.scalar import server_text
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import LineIndex
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Mapping as MappingOf
+    from typing import Any
 
 VERSION = 1
 _RELOCK = "run 'pai-lsp marketplace lock'"

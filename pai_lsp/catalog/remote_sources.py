@@ -17,7 +17,6 @@ import hashlib
 import json
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pai_lsp.catalog.definition_text import Content, DefinitionText, first_line, read_definition_text
@@ -30,9 +29,11 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.writing import scalar_line
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
     from collections.abc import Mapping as MappingOf
+    from typing import Any
 
     from pai_lsp.catalog.fetching import Limits
     from pai_lsp.catalog.setup import ServerSource

@@ -15,7 +15,6 @@ import time
 from contextlib import suppress
 from enum import Enum
 from itertools import chain
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.catalog.definition_text import Content, DefinitionHeader, DefinitionText
 from pai_lsp.job.lookup import JobTemplate
@@ -23,9 +22,11 @@ from pai_lsp.source.files import write_at_once
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+    from typing import Any
 
 
 # After this time, in seconds, an answer is stale: a definition that it lacks may exist by now.

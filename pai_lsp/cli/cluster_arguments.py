@@ -5,11 +5,10 @@ Apart from arguments.py because `check` needs none of it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.cli.arguments import path
 from pai_lsp.platform.platforms import ALL_NAMES, NAMES
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 

@@ -11,15 +11,17 @@ import pickle
 import selectors
 import signal
 import sys
-from typing import TYPE_CHECKING, Any, TypeVar
 
 from pai_lsp.source.frozen import dataclass, field
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from typing import Any, TypeVar
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+    Item = TypeVar("Item")
+    Result = TypeVar("Result")
+
 
 _LENGTH = 8
 

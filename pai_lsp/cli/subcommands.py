@@ -7,16 +7,16 @@ Each subcommand imports its code when it runs, so that `check` does not wait for
 from __future__ import annotations
 
 import argparse
-import gc
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn
 
 from pai_lsp.cli import WRONG_USAGE, arguments
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.version import __version__
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
+    from typing import Any, NoReturn
 
     from _typeshed import SupportsWrite
 
@@ -42,14 +42,11 @@ class Subcommand:
     run: Callable[[argparse.Namespace], int]
 
 
-# How many objects are made before Python looks for garbage among them. Its own number is so low that it looks at the
-# imported modules several times, which takes a twentieth of the time that the check of one file does, or that a server
-# takes until it answers.
-_OBJECTS_BEFORE_COLLECTION = 100_000
+# Looking for translations of argparse's own words imports `locale`, and finds none: all else here is English too.
+setattr(argparse, "_", str)  # noqa: B010 - not among the names that a type checker knows
 
 
 def _check(found: argparse.Namespace) -> int:
-    gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
     from pai_lsp.cli.commands import check
 
     return check.run(found)
@@ -116,7 +113,6 @@ def _schema(found: argparse.Namespace) -> int:
 
 
 def _server(found: argparse.Namespace) -> int:
-    gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
     from pai_lsp.lsp import language_server
 
     return language_server.main(found.tcp)

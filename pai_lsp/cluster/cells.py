@@ -8,12 +8,13 @@ Source: microsoft/hivedscheduler, pkg/algorithm/config.go and pkg/api/config.go.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.source.frozen import dataclass
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from typing import Any
 
 
 @dataclass(frozen=True, slots=True)

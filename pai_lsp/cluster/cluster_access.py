@@ -8,10 +8,19 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urljoin
 
-from pai_lsp.catalog.fetching import AccessToken, NoTokenError, access_token, keeps_secrets
+from pai_lsp.catalog.fetching import (
+    REDIRECTS,
+    AccessToken,
+    FetchFailure,
+    Limits,
+    NoTokenError,
+    access_token,
+    exchange,
+    keeps_secrets,
+    unfollowed_redirect,
+)
 from pai_lsp.catalog.setup import ServerSource
 from pai_lsp.cluster.profile import ProfileError
 from pai_lsp.cluster.profile_file import clusters_file
@@ -20,15 +29,16 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import visible
-from pai_lsp.version import USER_AGENT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _KEYS = frozenset({"url", "user", "token_env", "token_command", "token_keyring", "platform"})
 _ORIGINS = ("token_env", "token_command", "token_keyring")
 # The name under which tokens are in the system's key store.
 KEYRING_SERVICE = "pai-lsp"
-# How long an answer may take.
-SECONDS = 30.0
-_MOST_BYTES = 1024 * 1024
+LIMITS = Limits(connect=10.0, silence=30.0, total=60.0, size=1024 * 1024)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +174,18 @@ class SystemKeyStore:
 
 @dataclass(frozen=True, slots=True)
 class ApiAnswer:
-    """An answer of the REST API; `code` and `message` are those of its errors, empty if there are none."""
+    """An answer of the REST API, without the token in any part of it.
+
+    is_json: whether the body is a JSON object; the page of a login or of a proxy is not.
+    code, message: those of the API's errors; empty if there are none.
+    refusal: the message about a status that is no success.
+    """
 
     status: int
+    is_json: bool = False
     code: str = ""
     message: str = ""
+    refusal: str = ""
 
 
 class NoAnswerError(Exception):
@@ -185,37 +202,24 @@ def send(access: ClusterAccess, token: AccessToken | None, method: str, place: s
     Raises:
         NoAnswerError: if no answer comes.
     """
-    import httpx  # noqa: PLC0415 - slow to import
-
-    headers = {"User-Agent": USER_AGENT, "Accept": "application/json"}
+    headers = {"Accept": "application/json"}
     if body:
         headers["Content-Type"] = "text/yaml"
     if token is not None:
         headers["Authorization"] = f"Bearer {token.secret}"
+    url = f"{access.url}/api/v2/{place}"
+    found = exchange(method, url, headers, body=body.encode(), limits=LIMITS)
+    if isinstance(found, FetchFailure):
+        raise NoAnswerError(found.note, was_sent=found.was_sent)
+    hide = token.hidden_in if token is not None else str
+    refusal = hide(visible(found.refusal))
+    if found.status in REDIRECTS:
+        refusal = unfollowed_redirect(url, urljoin(url, found.headers.get("location", "")))
     try:
-        with (
-            httpx.Client(timeout=SECONDS, follow_redirects=False) as client,
-            client.stream(method, f"{access.url}/api/v2/{place}", headers=headers, content=body.encode()) as reply,
-        ):
-            received = b""
-            for chunk in reply.iter_bytes():
-                received += chunk
-                if len(received) > _MOST_BYTES:
-                    break
-            code, message = _code_and_message(received)
-            hide = token.hidden_in if token is not None else str
-            return ApiAnswer(reply.status_code, hide(code), hide(message))
-    except (httpx.ConnectError, httpx.ConnectTimeout, httpx.InvalidURL, httpx.ProxyError) as error:
-        raise NoAnswerError(f"no connection can be made ({type(error).__name__})", was_sent=False) from None
-    except (httpx.HTTPError, OSError, ValueError) as error:
-        raise NoAnswerError(f"no answer came ({type(error).__name__})", was_sent=True) from None
-
-
-def _code_and_message(body: bytes) -> tuple[str, str]:
-    try:
-        answer = json.loads(body)
+        answer = json.loads(found.body)
     except (ValueError, RecursionError):
-        return "", ""
+        answer = None
     if not isinstance(answer, dict):
-        return "", ""
-    return visible(str(answer.get("code", ""))), visible(str(answer.get("message", "")))
+        return ApiAnswer(found.status, refusal=refusal)
+    code, message = (hide(visible(str(answer.get(key, "")))) for key in ("code", "message"))
+    return ApiAnswer(found.status, is_json=True, code=code, message=message, refusal=refusal)

@@ -7,12 +7,12 @@ commands. Source: openpai-runtime, runtime.d/user.sh; the header is the same on 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from pai_lsp.platform.tables import RUNTIME_PLUGIN, converted_role_name
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.text import LineIndex
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -134,8 +134,7 @@ def _path_offset(path: str, report: FailureReport, job: Job, role: TaskRole) -> 
 
 
 def _image(_report: FailureReport, job: Job, role: TaskRole) -> Node | None:
-    reference = role.typed_references.get("dockerImage")
-    definition = job.find_typed("dockerimage", reference.name) if reference else None
+    definition = job.image_of(role)
     return definition.node.get("uri") if definition else None
 
 

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 
 from pai_lsp.platform.tables import exit_codes
 from pai_lsp.source.frozen import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # The runtime searches the last part of the log only.
 _SEARCHED = 10 * 1024 * 1024

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.cluster.cells import Cells
 from pai_lsp.cluster.refusal import Refusal, Stage
@@ -15,8 +14,10 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import did_you_mean
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from typing import Any
 
     from pai_lsp.cluster.profile import Profile, Sku
 

@@ -1,7 +1,8 @@
 """The runtime's check of an image before a task starts: what it asks the registry, and what it makes of the answers.
 
 The check refuses an image (exit code 254) only when it is sure; whatever it does not understand passes, and the pull
-then fails and is tried again for ever. The name's rules are stricter than those of registries.
+then fails and is tried again for ever. The name's rules are stricter than those of registries. Where the check does not
+find the image, the user's own account at the registry can tell why; the platform never has that account.
 Sources: openpai-runtime, src/init.d/image_checker.py; ltp-platform, src/openpai-runtime/src/src/init.d.
 """
 
@@ -10,19 +11,21 @@ from __future__ import annotations
 import base64
 import re
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Protocol
+from urllib.parse import urlsplit
 
 from pai_lsp.expansion.as_is.runtime_reading import RuntimeStopError, after_runtime, runtime_job
-from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.platform.image_addresses import REPOSITORY, TAG, image_host, without_host
+from pai_lsp.source.frozen import dataclass, field, replace
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
     from pai_lsp.job.job import Job
 
 _DOCKER_HUB = "https://index.docker.io/v2/"
-_REPOSITORY = re.compile(r"[a-z_.0-9-]+[/a-z_.0-9-]*")
-_TAG = re.compile(r"[a-z_.0-9-]+")
 
 
 class Presence(Enum):
@@ -46,6 +49,10 @@ class Reply:
         """Whether the status is below 400."""
         return self.status < 400
 
+    def header(self, name: str) -> str | None:
+        """The value of a header, named in lower case; None without it."""
+        return next((value for key, value in self.headers.items() if key.lower() == name), None)
+
 
 class CouldNotAskError(Exception):
     """No answer came; the message says why."""
@@ -57,11 +64,28 @@ class Registry(Protocol):
     def ask(
         self, method: str, url: str, authorization: str | None, parameters: Mapping[str, str], accept: str = "*/*"
     ) -> Reply:
-        """Send a request without a body.
+        """Send a request; the parameters of a POST are a form.
 
         Raises:
             CouldNotAskError: if no answer comes.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryAccount:
+    """An account of the user at a registry, which its `repr` does not show; with an identity token, no password."""
+
+    name: str
+    password: str = ""
+    identity_token: str = ""
+
+    def __repr__(self) -> str:
+        return "RegistryAccount(***)"
+
+    @property
+    def basic(self) -> str:
+        """The header of the account."""
+        return f"Basic {base64.b64encode(f'{self.name}:{self.password}'.encode()).decode('ascii')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,42 +116,146 @@ class ImageVerdict:
     configuration: ImageConfiguration | None = None
 
 
-class _RefusedError(Exception):
-    """The check is sure that the image cannot be used."""
-
-
-class _PassedOverError(Exception):
-    """The check gives up and lets the image pass."""
+class _CheckEndError(Exception):
+    """The check ends before the registry has confirmed the image."""
 
     def __init__(self, message: str, presence: Presence = Presence.UNKNOWN) -> None:
         super().__init__(message)
         self.presence = presence
 
 
-def image_verdict(job: Job, role: str, registry: Registry) -> ImageVerdict:
-    """The check of the image of a task role."""
+class _RefusedError(_CheckEndError):
+    """The check is sure that the image cannot be used."""
+
+
+class _PassedOverError(_CheckEndError):
+    """The check gives up and lets the image pass."""
+
+
+def no_account(registry: str) -> RegistryAccount | None:
+    """No account at any registry."""
+    del registry
+    return None
+
+
+def image_verdict(
+    job: Job, role: str, registry: Registry, account_at: Callable[[str], RegistryAccount | None] = no_account
+) -> ImageVerdict:
+    """The check of the image of a task role.
+
+    account_at: the user's own account at a registry, named by host and port; it may raise CouldNotAskError. It is used
+        only where the check does not find the image, and only to explain that.
+    """
     try:
         question = _question(job, role)
     except RuntimeStopError as error:
         return ImageVerdict("", is_refused=True, presence=Presence.UNKNOWN, explanation=str(error))
+    found, is_askable = _verdict(job, question, registry)
+    if found.presence is Presence.THERE or not is_askable:
+        return found
+    try:
+        account = account_at(question.asked)
+        return _explained(found, question, account, registry) if account is not None else found
+    except (CouldNotAskError, _CheckEndError) as error:
+        return replace(found, explanation=f"{found.explanation}; your own account could not be used: {error}")
+
+
+def asked_registry(job: Job, role: str) -> str | None:
+    """The host and port of the registry that is asked for the image of a task role; None if none is asked."""
+    try:
+        return _question(job, role).asked
+    except RuntimeStopError:
+        return None
+
+
+def _verdict(job: Job, question: _Question, registry: Registry) -> tuple[ImageVerdict, bool]:
+    """The verdict of the platform, and whether a registry can be asked for this image at all."""
     image = question.image
     try:
         repository, tag = question.name()
-        if question.host.endswith(job.platform.unasked_registries):
-            text = f"{job.platform.title} does not ask this registry; if the image is missing, the job waits"
-            return ImageVerdict(image, is_refused=False, presence=Presence.UNKNOWN, explanation=text)
-        authorization = _ask(question, f"{question.registry}{repository}/manifests/{tag}", registry)
     except _RefusedError as error:
-        presence = Presence.ABSENT if "does not have" in str(error) else Presence.UNKNOWN
-        return ImageVerdict(image, is_refused=True, presence=presence, explanation=str(error))
-    except _PassedOverError as error:
-        return ImageVerdict(image, is_refused=False, presence=error.presence, explanation=str(error))
+        return ImageVerdict(image, is_refused=True, presence=Presence.UNKNOWN, explanation=str(error)), False
+    if question.host.endswith(job.platform.unasked_registries):
+        text = f"{job.platform.title} does not ask this registry; if the image is missing, the job waits"
+        return ImageVerdict(image, is_refused=False, presence=Presence.UNKNOWN, explanation=text), True
+    try:
+        authorization = _ask(question, f"{question.registry}{repository}/manifests/{tag}", registry)
+    except _CheckEndError as error:
+        is_refused = isinstance(error, _RefusedError)
+        return ImageVerdict(image, is_refused, error.presence, str(error)), True
     except CouldNotAskError as error:
         text = f"the registry could not be asked: {error}"
-        return ImageVerdict(image, is_refused=False, presence=Presence.UNKNOWN, explanation=text)
+        return ImageVerdict(image, is_refused=False, presence=Presence.UNKNOWN, explanation=text), False
+    return _present(image, f"{question.registry}{repository}", tag, authorization, registry), True
+
+
+def _present(image: str, base: str, tag: str, authorization: str | None, registry: Registry) -> ImageVerdict:
     text = "the registry has the image"
-    found = _configuration(f"{question.registry}{repository}", tag, authorization, registry)
+    found = _configuration(base, tag, authorization, registry)
     return ImageVerdict(image, is_refused=False, presence=Presence.THERE, explanation=text, configuration=found)
+
+
+def _explained(found: ImageVerdict, question: _Question, account: RegistryAccount, registry: Registry) -> ImageVerdict:
+    """The verdict with what the registry answers to the user's own account.
+
+    Raises:
+        _RefusedError, _PassedOverError, CouldNotAskError: if that answer says nothing about the image.
+    """
+    repository, tag = question.name()
+    base = f"{question.registry}{repository}"
+    url = f"{base}/manifests/{tag}"
+    authorization: str | None = None
+    reply = registry.ask("HEAD", url, None, {}, _MANIFESTS)
+    if reply.status == 401:
+        authorization = _own_authorization(reply, account, registry)
+        reply = registry.ask("HEAD", url, authorization, {}, _MANIFESTS)
+    if reply.status == 404:
+        text = "the registry does not have the image; your own account was asked as well"
+        return replace(found, presence=Presence.ABSENT, explanation=text)
+    if reply.status in {401, 403}:
+        return replace(found, explanation=f"{found.explanation}; your own account may not read it either")
+    if not _is_manifest(reply):
+        _pass_over(reply)
+    if found.is_refused or found.presence is Presence.ABSENT:
+        lack = (
+            "has no account; add 'auth' to the image"
+            if question.basic is None
+            else "has an account that may not read it"
+        )
+        return replace(found, explanation=f"your own account can read the image, but the job {lack}")
+    return _present(question.image, base, tag, authorization, registry)
+
+
+_CHALLENGE = re.compile(r'([A-Za-z_]+)="([^"]*)"')
+
+
+def _own_authorization(reply: Reply, account: RegistryAccount, registry: Registry) -> str:
+    """The header for an account of the user. Source: distribution/distribution, docs/content/spec/auth.
+
+    Raises:
+        _RefusedError, _PassedOverError, CouldNotAskError: if there is none.
+    """
+    challenge = reply.header("www-authenticate") or ""
+    scheme = challenge.strip().partition(" ")[0].lower()
+    if scheme == "basic" and not account.identity_token:
+        return account.basic
+    given = dict(_CHALLENGE.findall(challenge))
+    realm = given.pop("realm", None)
+    if scheme != "bearer" or realm is None:
+        raise _PassedOverError("the registry does not say how to log in")
+    wanted = {key: given[key] for key in ("service", "scope") if key in given}
+    if account.identity_token:
+        wanted |= {"grant_type": "refresh_token", "client_id": "pai-lsp", "refresh_token": account.identity_token}
+        reply = registry.ask("POST", realm, None, wanted)
+    else:
+        reply = registry.ask("GET", realm, account.basic, wanted)
+    if reply.status in {400, 401, 403}:
+        raise _RefusedError("the registry does not accept it")
+    body = reply.body if isinstance(reply.body, dict) else {}
+    token = body.get("access_token") or body.get("token")
+    if not reply.is_good or not isinstance(token, str):
+        raise _PassedOverError("the token service's answer is not understood")
+    return f"Bearer {token}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +269,12 @@ class _Question:
     @property
     def host(self) -> str:
         """The registry in the image's name; empty for Docker Hub."""
-        first, slash, _ = self.image.partition("/")
-        return first if slash and ("." in first or ":" in first) else ""
+        return image_host(self.image)
+
+    @property
+    def asked(self) -> str:
+        """The host and port of the registry that is asked."""
+        return urlsplit(self.registry).netloc.rpartition("@")[2]
 
     def name(self) -> tuple[str, str]:
         """The repository and the tag.
@@ -150,10 +282,9 @@ class _Question:
         Raises:
             _RefusedError: if the check does not accept the name.
         """
-        rest = self.image.partition("/")[2] if self.host else self.image
-        parts = rest.split(":")
+        parts = without_host(self.image).split(":")
         repository, tag = parts[0], parts[1] if len(parts) > 1 else "latest"
-        if not _REPOSITORY.fullmatch(repository) or not _TAG.fullmatch(tag):
+        if not REPOSITORY.fullmatch(repository) or not TAG.fullmatch(tag):
             message = f"the platform does not accept the name '{self.image}'; use lower case and no digest"
             raise _RefusedError(message)
         return (f"library/{repository}" if "/" not in repository and not self.host else repository), tag
@@ -192,8 +323,7 @@ def _with_account(question: _Question, auth: Any, secrets: dict[str, Any]) -> _Q
         return question
     if registry is None:
         raise RuntimeStopError("'auth' has no 'registryuri', and the image check fails without it")
-    account = base64.b64encode(f"{name}:{password}".encode()).decode("ascii")
-    return _Question(question.image, registry, f"Basic {account}")
+    return _Question(question.image, registry, RegistryAccount(name, password).basic)
 
 
 def _registry(address: str) -> str:
@@ -215,20 +345,41 @@ def _ask(question: _Question, url: str, registry: Registry) -> str | None:
     if not reply.is_good and reply.status != 401:
         raise _PassedOverError(f"the registry answers {reply.status} and is not checked")
     reply = registry.ask("HEAD", url, question.basic, {})
+    if reply.status == 404 and _is_there_as_oci(url, question.basic, registry):
+        return question.basic  # the check lets it pass, and the container engine does ask for this format
     if not reply.is_good and reply.status != 401:
         _pass_over(reply)
-    headers = {name.lower(): value for name, value in reply.headers.items()}
     authorization = question.basic
-    if "www-authenticate" in headers:
-        authorization = _token(headers["www-authenticate"], question, registry) or question.basic
+    if (challenge := reply.header("www-authenticate")) is not None:
+        authorization = _token(challenge, question, registry) or question.basic
     elif reply.status == 401:
         raise _RefusedError("the registry asks for a login and does not say how")
     reply = registry.ask("HEAD", url, authorization, {})
+    if reply.status == 404 and _is_there_as_oci(url, authorization, registry):
+        lack = "which the platform's check does not ask for; build it with oci-mediatypes=false"
+        raise _RefusedError(f"the registry has the image in OCI format only, {lack}", Presence.THERE)
     if reply.status in {401, 404}:
-        raise _RefusedError("the registry does not have the image, or the account may not read it")
-    if not reply.is_good:
+        lack = "the account may not read it" if question.basic else "wants an account for it, and the job has none"
+        raise _RefusedError(f"the registry does not have the image, or {lack}", Presence.ABSENT)
+    if not _is_manifest(reply):
         _pass_over(reply)
     return authorization
+
+
+def _is_there_as_oci(url: str, authorization: str | None, registry: Registry) -> bool:
+    """Whether a registry has an image that it only gives to those who name its format, as the check does not.
+
+    Source: distribution/distribution 2.8, registry/handlers/manifests.go, GetManifest.
+    """
+    try:
+        return _is_manifest(registry.ask("HEAD", url, authorization, {}, _MANIFESTS))
+    except CouldNotAskError:
+        return False
+
+
+def _is_manifest(reply: Reply) -> bool:
+    """Whether an answer is one of a registry: the platform also takes a redirect and a login page for the image."""
+    return reply.status < 300 and "html" not in (reply.header("content-type") or "")
 
 
 # Source: opencontainers/image-spec, media-types.md; distribution/distribution, docs/content/spec/manifest-v2-2.md.
@@ -253,8 +404,7 @@ def _configuration(base: str, tag: str, authorization: str | None, registry: Reg
         reply = registry.ask("GET", f"{base}/blobs/{_digest(manifest['config'])}", authorization, {})
         if reply.status in {301, 302, 303, 307, 308}:
             # A registry keeps its files elsewhere; that address is for one file, and gets no account.
-            location = next(value for name, value in reply.headers.items() if name.lower() == "location")
-            reply = registry.ask("GET", location, None, {})
+            reply = registry.ask("GET", reply.header("location") or "", None, {})
         found = _json(reply)
         own = found.get("config") or {}
         return ImageConfiguration(
@@ -262,7 +412,7 @@ def _configuration(base: str, tag: str, authorization: str | None, registry: Reg
             str(own.get("User") or ""),
             tuple(map(str, own.get("Entrypoint") or ())),
         )
-    except (CouldNotAskError, LookupError, StopIteration, TypeError, AttributeError, ValueError):
+    except (CouldNotAskError, LookupError, TypeError, AttributeError, ValueError):
         return None
 
 
@@ -283,7 +433,8 @@ def _pass_over(reply: Reply) -> None:
     if reply.status == 404:
         text = "the registry does not have the image; the check lets it pass, and the job would wait for ever"
         raise _PassedOverError(text, Presence.ABSENT)
-    raise _PassedOverError(f"the registry answers {reply.status}; the check lets the image pass")
+    what = f"answers {reply.status}" if reply.status >= 300 else "answers with a page"
+    raise _PassedOverError(f"the registry {what}; the check lets the image pass")
 
 
 def _token(challenge: str, question: _Question, registry: Registry) -> str | None:
@@ -301,7 +452,9 @@ def _token(challenge: str, question: _Question, registry: Registry) -> str | Non
         return None
     reply = registry.ask("GET", realm, question.basic, found)
     if reply.status == 401:
-        raise _RefusedError("the registry does not accept the user name or the password")
+        is_wrong = "does not accept the user name or the password"
+        what = is_wrong if question.basic else "wants an account, and the job has none; add 'auth' to the image"
+        raise _RefusedError(f"the registry {what}")
     token = reply.body.get("access_token") if isinstance(reply.body, dict) else None
     if not reply.is_good or not isinstance(token, str):
         raise _PassedOverError("the token service's answer is not understood; the check lets the image pass")

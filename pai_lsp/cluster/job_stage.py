@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.cluster.hived_stage import hived_section
 from pai_lsp.cluster.refusal import Refusal, Stage
@@ -19,8 +18,10 @@ from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import did_you_mean
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from typing import Any
 
     from pai_lsp.cluster.profile import Profile
     from pai_lsp.job.job import Job

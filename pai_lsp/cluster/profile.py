@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.platform.platforms import platform_named
 from pai_lsp.platform.tables import table
 from pai_lsp.source.frozen import dataclass
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from pai_lsp.platform.platforms import Platform
 

@@ -7,19 +7,21 @@ Source: rest-server, config/v2/protocol.js and middlewares/v2/protocol.js, proto
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.cluster.profile import Profile
 from pai_lsp.cluster.refusal import Refusal, Stage
 from pai_lsp.embedded.server_rendering import rendered
 from pai_lsp.embedded.template import TemplateFault
 from pai_lsp.expansion.as_is.released_run import server_command
+from pai_lsp.platform.tables import ROLE_NAME
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from pai_lsp.job.job import Job
-    from pai_lsp.platform.job_schema import StructureError
+    from pai_lsp.platform.structure_errors import StructureError
 
 # Mappings whose content the schema of the rest-server leaves open, by the number of keys that lead to a key of theirs.
 _OPEN = {"extras": 2, "defaults": 2, "parameters": 2, "secrets": 2}
@@ -27,7 +29,6 @@ _OPEN = {"extras": 2, "defaults": 2, "parameters": 2, "secrets": 2}
 _PREREQUISITE_KEYS = frozenset(
     {"protocolVersion", "name", "type", "version", "contributor", "description", "uri", "auth", "plugin", "require"}
 )
-_ROLE_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _TYPED = {"script": "script", "output": "output", "data": "data", "dockerImage": "dockerimage"}
 _INFERENCE_MESSAGE = """\
 The following parameters must be specified for inference job:
@@ -57,7 +58,7 @@ def protocol_refusals(job: Job, profile: Profile) -> Iterator[Refusal]:
         place = error.path if error.key is None else (*error.path, error.key)
         yield _refusal(error.message, place)
     for role in job.task_roles:
-        if not _ROLE_NAME.fullmatch(role.name):
+        if not ROLE_NAME.fullmatch(role.name):
             yield _refusal(f"'{role.name}' is not a valid name of a task role", ("taskRoles", role.name))
     if schema:
         return
@@ -127,8 +128,14 @@ def _image_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
         return
     try:
         pattern = re.compile(written)
-    except re.error:
-        return  # Python and JavaScript may disagree on a pattern; the profile cannot answer then
+    except re.error as error:
+        # Python and JavaScript disagree on other patterns; the profile cannot answer then.
+        if error.msg in _BAD_PATTERNS and "[]" not in written and "[^]" not in written:
+            message = f'The provided imageRegex pattern "{written}" is invalid.'
+            text = f"the cluster's rule for images, '{written}', is not a regular expression: it refuses every job"
+            path = ("prerequisites",)
+            yield Refusal(Stage.PROTOCOL, 500, None, message, text, path, "image-not-allowed")
+        return
     images = ((n, one) for n, one in enumerate(values["prerequisites"]) if one["type"] == "dockerimage" and one["uri"])
     number, image = next(images, (0, None))
     if image is None:
@@ -144,6 +151,12 @@ def _image_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
             ("prerequisites", number, "uri"),
             "image-not-allowed",
         )
+
+
+# What Python says of patterns that no JavaScript takes either.
+_BAD_PATTERNS = frozenset(
+    ["missing ), unterminated subpattern", "unbalanced parenthesis", "unterminated character set"]
+)
 
 
 def _reference_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:

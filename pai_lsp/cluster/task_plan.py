@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.cluster.hived_stage import has_barrier
 from pai_lsp.cluster.job_stage import storage_entries, virtual_cluster_for_rights
@@ -35,8 +34,10 @@ from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.scalar import server_text
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
@@ -98,8 +99,7 @@ def task_plan(job: Job, role_name: str, index: int, user: str, *, shows_secrets:
         raise NoTaskError(f"the job has no task role '{role_name}'")
     if not 0 <= index < role.instances:
         raise NoTaskError(f"'{role_name}' has {role.instances} tasks, so the index is 0 to {role.instances - 1}")
-    reference = role.typed_references.get("dockerImage")
-    definition = job.find_typed("dockerimage", reference.name) if reference else None
+    definition = job.image_of(role)
     image = server_text(job.plain["prerequisites"][job.prerequisites.index(definition)]["uri"]) if definition else ""
     command = server_command(job, role)
     if isinstance(command, TemplateFault):

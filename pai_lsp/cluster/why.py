@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from pai_lsp.cluster.failure_causes import (
     LOG_CAUSES,
@@ -18,6 +17,7 @@ from pai_lsp.cluster.failure_report import FailureReport, known_code, read_repor
 from pai_lsp.platform.tables import converted_role_name, exit_codes
 from pai_lsp.source.frozen import dataclass, replace
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.platform.tables import ExitCode

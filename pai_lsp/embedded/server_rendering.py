@@ -13,16 +13,16 @@ recorded from mustache 2.3.2. Source: mustache.js 2.3.2, Context.prototype.looku
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from pai_lsp.embedded.template import MISSING, OPENING, SPACES, TagKind, TemplateFault, TemplateTag, server_path, tags
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import Binary, Date, server_text
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
 
 _RUN = lazy_pattern(rf"\n|(?:(?!\n)[{SPACES}])+|[^{SPACES}]+")

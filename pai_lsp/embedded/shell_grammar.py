@@ -8,11 +8,11 @@ Source: the bash reference manual, "Shell Commands" and "Reserved Words"; bash 5
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.shell_script import EventKind, Unclosed
 from pai_lsp.source.frozen import dataclass
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

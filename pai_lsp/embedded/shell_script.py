@@ -6,11 +6,11 @@ from bisect import bisect_right
 from enum import Enum, auto
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import TypeAlias

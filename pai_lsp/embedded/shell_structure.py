@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_script import EventKind
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from enum import Enum
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from typing import Any
 
 OPENING, CLOSING = "<%", "%>"
 # Where these come from a template, mustache and the runtime's pystache write them as HTML.

@@ -11,7 +11,6 @@ the rules.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from pai_lsp.expansion.filled_definition import (
     BROKEN_LOCK_FILE,
@@ -49,6 +48,7 @@ from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from collections.abc import Mapping as MappingOf

@@ -11,7 +11,6 @@ and 5145 (type `storage`).
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.template import MISSING, filled
 from pai_lsp.findings.diagnostic import Diagnostic, Related, Severity
@@ -32,9 +31,10 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Node, Scalar, Sequence, plain_value
 from pai_lsp.source.scalar import server_text
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import TypeAlias
+    from typing import Any, TypeAlias
 
     from pai_lsp.embedded.template import TemplateTag
     from pai_lsp.job.definition import Definition

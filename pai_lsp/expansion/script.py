@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.embedded.server_rendering import trim
 from pai_lsp.embedded.template import TemplateFault
 from pai_lsp.expansion.as_is.released_run import command_source, server_command
@@ -14,6 +12,7 @@ from pai_lsp.platform.tables import EventForm, Moment, moments_with
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.text import LineIndex, Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections import Counter
 from enum import Enum, IntEnum
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.platform.platforms import ALL_NAMES, OPENPAI, Platform, platform_comment, platform_named
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
 
     from pai_lsp.job.hidden import Hidden
     from pai_lsp.job.job import Job

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import is_plain_in_flow, quoted
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pai_lsp.source.nodes import Node, Syntax
+    from pai_lsp.source.spelling import Candidates
 
 
 def fix_of(title: str, edits: tuple[TextEdit, ...], *, safe: bool = False) -> tuple[Fix, ...]:
@@ -49,7 +49,7 @@ def choice_fixes(span: Span, choices: Iterable[str]) -> tuple[Fix, ...]:
 
 
 def near_name_fixes(
-    span: Span, name: str, candidates: Iterable[str], *, besides: str | None = None, safe: bool = True
+    span: Span, name: str, candidates: Candidates, *, besides: str | None = None, safe: bool = True
 ) -> tuple[Fix, ...]:
     """Fixes that replace a misspelt name by the near ones (except `besides`); safe only where one name is near."""
     near = nearest(name, candidates, besides=besides)

@@ -6,7 +6,6 @@ Comments that suppress nothing are reported, and so are those that are written a
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import SHELLCHECK_CODE, Diagnostic, DiagnosticTag, Finding, Fix, Severity, rule
 from pai_lsp.source.frozen import dataclass
@@ -14,6 +13,7 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import LineIndex, Span, TextEdit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 

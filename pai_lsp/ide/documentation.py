@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
 
 from pai_lsp.platform.programs import option_help
 from pai_lsp.platform.tables import EventForm, event_at
@@ -11,6 +10,7 @@ from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.writing import entry_lines, flow_value, value_lines
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.lookup import SuggestedDefinition
     from pai_lsp.platform.job_schema import Field
-    from pai_lsp.platform.launchers import KnownLine
+    from pai_lsp.platform.programs import KnownLine
     from pai_lsp.platform.tables import EnvironmentVariable, Event, ExitCode, Plugin
 
 

@@ -7,7 +7,6 @@ template, the line of a command, the value, and the entry.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from pai_lsp.ide.cursor import Cursor
 from pai_lsp.job.definition import name_span
@@ -17,6 +16,7 @@ from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.ide.cursor import Cursor
 from pai_lsp.job.definition import TYPED_FIELDS
 from pai_lsp.job.symbols import SymbolKind
 from pai_lsp.source.frozen import dataclass
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

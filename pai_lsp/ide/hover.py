@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.catalog.remote_sources import item_page
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
@@ -25,14 +23,14 @@ from pai_lsp.ide.names import places_of
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.job.symbols import Occurrence, SymbolKind, meant_prerequisite
 from pai_lsp.platform.job_schema import field
-from pai_lsp.platform.launchers import known_line
-from pai_lsp.platform.programs import nccl_help, nccl_variables
+from pai_lsp.platform.programs import known_line, nccl_help, nccl_variables
 from pai_lsp.platform.tables import PLUGIN_PREFIX, events, exit_codes
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pai_lsp.document import Document
     from pai_lsp.ide.cursor import Location
@@ -197,7 +195,7 @@ def _value(document: Document, location: Location, node: Scalar) -> str:
     if key == "plugin" and (plugin := document.platform.plugins.get(node.text.removeprefix(PLUGIN_PREFIX))):
         return plugin_documentation(plugin)
     if document.settings.cluster is not None:
-        from pai_lsp.ide.cluster_names import cluster_name_documentation  # noqa: PLC0415 - few projects name a cluster
+        from pai_lsp.ide.known_values import cluster_name_documentation  # noqa: PLC0415 - few projects name a cluster
 
         found = cluster_name_documentation(document.job, document.settings.cluster, location.path, node.text)
         if found is not None:

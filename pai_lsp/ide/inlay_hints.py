@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from pai_lsp.ide.known_values import job_resources, resources_sentence
 from pai_lsp.job.require_graph import expansion
@@ -12,6 +11,7 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, plain_value
 from pai_lsp.source.scalar import server_text
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from pai_lsp.job.symbols import Symbol, SymbolKind
 from pai_lsp.source.frozen import dataclass
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -95,7 +95,7 @@ def _skus(document: Document) -> Iterator[Lens]:
     section = document.job.section("taskRoles")
     if document.settings.cluster is None or section is None:
         return
-    from pai_lsp.ide.cluster_names import requested_skus  # noqa: PLC0415 - few projects name a cluster
+    from pai_lsp.ide.known_values import requested_skus  # noqa: PLC0415 - few projects name a cluster
 
     title = requested_skus(document.job, document.settings.cluster)
     if title is not None:

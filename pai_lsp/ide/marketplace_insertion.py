@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import json
 import textwrap
-from typing import TYPE_CHECKING, Any
 
+from pai_lsp.ide.refactorings.refactoring import added_prerequisites
 from pai_lsp.source.edits import append_item, column, insert_entry, line_end
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
-from pai_lsp.source.spelling import free_name
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import scalar_line
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping as MappingOf
+    from typing import Any
 
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
@@ -39,7 +40,7 @@ def insertion(job: Job, offset: int, reference: str, name: str, values: MappingO
     if job.root is None:
         return ()
     known = _known(job, reference, values)
-    own = known or free_name(name, {definition.name for definition in job.definitions})
+    own = known or job.free_name(name)
     edits = [] if known else [_reference_edit(job, job.root, own, reference, values)]
     role = _role_at(job, offset)
     if role is not None and own not in {listed.name for listed in role.prerequisites}:
@@ -89,8 +90,7 @@ def _role_edit(text: str, role: TaskRole, name: str) -> list[TextEdit]:
         if isinstance(listed.value, Sequence):
             return [append_item(text, listed.value, name)]
         return [_below_key(text, listed, f"- {name}")] if _is_empty(listed) else []
-    last = role.node.own("dockerImage") or (role.node.entries[-1] if role.node.entries else None)
-    return [insert_entry(text, role.node, f"prerequisites: [{name}]", last)]
+    return [added_prerequisites(text, role.node, name)]
 
 
 def _is_empty(entry: Entry) -> bool:

@@ -6,16 +6,16 @@ A rename is refused if the new name would break the job.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from pai_lsp.ide.cursor import Cursor
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.job.symbols import Symbol, SymbolKind, meant_prerequisite, rename_prerequisite, renaming_edits
 from pai_lsp.job.this_lookup import is_this, this_answer
-from pai_lsp.platform.tables import converted_role_name
+from pai_lsp.platform.tables import PREREQUISITE_NAME, ROLE_NAME, converted_role_name
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -120,13 +120,13 @@ def places_of(document: Document, symbol: Symbol) -> list[Occurrence]:
 # Sources: rest-server, src/config/v2/protocol.js (names, roles, port labels); openpai-runtime issue 47 (roles in lower
 # case, without `_`); mustache 2.3.2 (a dot separates keys); YAML 1.1 (anchors).
 _FORMS = {
-    SymbolKind.PREREQUISITE: (re.compile(r"[a-zA-Z0-9_-]{1,255}"), "letters, digits, '_' and '-'"),
-    SymbolKind.DEPLOYMENT: (re.compile(r"[a-zA-Z0-9_-]{1,255}"), "letters, digits, '_' and '-'"),
+    SymbolKind.PREREQUISITE: (PREREQUISITE_NAME, "letters, digits, '_' and '-'"),
+    SymbolKind.DEPLOYMENT: (PREREQUISITE_NAME, "letters, digits, '_' and '-'"),
     SymbolKind.TASK_ROLE: (
         re.compile(r"[a-z][a-z0-9]{0,62}"),
         "lower-case letters and digits, beginning with a letter; any other role name crashes the runtime",
     ),
-    SymbolKind.PORT: (re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*"), "letters, digits and '_'"),
+    SymbolKind.PORT: (ROLE_NAME, "letters, digits and '_'"),
     SymbolKind.PARAMETER: (
         re.compile(r"[^\s.\[\]<>%{}'\"#:&*!|,]+"),
         "a word without spaces, dots, brackets and quotes",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from pai_lsp.ide.known_values import job_resources, role_resources, short
 from pai_lsp.job.definition import TYPED_FIELDS, Definition, key_name_span, name_span, scalars
@@ -12,6 +11,7 @@ from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

@@ -5,8 +5,6 @@ The YAML itself is colored by the editor's grammar; the tokens add only what a g
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.template import ROOTS, TagKind, variables
 from pai_lsp.ide.token_types import TokenModifier, TokenType
@@ -17,6 +15,7 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar, walk
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

@@ -7,12 +7,12 @@ The same holds for the keys of a task role that are written directly under `task
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING
 
 from pai_lsp.platform.job_schema import fields
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence, mapping_of
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pai_lsp.job.tree import JobTree
 

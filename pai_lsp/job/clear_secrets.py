@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING
 
 from pai_lsp.job.definition import name_span
 from pai_lsp.source.frozen import dataclass
@@ -11,6 +10,7 @@ from pai_lsp.source.nodes import Mapping, Scalar, walk
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

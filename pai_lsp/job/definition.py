@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.template import variables
 from pai_lsp.platform.tables import PLUGIN_PREFIX, ROLE_TYPES, RUNTIME_PLUGIN, Moment
@@ -16,8 +15,10 @@ from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, ScalarStyle, Sequ
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from pai_lsp.embedded.template import Variable
 
@@ -32,8 +33,6 @@ COMMAND_KEYS = frozenset({"callbacks", *SIMPLE_KEYS})
 # Plugins of the extended protocol that mount a storage; expansion makes `extras.storages` of them.
 # Source: openpai, issues 5345 (`pvc_storage`: name, mountPath) and 5145 (`com.microsoft.pai.rest.storage`).
 STORAGE_PLUGINS = ("pvc_storage", "com.microsoft.pai.rest.storage")
-
-LEGACY_TYPES = ("dockerimage", *ROLE_TYPES)
 
 # Keys of a prerequisite that no released component reads. Source: rest-server, config/v2/protocol.js; docs/protocol.md.
 EXTENDED_KEYS = ("require", "template_variables", "requireStorages", "pathForUser", "plugin_params")

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
 
 from pai_lsp.job.clear_secrets import tokens
 from pai_lsp.source.frozen import dataclass
@@ -20,6 +19,7 @@ from pai_lsp.source.nodes import Sequence as SequenceNode
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import LineIndex, Span, any_overlaps
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
 
 from pai_lsp.job.as_meant import emptied_role, misplaced_role_keys, root_as_meant
 from pai_lsp.job.clear_secrets import ClearSecret, clear_secrets
@@ -13,19 +12,21 @@ from pai_lsp.job.template_uses import TemplateUse, template_uses
 from pai_lsp.job.tree import JobTree
 from pai_lsp.job.uses import PluginUse, PrerequisiteUses, plugin_uses, prerequisite_uses, roles_acted_for, roles_running
 from pai_lsp.job.variable_places import Mention, ScriptPlace, mentions, role_scripts
+from pai_lsp.platform.secrets_section import job_syntax
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping
-from pai_lsp.source.syntax import parse
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import Any, TypeVar
 
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.hidden import Hidden
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.source.nodes import Entry, Node
 
-_Answer = TypeVar("_Answer")
+    _Answer = TypeVar("_Answer")
 
 
 class Job(JobTree):
@@ -136,7 +137,10 @@ class Job(JobTree):
 
     def of_text(self, text: str) -> Job:
         """The job of another text, for the same platform and cluster."""
-        return replace(self, syntax=parse(text, self.platform.reader), is_catalog=False, meant_root=None)
+        is_same = text == self.text
+        syntax = self.syntax if is_same else job_syntax(text, self.platform.reader)
+        errors = self.known_errors if is_same and not self.is_catalog else None
+        return replace(self, syntax=syntax, is_catalog=False, meant_root=None, known_errors=errors)
 
     def once(self, compute: Callable[[Job], _Answer]) -> _Answer:
         """What `compute` gives for this job, computed at the first call: answers that only packages above know."""

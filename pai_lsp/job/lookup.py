@@ -13,31 +13,34 @@ from __future__ import annotations
 import os
 import re
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol
 
-from pai_lsp.platform.tables import ROLE_TYPES
+from pai_lsp.platform.tables import PREREQUISITE_NAME, TYPES
 from pai_lsp.source.files import is_in_folder
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, nearest
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import Protocol
 
     from pai_lsp.job.definition import Definition
+else:
+    Protocol = object
 
 
 MARKETPLACE = "marketplace"
-TYPES = (*ROLE_TYPES, "dockerimage")
 SCHEMES = (MARKETPLACE, "https", "http")
+
+BY_NAME = f"{MARKETPLACE}://name/"
+BY_ITEM = f"{MARKETPLACE}://prerequisites/itemId/"
 
 _FORMS = ("name", *TYPES, "prerequisites")
 _EXPECTED = "'marketplace://name/NAME', 'marketplace://TYPE/NAME' or 'marketplace://prerequisites/itemId/ID'"
 _SCHEME = lazy_pattern(r"(?P<scheme>[^/:]*)(?P<mark>:/{0,2}|/{1,2})(?P<rest>.*)", re.DOTALL)
-# The rest-server's pattern of a prerequisite's name (config/v2/protocol.js).
-_NAME = lazy_pattern(r"[a-zA-Z0-9_-]{1,255}")
 # The marketplace makes a UUID for an item that is stored without an id.
-_ITEM = lazy_pattern(r"[a-zA-Z0-9_-]+")
+ITEM_ID = lazy_pattern(r"[a-zA-Z0-9_-]+")
 _WEB = lazy_pattern(
     r"(?:[\w.~%!$&'()*+,;=:-]+@)?(?P<host>[a-zA-Z0-9.-]+|\[[0-9a-fA-F:.]+\])(?P<port>:[0-9]+)?(?:[/?#]\S*)?"
 )
@@ -102,7 +105,7 @@ def near_addresses(reference: str, known: Iterable[str]) -> tuple[str, ...]:
     form, _, name = reference.rpartition("/")
     known = tuple(known)
     near = nearest(name, (one[len(form) + 1 :] for one in known if one.startswith(f"{form}/")))
-    by_name = f"{MARKETPLACE}://name/{name}"
+    by_name = BY_NAME + name
     return tuple(f"{form}/{one}" for one in near) or ((by_name,) if by_name in known else ())
 
 
@@ -125,15 +128,15 @@ def _marketplace(rest: str) -> Address | AddressFault:
     elif form not in _FORMS:
         return _wrong_form(rest, form, path)
     if form == "prerequisites":
-        if len(path) == 2 and path[0] == "itemId" and _ITEM.fullmatch(path[1]):
+        if len(path) == 2 and path[0] == "itemId" and ITEM_ID.fullmatch(path[1]):
             return Address(AddressKind.ITEM, path[1])
-        identifier = path[-1] if path and path[-1] != "itemId" and _ITEM.fullmatch(path[-1]) else ""
-        meant = f"marketplace://prerequisites/itemId/{identifier}" if identifier else ""
+        identifier = path[-1] if path and path[-1] != "itemId" and ITEM_ID.fullmatch(path[-1]) else ""
+        meant = BY_ITEM + identifier if identifier else ""
         return AddressFault("the address of a marketplace item must be 'marketplace://prerequisites/itemId/ID'", meant)
     name = "/".join(path)
     if not name:
         return AddressFault(f"a name is missing after 'marketplace://{form}/'")
-    if not _NAME.fullmatch(name):
+    if not PREREQUISITE_NAME.fullmatch(name):
         return AddressFault(f"'{name}' is not a prerequisite name; only letters, digits, '_' and '-' are allowed")
     if form == "name":
         return Address(AddressKind.NAME, name)
@@ -141,8 +144,8 @@ def _marketplace(rest: str) -> Address | AddressFault:
 
 
 def _wrong_form(rest: str, form: str, path: list[str]) -> AddressFault:
-    if not path and _NAME.fullmatch(form):
-        return AddressFault(f"expected 'marketplace://name/{form}'", f"marketplace://name/{form}")
+    if not path and PREREQUISITE_NAME.fullmatch(form):
+        return AddressFault(f"expected '{BY_NAME}{form}'", BY_NAME + form)
     near = nearest(form, _FORMS)
     meant = f"marketplace://{near[0]}/{'/'.join(path)}" if near else ""
     if meant and isinstance(read_address(meant), AddressFault):

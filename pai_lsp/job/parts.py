@@ -7,7 +7,6 @@ Sources of what a key means: schemas/job.schema.json.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from pai_lsp.job.definition import (
     TYPED_FIELDS,
@@ -21,6 +20,7 @@ from pai_lsp.job.definition import (
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pai_lsp.source.nodes import Entry, Node
     from pai_lsp.source.text import Span

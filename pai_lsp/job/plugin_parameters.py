@@ -9,13 +9,14 @@ Source: openpai-runtime, src/init.d/initializer.py, init_plugins and collect_plu
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.source.libyaml import yaml
 from pai_lsp.source.tags import runtime_value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from pai_lsp.job.definition import Definition
 

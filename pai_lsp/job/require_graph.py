@@ -9,18 +9,27 @@ The messages at the end are shared by rules and expansion.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-from weakref import ref
+from _weakref import ref  # what `weakref` gives; importing that takes longer than this module
 
 from pai_lsp.embedded.template import filled
-from pai_lsp.job.lookup import AddressFault, AddressKind, LookupAnswer, LookupState, near_addresses, read_address
+from pai_lsp.job.lookup import (
+    BY_NAME,
+    AddressFault,
+    AddressKind,
+    LookupAnswer,
+    LookupState,
+    near_addresses,
+    read_address,
+)
 from pai_lsp.platform.tables import events, released_events
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.spelling import did_you_mean
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from collections.abc import Mapping as MappingOf
+    from typing import Any
     from weakref import ReferenceType
 
     from pai_lsp.job.definition import Definition, Reference, Requirement, TemplateVariable
@@ -217,12 +226,12 @@ def _resolve(job: JobTree, reference: Reference, home: LookupAnswer | None) -> L
     if home is None:
         if in_job.state is LookupState.FOUND or not job.is_catalog:
             return in_job
-        named = job.lookup.find(f"marketplace://name/{reference.name}")
+        named = job.lookup.find(BY_NAME + reference.name)
         return named if named.state is LookupState.FOUND else in_job
     beside = [definition for definition in home.definitions if definition.name == reference.name]
     if beside:
         return replace(home, definitions=(beside[-1],))
-    named = job.lookup.find(f"marketplace://name/{reference.name}")
+    named = job.lookup.find(BY_NAME + reference.name)
     return in_job if named.state is LookupState.ABSENT else named
 
 

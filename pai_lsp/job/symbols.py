@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.template import variables
 from pai_lsp.job.definition import TYPED_FIELDS, name_span
@@ -28,6 +27,7 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.writing import flow_scalar
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

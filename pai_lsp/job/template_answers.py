@@ -9,7 +9,6 @@ rest-server wrote).
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.template import ROOTS, TagKind
 from pai_lsp.job.template_uses import RUNTIME_PLACES, TemplatePlace, TemplateUse
@@ -19,6 +18,7 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pai_lsp.source.text import Span
 
 
+_COMMENT = lazy_pattern(r"[ \t]*#")
 _INDEX = lazy_pattern(r"0|[1-9][0-9]{0,8}")
 
 
@@ -307,4 +308,4 @@ def _root(content: str, *, in_plugin: bool) -> str:
 def _is_in_comment(use: TemplateUse) -> bool:
     """Whether a tag is in a line that is a comment in bash, where its value does not matter."""
     text = use.text.text
-    return text[text.rfind("\n", 0, use.tag.span.start) + 1 :].lstrip(" \t").startswith("#")
+    return _COMMENT.match(text, text.rfind("\n", 0, use.tag.span.start) + 1) is not None

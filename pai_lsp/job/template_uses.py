@@ -6,15 +6,16 @@ Sources: rest-server, middlewares/v2/protocol.js (commands, auth); openpai-runti
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.template import OPENING, TemplateTag, runtime_tags, tags, tags_without_dollar
 from pai_lsp.source.content import MappedText, mapped
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Node, Scalar, walk
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.parts import PluginEntry, TaskRole

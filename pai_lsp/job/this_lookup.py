@@ -8,7 +8,6 @@ Source of the semantics: docs/protocol.md, "Order".
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeVar
 
 from pai_lsp.embedded.template import CLOSING, OPENING, tags_without_dollar
 from pai_lsp.job.definition import COMMAND_KEYS
@@ -19,8 +18,10 @@ from pai_lsp.source.nodes import Mapping, Scalar, Sequence, walk
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from typing import TypeVar
 
     from pai_lsp.embedded.template import PathStep, TemplateTag
     from pai_lsp.job.definition import Definition
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     from pai_lsp.source.nodes import Entry, Node
     from pai_lsp.source.text import Span
 
-_T = TypeVar("_T")
+    _T = TypeVar("_T")
+
 _ROOT_END = lazy_pattern(r"[.\[]")
 _INDEX = lazy_pattern(r"[0-9]{1,9}")
 _FORM = "expected 'this.NAME', with the name of a parameter"

@@ -12,25 +12,28 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.template import TemplateFault, TemplateTag, tags
 from pai_lsp.job.definition import Definition, Origin, Reference, read_definitions
 from pai_lsp.job.lookup import Lookup, LookupAnswer, LookupState, NoLookup
 from pai_lsp.job.parts import Deployment, PluginEntry, TaskRole
-from pai_lsp.platform.job_schema import StructureError, structure_errors
+from pai_lsp.platform.job_schema import structure_errors
 from pai_lsp.platform.platforms import OPENPAI, Platform
-from pai_lsp.platform.tables import RUNTIME_PLUGIN
+from pai_lsp.platform.tables import RUNTIME_PLUGIN, free_prerequisite_name
 from pai_lsp.source.content import MappedText, joined_lines
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence, Syntax, plain_value
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
+    from typing import Any
+
     from pai_lsp.embedded.shell_script import Script
     from pai_lsp.platform.job_schema import Kind
-    from pai_lsp.platform.structure_errors import Path
+    from pai_lsp.platform.structure_errors import Path, StructureError
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +130,10 @@ class JobTree:
             )
         return self.prerequisites + self.reference_prerequisites
 
+    def free_name(self, wanted: str, taken: Collection[str] = ()) -> str:
+        """A name near the wanted one that no prerequisite has, whatever its type."""
+        return free_prerequisite_name(wanted, {one.name for one in self.definitions}.union(taken))
+
     @cached_property
     def definitions_by_name(self) -> dict[str, Definition]:
         """The definition that a plain name finds: the job's, else one of `extras`; of several the last.
@@ -149,6 +156,11 @@ class JobTree:
     def find_typed(self, kind: str, name: str) -> Definition | None:
         """The prerequisite of that type and name; the first of several, with which the rest-server refuses the job."""
         return self._typed.get((kind, name))
+
+    def image_of(self, role: TaskRole) -> Definition | None:
+        """The prerequisite that is the docker image of a task role."""
+        reference = role.typed_references.get("dockerImage")
+        return self.find_typed("dockerimage", reference.name) if reference else None
 
     @cached_property
     def _typed(self) -> dict[tuple[str, str], Definition]:

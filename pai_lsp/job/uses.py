@@ -8,14 +8,13 @@ src/init.d/initializer.py, collect_plugin_configs (the list, and `extras`); docs
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.job.definition import SIMPLE_KEYS, Definition, name_span, scalars
 from pai_lsp.platform.tables import PLUGIN_PREFIX, Plugin, converted_role_name
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from collections.abc import Mapping as MappingOf

@@ -6,7 +6,6 @@ A mention is one use of a `PAI_...` name in a script that neither sets the varia
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.platform.tables import EnvironmentVariable, converted_role_name
@@ -14,6 +13,7 @@ from pai_lsp.source.content import MappedText, joined_lines
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -70,6 +70,16 @@ class ScriptPlace:
     def span(self, span: Span) -> Span:
         """The place in the file of a place in the script."""
         return self.mapped_text.span(span.start, span.end)
+
+    def first(self, part: str) -> int:
+        """The offset in the script of the first place of a text; -1 if it is nowhere. Each text is sought once."""
+        if part not in self._first:
+            self._first[part] = self.script.text.find(part)
+        return self._first[part]
+
+    @cached_property
+    def _first(self) -> dict[str, int]:
+        return {}
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,6 @@ long: client units in (`document.places`), one question to the analysis, client 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
@@ -39,7 +37,10 @@ from pai_lsp.lsp.convert import (
 from pai_lsp.lsp.documents import file_at
 from pai_lsp.lsp.features import (
     APPLY_EDIT,
+    CHECK_FOLDER,
     CHECK_IMAGES,
+    CLEAR_FOLDERS,
+    CLUSTERS,
     CONVERT,
     EXPAND,
     EXPLAIN,
@@ -56,8 +57,10 @@ from pai_lsp.lsp.features import (
     WHY,
 )
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
 
     from pai_lsp.ide.lenses import Lens
     from pai_lsp.lsp.commands import Command
@@ -323,6 +326,9 @@ COMMANDS: Mapping[str, Command] = {
     STATUS: commands.described,
     WHY: commands.failure_explained,
     CHECK_IMAGES: commands.images_checked,
+    CHECK_FOLDER: commands.folder_checked,
+    CLEAR_FOLDERS: commands.folders_cleared,
+    CLUSTERS: commands.clusters,
     TEMPLATES: commands.templates,
     CONVERT: commands.converted_file,
     MARKETPLACE_LIST: commands.listed,

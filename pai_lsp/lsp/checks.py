@@ -11,7 +11,6 @@ import asyncio
 import logging
 from contextvars import Context
 from functools import partial
-from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
@@ -19,8 +18,9 @@ from pygls.exceptions import JsonRpcException
 from pai_lsp.lsp.convert import lsp_diagnostic
 from pai_lsp.lsp.documents import FileKind, file_at
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from pai_lsp.lsp.connection import Connection
     from pai_lsp.lsp.documents import OpenDocument
@@ -54,6 +54,12 @@ class Publisher:
             self._shown.discard(uri)
             self._send(lsp.PublishDiagnosticsParams(uri, []))
 
+    def show(self, uri: str, found: Sequence[lsp.Diagnostic]) -> None:
+        """Show the diagnostics of a file that is not open."""
+        if found or uri in self._shown:
+            self._shown.add(uri)
+            self._send(lsp.PublishDiagnosticsParams(uri, found))
+
     def refresh(self) -> None:
         """Ask a client that pulls diagnostics to pull them again."""
         client = self._connection.client
@@ -69,24 +75,14 @@ class Publisher:
         try:
             await self._connection.ready_to_check()
             while (document := self._connection.documents.get(uri)) is not None:
-                found = await self._found(document)
+                check = self._lane.run(partial(_diagnostics_while, document, self._is_newest), is_request=False)
+                found = await in_time(check, len(document.text))
                 if self._is_newest(document):
                     if found is not None:
                         self._show(document, found)
                     return
         finally:
             del self._checks[uri]
-
-    async def _found(self, document: OpenDocument) -> list[lsp.Diagnostic] | None:
-        """The diagnostics of a document; None when the check failed, took too long or was abandoned."""
-        check = self._lane.run(partial(_diagnostics_while, document, self._is_newest), is_request=False)
-        try:
-            return await asyncio.wait_for(check, LONGEST_CHECK)
-        except asyncio.TimeoutError:
-            _log.warning("a check of %d characters was given up after %d seconds", len(document.text), LONGEST_CHECK)
-        except Exception:  # noqa: BLE001 - the next text may do better
-            _log.exception("a check failed")
-        return None
 
     def _is_newest(self, document: OpenDocument) -> bool:
         return self._connection.documents.get(document.uri) is document
@@ -124,6 +120,17 @@ def _diagnostics_while(
         return None
     finally:
         IS_WANTED.reset(former)
+
+
+async def in_time(check: Awaitable[list[lsp.Diagnostic] | None], length: int) -> list[lsp.Diagnostic] | None:
+    """The result of a check of a text with `length` characters; None when it failed or took too long."""
+    try:
+        return await asyncio.wait_for(check, LONGEST_CHECK)
+    except asyncio.TimeoutError:
+        _log.warning("a check of %d characters was given up after %d seconds", length, LONGEST_CHECK)
+    except Exception:  # noqa: BLE001 - the next text may do better
+        _log.exception("a check failed")
+    return None
 
 
 def diagnostics_of(document: OpenDocument) -> list[lsp.Diagnostic]:

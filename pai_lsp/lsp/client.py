@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from lsprotocol import types as lsp
 
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.text import ColumnUnit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,8 @@ class Client:
     tags: the values of `Tag` that it knows.
     pulls_diagnostics: whether it pulls diagnostics and does not support published ones. A client with both gets them
         published: that is faster, and both would show them twice.
+    registry_accounts: whether it keeps the user's accounts at image registries (initialization option
+        `registryAccounts`).
     completion, reading: the capabilities for completion, and for everything shown around the text.
     """
 
@@ -81,6 +85,7 @@ class Client:
     configuration: bool = False
     configuration_registration: bool = False
     watch_registration: bool = False
+    registry_accounts: bool = False
     completion: CompletionClient = CompletionClient()
     reading: ReadingClient = ReadingClient()
 
@@ -113,6 +118,7 @@ def client_of(capabilities: lsp.ClientCapabilities, unit: ColumnUnit, options: A
         configuration=_can(workspace, "configuration"),
         configuration_registration=_can(_part(workspace, "did_change_configuration"), "dynamic_registration"),
         watch_registration=_can(_part(workspace, "did_change_watched_files"), "dynamic_registration"),
+        registry_accounts=isinstance(options, dict) and options.get("registryAccounts") is True,
         completion=_completion(_part(document, "completion"), options),
         reading=_reading(document, workspace, options),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 
@@ -14,6 +13,7 @@ from pai_lsp.source.edits import line_end
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Protocol
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
+    from typing import Any
 
     from pygls.lsp.server import LanguageServer
 
@@ -50,6 +52,9 @@ class Connection(Protocol):
 
     def folder_of(self, path: str) -> str:
         """The innermost workspace folder that contains a file or folder; empty without one."""
+
+    def configured(self, document: OpenDocument) -> OpenDocument:
+        """The same version of a document with the settings and definitions that apply to its file now."""
 
     def reconfigure(self) -> None:
         """Update the open documents whose settings or definitions have changed."""

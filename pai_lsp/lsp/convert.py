@@ -6,7 +6,6 @@ Markdown for clients that show it, and the same in plain text for those that do 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 from pygls.uris import to_fs_path, urlparse
@@ -15,6 +14,7 @@ from pai_lsp.ide.token_types import TokenModifier, TokenType
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.text import ColumnUnit, LineIndex, Span, TextEdit, text_width
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 

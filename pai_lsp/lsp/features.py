@@ -5,8 +5,6 @@ A feature is one line here and one line there.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from lsprotocol import types as lsp
 
 from pai_lsp.ide.completion import TRIGGERS
@@ -14,8 +12,10 @@ from pai_lsp.ide.token_types import TokenModifier, TokenType
 from pai_lsp.lsp.documents import CHECKED_BY_RULES, FileKind
 from pai_lsp.source.frozen import dataclass
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
 QUICK_FIX = lsp.CodeActionKind.QuickFix.value
 REFACTORINGS = (
@@ -36,6 +36,9 @@ EXPAND = "pai-lsp.expand"
 STATUS = "pai-lsp.status"
 WHY = "pai-lsp.why"
 CHECK_IMAGES = "pai-lsp.checkImages"
+CHECK_FOLDER = "pai-lsp.checkFolder"
+CLEAR_FOLDERS = "pai-lsp.clearFolders"
+CLUSTERS = "pai-lsp.clusters"
 TEMPLATES = "pai-lsp.templates"
 CONVERT = "pai-lsp.convert"
 # The commands of a client that open a converted file, and an expanded job, beside the source.
@@ -61,6 +64,9 @@ COMMAND_NAMES = (
     STATUS,
     WHY,
     CHECK_IMAGES,
+    CHECK_FOLDER,
+    CLEAR_FOLDERS,
+    CLUSTERS,
     TEMPLATES,
     CONVERT,
     MARKETPLACE_LIST,

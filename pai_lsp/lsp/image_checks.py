@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
-from typing import TYPE_CHECKING, Any
+
+from pygls.exceptions import JsonRpcException
 
 from pai_lsp.lsp.documents import FileKind
 from pai_lsp.lsp.worker_threads import in_thread
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
+    from pai_lsp.cluster.image_check import RegistryAccount
     from pai_lsp.lsp.connection import Connection
     from pai_lsp.lsp.documents import OpenDocument
     from pai_lsp.project.image_answers import AskedImages, ImageAnswers
@@ -22,10 +27,19 @@ def asks_on_save(section: Any) -> bool:
     return isinstance(images, dict) and images.get("checkOnSave") is True
 
 
+_PATIENCE = 10.0  # seconds for the client's answer
+# The client's answer is the user's account at a registry: `{"name": ..., "password": ...}`, or null without one.
+_ACCOUNT = "pai-lsp/registryAccount"
+
+
 class ImageChecks:
     """What has been asked; nothing is loaded before the first question."""
 
-    def __init__(self, connection: Connection, answers: Callable[[], ImageAnswers] | None = None) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        answers: Callable[[Mapping[str, RegistryAccount]], ImageAnswers] | None = None,
+    ) -> None:
         self.asked: AskedImages | None = None
         self._connection = connection
         self._answers = answers
@@ -36,7 +50,7 @@ class ImageChecks:
 
         if self.asked is None:
             self.asked = AskedImages()
-        answers = (self._answers or answers_of_network)()
+        answers = (self._answers or answers_of_network)(await self._accounts(document))
         found = await in_thread(partial(_asked, document, self.asked, answers))
         if found is not None:
             self._connection.check_again(document.uri)
@@ -45,6 +59,25 @@ class ImageChecks:
     async def ask_quietly(self, document: OpenDocument) -> None:
         """The same without an answer."""
         await self.ask(document)
+
+    async def _accounts(self, document: OpenDocument) -> dict[str, RegistryAccount]:
+        """The user's accounts that the client keeps, by registry; asked each time, and not kept here."""
+        from pai_lsp.cluster.image_check import RegistryAccount  # noqa: PLC0415 - only to ask
+        from pai_lsp.project.image_answers import asked_registries  # noqa: PLC0415 - as above
+
+        found: dict[str, RegistryAccount] = {}
+        if not self._connection.client.registry_accounts or document.kind is not FileKind.JOB:
+            return found
+        for registry in await in_thread(partial(asked_registries, document.document)):
+            try:
+                asked = self._connection.server.protocol.send_request_async(_ACCOUNT, {"registry": registry})
+                answer = await asyncio.wait_for(asked, _PATIENCE)
+            except (JsonRpcException, asyncio.TimeoutError):
+                continue
+            name, password = getattr(answer, "name", None), getattr(answer, "password", None)
+            if isinstance(name, str) and isinstance(password, str):
+                found[registry] = RegistryAccount(name, password)
+        return found
 
 
 def _asked(document: OpenDocument, asked: AskedImages, answers: ImageAnswers) -> list[dict[str, str]] | None:

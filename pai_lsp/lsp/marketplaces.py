@@ -12,7 +12,6 @@ import asyncio
 import time
 from enum import Enum, auto
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.setup import LOCK_NAME
 from pai_lsp.job.lookup import Lookup, NoLookup
@@ -22,6 +21,7 @@ from pai_lsp.lsp.worker_threads import in_thread
 from pai_lsp.lsp.workspace_settings import watch
 from pai_lsp.source.failures import kind_and_place, why
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -299,7 +299,9 @@ class ProjectMarketplace:
             saved, before = self._saved, self.catalog
             if saved is None:
                 return
-            edited = {one.path: one.text for one in self._connection.documents.values() if one.is_in_catalog}
+            edited = {
+                one.path: one.text for one in self._connection.documents.values() if one.catalog_folder is not None
+            }
 
             def overlay() -> tuple[Catalog, bool, float]:
                 begin = time.monotonic()

@@ -12,7 +12,6 @@ import gc
 import json
 import logging
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 from pygls.exceptions import (
@@ -32,9 +31,11 @@ from pai_lsp.lsp.transport import bodies, parent_end
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.text import ColumnUnit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Awaitable, Callable, Generator
+    from typing import Any
 
     from cattrs import Converter
     from pygls.lsp.server import LanguageServer
@@ -170,9 +171,8 @@ class Protocol(LanguageServerProtocol):
 
     @lsp_method(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def lsp_workspace__did_change_watched_files(self, params: lsp.DidChangeWatchedFilesParams) -> None:
-        """Read the configuration files and definitions again: no other files are watched."""
-        del params
-        self.session.reconfigure(look_at_files=True)
+        """Read configuration files and definitions again, and check the files of checked folders again."""
+        self.session.files_changed(params.changes)
 
     @lsp_method(lsp.WORKSPACE_DID_CHANGE_CONFIGURATION)
     async def lsp_workspace__did_change_configuration(self, params: lsp.DidChangeConfigurationParams) -> None:

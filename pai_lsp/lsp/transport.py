@@ -13,10 +13,12 @@ import os
 import re
 import sys
 import threading
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import Protocol
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from typing import BinaryIO
 
 
 _CHUNK = 1 << 16

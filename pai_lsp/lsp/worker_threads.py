@@ -11,14 +11,16 @@ import asyncio
 import threading
 from collections import deque
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeVar
 
 from pai_lsp.source.frozen import dataclass
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any, TypeVar
 
-Result = TypeVar("Result")
+    Result = TypeVar("Result")
+
 
 # How long one analysis blocks the next, in seconds.
 PATIENCE = 0.1

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from pai_lsp.mpijob.kubernetes_values import is_text
 from pai_lsp.source.comments import comments
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.writing import value_lines
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
     from collections.abc import Mapping as MappingOf
+    from typing import Any
 
     from pai_lsp.source.nodes import Syntax
 
+# A command at the end of a script that only keeps the container alive.
+SLEEP_AT_END = lazy_pattern(r"(?:exec[ \t]+)?sleep[ \t]+(?:infinity|inf|[0-9]+[smhd]?)\s*;?\s*\Z")
 _KEY = lazy_pattern(r"[ \t]*(?:-[ \t]+)*[\"']?([^\s\"'#:][^\"'#:]*)[\"']?[ \t]*:(?:[ \t]|\r?$)")
 _FOR_TOOLS = lazy_pattern(r"#[ \t]*(?:pai-lsp|yaml-language-server)\b")
 

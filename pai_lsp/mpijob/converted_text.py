@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, job_text, kept_comments, manifest_text
 from pai_lsp.mpijob.job_to_manifest import job_to_manifest
 from pai_lsp.mpijob.manifest import SERVED, Manifest, manifests
@@ -15,7 +13,10 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import apply_edits
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from pai_lsp.job.job import Job
 
 MPIJOB, PAI, V2BETA1 = "mpijob", "pai", "v2beta1"

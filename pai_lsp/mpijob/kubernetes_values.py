@@ -8,13 +8,15 @@ Source: sigs.k8s.io/yaml, goyaml.v2/resolve.go (`resolve`) and yaml.go (`convert
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import YAML_TAG, Mapping, Scalar, ScalarStyle, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from pai_lsp.source.nodes import Entry, Node
     from pai_lsp.source.text import Span
 
@@ -172,6 +174,17 @@ def is_quantity(text: str) -> bool:
     return _QUANTITY.fullmatch(text) is not None
 
 
+def quantity(text: str) -> float | None:
+    """The number that a quantity means; None for any other text."""
+    if not is_quantity(text):
+        return None
+    unit = next((one for one in _UNITS if text.endswith(one)), "")
+    return float(text.removesuffix(unit)) * _UNITS.get(unit, 1)
+
+
 # Source: the CRD's pattern of every quantity.
 _NUMBER = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 _QUANTITY = lazy_pattern(rf"[-+]?{_NUMBER}(?:[KMGTPE]i|[numkMGTPE]|[eE][-+]?{_NUMBER})?", re.ASCII)
+_UNITS = {f"{unit}i": 1024.0**power for power, unit in enumerate("KMGTPE", 1)}
+_UNITS |= {"n": 1e-9, "u": 1e-6, "m": 1e-3, "k": 1e3}
+_UNITS |= {unit: 1000.0**power for power, unit in enumerate("MGTPE", 2)}

@@ -1,4 +1,4 @@
-"""What the containers of an MPIJob run: the words of `command` and `args`, scripts inside them, and MPI launchers.
+"""What an MPIJob runs: the words of `command` and `args`, scripts in them, MPI launchers; its pods, slots and users.
 
 Source: Kubernetes, "Define a Command and Arguments for a Container".
 """
@@ -6,19 +6,20 @@ Source: Kubernetes, "Define a Command and Arguments for a Container".
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_script import Word
-from pai_lsp.findings.diagnostic import Fix
-from pai_lsp.platform.launchers import launch_line, launchers
+from pai_lsp.findings.diagnostic import Finding, Fix, Severity
+from pai_lsp.mpijob.manifest import GPU, OTHER_OPERATOR, Manifest
+from pai_lsp.platform.programs import HYDRA, OPEN_MPI, LaunchLine, launch_line, launchers
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar, Sequence
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.tree_edits import items_after
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from collections.abc import Sequence as SequenceOf
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from pai_lsp.embedded.command_lines import CommandLine
     from pai_lsp.mpijob.kubernetes_values import Value
     from pai_lsp.mpijob.manifest import Manifest
-    from pai_lsp.platform.launchers import LaunchLine
+    from pai_lsp.platform.programs import LaunchLine
     from pai_lsp.source.nodes import Node
 
 SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh"})
@@ -120,12 +121,12 @@ class Container:
             if name is not None and name.kind == "string":
                 yield number, name.content, entry
 
-    def gpus(self, name: str = "nvidia.com/gpu") -> tuple[int, Span] | None:
-        """The GPUs that it asks for, and where."""
+    def gpus(self) -> tuple[int, Span, str] | None:
+        """The GPUs that it asks for, where, and the path of the field."""
         for group in ("limits", "requests"):
-            value = self.value.get("resources", group, name)
+            value = self.value.get("resources", group, GPU)
             if value is not None and str(value.content).isdecimal():
-                return int(value.content), value.span
+                return int(value.content), value.span, f"{self.path}.resources.{group}.{GPU}"
         return None
 
 
@@ -196,3 +197,117 @@ def _words(value: Value, path: str, key: str) -> tuple[ContainerWord, ...]:
         ContainerWord(item.content if item.kind == "string" else None, item.span, f"{path}.{key}[{number}]", item.node)
         for number, item in enumerate(items.content)
     )
+
+
+REPLICAS = "spec.mpiReplicaSpecs"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """The parts of a manifest that its operator runs.
+
+    launcher, worker: paths of the pod specifications; workers: how many; slots: of one worker;
+    implementation: OpenMPI, Intel or MPICH; works: whether the launcher runs processes too.
+    """
+
+    manifest: Manifest
+    launcher: str
+    worker: str
+    workers: int
+    slots: int
+    implementation: str
+    works: bool
+    is_other: bool
+
+    @property
+    def capacity(self) -> int:
+        """How many processes fit."""
+        return self.slots * (self.workers + self.works)
+
+    @property
+    def launcher_containers(self) -> tuple[Container, ...]:
+        """The launcher's containers."""
+        return containers(self.manifest, self.launcher)
+
+    @property
+    def worker_containers(self) -> tuple[Container, ...]:
+        """A worker's containers."""
+        return containers(self.manifest, self.worker)
+
+    @property
+    def pods(self) -> tuple[tuple[str, str, tuple[Container, ...]], ...]:
+        """Both pods: name, path and containers."""
+        return (
+            ("launcher", self.launcher, self.launcher_containers),
+            ("worker", self.worker, self.worker_containers),
+        )
+
+    @property
+    def starters(self) -> list[tuple[Command, LaunchLine]]:
+        """The launchers in the first container, as they read their words."""
+        known = OPEN_MPI if self.implementation == "OpenMPI" else HYDRA
+        first = self.launcher_containers[:1]
+        return [(command, command.launch(known)) for container in first for command in container.launchers]
+
+
+@lru_cache(maxsize=4)
+def layout(manifest: Manifest) -> Layout | None:
+    """The parts of a manifest of v2beta1 or of the other operator; None for another one."""
+    if manifest.version == OTHER_OPERATOR:
+        workers = manifest.number("spec.numWorkers") or 1
+        paths = "spec.launcherTemplate.spec", "spec.workerTemplate.spec"
+        return Layout(manifest, *paths, workers, 1, "OpenMPI", works=False, is_other=True)
+    if not manifest.is_served:
+        return None
+    written = manifest.get("spec.slotsPerWorker")
+    # Of a wrong value nothing follows; -1 is less than any number of slots.
+    slots = 1 if written is None else manifest.number("spec.slotsPerWorker")
+    slots = -1 if slots is None else slots
+    return Layout(
+        manifest,
+        f"{REPLICAS}.Launcher.template.spec",
+        f"{REPLICAS}.Worker.template.spec",
+        max(manifest.number(f"{REPLICAS}.Worker.replicas") or 0, 0),
+        slots,
+        manifest.text("spec.mpiImplementation") or "OpenMPI",
+        works=manifest.flag("spec.runLauncherAsWorker"),
+        is_other=False,
+    )
+
+
+def finding_at(
+    manifest: Manifest, path: str, message: str, severity: Severity | None = None, fixes: tuple[Fix, ...] = ()
+) -> Finding:
+    """A finding at a path; of a missing key, at the nearest parent."""
+    return Finding(manifest.place(path), message, fixes, field=path, severity=severity)
+
+
+def has_worker(found: Layout) -> bool:
+    """Whether there are workers."""
+    return found.is_other or found.manifest.get(f"{REPLICAS}.Worker") is not None
+
+
+def all_containers(manifest: Manifest) -> list[Container]:
+    """The containers of both pods."""
+    found = layout(manifest)
+    return [container for _, _, some in found.pods for container in some] if found else []
+
+
+def user_of_launcher(found: Layout, container: Container) -> int | None:
+    """The user that the launcher's container runs as, where the manifest says it."""
+    own = container.value.get("securityContext", "runAsUser")
+    pod = found.manifest.get(f"{found.launcher}.securityContext.runAsUser")
+    value = own or pod
+    return value.content if value is not None and value.kind == "integer" else None
+
+
+def worker_gpus(manifest: Manifest) -> tuple[Layout, int, Span, str] | None:
+    """The GPUs of each worker, with their place and its path."""
+    found = layout(manifest)
+    if found is None or found.is_other:
+        return None
+    for container in found.worker_containers[:1]:
+        gpus = container.gpus()
+        if gpus and gpus[0] > 0:
+            return (found, *gpus)
+    return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Rule, Severity
 from pai_lsp.mpijob.kubernetes_values import KubernetesReader, Value
@@ -11,6 +10,7 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -22,6 +22,9 @@ TRAINING_OPERATOR = "kubeflow.org/v1"
 OTHER_OPERATOR = "batch.test.bdap.com/v1"
 _GROUPS = frozenset({"kubeflow.org", "kubeflow", "batch.test.bdap.com"})
 _KINDS = frozenset({"mpijob", "mpijobs"})
+# The resource that counts GPUs, and the file in which the operator lists the hosts.
+GPU = "nvidia.com/gpu"
+HOST_FILE = "/etc/mpi/hostfile"
 _KIND = lazy_pattern(r"^kind:[ \t]*[\"']?MPIJob[\"']?[ \t]*(?:#.*)?\r?$", 8)  # re.MULTILINE
 _VERSION = lazy_pattern(r"^apiVersion:[ \t]*[\"']?kubeflow\.org/", 8)
 _TEMPLATE = lazy_pattern(r"\{\{.*?\}\}")

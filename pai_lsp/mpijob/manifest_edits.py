@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from pai_lsp.mpijob.kubernetes_values import KubernetesReader, is_text
 from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import keeping_comments, line_end
@@ -14,8 +12,10 @@ from pai_lsp.source.text import TextEdit, apply_edits
 from pai_lsp.source.tree_edits import insert_values, without_entries
 from pai_lsp.source.writing import flow_scalar, scalar_line
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from pai_lsp.mpijob.kubernetes_values import Value
     from pai_lsp.mpijob.manifest import Manifest

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.mpijob.structure import MOVED, mpijob_table
 from pai_lsp.platform.job_schema import Field
 from pai_lsp.source.frozen import replace
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
 _REPLICAS = ("spec", "mpiReplicaSpecs")
 

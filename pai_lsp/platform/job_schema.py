@@ -19,25 +19,22 @@ from __future__ import annotations
 import json
 from functools import cache, lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pai_lsp.platform.platforms import NAMES, OPENPAI, Platform, plugin_table
-from pai_lsp.platform.structure_errors import (
-    StructureError,
-    explained,
-    is_finite_whole,
-    is_whole,
-    small_schema_failures,
-)
 from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, table
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.scalar import is_finite_whole, is_whole
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any, Literal, TypeAlias
 
-    from jsonschema.protocols import Validator
+    from pai_lsp.platform.structure_errors import SchemaCheck, StructureError
 
-__all__ = ["Field", "Kind", "StructureError", "field", "fields", "published_schema", "structure_errors"]
+__all__ = [
+    "Field", "Kind", "field", "fields", "key_order", "published_schema", "structure_errors",
+]  # fmt: skip
 
 Path: TypeAlias = "tuple[str | int, ...]"
 Context: TypeAlias = "Mapping[str, str | None]"
@@ -105,6 +102,15 @@ def fields(
     return list(_fields((kind, platform), tuple(path), prerequisite_type, plugin))
 
 
+@lru_cache(maxsize=64)
+def key_order(path: tuple[str | int, ...], kind: Kind = "job", platform: Platform = OPENPAI) -> tuple[str, ...]:
+    """The keys of the mapping at `path` in the order in which people write them, which is that of the schema."""
+    context = _context(path, None, None)
+    return tuple(
+        dict.fromkeys(key for part in _at((kind, platform), path, context) for key in part.get("properties", ()))
+    )
+
+
 @lru_cache(maxsize=256)
 def _fields(which: Which, path: Path, prerequisite_type: str | None, plugin: str | None) -> tuple[Field, ...]:
     found = {
@@ -123,12 +129,12 @@ def structure_errors(value: Any, kind: Kind = "job", platform: Platform = OPENPA
     neither mapping, list, string, number, boolean nor null (a date) may be an object of any class.
     The order is that of the schema, and the same for the same value.
     """
-    if kind == "configuration":
-        return explained(small_schema_failures(value, read_schema(kind)), _homes((kind, platform)))
     if kind == "job" and _is_surely_valid(platform)(value, "#"):
         return ()
+    from pai_lsp.platform.structure_errors import explained  # noqa: PLC0415 - valid jobs pass
+
     which = (kind, platform)
-    return explained(_validator(which).iter_errors(value), _homes(which))
+    return explained(_schema_check(which).failures(value), _homes(which))
 
 
 def validator_module(platform: Platform) -> str:
@@ -140,8 +146,8 @@ def validator_module(platform: Platform) -> str:
 def _is_surely_valid(platform: Platform) -> Callable[[object, str], bool]:
     """A quick answer for a value, or for a part of a job by its `$ref`: True if it has the right structure.
 
-    False means that jsonschema has to look. The modules are made when the package is built, so they are missing before,
-    and there is none for older versions of a platform.
+    False means that the schema has to be read. The modules are made when the package is built, so they are missing
+    before, and there is none for older versions of a platform.
     """
     try:
         module = import_module(f"pai_lsp.platform.{validator_module(platform)}") if platform.name in NAMES else None
@@ -153,31 +159,13 @@ def _is_surely_valid(platform: Platform) -> Callable[[object, str], bool]:
 
 
 @cache
-def _validator(which: Which) -> Validator:
-    # Importing jsonschema takes longer than checking a file, so only a file with mistakes pays for it.
-    from jsonschema import Draft202012Validator, validators  # noqa: PLC0415 - see the comment
+def _schema_check(which: Which) -> SchemaCheck:
+    from pai_lsp.platform.structure_errors import SchemaCheck  # noqa: PLC0415 - as above
 
     platform = which[1]
-    is_surely_valid = _is_surely_valid(platform)
     is_whole_number = is_whole if platform.takes_infinite_integers else is_finite_whole
-
-    def is_integer(_checker: object, instance: object) -> bool:
-        if isinstance(instance, float):
-            return is_whole_number(instance)
-        return type(instance) is int
-
-    def unless_right(validator: Validator, reference: str, instance: object, schema: Schema) -> Iterator[Any]:
-        # Most parts of a file with a mistake are right, and the generated check is many times faster.
-        if not is_surely_valid(instance, reference):
-            yield from Draft202012Validator.VALIDATORS["$ref"](validator, reference, instance, schema)
-
-    extended = validators.extend(  # type: ignore[no-untyped-call]  # it has no types
-        Draft202012Validator,
-        validators={"$ref": unless_right},
-        type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", is_integer),
-    )
-    validator: Validator = extended(structural(read_schema(*which)))
-    return validator
+    # Most parts of a file with a mistake are right, and the generated check is many times faster.
+    return SchemaCheck(structural(read_schema(*which)), is_whole_number, _is_surely_valid(platform))
 
 
 @cache
@@ -300,7 +288,7 @@ def _may_hold(condition: Schema, context: Context) -> bool:
 
 
 # A `job` file, a `definition` file of a marketplace directory, or the `configuration` of this program.
-Kind: TypeAlias = Literal["job", "definition", "configuration"]
+Kind: TypeAlias = 'Literal["job", "definition", "configuration"]'
 Schema: TypeAlias = "dict[str, Any]"
 # A schema, and the platform whose version of it counts.
 Which: TypeAlias = "tuple[Kind, Platform]"

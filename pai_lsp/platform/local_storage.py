@@ -5,13 +5,13 @@ Source: ltp-platform, src/rest-server/src/models/v2/job/k8s.js.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
 _PATH = lazy_pattern(r"(?:/[a-zA-Z0-9._-]+)+/?")
 

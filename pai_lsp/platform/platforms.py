@@ -16,16 +16,17 @@ name in `VERSIONS` and the schema, and rows.
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.platform.tables import EnvironmentVariable, Plugin, environment_variables, plugins, plugins_in, table
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import Reader
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
     from collections.abc import Mapping
+    from typing import Any
 
 # A name without a version means the newest one.
 NAMES = ("openpai", "ltp")

@@ -1,21 +1,28 @@
-"""Well-known programs in commands: their options, their subcommands, and the variables that NCCL reads.
+"""Well-known programs in commands: options, subcommands, the variables of NCCL; what the words of MPI launchers mean.
 
 The facts are in `schemas/programs.json`, each entry with its source. The table is read when a command line of such a
-program is met for the first time.
+program is met for the first time. Open MPI and Hydra, the launcher of MPICH and Intel MPI, have the same programs
+(mpirun, mpiexec) and other options.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
 
-from pai_lsp.embedded.command_lines import Program
+from pai_lsp.embedded.command_lines import Arguments, Program, parsed
 from pai_lsp.platform.tables import table
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
 
-    from pai_lsp.embedded.command_lines import CommandLine
+    from pai_lsp.embedded.command_lines import CommandLine, Option
+    from pai_lsp.embedded.shell_script import Word
+
 
 _MODULES = {"accelerate.commands.launch": "accelerate launch"}
 # Among so many words is a subcommand.
@@ -82,3 +89,192 @@ def subcommands(name: str) -> tuple[str, ...]:
 def nccl_variables() -> frozenset[str]:
     """The variables that NCCL, or PyTorch for it, reads."""
     return frozenset(programs_table()["nccl"]["names"])
+
+
+OPEN_MPI = "Open MPI"
+HYDRA = "Hydra"
+HOROVOD = "horovodrun"
+# Programs that start the processes of a distributed training on one host; the second is how torchrun was called before.
+TORCH = ("torchrun", "torch.distributed.launch")
+TRAINING = (*TORCH, "accelerate", "deepspeed")
+# The variable with which the MPI operator of Kubernetes names its file of hosts.
+OPERATOR_HOST_FILE = "OMPI_MCA_orte_default_hostfile"
+# Programs that wait: a role that runs one of them may stay alive.
+WAITING = frozenset({"sleep", "tail", "wait", "sshd", "read", "until", "nc", "ssh", "inotifywait"})
+# Programs that end by themselves, soon.
+PREPARING = frozenset(
+    {
+        "apt", "apt-get", "awk", "cat", "cd", "chmod", "chown", "conda", "cp", "curl", "date", "df", "dpkg", "echo",
+        "env", "exit", "export", "free", "git", "grep", "gunzip", "gzip", "hostname", "id", "ldconfig", "ln", "ls",
+        "mkdir", "mv", "nproc", "nvidia-smi", "pip", "printf", "pwd", "rm", "sed", "service", "set", "source", "tar",
+        "test", "touch", "true", "ulimit", "uname", "unzip", "wget", "which", "whoami", "yum", "[", ".", ":",
+    }
+)  # fmt: skip
+ALLOW_ROOT = "-allow-run-as-root"
+_NUMBER = lazy_pattern(r"[0-9]{1,9}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LaunchHost:
+    """A host of a list, as `worker-0:4`.
+
+    slots: None where none are written; 1 then for Open MPI.
+    span: its name; slots_span: its slots, or its name where it has none. In the text that the list is written in.
+    """
+
+    name: str
+    slots: int | None
+    span: Span
+    slots_span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LaunchLine:
+    """The words after a launcher.
+
+    implementation: `OPEN_MPI`, `HYDRA` or `HOROVOD`.
+    is_certain: whether no other implementation has this program and these options.
+    """
+
+    implementation: str
+    is_certain: bool
+    arguments: Arguments
+
+    @property
+    def counts(self) -> list[Option]:
+        """The numbers of processes: the last one, or that of each program."""
+        found = self._named("total")
+        return found if self.arguments.programs > 1 else found[-1:]
+
+    @property
+    def processes(self) -> int | None:
+        """How many processes start; None where no number is written, or 0, which means all slots."""
+        values = [one.value or "" for one in self.counts]
+        return sum(map(int, values)) or None if values and all(map(_NUMBER.fullmatch, values)) else None
+
+    @property
+    def host_lists(self) -> list[Option]:
+        """The lists of hosts."""
+        return self._named("hosts")
+
+    @property
+    def host_files(self) -> list[Option]:
+        """The files and programs that name the hosts."""
+        return self._named("host_files")
+
+    @property
+    def allows_root(self) -> bool:
+        """Whether Open MPI may run as root by an option."""
+        return self.arguments.has(ALLOW_ROOT)
+
+    @property
+    def oversubscribes(self) -> bool:
+        """Whether more processes than slots are allowed."""
+        is_written = any("oversubscribe" in (one.value or "").lower() for one in self.arguments.options)
+        return is_written or self.arguments.has("-oversubscribe")
+
+    def _named(self, meaning: str) -> list[Option]:
+        known = program(self.implementation)
+        names = known.launch[meaning] if known else ()
+        return [one for one in self.arguments.options if one.name in names and one.value_span is not None]
+
+
+@cache
+def launchers() -> frozenset[str]:
+    """The programs that start MPI programs."""
+    return frozenset(programs_table()["launchers"]["programs"])
+
+
+@cache
+def _implementations(name: str) -> tuple[str, ...]:
+    return tuple(programs_table()["launchers"]["programs"][name])
+
+
+def has_launcher(text: str) -> bool:
+    """Whether a text may run a launcher; a cheap test."""
+    return any(name in text for name in ("mpirun", "mpiexec", "rterun", "horovodrun"))
+
+
+def looks_like_hydra(texts: Iterable[str]) -> bool:
+    """Whether scripts or the names of images show that MPICH or Intel MPI is used."""
+    signs = programs_table()["launchers"]["signs"][HYDRA]
+    return any(sign in text.lower() if sign.islower() else sign in text for text in texts for sign in signs)
+
+
+def launch_line(name: str, words: Sequence[Word], text: str, implementation: str | None = None) -> LaunchLine:
+    """The words after the launcher `name`, as `parsed` takes them, read as its implementation does.
+
+    implementation: which it is where that is known, else the options tell.
+    """
+    possible = _implementations(name)
+    if implementation in possible:
+        possible = (implementation,)
+    read = [LaunchLine(one, len(possible) == 1, _arguments(one, words, text)) for one in possible]
+    fewest = min(len(one.arguments.unknown) for one in read)
+    fitting = [one for one in read if len(one.arguments.unknown) == fewest]
+    best = fitting[0]
+    return LaunchLine(best.implementation, len(fitting) == 1, best.arguments)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownLine:
+    """A command line of a program whose options are known.
+
+    name: of the program in the table; words: those before its arguments.
+    """
+
+    name: str
+    program: Program
+    words: int
+    arguments: Arguments
+
+
+def known_line(line: CommandLine) -> KnownLine | None:
+    """A command line read by the table of its program; None where there is none."""
+    text = line.script.text
+    if line.program in launchers():
+        read = launch_line(line.program, line.arguments, text)
+        name, words = read.implementation, 0
+    elif found := program_of(line):
+        name, words = found
+    else:
+        return None
+    known = program(name)
+    return KnownLine(name, known, words, parsed(line.arguments[words:], known, text)) if known else None
+
+
+def foreign_option(line: LaunchLine) -> tuple[str, Span] | None:
+    """The first option that only the other MPI implementation has, or that Open MPI does not take with `=`."""
+    for name, span in line.arguments.unknown:
+        if "=" in name and line.implementation == HYDRA:
+            continue
+        bare = f"-{name.partition('=')[0].lstrip('-')}"
+        known = (program(OPEN_MPI), program(HYDRA))
+        if any(one is not None and bare in one.options for one in known):
+            return name, span
+    return None
+
+
+def hosts_of(option: Option, text: str) -> tuple[LaunchHost, ...] | None:
+    """The hosts of a list, in `text`, the script; None where bash makes it, or it is written in several parts."""
+    if option.value is None or option.value_span is None:
+        return None
+    start = text.find(option.value, option.value_span.start, option.value_span.end) if text else -1
+    if text and start < 0:
+        return None
+    found: list[LaunchHost] = []
+    for item in option.value.split(","):
+        name, colon, slots = item.partition(":")
+        span = Span(start, start + len(name)) if text else option.value_span
+        slots_span = Span(span.end + 1, start + len(item)) if colon and text else span
+        if colon and not _NUMBER.fullmatch(slots):
+            return None
+        if name:
+            found.append(LaunchHost(name, int(slots) if colon else None, span, slots_span))
+        start += len(item) + 1
+    return tuple(found)
+
+
+def _arguments(implementation: str, words: Sequence[Word], text: str) -> Arguments:
+    known = program(implementation)
+    return parsed(words, known, text) if known else Arguments()

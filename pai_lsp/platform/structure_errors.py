@@ -1,23 +1,23 @@
-"""Describes in the author's words what JSON Schema finds wrong with the structure of a job.
+"""Describes in the author's words what is wrong with the structure of a job, by its JSON Schema.
 
-JSON Schema reports which keyword failed on which value; here that becomes the rule it belongs to, the key or value that
-is wrong, one sentence, and what would be right.
+`SchemaCheck` finds which keyword fails on which value, in the order of the schema; `explained` gives the rule that it
+belongs to, the key or value that is wrong, one sentence, and what would be right. A library for JSON Schema would take
+longer to import than a file takes to check.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.scalar import Binary
+from pai_lsp.source.scalar import Binary, is_whole
 from pai_lsp.source.spelling import nearest
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jsonschema.exceptions import ValidationError
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any, TypeAlias
 
 Path: TypeAlias = "tuple[str | int, ...]"
 
@@ -30,7 +30,6 @@ _TYPES = {
     "array": "a list",
 }
 _LONGEST_VALUE = 40
-_INFINITIES = (float("inf"), float("-inf"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +54,8 @@ class StructureError:
     types: tuple[str, ...] = ()
 
 
-def is_whole(value: float) -> bool:
-    """Whether ajv takes the number for an integer: it asks for no remainder, and infinities have none."""
-    return value.is_integer() or value in _INFINITIES
-
-
-def is_finite_whole(value: float) -> bool:
-    """Whether a newer ajv takes the number for an integer: no infinity is one."""
-    return value.is_integer()
-
-
-def explained(
-    errors: Iterable[ValidationError | FailedKeyword], homes: Mapping[str, str]
-) -> tuple[StructureError, ...]:
-    """The errors of jsonschema as ours, one for each wrong thing.
+def explained(errors: Iterable[FailedKeyword], homes: Mapping[str, str]) -> tuple[StructureError, ...]:
+    """What is wrong in words, one error for each wrong thing.
 
     `homes` describes the mapping that a key belongs to, for keys that only one mapping has.
     """
@@ -85,11 +72,8 @@ def explained(
     return tuple(one for one in found.values() if one.kind != "missing-key" or (one.path, one.key) not in elsewhere)
 
 
-def _explained(error: ValidationError | FailedKeyword, homes: Mapping[str, str]) -> Iterator[StructureError]:
-    path: Path = tuple(error.absolute_path)
-    schema: Any = error.schema
-    instance: Any = error.instance
-    keyword: Any = error.validator
+def _explained(error: FailedKeyword, homes: Mapping[str, str]) -> Iterator[StructureError]:
+    keyword, instance, schema, path = error.keyword, error.instance, error.schema, error.path
     if keyword == "additionalProperties":
         for key in instance:
             if key not in schema["properties"]:
@@ -99,7 +83,7 @@ def _explained(error: ValidationError | FailedKeyword, homes: Mapping[str, str])
             if key not in instance:
                 where = _mapping_in_words(path, schema, instance)
                 yield StructureError("missing-key", path, key, f"{where} needs the key '{key}'")
-    elif "propertyNames" in error.relative_schema_path:
+    elif error.is_name:
         yield _wrong_name(path, keyword, schema, instance)
     elif keyword == "not":
         # The one key that the server refuses by name, by a mistake in its own schema (config/v2/protocol.js).
@@ -254,44 +238,117 @@ def _shortened(text: object) -> str:
     return line if len(line) <= _LONGEST_VALUE else line[: _LONGEST_VALUE - 1] + "…"
 
 
-# The keywords of schemas/configuration.schema.json, whose failures are found without the time that importing jsonschema
-# takes. Parts with `x-rule` are left to the code that reports them.
+# All keywords of JSON Schema that the schemas of jobs, definitions and configurations have, but for annotations.
 KEYWORDS = frozenset(
-    {"type", "enum", "minLength", "minItems", "items", "properties", "additionalProperties", "propertyNames", "allOf"}
-)
-_TYPE_NAMES = {str: "string", bool: "boolean", int: "integer", float: "number", dict: "object", list: "array"}
+    {
+        "$ref", "allOf", "if", "then", "not", "type", "enum", "minimum", "maximum", "minLength", "maxLength", "pattern",
+        "minItems", "items", "minProperties", "required", "properties", "additionalProperties", "propertyNames",
+    }
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class FailedKeyword:
-    """A keyword that a value fails, with the attributes of jsonschema's ValidationError."""
+    """A keyword of `schema` that `instance`, the value at `path`, fails; or the name of a key there, if `is_name`."""
 
-    validator: str
+    keyword: str
     instance: Any
-    schema: dict[str, Any]
-    absolute_path: Path
-    relative_schema_path: tuple[str, ...] = ()
+    schema: Mapping[str, Any]
+    path: Path
+    is_name: bool = False
 
 
-def small_schema_failures(value: Any, schema: dict[str, Any], path: Path = ()) -> Iterator[FailedKeyword]:
-    """All failures of a value, and of what is in it, against a schema that has only `KEYWORDS`."""
-    allowed = schema.get("type", ())
-    type_name = "null" if value is None else _TYPE_NAMES.get(type(value), "")
-    if allowed and type_name not in ([allowed] if isinstance(allowed, str) else allowed):
-        yield FailedKeyword("type", value, schema, path)
-        return
-    if "enum" in schema and value not in schema["enum"]:
-        yield FailedKeyword("enum", value, schema, path)
-    length = len(value) if isinstance(value, str | list) else 0
-    for keyword, of in (("minLength", str), ("minItems", list)):
-        if isinstance(value, of) and length < schema.get(keyword, 0):
-            yield FailedKeyword(keyword, value, schema, path)
-    if isinstance(value, dict):
-        properties, others = schema.get("properties", {}), schema.get("additionalProperties", {})
-        if others is False and not properties.keys() >= value.keys():
-            yield FailedKeyword("additionalProperties", value, schema, path)
-        for key, one in value.items():
-            yield from small_schema_failures(one, properties.get(key, others or {}), (*path, key))
-    elif isinstance(value, list):
-        for number, one in enumerate(value):
-            yield from small_schema_failures(one, schema.get("items", {}), (*path, number))
+@dataclass(frozen=True, slots=True)
+class SchemaCheck:
+    """Compares values with a JSON Schema that has only `KEYWORDS`; `True` in it allows everything.
+
+    is_whole: whether a float is an integer.
+    is_surely_valid: a quick answer for a value and a `$ref`; False means that the schema has to be read.
+    """
+
+    root: Mapping[str, Any]
+    is_whole: Callable[[float], bool] = is_whole
+    is_surely_valid: Callable[[object, str], bool] = lambda _value, _reference: False
+
+    def failures(self, value: Any) -> Iterator[FailedKeyword]:
+        """All failures of a value, and of what is in it."""
+        return self._failures(value, self.root, (), is_name=False)
+
+    def _failures(self, value: Any, schema: Any, path: Path, *, is_name: bool) -> Iterator[FailedKeyword]:
+        if schema is True:
+            return
+        for keyword, wanted in schema.items():
+            if keyword == "$ref":
+                if not self.is_surely_valid(value, wanted):
+                    yield from self._failures(value, self._part(wanted), path, is_name=is_name)
+            elif keyword == "allOf":
+                for part in wanted:
+                    yield from self._failures(value, part, path, is_name=is_name)
+            elif keyword == "if":
+                if self._is_valid(value, wanted):
+                    yield from self._failures(value, schema["then"], path, is_name=is_name)
+            elif keyword == "type":
+                if not any(self._is_of_type(value, name) for name in ([wanted] if isinstance(wanted, str) else wanted)):
+                    yield FailedKeyword(keyword, value, schema, path, is_name)
+            elif keyword == "not":
+                if self._is_valid(value, wanted):
+                    yield FailedKeyword(keyword, value, schema, path, is_name)
+            elif (test := _TESTS.get(keyword)) and not test(value, wanted, schema):
+                yield FailedKeyword(keyword, value, schema, path, is_name)
+            if isinstance(value, dict):
+                if keyword == "properties":
+                    for key, part in wanted.items():
+                        if key in value:
+                            yield from self._failures(value[key], part, (*path, key), is_name=is_name)
+                elif keyword == "additionalProperties" and isinstance(wanted, dict):
+                    for key in value:
+                        if key not in schema.get("properties", ()):
+                            yield from self._failures(value[key], wanted, (*path, key), is_name=is_name)
+                elif keyword == "propertyNames":
+                    for key in value:
+                        yield from self._failures(key, wanted, path, is_name=True)
+            elif keyword == "items" and isinstance(value, list):
+                for number, one in enumerate(value):
+                    yield from self._failures(one, wanted, (*path, number), is_name=is_name)
+
+    def _part(self, reference: str) -> Any:
+        part: Any = self.root
+        for name in reference.split("/")[1:]:
+            part = part[name]
+        return part
+
+    def _is_valid(self, value: Any, schema: Any) -> bool:
+        return next(self._failures(value, schema, (), is_name=False), None) is None
+
+    def _is_of_type(self, value: Any, name: str) -> bool:
+        if name == "integer":
+            return self.is_whole(value) if isinstance(value, float) else type(value) is int
+        if name == "number":
+            return _is_number(value)
+        return isinstance(value, _PYTHON_TYPES[name])
+
+
+_PYTHON_TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+# Whether a value passes a keyword, given what the keyword wants and the schema that it is in.
+_TESTS: dict[str, Callable[[Any, Any, Mapping[str, Any]], bool]] = {
+    "enum": lambda value, choices, _: any(
+        value == one and isinstance(value, bool) is isinstance(one, bool) for one in choices
+    ),
+    "minimum": lambda value, least, _: not _is_number(value) or not value < least,
+    "maximum": lambda value, most, _: not _is_number(value) or not value > most,
+    "minLength": lambda value, least, _: not isinstance(value, str) or len(value) >= least,
+    "maxLength": lambda value, most, _: not isinstance(value, str) or len(value) <= most,
+    "pattern": lambda value, pattern, _: not isinstance(value, str) or re.search(pattern, value) is not None,
+    "minItems": lambda value, least, _: not isinstance(value, list) or len(value) >= least,
+    "minProperties": lambda value, least, _: not isinstance(value, dict) or len(value) >= least,
+    "required": lambda value, names, _: not isinstance(value, dict) or all(name in value for name in names),
+    "additionalProperties": lambda value, wanted, schema: (
+        wanted is not False or not isinstance(value, dict) or value.keys() <= schema["properties"].keys()
+    ),
+}

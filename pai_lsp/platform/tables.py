@@ -12,14 +12,16 @@ import re
 from enum import Enum
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.spelling import free_name
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
+    from typing import Any
 
 # The key of `extras` that holds plugins; a prerequisite names one by this, a dot and the plugin's own name
 # (openpai-runtime, src/init.d/initializer.py).
@@ -27,7 +29,16 @@ RUNTIME_PLUGIN = "com.microsoft.pai.runtimeplugin"
 PLUGIN_PREFIX = f"{RUNTIME_PLUGIN}."
 # The types of the prerequisites that a field of a task role names, besides its image.
 ROLE_TYPES = ("data", "script", "output")
+TYPES = (*ROLE_TYPES, "dockerimage")
 
+# The rest-server's patterns of names (config/v2/protocol.js): prerequisites and deployments; task roles and ports.
+PREREQUISITE_NAME = lazy_pattern(r"[a-zA-Z0-9_-]{1,255}")
+ROLE_NAME = lazy_pattern(r"[a-zA-Z_][a-zA-Z0-9_]*")
+_NOT_IN_NAME = lazy_pattern(r"[^a-zA-Z0-9_-]+")
+# Leaves room for the number that makes a name unique.
+_LONGEST_STEM = 249
+
+_EXIT_CODE = lazy_pattern(r"\s*[+-]?[0-9]{1,6}\s*")
 _NOT_IN_CONVERTED_NAME = lazy_pattern("[^a-z0-9]")
 
 # A role is matched in any spelling, so that a variable with the wrong one is distinguished from an unknown variable.
@@ -245,6 +256,11 @@ def exit_codes() -> Mapping[int, ExitCode]:
     return MappingProxyType({entry["code"]: _exit_code(entry) for entry in table("exit_codes.json")})
 
 
+def as_exit_code(text: str) -> int | None:
+    """The exit code that is all of a text, such as `-1203`; None for any other text."""
+    return int(text) if _EXIT_CODE.fullmatch(text) else None
+
+
 def _exit_code(entry: Mapping[str, Any]) -> ExitCode:
     patterns = (ExitPattern(p.get("exitCode"), p.get("userLog"), p.get("platformLog")) for p in entry["patterns"])
     return ExitCode(**{**entry, "patterns": tuple(patterns)})
@@ -257,6 +273,16 @@ def converted_role_name(name: str) -> str:
     """
     lower = name.lower()
     return lower if lower.isascii() and lower.isalnum() else _NOT_IN_CONVERTED_NAME.sub("", lower)
+
+
+def as_name(text: str, otherwise: str) -> str:
+    """The text as the name of a job or a prerequisite; `otherwise` where no character of it can be in one."""
+    return _NOT_IN_NAME.sub("-", text)[:_LONGEST_STEM].strip("-") or otherwise
+
+
+def free_prerequisite_name(wanted: str, taken: Collection[str]) -> str:
+    """A name that no prerequisite has yet, near to the wanted one."""
+    return free_name(as_name(wanted, "prerequisite"), taken)
 
 
 def table(name: str) -> Any:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.catalog.setup import DirectorySource, Marketplace, ServerSource
 from pai_lsp.findings.diagnostic import Diagnostic, Related, Settings, Severity
 from pai_lsp.findings.fixes import choice_fixes
-from pai_lsp.platform.job_schema import StructureError, published_schema, structure_errors
+from pai_lsp.platform.job_schema import published_schema, structure_errors
 from pai_lsp.platform.platforms import platform_named
+from pai_lsp.platform.structure_errors import StructureError
 from pai_lsp.platform.tables import PLUGIN_PREFIX
 from pai_lsp.project.configuration import Configuration, project_folder
 from pai_lsp.project.exclusion import exclusion_of
@@ -24,8 +24,10 @@ from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import visible
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
+    from typing import Any
 
     from pai_lsp.cluster.profile import Profile
     from pai_lsp.source.nodes import Node, SyntaxProblem

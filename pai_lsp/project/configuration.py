@@ -8,12 +8,12 @@ definitions. Only the nearest file in the folder of a job or above it counts.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.source.files import is_in_folder
 from pai_lsp.source.frozen import dataclass, field, replace
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

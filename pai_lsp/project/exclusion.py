@@ -16,13 +16,14 @@ from __future__ import annotations
 import os
 import re
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
 
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from typing import TypeAlias
 
 # Whether a character, or a name, is one that matches; None matches any number of them.
 Part: TypeAlias = "Callable[[str], object] | None"

@@ -10,10 +10,16 @@ import hashlib
 import json
 import os
 import time
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.catalog.store import age
-from pai_lsp.cluster.image_check import ImageConfiguration, ImageVerdict, Presence, image_verdict
+from pai_lsp.cluster.image_check import (
+    ImageConfiguration,
+    ImageVerdict,
+    Presence,
+    asked_registry,
+    image_verdict,
+    no_account,
+)
 from pai_lsp.findings.diagnostic import Diagnostic, Finding
 from pai_lsp.job.definition import name_span
 from pai_lsp.rules.command_rules import image_architecture, image_not_asked, image_not_found
@@ -22,11 +28,13 @@ from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.user_folders import user_cache_folder
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
+    from typing import Any
 
-    from pai_lsp.cluster.image_check import Registry
+    from pai_lsp.cluster.image_check import Registry, RegistryAccount
     from pai_lsp.document import Document
     from pai_lsp.findings.diagnostic import Rule
     from pai_lsp.job.definition import Definition
@@ -40,20 +48,25 @@ _ARCHITECTURE = "amd64"
 
 @dataclass(frozen=True, slots=True)
 class ImageAnswers:
-    """The answers of registries, with a folder that keeps them; `now` in seconds since 1970."""
+    """The answers of registries, with a folder that keeps them; `now` in seconds since 1970.
+
+    account_at: the user's own account at a registry; see `image_verdict`.
+    """
 
     registry: Registry
     folder: Path
     now: Callable[[], float] = time.time
+    account_at: Callable[[str], RegistryAccount | None] = no_account
 
     def verdict(self, job: Job, role: str) -> ImageVerdict:
         """The verdict about the image of a task role, asked now or kept from before."""
-        image = _image_of(job, role)
+        known = job.task_roles_by_name.get(role)
+        image = job.image_of(known) if known is not None else None
         file = self.folder / f"{_key(job, image)}.json" if image is not None else None
         kept, asked = _loaded(file) if file is not None else (None, 0.0)
         if kept is not None and kept.presence is Presence.THERE and 0 <= self.now() - asked < _BELIEVED:
             return kept
-        found = image_verdict(job, role, self.registry)
+        found = image_verdict(job, role, self.registry, self.account_at)
         if found.presence is not Presence.UNKNOWN and file is not None:
             _save(file, found, self.now())
         elif kept is not None and not found.is_refused:
@@ -62,11 +75,24 @@ class ImageAnswers:
         return found
 
 
-def answers_of_network() -> ImageAnswers:
-    """The answers of the registries themselves, kept in the user's cache."""
-    from pai_lsp.cluster.registry_access import NetworkRegistry  # noqa: PLC0415 - only to ask
+def answers_of_network(own: Mapping[str, RegistryAccount] | None = None) -> ImageAnswers:
+    """The answers of the registries themselves, kept in the user's cache.
 
-    return ImageAnswers(NetworkRegistry(), user_cache_folder(os.environ) / "images")
+    own: accounts of the user by registry, which count before those of docker's configuration.
+    """
+    from pai_lsp.cluster.registry_access import DockerAccounts, NetworkRegistry  # noqa: PLC0415 - only to ask
+
+    given, docker = own or {}, DockerAccounts(os.environ)
+    folder = user_cache_folder(os.environ) / "images"
+    return ImageAnswers(
+        NetworkRegistry(), folder, account_at=lambda registry: given.get(registry) or docker.at(registry)
+    )
+
+
+def asked_registries(document: Document) -> frozenset[str]:
+    """The registries that are asked for the images of a job, by host and port."""
+    roles = document.job.task_roles
+    return frozenset(one for role in roles if (one := asked_registry(document.job, role.name)) is not None)
 
 
 class AskedImages:
@@ -79,7 +105,7 @@ class AskedImages:
         """Ask for the images of all task roles; the verdicts by role."""
         found: dict[str, ImageVerdict] = {}
         for role in document.job.task_roles:
-            image = _image_of(document.job, role.name)
+            image = document.job.image_of(role)
             if image is not None:  # otherwise rules report it
                 found[role.name] = self._known[_key(document.job, image)] = answers.verdict(document.job, role.name)
         return found
@@ -88,7 +114,7 @@ class AskedImages:
         """The findings about the images that have been asked for, each image once."""
         found: dict[Diagnostic, None] = {}
         for role in document.job.task_roles if self._known else ():
-            image = _image_of(document.job, role.name)
+            image = document.job.image_of(role)
             verdict = self._known.get(_key(document.job, image)) if image is not None else None
             for rule, finding in _findings(image, verdict) if image is not None and verdict is not None else ():
                 severity = document.settings.severity_of(rule)
@@ -116,15 +142,6 @@ def _findings(image: Definition, verdict: ImageVerdict) -> Iterator[tuple[Rule, 
         if _ARCHITECTURE not in known:
             message = f"the image is for {', '.join(known)}; on nodes with {_ARCHITECTURE} it does not start"
             yield image_architecture, Finding(span, message)
-
-
-def _image_of(job: Job, role: str) -> Definition | None:
-    """The prerequisite that is the image of a task role."""
-    found = job.task_roles_by_name.get(role)
-    entry = found.field("dockerImage") if found else None
-    name = entry.value.text if entry is not None and isinstance(entry.value, Scalar) else None
-    images = [one for one in job.prerequisites if one.type == "dockerimage" and one.name == name]
-    return images[0] if images else None
 
 
 def _key(job: Job, image: Definition) -> str:

@@ -5,7 +5,7 @@ platform sets. Not shown are codes that the platform makes moot, that templates 
 Source: ShellCheck 0.11, shellcheck(1); openpai-runtime, src/runtime.d/user.sh.
 """
 
-# ruff: noqa: PTH100, PTH113, PTH118, PTH119, PTH120 - importing pathlib takes longer than this
+# ruff: noqa: PTH100, PTH119, PTH120 - importing pathlib takes longer than this
 from __future__ import annotations
 
 import json
@@ -15,14 +15,16 @@ import subprocess
 import sys
 import time
 from threading import Event
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
+from pai_lsp.source.files import program_on_path
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import Any
 
     from pai_lsp.document import Document
     from pai_lsp.job.variable_places import ScriptPlace
@@ -62,18 +64,12 @@ def shellcheck_program(setting: str) -> str:
     """
     if setting in {"", "off"}:
         return ""
-    is_auto = setting == "auto"
-    if not is_auto and os.path.dirname(setting):
-        folders, name = [os.path.dirname(os.path.abspath(setting))], os.path.basename(setting)
-    else:
-        folders = [*os.environ.get("PATH", "").split(os.pathsep), *([os.path.dirname(sys.executable)] * is_auto)]
-        name = "shellcheck" if is_auto else setting
-    for folder in filter(os.path.isabs, folders):
-        for ending in ("", ".exe") if os.name == "nt" else ("",):
-            path = os.path.join(folder, name + ending)
-            if os.path.isfile(path) and os.access(path, os.X_OK):
-                return path
-    return ""
+    if setting != "auto" and os.path.dirname(setting):
+        return program_on_path(os.path.basename(setting), os.path.dirname(os.path.abspath(setting)))
+    path = os.environ.get("PATH", "")
+    if setting == "auto":
+        return program_on_path("shellcheck", f"{path}{os.pathsep}{os.path.dirname(sys.executable)}")
+    return program_on_path(setting, path)
 
 
 class ShellCheck:

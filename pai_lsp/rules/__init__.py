@@ -7,7 +7,6 @@ rules about jobs that a user can name; `all_rules` adds those about MPIJobs. Set
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings import suppression
 from pai_lsp.findings.diagnostic import SHELLCHECK_CODE
@@ -21,12 +20,12 @@ from pai_lsp.rules import (
     structure,
     templates,
     text,
-    unexplained_stops,
 )
 from pai_lsp.rules.cluster_rules import CLUSTER_RULES
 from pai_lsp.rules.command_rules import COMMAND_RULES
 from pai_lsp.source.spelling import did_you_mean
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -42,7 +41,6 @@ RULES: tuple[Rule, ...] = (
     *secrets.RULES,
     *resources.RULES,
     *commands.RULES,
-    *unexplained_stops.RULES,
     *suppression.RULES,
 )
 
@@ -87,7 +85,7 @@ def families() -> dict[str, tuple[Rule, ...]]:
         "platforms": platforms.RULES,
         "templates": templates.RULES,
         "secrets": secrets.RULES,
-        "resources": (*resources.RULES, *unexplained_stops.RULES),
+        "resources": resources.RULES,
         "commands": commands.RULES,
         "cluster": CLUSTER_RULES,
         "mpijob": MANIFEST_RULES,

@@ -7,8 +7,6 @@ replaces escapes of surrogates, which libyaml refuses.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from pai_lsp.source.libyaml import yaml
 from pai_lsp.source.nodes import (
     Alias,
@@ -30,9 +28,11 @@ from pai_lsp.source.scalar import BEGIN_OF_VALUES, Reader, server_text
 from pai_lsp.source.tags import is_of_other_kind, server_refusal, tag_span, with_tag
 from pai_lsp.source.text import Span, TextEdit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from collections.abc import Sequence as SequenceOf
+    from typing import Any
 
 
 MAX_DEPTH = 100
@@ -43,8 +43,10 @@ try:
     from yaml._yaml import CParser
 
     _Parser: Any = CParser
-except ImportError:  # a PyYAML built without libyaml: slower, and the same events
-    _Parser = yaml.SafeLoader
+except ImportError:  # a PyYAML built without libyaml
+    from pai_lsp.source.python_parser import PythonParser
+
+    _Parser = PythonParser
 
 # js-yaml reads any 1.x, libyaml 1.1 and 1.2.
 _VERSION = lazy_pattern(r"\A(%YAML 1\.)\d(?=\s)")
@@ -63,7 +65,7 @@ def readable(text: str) -> str:
         text = _VERSION.sub(r"\g<1>2", text)
     if not text.isascii():
         text = SURROGATE.sub("\ufffd", text)
-        text = _TO_BE_READ.sub(lambda match: _STAND_INS.get(match[0], "\ufffd"), text)
+        text = _TO_BE_READ.sub(lambda match: STAND_INS.get(match[0], "\ufffd"), text)
     return text
 
 
@@ -440,24 +442,25 @@ _STYLES = {style.value or None: style for style in ScalarStyle} | {"": ScalarSty
 
 
 # Libyaml ends lines at the first three, and refuses a byte order mark inside the text and a tab where a block begins.
-# While it reads, the last five code points of Unicode replace them; those of the text itself become U+FFFD.
-_STAND_INS = {
+# While it reads, the last five code points of Unicode replace them; those of the text itself become U+FFFD. So do the
+# ones before them for the control characters that js-yaml reads in quotes; recovery finds those.
+_CONTROLS = [*map(chr, (0x7F, *range(0x80, 0x85), *range(0x86, 0xA0))), "\ufffe", "\uffff"]
+STAND_INS = {
     "\x85": "\U0010fffb",
     "\u2028": "\U0010fffc",
     "\u2029": "\U0010fffd",
     "\ufeff": "\U0010fffe",
+    # Libyaml takes a tab nearly everywhere; pai_lsp/source/repairs.py finds the places where it does not.
     "\t": "\U0010ffff",
-}
-_ORIGINALS = {stand_in: character for character, stand_in in _STAND_INS.items()}
-# Libyaml takes a tab nearly everywhere; pai_lsp/source/repairs.py finds the places where it does not.
-TAB_STAND_IN = _STAND_INS["\t"]
-_TO_BE_READ = lazy_pattern("[\x85\u2028\u2029\ufeff\U0010fffb-\U0010ffff]")
-_TO_BE_PUT_BACK = lazy_pattern("[\U0010fffb-\U0010ffff]")
+} | {character: chr(0x10FFD9 + index) for index, character in enumerate(_CONTROLS)}
+_ORIGINALS = {stand_in: character for character, stand_in in STAND_INS.items()}
+_TO_BE_READ = lazy_pattern("[\x85\u2028\u2029\ufeff\U0010ffd9-\U0010ffff]")
+_TO_BE_PUT_BACK = lazy_pattern("[\U0010ffd9-\U0010ffff]")
 
 
 def as_written(text: str) -> str:
     """A part of a text that was read, with the characters that the author wrote."""
-    return _TO_BE_PUT_BACK.sub(lambda match: _ORIGINALS[match[0]], text)
+    return _TO_BE_PUT_BACK.sub(lambda match: _ORIGINALS.get(match[0], match[0]), text)
 
 
 # In double quotes, a pair of surrogates or one of them alone.

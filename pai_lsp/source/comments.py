@@ -7,19 +7,21 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import Any
 
     from pai_lsp.source.nodes import Scalar, Syntax
 
 
-_COMMENT = lazy_pattern(r"(?<![^ \t\r\n\ufeff])#[^\r\n]*")
+# After a quoted text or a bracket, a comment needs no space before it.
+_COMMENT = lazy_pattern(r"""(?<![^ \t\r\n\ufeff"'\[\]{},])#[^\r\n]*""")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING, overload
 
 from pai_lsp.source.building import SURROGATE_ESCAPE, joined_surrogates
 from pai_lsp.source.frozen import dataclass
@@ -19,9 +18,10 @@ from pai_lsp.source.nodes import Scalar, ScalarStyle
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import TypeAlias
+    from typing import TypeAlias, overload
 
     _Places: TypeAlias = tuple[Sequence[int], Sequence[int]]
 
@@ -150,10 +150,13 @@ class _Joined(Sequence[int]):
     def __iter__(self) -> Iterator[int]:
         return chain.from_iterable(self._pieces)
 
-    @overload
-    def __getitem__(self, index: int) -> int: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[int]: ...
+    if TYPE_CHECKING:
+
+        @overload
+        def __getitem__(self, index: int) -> int: ...
+        @overload
+        def __getitem__(self, index: slice) -> Sequence[int]: ...
+
     def __getitem__(self, index: int | slice) -> int | Sequence[int]:
         if isinstance(index, slice):
             return self._part(*index.indices(len(self))[:2])

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from typing import TYPE_CHECKING
 
 from pai_lsp.source.comments import comments_within
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, walk
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Sequence as SequenceOf

@@ -5,8 +5,7 @@ The text of an exception may quote a job, and a job may hold secrets: only its k
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import TracebackType

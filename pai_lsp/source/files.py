@@ -9,12 +9,12 @@ from __future__ import annotations
 import codecs
 import os
 from stat import S_IMODE, S_ISREG, S_IWGRP, S_IWOTH, S_IWUSR
-from typing import TYPE_CHECKING
 
 from pai_lsp.source.failures import why
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from io import FileIO
@@ -104,6 +104,19 @@ def is_in_folder(path: str, folder: str) -> bool:
     """Whether a path is a folder, or below it; both are absolute."""
     path, folder = os.path.normcase(path), os.path.normcase(folder)
     return path == folder or path.startswith(folder if folder.endswith(os.sep) else folder + os.sep)
+
+
+def program_on_path(name: str, path: str) -> str:
+    """The absolute path of a program in one of the folders of `path`, a value of PATH; empty without one.
+
+    A folder that is not absolute does not count: it may be the folder of somebody else's files.
+    """
+    for folder in filter(os.path.isabs, path.split(os.pathsep)):
+        for ending in ("", ".exe") if os.name == "nt" else ("",):
+            program = os.path.join(folder, name + ending)  # noqa: PTH118 - importing pathlib takes longer
+            if os.path.isfile(program) and os.access(program, os.X_OK):  # noqa: PTH113 - as above
+                return program
+    return ""
 
 
 def read_bytes(path: str) -> bytes | UnreadableFile:

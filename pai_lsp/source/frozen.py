@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from _thread import RLock  # what `threading` gives; importing that takes longer than this module
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from dataclasses import dataclass, field, replace
     from dataclasses import dataclass as dataclass_of_many
     from functools import cached_property as lazy
+    from typing import Any
 
 __all__ = ["dataclass", "dataclass_of_many", "field", "lazy", "replace"]
 

@@ -8,16 +8,17 @@ Aliases share nodes; a tree that passed the caps of building.py may be walked na
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Union
 
 from pai_lsp.source.frozen import dataclass, dataclass_of_many, field
 from pai_lsp.source.libyaml import Resolver, SafeConstructor, ScalarNode, yaml
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.scalar import BEGIN_OF_VALUES, REFUSED, Reader, server_value, tagged_server_value
+from pai_lsp.source.scalar import BEGIN_OF_VALUES, REFUSED, Reader, is_plain_decimal, server_value, tagged_server_value
 from pai_lsp.source.text import Span, TextEdit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any, TypeAlias
 
 YAML_TAG = "tag:yaml.org,2002:"
 # The tag `!`: js-yaml takes a scalar for text, PyYAML as if it were plain, quoted or not.
@@ -69,6 +70,8 @@ class Scalar:
         tag = self.tag
         if tag is None and (self.style is not ScalarStyle.PLAIN or self.text[:1] not in _SPECIAL_STARTS):
             return self.text
+        if tag is None and is_plain_decimal(self.text):
+            return int(self.text)
         if tag is None or tag == NO_TYPE:
             is_float = _FLOAT_OF_PYYAML_5.fullmatch(self.text)
             tag = f"{YAML_TAG}float" if is_float else _RESOLVER.resolve(ScalarNode, self.text, (True, False))
@@ -202,7 +205,7 @@ class Sequence:
     tag: str | None = None
 
 
-Node = Union[Scalar, Mapping, Sequence]  # noqa: UP007 - the classes name it before it is defined
+Node: TypeAlias = "Scalar | Mapping | Sequence"
 
 
 def mapping_of(span: Span, entries: tuple[Entry, ...], *, is_flow: bool = False, tag: str | None = None) -> Mapping:
@@ -228,10 +231,11 @@ class ProblemKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SyntaxProblem:
-    """Something that the rest-server's YAML reader refuses, or that we do not read on purpose.
+    """Something that a YAML reader of the cluster refuses, or that is not read on purpose.
 
-    `other` is another place that matters; `fix` is the edit that an author would make, with its title, where one is
-    sure.
+    other: another place that matters.
+    fix: the edit that an author would make, with its title, where one is sure.
+    is_runtime_only: whether the rest-server's js-yaml reads it, and only the runtime's PyYAML refuses it.
     """
 
     kind: ProblemKind
@@ -239,6 +243,7 @@ class SyntaxProblem:
     message: str
     other: Span | None = None
     fix: tuple[str, TextEdit] | None = None
+    is_runtime_only: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

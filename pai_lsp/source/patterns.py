@@ -6,7 +6,6 @@ Compiling all expressions of this package takes as long as checking three jobs, 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
 
 __all__ = ["lazy_pattern"]
 
@@ -23,7 +22,10 @@ class _LazyPattern:
         return found
 
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     lazy_pattern = re.compile
 else:
     lazy_pattern = _LazyPattern

@@ -15,9 +15,10 @@ texts are read whole.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeVar
 
 from pai_lsp.source.building import build, duplicate_keys, first_fault
+from pai_lsp.source.comments import comments_within
+from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import (
     Alias,
     Anchor,
@@ -26,6 +27,7 @@ from pai_lsp.source.nodes import (
     Node,
     ProblemKind,
     Scalar,
+    ScalarStyle,
     Sequence,
     SyntaxProblem,
     Tree,
@@ -36,10 +38,11 @@ from pai_lsp.source.repairs import next_repair
 from pai_lsp.source.scalar import Reader
 from pai_lsp.source.text import Span, TextEdit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from collections.abc import Sequence as SequenceOf
-    from typing import TypeAlias
+    from typing import TypeAlias, TypeVar
 
     import yaml
 
@@ -76,6 +79,10 @@ MAX_STEPS = 24
 # Reading a long text over and over would be felt while typing.
 MAX_CHARACTERS_READ = 2_000_000
 _COST_OF_READING = 1_000
+
+_QUOTED = (ScalarStyle.SINGLE, ScalarStyle.DOUBLE)
+# What PyYAML refuses anywhere in a text.
+_UNPRINTABLE = lazy_pattern("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 _CONFLICT_START = lazy_pattern(r"^<{7}(?: .*)?$", re.MULTILINE)
 _CONFLICT = lazy_pattern(r"^(<{7}|\|{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
@@ -299,7 +306,8 @@ def build_repaired(text: str, broken_off: Tree, error: yaml.YAMLError | None, re
         fix = _fix(repair, places)
         if repair.message:
             faults += 1
-            problems.append(SyntaxProblem(repair.kind, _original(repair.span, places), repair.message, fix=fix))
+            span = _original(repair.span, places)
+            problems.append(SyntaxProblem(repair.kind, span, repair.message, None, fix, repair.is_runtime_only))
         budget -= len(repaired) + _COST_OF_READING
         if budget < 0:
             break
@@ -311,8 +319,29 @@ def build_repaired(text: str, broken_off: Tree, error: yaml.YAMLError | None, re
         tree, fault = build(repaired, reader=reader)
     if first_moved is not None:
         tree = relocated(tree, lambda span: _original(span, places), first_moved)
-    tree.problems[:0] = _once_a_line(problems, text)
+    tree.problems[:0] = _once_a_line([_judged(problem, text, tree) for problem in problems], text)
     return tree
+
+
+def _judged(problem: SyntaxProblem, text: str, tree: Tree) -> SyntaxProblem:
+    """The problem, for PyYAML alone if it is a control character where js-yaml takes any character.
+
+    Sources: js-yaml 3.13.1, lib/js-yaml/loader.js, captureSegment, readAnchorProperty, readAlias, skipSeparationSpace;
+    PyYAML, reader.py, check_printable.
+    """
+    span = problem.span
+    character = text[span.start : span.end]
+    if len(span) != 1 or character == "\0" or not _UNPRINTABLE.match(character):
+        return problem
+    names = (*(one.span for one in tree.anchors), *(one.span for one in tree.aliases))
+    is_name = any(span.start in name for name in names)
+    quotes = (scalar.span for scalar in tree.scalars if scalar.style in _QUOTED)
+    is_quoted = character >= " " and any(span.start in quote for quote in quotes)
+    if not is_name and not is_quoted:
+        beginning = comments_within(text, Span(0, span.start), tree.scalars)
+        if not beginning or beginning[-1].span.end < span.start:
+            return problem
+    return replace(problem, is_runtime_only=True)
 
 
 def _fix(repair: Repair, places: SequenceOf[int]) -> tuple[str, TextEdit] | None:
@@ -329,10 +358,13 @@ def _original(span: Span, places: SequenceOf[int]) -> Span:
 
 
 def _once_a_line(problems: list[SyntaxProblem], text: str) -> list[SyntaxProblem]:
-    """The first problem of each line: what follows on the same line is mostly its consequence."""
+    """The first problem of each line: what follows on the same line is mostly its consequence.
+
+    One that the rest-server has comes before those of the runtime.
+    """
     seen: set[int] = set()
     kept: list[SyntaxProblem] = []
-    for problem in problems:
+    for problem in sorted(problems, key=lambda one: one.is_runtime_only):
         line = text.count("\n", 0, problem.span.start)
         if line not in seen:
             seen.add(line)
@@ -422,4 +454,4 @@ def _relocated_problem(problem: SyntaxProblem, relocation: Relocation) -> Syntax
     fix = problem.fix
     if fix is not None:
         fix = (fix[0], TextEdit(relocation(fix[1].span), fix[1].new_text))
-    return SyntaxProblem(problem.kind, relocation(problem.span), problem.message, other, fix)
+    return replace(problem, span=relocation(problem.span), other=other, fix=fix)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
+    from typing import TypeAlias
+
+    Candidates: TypeAlias = "Iterable[str] | KnownNames"
 
 # Below this share of equal letters a proposal confuses more than it helps; it is difflib's own.
 _NEAR = 0.6
@@ -19,19 +22,18 @@ _LIKELY = 40
 _COMPARED = 8
 
 
-def nearest(
-    name: str, candidates: Iterable[str], share: float = _NEAR, *, besides: str | None = None
-) -> tuple[str, ...]:
+def nearest(name: str, candidates: Candidates, share: float = _NEAR, *, besides: str | None = None) -> tuple[str, ...]:
     """The few candidates that look most like `name`, best first; upper and lower case count as equal.
 
     Candidates that differ only in case, `-`, `_`, blanks or a plural `s` exclude all others. `share` is how much
     of the letters must be equal, from 0 to 1: more of it where a wrong guess would accuse somebody. `besides` is a
-    candidate that cannot be meant; candidates that stay the same from call to call are prepared only once.
+    candidate that cannot be meant. Whoever asks about many names gives `known_names(candidates)`.
     """
-    return _names(tuple(candidates)).nearest(name, share, besides)
+    known = candidates if isinstance(candidates, KnownNames) else known_names(tuple(candidates))
+    return known.nearest(name, share, besides)
 
 
-class _Names:
+class KnownNames:
     """Known names, prepared so that the cost of one wrong name hardly depends on how many there are."""
 
     __slots__ = ("_answers", "_by_bare", "_by_part", "_near_length")
@@ -60,7 +62,7 @@ class _Names:
             return tuple(same[:_MOST])
         if len(name) > _LONGEST:
             return ()
-        possible = [one for one in self._likely(name) if one not in excluded and _may_be_near(name, one, share)]
+        possible = [one for one in _possible(name, self._likely(name), share) if one not in excluded]
         scored = [(-ratio, one) for one in _likeliest(name, possible) if (ratio := _share(name, one)) >= share]
         return tuple(one for _, one in sorted(scored)[:_MOST])
 
@@ -75,14 +77,15 @@ class _Names:
 
 
 @lru_cache(maxsize=16)
-def _names(names: tuple[str, ...]) -> _Names:
-    return _Names(names)
+def known_names(names: tuple[str, ...]) -> KnownNames:
+    """The names, prepared once; finding that again takes as long as comparing them all."""
+    return KnownNames(names)
 
 
 def _parts(name: str) -> Iterator[str]:
     """Pairs of letters, both ends, and all letters in order: a name with one mistake has one of them in common."""
     lower = name.lower()
-    yield from _letters(name)[1]
+    yield from dict.fromkeys(map("".join, pairwise(lower)))  # in their order, so that each run finds the same
     yield f"{lower[:1]}…{lower[-1:]}"
     yield "".join(sorted(lower))
 
@@ -100,28 +103,42 @@ def _likeliest(name: str, candidates: list[str]) -> list[str]:
     return sorted(candidates, key=score)[:_COMPARED]
 
 
-def _may_be_near(one: str, other: str, share: float) -> bool:
-    """Whether so much of two names can be equal, going by their lengths and their letters in any order."""
-    least = share * (len(one) + len(other)) / 2
-    return min(len(one), len(other)) >= least and _common(one, other) >= least and _common(other, one) >= least
-
-
-def _common(one: str, other: str) -> int:
-    """How many letters of a name another one has somewhere."""
-    return sum(map(_letters(other)[0].__contains__, one.lower()))
+def _possible(name: str, candidates: Iterable[str], share: float) -> Iterator[str]:
+    """The candidates that can have so much in common, going by their lengths and their letters in any order."""
+    lower, letters = name.lower(), _letters(name)[0]
+    length = len(name)
+    for candidate in candidates:
+        least = share * (length + len(candidate)) / 2
+        if length < least or len(candidate) < least:
+            continue
+        # How many letters each of them has that the other one has somewhere.
+        others = _letters(candidate)[0]
+        if letters != others and (
+            sum(map(others.__contains__, lower)) < least or sum(map(letters.__contains__, candidate.lower())) < least
+        ):
+            continue
+        yield candidate
 
 
 def _share(one: str, other: str) -> float:
     """How much of two names is equal, from 0 to 1."""
-    from difflib import SequenceMatcher  # noqa: PLC0415 - only wrong names pay for it
-
     one, other = one.lower(), other.lower()
     total, shortest = len(one) + len(other), min(len(one), len(other))
     start = next((at for at in range(shortest) if one[at] != other[at]), shortest)
     end = next((at for at in range(shortest - start) if one[-1 - at] != other[-1 - at]), shortest - start)
     one, other = one[start : len(one) - end], other[start : len(other) - end]
-    blocks = SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks() if one and other else ()
-    return 2 * (start + end + sum(block.size for block in blocks)) / total if total else 1.0
+    return 2 * (start + end + _equal(one, other)) / total if total else 1.0
+
+
+def _equal(one: str, other: str) -> int:
+    """How many letters of two different texts are equal, as difflib compares them."""
+    if len(one) < 2 or len(other) < 2:
+        return int(bool(one and other) and (one in other or other in one))
+    if set(one).isdisjoint(other):
+        return 0
+    from difflib import SequenceMatcher  # noqa: PLC0415 - only few wrong names pay for it
+
+    return sum(block.size for block in SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks())
 
 
 @lru_cache(maxsize=8192)
@@ -130,7 +147,7 @@ def _letters(name: str) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(lower), frozenset(map("".join, pairwise(lower)))
 
 
-def did_you_mean(name: str, candidates: Iterable[str], *, besides: str | None = None) -> str:
+def did_you_mean(name: str, candidates: Candidates, *, besides: str | None = None) -> str:
     """The end of a message about an unknown name: `; did you mean 'x'?`, or nothing when no candidate is near."""
     near = nearest(name, candidates, besides=besides)
     return f"; did you mean '{near[0]}'?" if near else ""

@@ -7,14 +7,15 @@ Sources: js-yaml 3.13.1, lib/js-yaml/loader.js, composeNode, and lib/js-yaml/typ
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from pai_lsp.source.nodes import NO_TYPE, YAML_TAG, Mapping, Scalar, Sequence, plain_value
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import REFUSED, tagged_server_value
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from pai_lsp.source.nodes import Node
 
 # The tags that js-yaml knows, with the kind of node that they are for.

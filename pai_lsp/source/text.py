@@ -10,11 +10,11 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from enum import Enum
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from pai_lsp.source.frozen import dataclass, dataclass_of_many
 from pai_lsp.source.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.source.edits import append_item, column, entry_end, insert_entry, line_span
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import always, entry_lines, flow_scalar, flow_value, indented, item_lines, value_lines
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from collections.abc import Mapping as MappingOf
     from collections.abc import Sequence as SequenceOf
+    from typing import Any
 
     from pai_lsp.source.nodes import Entry, Mapping, Sequence
     from pai_lsp.source.writing import IsText

@@ -9,15 +9,16 @@ For another reader as well, such as Kubernetes, pass `is_text`: whether that rea
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import Binary, Date, server_text
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import Any
 
     IsText = Callable[[str], bool]
 

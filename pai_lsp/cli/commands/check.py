@@ -6,7 +6,6 @@ import os
 import sys
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, TextIO
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.check_one import Options, Outcome, check_configuration, check_one
@@ -21,9 +20,11 @@ from pai_lsp.rules import UnknownCodeError, all_rules, codes_in, names_in
 from pai_lsp.source.failures import OWN_FAILURE, PLEASE_REPORT
 from pai_lsp.source.text import visible
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
+    from typing import TextIO
 
     from pai_lsp.cluster.profile import Profile
     from pai_lsp.project.projects import Projects

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed, job_file, show_findings
 from pai_lsp.cli.report.results import CheckedFile
-from pai_lsp.cluster.image_check import image_verdict
-from pai_lsp.cluster.registry_access import NetworkRegistry, RecordedRegistry
+from pai_lsp.cluster.image_check import image_verdict, no_account
+from pai_lsp.cluster.registry_access import DockerAccounts, NetworkRegistry, RecordedRegistry
 from pai_lsp.project.targets import missing
 from pai_lsp.source.failures import why
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import visible
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from typing import Any
 
     from pai_lsp.cluster.image_check import ImageVerdict, Registry
 
@@ -42,7 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
         return failed("image-check", f"{visible(arguments.answers)}: {reason}", WRONG_USAGE)
     wanted = roles if arguments.role is None else [arguments.role]
     clean = document.job.hidden.without
-    verdicts = {role: image_verdict(document.job, role, registry) for role in wanted}
+    account_at = DockerAccounts(os.environ).at if arguments.answers is None else no_account
+    verdicts = {role: image_verdict(document.job, role, registry, account_at) for role in wanted}
     if arguments.format == "json":
         answers = [{"role": role, **_as_json(verdict, clean)} for role, verdict in verdicts.items()]
         answer = answers[0] if arguments.role is not None else answers

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.cli.report.results import CheckedFile, CheckFailure, checked_file, with_hidden
 from pai_lsp.document import Document, check
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
@@ -13,6 +11,7 @@ from pai_lsp.source.failures import kind_and_place, why
 from pai_lsp.source.files import SourceFile, UnreadableFile, decoded, might_be_job, read_bytes, write_text
 from pai_lsp.source.frozen import dataclass, replace
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias
@@ -145,7 +144,7 @@ def _checked(target: Target, options: Options, check: Check) -> Outcome:
         return _unreadable(source, target, options)
     settings = _settings(target, options)
     document = Document(source.text, settings, target.path, target.lookup)
-    if target.catalog_folder is not None and not document.is_job:
+    if target.catalog_folder is not None:
         document = document.as_definitions(is_wanted=target.catalog_folder.is_configured)
     if not (target.candidate.is_named or document.is_job or document.is_catalog or document.is_mpijob):
         return Outcome()

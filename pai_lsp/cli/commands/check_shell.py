@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_syntax import syntax_problem
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 

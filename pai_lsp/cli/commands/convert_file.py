@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed, job_file, put, show_findings
@@ -19,6 +18,7 @@ from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.project.targets import missing
 from pai_lsp.source.text import visible
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _convert_job(old: Document, output: str | None) -> int:
     """Convert the job and print it, or write it to the file `output`; returns the exit status."""
-    from pai_lsp.ide.refactorings.protocol_v1 import converted
+    from pai_lsp.ide.refactorings.conversions import converted
 
     found = converted(old.syntax)
     if found.text is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed, job_file, names_input, put, show_findings
@@ -24,6 +23,7 @@ from pai_lsp.source.nodes import ProblemKind
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import visible
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 

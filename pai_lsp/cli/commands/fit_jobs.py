@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed, job_file
@@ -15,8 +14,10 @@ from pai_lsp.cluster.profile_file import profile_named
 from pai_lsp.project.targets import missing
 from pai_lsp.source.text import visible
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from typing import Any
 
     from pai_lsp.cluster.fit import Fit
     from pai_lsp.cluster.profile import Profile

@@ -6,18 +6,17 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed, job_file, names_input, put, show_findings
 from pai_lsp.cli.report.results import CheckedFile, checked_file
 from pai_lsp.document import Document, check
-from pai_lsp.ide.graph.graph_languages import dot, mermaid
-from pai_lsp.ide.graph.prerequisite_graph import prerequisite_graph
+from pai_lsp.ide.prerequisite_graph import dot, mermaid, prerequisite_graph
 from pai_lsp.project.targets import missing
 from pai_lsp.source.failures import OWN_FAILURE
 from pai_lsp.source.text import visible
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 

@@ -6,7 +6,6 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.catalog.loading import Surroundings, load_catalog, locked_entries, refreshed_catalog, uses_of
 from pai_lsp.catalog.lock import definition_hash, lock_text
@@ -16,7 +15,7 @@ from pai_lsp.catalog.store import SourceState
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed
 from pai_lsp.document import Document
-from pai_lsp.job.lookup import LookupState, looks_like_address
+from pai_lsp.job.lookup import BY_NAME, LookupState, looks_like_address
 from pai_lsp.job.require_graph import not_looked_up, nothing_at
 from pai_lsp.project.configuration import FILE_NAME
 from pai_lsp.project.targets import missing, report_faults, run_projects, targets
@@ -28,9 +27,11 @@ from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.text import visible
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
+    from typing import Any
 
     from pai_lsp.catalog.catalog import Catalog, CatalogEntry
     from pai_lsp.job.definition import Definition
@@ -95,7 +96,7 @@ def _list(catalog: Catalog, arguments: argparse.Namespace) -> int:
 def _show(catalog: Catalog, arguments: argparse.Namespace) -> int:
     reference = arguments.reference
     if not looks_like_address(reference):
-        reference = f"marketplace://name/{reference}"
+        reference = BY_NAME + reference
     answer = catalog.find(reference)
     if arguments.format == "json":
         _print_json(

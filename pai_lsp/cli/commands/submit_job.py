@@ -7,7 +7,6 @@ asked whether it has the job, and nothing is sent again.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
@@ -25,6 +24,7 @@ from pai_lsp.source.failures import OWN_FAILURE
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.text import visible
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
@@ -54,10 +54,10 @@ class _Submission:
             return None
         place = f"jobs/{quote(self.access.user, safe='')}~{quote(self.name, safe='')}"
         try:
-            status = send(self.access, self.token, "GET", place).status
+            answer = send(self.access, self.token, "GET", place)
         except NoAnswerError:
             return None
-        return {200: True, 404: False}.get(status)
+        return {200: True, 404: False}.get(answer.status) if answer.is_json else None
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -145,7 +145,7 @@ def _submit(ready: _Submission) -> int:
             return failed("submit", f"the job was not submitted: {error}", FINDINGS)
         return _unsure(ready, str(error))
     if 200 <= answer.status < 300:
-        return _done(ready)
+        return _done(ready) if answer.is_json else _unsure(ready, "the answer is not that of a rest-server")
     if answer.status >= 500:
         return _unsure(ready, f"the cluster failed ({answer.status}){_quoted(ready, answer)}")
     reason = taken if answer.status == 409 else _refusal(ready, answer)
@@ -171,18 +171,13 @@ def _unsure(ready: _Submission, reason: str) -> int:
 
 
 def _refusal(ready: _Submission, answer: ApiAnswer) -> str:
-    quoted = _quoted(ready, answer)
-    if answer.status == 401:
-        return f"the cluster does not accept the access token (401){quoted}"
-    if answer.status == 403:
-        return f"access is denied (403){quoted}"
     if answer.status == 404 and not answer.code:
         return f"no rest-server at '{ready.access.url}' (404); check 'url' in your file of clusters"
     if answer.status == 413:
-        return f"the cluster takes no job of this size (413){quoted}"
-    if 300 <= answer.status < 400:
-        return f"the address leads elsewhere ({answer.status}), which is not followed"
-    return f"the cluster refuses it ({answer.status}){quoted}"
+        return f"the cluster takes no job of this size (413){_quoted(ready, answer)}"
+    if answer.code and answer.status not in {401, 403}:
+        return f"the cluster refuses it ({answer.status}){_quoted(ready, answer)}"
+    return ready.job.hidden.without(answer.refusal)
 
 
 def _quoted(ready: _Submission, answer: ApiAnswer) -> str:

@@ -7,12 +7,12 @@ The functions that write a format are pure: `Results` in, a string out.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from pai_lsp.cli.report.results import placed
 from pai_lsp.cli.report.terminal import Style, severity_style
 from pai_lsp.findings.diagnostic import Severity
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pai_lsp.cli.report.results import Results
     from pai_lsp.cli.report.terminal import Terminal

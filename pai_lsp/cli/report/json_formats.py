@@ -15,12 +15,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.cli.report.results import fingerprints, placed
 from pai_lsp.findings.diagnostic import Severity
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from pai_lsp.cli.report.results import PlacedDiagnostic, Results
     from pai_lsp.source.text import LineIndex, Place, Span
 

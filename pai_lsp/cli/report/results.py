@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import limited
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.text import LineIndex, Span, any_overlaps
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 

@@ -6,17 +6,19 @@ import sys
 import time
 from enum import Enum
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar
 
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.text import cells_of, visible
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from typing import TypeVar
 
     from pai_lsp.findings.diagnostic import Severity
 
-Item = TypeVar("Item")
+    Item = TypeVar("Item")
+
 
 _TAB_STOP = 4
 _PLAIN_WIDTH = 160

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 from pai_lsp.cli.report.results import placed
 from pai_lsp.cli.report.terminal import LaidOut, Style, Terminal, lay_out, severity_style
+from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import cell_width, visible
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -148,7 +148,8 @@ def _marks(lines: LineIndex, number: int, span: Span, laid_out: LaidOut, window:
     return first - window.left, max(min(after, window.right) - first, 1)
 
 
-class _Window(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Window:
     """The cells of each line that are shown, the right one not among them."""
 
     left: int
@@ -172,7 +173,7 @@ def _window(lines: LineIndex, span: Span, first: int, width: int) -> _Window:
 
 def _cropped(laid_out: LaidOut, window: _Window) -> str:
     """The part of a shown line between two cells, with an ellipsis where something is cut off."""
-    left, right = window
+    left, right = window.left, window.right
     total = laid_out.cells[-1]
     if left == 0 and total <= right:
         return laid_out.text

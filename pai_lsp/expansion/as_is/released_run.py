@@ -9,7 +9,6 @@ Sources: rest-server, src/middlewares/v2/protocol.js; openpai-runtime, src/init.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.server_rendering import member, rendered, trim
 from pai_lsp.embedded.template import MISSING, OPENING, TemplateFault
@@ -28,8 +27,10 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
+    from typing import Any
 
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole

@@ -9,8 +9,6 @@ src/init.d/initializer.py, replace_ref.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from pai_lsp.embedded.template import CLOSING
 from pai_lsp.expansion.as_is.runtime_reading import RuntimeStopError
 from pai_lsp.platform.tables import ROLE_TYPES
@@ -18,8 +16,10 @@ from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from pai_lsp.expansion.as_is.runtime_reading import RuntimeRole
 

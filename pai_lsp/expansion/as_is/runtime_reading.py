@@ -14,8 +14,6 @@ openpai-runtime, src/common/utils.py, render_string_with_secrets; pystache 0.5.4
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from pai_lsp.embedded.template import CLOSING, MISSING, OPENING
 from pai_lsp.platform.secrets_section import masked_span, runtime_secrets
 from pai_lsp.platform.tables import converted_role_name
@@ -26,8 +24,10 @@ from pai_lsp.source.syntax import parse
 from pai_lsp.source.tags import runtime_value
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from pai_lsp.job.job import Job
 

@@ -6,24 +6,25 @@ is not expanded. pai_lsp/expand/write/released_job.py expands a whole job instea
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from pai_lsp.expansion.effective import effective_job
 from pai_lsp.expansion.filled_definition import merged_storages, step_value
 from pai_lsp.expansion.write.released_commands import role_values
 from pai_lsp.expansion.write.released_edits import extras_edits, limited_to, role_list_edits
-from pai_lsp.expansion.write.released_form import cmd_plugins, free_prerequisite_name, has_hooks
+from pai_lsp.expansion.write.released_form import cmd_plugins, has_hooks
 from pai_lsp.expansion.write.role_commands import added_commands, command_lists
 from pai_lsp.job.definition import Origin
+from pai_lsp.job.lookup import BY_NAME
 from pai_lsp.job.require_graph import expansion
-from pai_lsp.platform.tables import RUNTIME_PLUGIN, Moment
+from pai_lsp.platform.tables import RUNTIME_PLUGIN, Moment, free_prerequisite_name
 from pai_lsp.source.nodes import Sequence as SequenceNode
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.tree_edits import items_after, items_in_front
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Any
 
     from pai_lsp.expansion.effective import CmdPluginEntry, EffectiveJob, EffectiveRole, Prerequisite
     from pai_lsp.expansion.filled_definition import Storage
@@ -202,7 +203,7 @@ def import_edits(job: Job, reference: Reference) -> tuple[TextEdit, ...]:
     links = [link for entry in graph.entries for link in (entry, *graph.beyond(entry))]
     if sum(target.node is targets[0].node for link in links for target in link.targets) > 1:
         return ()  # the copy would run beside it
-    name = free_prerequisite_name(targets[0].name, {definition.name for definition in job.definitions})
+    name = job.free_name(targets[0].name)
     return (
         *items_after(job.text, section.value, [_copied(job, targets[0], name)]),
         TextEdit(reference.span, name),
@@ -257,6 +258,6 @@ def _addressed(job: Job, required: Any) -> Any:
     """An entry of `require` that means the same in the job: a plain name there means the job's own."""
     if isinstance(required, dict) and "name" in required:
         return required | {"name": _addressed(job, required["name"])}
-    address = f"marketplace://name/{required}"
+    address = BY_NAME + required
     is_plain = isinstance(required, str) and "://" not in required
     return address if is_plain and job.lookup.find(address).definitions else required

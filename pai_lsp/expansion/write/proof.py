@@ -6,7 +6,6 @@ Expansion edits text; where that text is shared through aliases or merge keys, a
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.server_rendering import trim
 from pai_lsp.expansion.as_is.released_run import command_source, released_run
@@ -16,6 +15,7 @@ from pai_lsp.platform.tables import Moment
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 

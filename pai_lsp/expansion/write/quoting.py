@@ -9,7 +9,6 @@ as one `eval $'…'`. Source of the grammar: the bash reference manual, "Quoting
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_script import PartKind
@@ -17,6 +16,7 @@ from pai_lsp.job.plugin_parameters import damages
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 

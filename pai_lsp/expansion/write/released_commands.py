@@ -7,7 +7,6 @@ rest-server instead, and a second time by the runtime. Both fill `<% $… %>`, e
 from __future__ import annotations
 
 from functools import cache, cached_property
-from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.server_rendering import CallFailedError, looked_up, well_formed, written
 from pai_lsp.embedded.template import ESCAPED_CHARACTERS, MISSING, OPENING
@@ -19,6 +18,7 @@ from pai_lsp.job.plugin_parameters import runtime_round_trip
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any

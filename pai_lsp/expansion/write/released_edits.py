@@ -5,14 +5,12 @@ The parts are the job's definitions, the lists of `prerequisites` of its task ro
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from pai_lsp.expansion.filled_definition import is_filled, step_value
 from pai_lsp.expansion.write.quoting import surviving
 from pai_lsp.expansion.write.released_form import EXTENDED_TYPES, is_extended, is_extended_event
-from pai_lsp.job.definition import COMMAND_KEYS, EXTENDED_KEYS, LEGACY_TYPES, STORAGE_PLUGINS
+from pai_lsp.job.definition import COMMAND_KEYS, EXTENDED_KEYS, STORAGE_PLUGINS
 from pai_lsp.job.plugin_parameters import Damage, damages
-from pai_lsp.platform.tables import PLUGIN_PREFIX, EventForm, event_at, events, moments_with
+from pai_lsp.platform.tables import PLUGIN_PREFIX, ROLE_TYPES, EventForm, event_at, events, moments_with
 from pai_lsp.source.edits import column, cut_entry, insert_entry
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, plain_value, walk
 from pai_lsp.source.patterns import lazy_pattern
@@ -20,10 +18,11 @@ from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.tree_edits import item_span, items_after, without_entries, without_items, without_lines
 from pai_lsp.source.writing import entry_lines, flow_scalar, flow_value, indented, item_lines, scalar_line, value_lines
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Container, Iterator
     from collections.abc import Mapping as MappingOf
-    from typing import TypeAlias
+    from typing import Any, TypeAlias
 
     from pai_lsp.expansion.effective import CmdPluginEntry, EffectiveRole, Prerequisite
     from pai_lsp.expansion.filled_definition import Commands, Storage
@@ -42,11 +41,12 @@ _TEXT_KEYS = frozenset({"description", "contributor", "version"})
 
 
 def definition_edits(
-    text: str, definition: Definition, prerequisite: Prerequisite | None, items: Items
+    text: str, definition: Definition, prerequisite: Prerequisite | None, items: Items, plugins: Container[str]
 ) -> tuple[TextEdit, ...]:
     """What must change in a definition that stays in the job; nothing in one of the released protocol.
 
     prerequisite: the definition with the values of its variables; None when no task role needs it.
+    plugins: the short names of the cluster's plugins.
     """
     node = definition.node
     if node.merged or any(entry.name == "plugin_params" for entry in definition.extended_entries):
@@ -65,12 +65,13 @@ def definition_edits(
         removed += [entry for key in ("plugin", "failurePolicy", "callbacks") if (entry := node.own(key))]
     elif plugin in STORAGE_PLUGINS:
         removed += [entry for key in ("plugin",) if (entry := node.own(key))]
-    elif plugin is not None and definition.runtime_plugin is None:
-        full_name = f"{PLUGIN_PREFIX}{plugin}" if "." not in plugin else plugin
-        if definition.plugin_scalar:
-            edits.append(TextEdit(definition.plugin_scalar.span, full_name))
-        else:
+    elif plugin is not None and definition.runtime_plugin is None and (prerequisite or plugin in plugins):
+        # Where no role needs the definition, an unknown plugin does nothing; with its full name, every task would die.
+        full_name = flow_scalar(f"{PLUGIN_PREFIX}{plugin}")
+        if definition.plugin_scalar is None:
             inserted.append(f"plugin: {full_name}")
+        elif "." not in plugin:  # else it stays as written
+            edits.append(TextEdit(definition.plugin_scalar.span, full_name))
     if definition.type != "dockerimage" and plugin == "cmd":
         commands = prerequisite.commands if prerequisite else ()
         found, emptied = callback_edits(text, node, commands, items)
@@ -125,7 +126,7 @@ def callback_edits(
 def new_definition(prerequisite: Prerequisite, name: str, items: Items) -> dict[str, Any]:
     """The released form of a prerequisite whose definition is not in the job, as a plain value."""
     definition = prerequisite.definition
-    kind = definition.type if definition.type in LEGACY_TYPES[1:] else "script"
+    kind = definition.type if definition.type in ROLE_TYPES else "script"
     plugin = prerequisite.plugin or ""
     found: dict[str, Any] = {"name": name, "type": kind}
     if plugin:

@@ -6,16 +6,14 @@ pai_lsp/expand/write/released_job.py writes it into the job's text.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from pai_lsp.expansion.effective import CmdPluginEntry
 from pai_lsp.job.definition import Origin
-from pai_lsp.platform.tables import EventForm, events, moments_with
+from pai_lsp.platform.tables import EventForm, events, free_prerequisite_name, moments_with
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.spelling import free_name
 from pai_lsp.source.writing import scalar_line
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from typing import Any
@@ -24,9 +22,6 @@ if TYPE_CHECKING:
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
     from pai_lsp.source.nodes import Mapping
-
-_NOT_IN_NAME = lazy_pattern(r"[^a-zA-Z0-9_-]+")
-_LONGEST_NAME = 255
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,12 +141,6 @@ def _is_listed(prerequisite: Prerequisite, own_references: Iterable[str]) -> boo
     # A definition that runs nothing stays in a list if its author put it there.
     is_of_job = prerequisite.is_own and definition.origin is Origin.JOB
     return is_of_job and definition.name in own_references and not is_extended(definition)
-
-
-def free_prerequisite_name(wanted: str, taken: Collection[str]) -> str:
-    """A name that no prerequisite has yet, near to the wanted one."""
-    base = _NOT_IN_NAME.sub("-", wanted)[: _LONGEST_NAME - 6].strip("-") or "prerequisite"
-    return free_name(base, taken)
 
 
 def cmd_plugins(role: EffectiveRole) -> tuple[CmdPluginEntry, ...]:

@@ -8,8 +8,6 @@ Source of what a released cluster accepts: docs/protocol.md, "What expand gives"
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_syntax import syntax_problem
 from pai_lsp.expansion.effective import effective_job
@@ -36,8 +34,10 @@ from pai_lsp.source.text import Span, TextEdit, apply_edits
 from pai_lsp.source.tree_edits import item_span, items_after, items_in_front, without_items
 from pai_lsp.source.writing import indented, item_lines
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
+    from typing import Any
 
     from pai_lsp.expansion.as_is.released_run import ReleasedRun
     from pai_lsp.expansion.effective import EffectiveJob, EffectiveRole, Prerequisite
@@ -273,7 +273,8 @@ class _ReleasedJobWriter:
             if not is_listed and definition.node not in used and (is_inlined or is_extended(definition)):
                 removed += [places[definition.node]] if definition.node in places else []
             else:
-                self._edit(definition_edits(self._text, definition, prerequisite, self.items))
+                plugins = {*self._job.platform.plugins, *self._job.site_plugins}
+                self._edit(definition_edits(self._text, definition, prerequisite, self.items, plugins))
         new = [one for one in self.form.listed_anywhere if one not in set(self.form.homes.values())]
         if sequence is not None and section and self._job.root and len(removed) == len(places) and removed and not new:
             self._edit(cut_entry(self._text, self._job.root, section))

@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 import shlex
 from functools import partial
-from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_syntax import syntax_problem
@@ -27,6 +26,7 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping
 from pai_lsp.source.nodes import Sequence as SequenceNode
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import TypeAlias

@@ -6,8 +6,6 @@ MPIJobs have keys and values of their own. Nothing is offered in other files.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.ide.completion import snippets
 from pai_lsp.ide.completion.completion_keys import complete_keys
 from pai_lsp.ide.completion.completion_manifest import complete_manifest
@@ -25,6 +23,7 @@ from pai_lsp.source.frozen import replace
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import TextEdit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.ide.completion import snippets
 from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, escaped, plain_text, written_scalar
 from pai_lsp.ide.cursor import Spot
 from pai_lsp.ide.documentation import field_documentation
-from pai_lsp.job.definition import LEGACY_TYPES
 from pai_lsp.job.template_uses import TemplatePlace
 from pai_lsp.platform.job_schema import Field, fields
 from pai_lsp.platform.job_schema import Kind as SchemaKind
-from pai_lsp.platform.tables import PLUGIN_PREFIX
+from pai_lsp.platform.tables import PLUGIN_PREFIX, TYPES
 from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.text import TextEdit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -66,7 +64,7 @@ def _context(point: InsertionPoint) -> tuple[str | None, str | None]:
     if not isinstance(holder, Mapping):
         return None, None
     kind, plugin = holder.get("type"), holder.get("plugin")
-    kind_of = kind.text if isinstance(kind, Scalar) and kind.text in LEGACY_TYPES else None
+    kind_of = kind.text if isinstance(kind, Scalar) and kind.text in TYPES else None
     name = plugin.text.removeprefix(PLUGIN_PREFIX) if isinstance(plugin, Scalar) and plugin.text else None
     return kind_of, name
 

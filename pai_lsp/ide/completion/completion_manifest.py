@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.ide.completion.completion_keys import key_suggestion, written_names
 from pai_lsp.ide.completion.completion_values import value_suggestions
 from pai_lsp.ide.completion.snippet_texts import indented
@@ -12,6 +10,7 @@ from pai_lsp.mpijob.manifest import SERVED, is_mpijob
 from pai_lsp.mpijob.manifest_keys import manifest_field, manifest_fields
 from pai_lsp.source.nodes import Mapping, Scalar
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pai_lsp.ide.completion.suggestion import Suggestion
     from pai_lsp.ide.cursor import InsertionPoint

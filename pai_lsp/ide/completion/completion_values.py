@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.ide.completion import snippets
 from pai_lsp.ide.completion.completion_keys import complete_keys
 from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, escaped, scalar_suggestion, snippet_suggestion
@@ -23,6 +21,7 @@ from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.writing import flow_scalar, scalar_line
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -100,7 +99,7 @@ def _names(point: InsertionPoint) -> Iterator[Suggestion]:
 def _cluster_names(point: InsertionPoint, path: tuple[str | int, ...]) -> Iterator[Suggestion]:
     """The names of the cluster that the jobs are for."""
     if point.document.settings.cluster is not None:
-        from pai_lsp.ide.cluster_names import cluster_names  # noqa: PLC0415 - few projects name a cluster
+        from pai_lsp.ide.known_values import cluster_names  # noqa: PLC0415 - few projects name a cluster
 
         for number, (name, detail) in enumerate(cluster_names(point.job, point.document.settings.cluster, path)):
             yield scalar_suggestion(point, name, SuggestionKind.REFERENCE, detail=detail, order=number)

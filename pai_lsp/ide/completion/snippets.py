@@ -7,11 +7,11 @@ the images, roles and secrets of the job, gives names that are free, and brings 
 from __future__ import annotations
 
 from itertools import chain, count
-from typing import TYPE_CHECKING
 
 from pai_lsp.ide.completion import snippet_texts as texts
 from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, plain_text, snippet_suggestion
 from pai_lsp.ide.cursor import Spot
+from pai_lsp.job.lookup import BY_NAME
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.edits import line_end
 from pai_lsp.source.frozen import replace
@@ -19,6 +19,7 @@ from pai_lsp.source.nodes import Mapping, Sequence
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.tree_edits import append_value, insert_values
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
@@ -198,7 +199,7 @@ def _required(point: InsertionPoint) -> tuple[str, tuple[str, ...]]:
     """A definition of the catalog with template variables, and their names; without one, an example."""
     offers = point.job.lookup.suggestions("", _MOST_SEARCHED)
     found = next((offer for offer in offers if offer.variables), None)
-    return (found.reference, found.variables) if found else ("marketplace://name/mnist", ("dataPath",))
+    return (found.reference, found.variables) if found else (f"{BY_NAME}mnist", ("dataPath",))
 
 
 def _added_image(job: Job) -> tuple[TextEdit, ...]:

@@ -9,8 +9,6 @@ Sources: openpai-runtime, src/runtime.d/runtime_entry.sh and src/plugins/plugin_
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_script import run_builtin
 from pai_lsp.embedded.template import ESCAPED_CHARACTERS, tags
@@ -22,7 +20,6 @@ from pai_lsp.ide.refactorings.refactoring import (
     RefactoringKind,
     attempted,
     definition_added,
-    free_prerequisite_name,
     listed_in_role,
     refuse_shared,
     together,
@@ -37,6 +34,7 @@ from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.tree_edits import item_span, without_items
 from pai_lsp.source.writing import flow_scalar, item_lines
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -51,7 +49,7 @@ def extract_prerequisite(document: Document, span: Span) -> Iterator[Refactoring
     selection = None if document.is_catalog else selected_commands(document, span)
     if selection is None:
         return
-    name = free_prerequisite_name(document.job, "setup")
+    name = document.job.free_name("setup")
     title = f"Extract into a prerequisite '{name}'"
     yield attempted(title, RefactoringKind.EXTRACT, lambda: _extracted(document, selection, name))
 

@@ -7,7 +7,6 @@ Source: openpai-runtime, src/init.d/initializer.py, replace_ref.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.template import tags
 from pai_lsp.ide.refactorings.extract_prerequisite import (
@@ -32,6 +31,7 @@ from pai_lsp.job.plugin_parameters import released_parameters, runtime_round_tri
 from pai_lsp.source.edits import insert_entry
 from pai_lsp.source.nodes import Scalar, Sequence
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -7,7 +7,6 @@ variables.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from pai_lsp.ide.cursor import Cursor
 from pai_lsp.ide.refactorings.refactoring import (
@@ -16,7 +15,6 @@ from pai_lsp.ide.refactorings.refactoring import (
     RefactoringKind,
     attempted,
     definition_added,
-    free_prerequisite_name,
     line_edits,
     ready,
     together,
@@ -31,6 +29,7 @@ from pai_lsp.source.nodes import Mapping
 from pai_lsp.source.text import Span, TextEdit, apply_edits
 from pai_lsp.source.writing import flow_value, value_lines
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -144,7 +143,7 @@ def _renaming_edits(job: Job, same: list[Definition]) -> Iterator[TextEdit]:
     for definition in same:
         if definition is kept:
             continue
-        name = free_prerequisite_name(job, definition.name, taken)
+        name = job.free_name(definition.name, taken)
         taken.add(name)
         yield from rename_prerequisite(job, definition, name)
 
@@ -188,7 +187,7 @@ def template_variables(document: Document, span: Span) -> Iterator[Refactoring]:
 def _filled(document: Document, reference: Reference, wanting: list[Definition]) -> tuple[TextEdit, ...]:
     job = document.job
     names = dict.fromkeys(variable.name for target in wanting for variable in target.template_variables)
-    name = free_prerequisite_name(job, wanting[0].name)
+    name = job.free_name(wanting[0].name)
     value = {
         "type": wanting[0].type or "script",
         "name": name,

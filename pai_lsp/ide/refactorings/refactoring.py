@@ -8,22 +8,23 @@ from __future__ import annotations
 
 import difflib
 from enum import Enum
-from typing import TYPE_CHECKING
+from itertools import takewhile
 
 from pai_lsp.expansion.effective import effective_job
 from pai_lsp.expansion.write.released_job import expanded
 from pai_lsp.findings.diagnostic import Severity
+from pai_lsp.platform.job_schema import key_order
 from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import add_to_section, append_item, insert_entry, keeping_comments, line_end
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Mapping, Sequence
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.spelling import free_name
 from pai_lsp.source.text import Span, TextEdit, apply_edits
 from pai_lsp.source.writing import written_key
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Iterable
 
     from pai_lsp.document import Document
     from pai_lsp.job.job import Job
@@ -175,22 +176,6 @@ def _lines(texts: Iterable[str]) -> Iterable[str]:
     return (line for line in lines if line and not _FRAME.fullmatch(line))
 
 
-_NOT_IN_NAME = lazy_pattern(r"[^a-zA-Z0-9_-]+")
-# The keys after which people write a task role's `prerequisites`.
-_BEFORE_PREREQUISITES = frozenset(
-    {"protocolVersion", "instances", "completion", "taskRetryCount", "dockerImage", "data", "script", "output"}
-)
-
-
-def free_prerequisite_name(job: Job, wanted: str, taken: Collection[str] = ()) -> str:
-    """A name near the wanted one that no prerequisite of any type has.
-
-    The pattern of names is the rest-server's (src/config/v2/protocol.js).
-    """
-    base = _NOT_IN_NAME.sub("-", wanted)[:240].strip("-") or "prerequisite"
-    return free_name(base, {definition.name for definition in job.definitions}.union(taken))
-
-
 def definition_added(job: Job, lines: str, flow: str) -> TextEdit:
     """Add a prerequisite after the last one: `lines` in block style, or `flow` if the list is `[…]`."""
     root = job.root
@@ -219,11 +204,17 @@ def listed_in_role(job: Job, role: TaskRole, name: str) -> TextEdit:
     if entry is None:
         if role.get("prerequisites") is not None:
             raise CanNotRefactorError(f"'{role.name}' shares its prerequisites through '<<'")
-        preceding = [one for one in role.node.entries if one.name in _BEFORE_PREREQUISITES]
-        return insert_entry(job.text, role.node, f"prerequisites: [{name}]", preceding[-1] if preceding else None)
+        return added_prerequisites(job.text, role.node, name)
     if not isinstance(entry.value, Sequence):
         raise CanNotRefactorError(f"the prerequisites of '{role.name}' are not a list")
     return append_item(job.text, _written_here(entry.value, entry.key), name)
+
+
+def added_prerequisites(text: str, role: Mapping, name: str) -> TextEdit:
+    """Add `prerequisites` with one name to a task role, after the keys that people write before it."""
+    before = frozenset(takewhile(lambda key: key != "prerequisites", key_order(("taskRoles", "*"))))
+    preceding = [one for one in role.entries if one.name in before]
+    return insert_entry(text, role, f"prerequisites: [{name}]", preceding[-1] if preceding else None)
 
 
 def value_added(job: Job, section: str, name: str, written: str) -> TextEdit:

@@ -7,7 +7,6 @@ The commands of a role's prerequisites move into its own (inline), definitions f
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from pai_lsp.expansion.filled_definition import is_storage
 from pai_lsp.expansion.write.code_edits import CannotInlineError, import_edits, inline_edits, into_job_edits
@@ -34,6 +33,7 @@ from pai_lsp.source.nodes import Sequence
 from pai_lsp.source.text import Span, apply_edits
 from pai_lsp.source.tree_edits import without_items
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.command_lines import command_lines, parsed
 from pai_lsp.embedded.shell_structure import structure
 from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import ScriptPlace, callback_scripts
-from pai_lsp.platform.programs import program, program_of
+from pai_lsp.platform.programs import TORCH, program, program_of
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import ScalarStyle
 from pai_lsp.source.text import Span, TextEdit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, KeysView, Sequence
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 # What a plain scalar cannot begin with, or hold in a flow sequence.
 _NOT_FIRST = frozenset("!&*-?:,[]{}#|>@`\"'% ")
 _NOT_IN_FLOW = frozenset(",[]{}")
-TORCH = ("torchrun", "torch.distributed.launch")
 # The programs whose tables are complete enough to compare with.
 _PROGRAMS = (
     *TORCH, "deepspeed", "accelerate", "accelerate.commands.launch", "horovodrun",
@@ -52,6 +51,10 @@ class CommandUse:
     def ends_script(self) -> bool:
         """Whether the script ends when the command fails; not known for a callback."""
         return self.role is not None and structure(self.place.script).ends_script(self.line.step)
+
+    def follows(self, *parts: str) -> bool:
+        """Whether the script has one of these texts before the command."""
+        return any(0 <= self.place.first(part) <= self.line.span.start - len(part) for part in parts)
 
     def arguments(self, name: str, start: int = 0) -> Arguments | None:
         """The words from number `start` on, by the table of a program; None where there is no table."""

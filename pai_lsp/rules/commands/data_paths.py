@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.rules.commands.command_uses import all_uses, edit_fix
@@ -12,6 +11,7 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

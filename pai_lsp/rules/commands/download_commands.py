@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
@@ -15,6 +14,7 @@ from pai_lsp.rules.commands.command_uses import CommandUse, edit_fix, insert_fix
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

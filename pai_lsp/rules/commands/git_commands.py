@@ -6,13 +6,13 @@ Facts: git 2.39, run after the platform's header.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.rules.commands.command_uses import CommandUse, edit_fix, uses
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -141,9 +141,9 @@ def git_outside_repository(job: Job) -> Iterator[Finding]:
     inside = {"checkout", "switch", "pull", "reset", "submodule", "log", "apply", "am", "commit", "add", "fetch", "lfs"}
     for use in uses(job, "git", with_callbacks=False):
         word = next(iter(use.line.arguments), None)
-        before = use.place.script.text[: use.line.span.start]
-        if word is None or word.text not in inside or not use.ends_script or "git clone" not in before:
+        if word is None or word.text not in inside or not use.ends_script or not use.follows("git clone"):
             continue
+        before = use.place.script.text[: use.line.span.start]
         if re.search(r"\b(?:cd|pushd|git init|WORKDIR)\b|\.git\b[^ \n]*[ \t]+\.(?:\s|$)|GIT_", before):
             continue
         if word.text == "lfs" and any(one.text == "install" for one in use.line.arguments):

@@ -5,12 +5,11 @@ Facts: rest-server, models/v2/job/k8s.js; frameworkcontroller, pkg/apis/framewor
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.source.nodes import Mapping
 from pai_lsp.source.tree_edits import insert_values
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

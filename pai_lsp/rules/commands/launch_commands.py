@@ -6,16 +6,15 @@ Facts: schemas/programs.json; DeepSpeed 0.18, launcher/runner.py; Python, `runpy
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
-from pai_lsp.platform.launchers import hosts_of
-from pai_lsp.platform.programs import program
-from pai_lsp.rules.commands.command_uses import TORCH, CommandUse, all_uses, edit_fix, insert_fix, known_lines
+from pai_lsp.platform.programs import TORCH, hosts_of, program
+from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, insert_fix, known_lines
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -6,18 +6,17 @@ openpai-runtime, src/plugins/ssh; Open MPI, mpirun(1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.job.parts import whole_number
-from pai_lsp.platform.launchers import HOROVOD, OPEN_MPI, PREPARING, WAITING, foreign_option, launchers
+from pai_lsp.platform.programs import HOROVOD, OPEN_MPI, PREPARING, WAITING, foreign_option, launchers
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.commands.command_uses import edit_fix, insert_fix
 from pai_lsp.rules.commands.mpi_launches import ending_command, launches, launches_on_hosts
 from pai_lsp.rules.resources.job_lifecycle import instances_place
 from pai_lsp.source.nodes import Mapping, Scalar
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -59,7 +58,8 @@ def mpi_without_ssh(job: Job) -> Iterator[Finding]:
         missing = [role.name for role in (launch.role, *launch.reached_roles) if role.name not in reached]
         if missing and not _brings_its_own_shell(launch):
             names = " and ".join(f"'{name}'" for name in dict.fromkeys(missing))
-            message = f"the launcher needs ssh, but {names} has no ssh plugin with 'jobssh: true'"
+            verb = "have" if len(set(missing)) > 1 else "has"
+            message = f"the launcher needs ssh, but {names} {verb} no ssh plugin with 'jobssh: true'"
             yield Finding(launch.span(launch.use.line.name.span), message)
 
 

@@ -6,12 +6,11 @@ Facts: openpai-runtime, src/plugins/ssh/sshd.sh; Open MPI, mpirun(1); Horovod, d
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.findings.fixes import choice_fixes, number_fix
 from pai_lsp.job.parts import whole_number
-from pai_lsp.platform.launchers import HOROVOD, OPERATOR_HOST_FILE
+from pai_lsp.platform.programs import HOROVOD, OPERATOR_HOST_FILE
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.commands.command_uses import insert_fix
 from pai_lsp.rules.commands.mpi_launches import (
@@ -26,6 +25,7 @@ from pai_lsp.rules.resources.job_lifecycle import beyond_instances
 from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -8,10 +8,9 @@ it); Open MPI, mpirun(1); Horovod, docs/running.rst.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.command_lines import command_lines
-from pai_lsp.platform.launchers import (
+from pai_lsp.platform.programs import (
     HOROVOD,
     HYDRA,
     OPEN_MPI,
@@ -29,13 +28,14 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.patterns import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.embedded.command_lines import CommandLine, Option
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
-    from pai_lsp.platform.launchers import LaunchHost, LaunchLine
+    from pai_lsp.platform.programs import LaunchHost, LaunchLine
     from pai_lsp.rules.commands.command_uses import CommandUse
     from pai_lsp.source.text import Span
 
@@ -101,8 +101,7 @@ class Launch:
 
     def _names_hydra(self) -> bool:
         """Whether the image or the commands name MPICH or Intel MPI."""
-        reference = self.role.typed_references.get("dockerImage")
-        image = self.job.find_typed("dockerimage", reference.name) if reference else None
+        image = self.job.image_of(self.role)
         uri = image.node.get("uri") if image else None
         return looks_like_hydra((self.use.place.script.text, uri.text if isinstance(uri, Scalar) else ""))
 

@@ -6,13 +6,12 @@ Sources: openpai-runtime, src/runtime.d/user.sh; the bash reference manual, "She
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.embedded.shell_structure import structure
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.rules.commands.command_uses import edit_fix, scripts, uses
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -7,7 +7,6 @@ after the platform's header.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.findings.fixes import near_name_fixes
@@ -17,6 +16,7 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -228,9 +228,11 @@ def asks_for_confirmation(job: Job) -> Iterator[Finding]:
               - apt-get update
               - apt-get install -y build-essential
     """
-    for use in uses(job, "apt-get", "apt", "pip"):
+    found = tuple(uses(job, "apt-get", "apt", "pip"))
+    answering = {place for place in {use.place for use in found} if "Assume-Yes" in place.script.text}
+    for use in found:
         word = _subcommand(use, "apt-get")
-        if word is None or use.line.step.has_piped_input or "Assume-Yes" in use.place.script.text:
+        if word is None or use.line.step.has_piped_input or use.place in answering:
             continue
         if use.line.program == "pip":
             arguments = use.arguments("pip uninstall", 1) if word.text == "uninstall" else None
@@ -265,10 +267,9 @@ def apt_install_without_update(job: Job) -> Iterator[Finding]:
     """
     for use in uses(job, "apt-get", "apt", with_callbacks=False):
         word = _subcommand(use, "apt-get")
-        text = use.place.script.text
-        if word is None or word.text != "install" or "update" in text[: use.line.span.start]:
+        if word is None or word.text != "install" or use.follows("update", "PAI_"):
             continue
-        if not any("/" in one.text for one in use.line.arguments) and "PAI_" not in text[: use.line.span.start]:
+        if not any("/" in one.text for one in use.line.arguments):
             yield Finding(use.word(word), "no 'apt-get update' before this; official images have no package lists")
 
 
@@ -334,8 +335,7 @@ def conda_activate_without_hook(job: Job) -> Iterator[Finding]:
             continue
         if use.line.step.after == "||" or use.line.step.part == "condition":
             continue
-        before = use.place.script.text[: use.line.span.start]
-        if any(part in before for part in ("shell.bash", "shell.posix", "shell hook", "source ", ". ", "conda()")):
+        if use.follows("shell.bash", "shell.posix", "shell hook", "source ", ". ", "conda()"):
             continue
         span = Span(use.line.name.span.start, words[0].span.end)
         fixes = edit_fix(use.place, "Change to 'source activate'", span, "source activate")

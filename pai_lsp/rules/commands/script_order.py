@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell_structure import structure
@@ -12,6 +11,7 @@ from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, scripts, uses, written
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -6,18 +6,17 @@ Source: openpai-runtime, src/runtime.d/runtime_entry.sh and src/plugins/plugin_u
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.findings.fixes import choice_fixes
 from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import ScriptPlace, callback_scripts
-from pai_lsp.platform.launchers import OPERATOR_HOST_FILE
+from pai_lsp.platform.programs import OPERATOR_HOST_FILE
 from pai_lsp.platform.tables import Moment, event_at
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import nearest
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

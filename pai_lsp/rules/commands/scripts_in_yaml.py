@@ -6,7 +6,6 @@ Sources: YAML 1.2, 8.1.3 (folding); rest-server, middlewares/v2/protocol.js, pro
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_script import PartKind
@@ -17,6 +16,7 @@ from pai_lsp.source.nodes import Scalar, ScalarStyle
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -7,8 +7,6 @@ Facts: schemas/environment.json; openpai-runtime, src/init.d/framework_parser.py
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix
 from pai_lsp.job.variable_places import Mention, declared_ports
@@ -17,6 +15,7 @@ from pai_lsp.source.nodes import Mapping
 from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.tree_edits import insert_values
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

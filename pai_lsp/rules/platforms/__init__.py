@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pai_lsp.rules.platforms import other_platform, platform_keys, plugin_limits
+from pai_lsp.rules.platforms import other_platform, platform_keys
 
 RULES = (
     *other_platform.RULES,
     *platform_keys.RULES,
-    *plugin_limits.RULES,
 )

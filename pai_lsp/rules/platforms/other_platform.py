@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.findings.fixes import near_name_fixes
 from pai_lsp.platform.platforms import ALL_NAMES, NAMES, Platform, may_be_marked, platform_comment, platform_named
@@ -12,6 +10,7 @@ from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import Span, TextEdit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

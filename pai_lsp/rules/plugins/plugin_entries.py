@@ -9,8 +9,6 @@ Source: openpai-runtime, src/init.d/initializer.py.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.findings.fixes import change_fix, fix_of, near_name_fixes, wrap_in_list_fix, wrap_mapping_fixes
 from pai_lsp.job.definition import STORAGE_PLUGINS, Origin, name_span
@@ -23,6 +21,7 @@ from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.text import Span
 from pai_lsp.source.tree_edits import insert_values
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from typing import Any
@@ -378,7 +377,8 @@ def misspelt_key(name: str, known: Collection[str]) -> str | None:
     """The one of the known keys that an unknown one surely means."""
     if name in known:
         return None
-    return next(iter(nearest(name, known, _NEAR)), None)
+    swapped = (one for one in known if sorted(one) == sorted(name))
+    return next(iter(nearest(name, known, _NEAR)), next(swapped, None))
 
 
 RULES = (

@@ -7,8 +7,6 @@ unchanged.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.job.plugin_parameters import NOT_PARAMETERS, Damage, damages
 from pai_lsp.job.uses import command_entries
@@ -18,6 +16,7 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import flow_scalar, scalar_line
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

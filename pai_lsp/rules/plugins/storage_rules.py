@@ -8,7 +8,6 @@ Facts: openpai-runtime, src/plugins/teamwise_storage; rest-server, src/models/v2
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix, fix_of
@@ -20,6 +19,7 @@ from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.tree_edits import insert_values
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -96,12 +96,13 @@ def storage_invalid(job: Job) -> Iterator[Finding]:
           storages:
             - name: confignfs
     """
-    for item in job.storages:
+    used = (one for one in job.definitions if job.is_catalog or job.prerequisite_uses.is_used(one))
+    for item in (*job.storages, *(item for definition in used for item in _required(definition))):
         read = _read_storage(item)
         if read is None:
             continue
         name, path, name_place, path_place = read
-        if not _VOLUME_NAME.fullmatch(name):
+        if not _VOLUME_NAME.fullmatch(name) and "{{" not in name:
             message = (
                 "a storage name may contain only lower-case letters, digits and '-', or Kubernetes refuses the task"
             )

@@ -5,8 +5,6 @@ Facts: openpai-runtime, src/plugins/cmd/init.py, src/plugins/plugin_utils.py and
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import (
     change_fix,
@@ -34,6 +32,7 @@ from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.writing import quoted
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -5,8 +5,6 @@ Files of a marketplace are written in the extended protocol and never submitted,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix
 from pai_lsp.job.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Origin, is_empty, name_span
@@ -20,6 +18,7 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.text import Span, TextEdit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

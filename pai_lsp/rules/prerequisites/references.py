@@ -6,24 +6,23 @@ missing prerequisite, which the author then completes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import fix_of, near_name_fixes
 from pai_lsp.job.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Origin, Reference, name_span
 from pai_lsp.job.lookup import looks_like_address
 from pai_lsp.job.require_graph import no_prerequisite
 from pai_lsp.platform.job_schema import field
-from pai_lsp.platform.tables import PLUGIN_PREFIX
+from pai_lsp.platform.tables import PLUGIN_PREFIX, PREREQUISITE_NAME
 from pai_lsp.source.edits import remove_item
 from pai_lsp.source.nodes import Scalar, Sequence
-from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.spelling import did_you_mean, free_name, nearest
+from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.tree_edits import append_value, insert_values
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
@@ -187,10 +186,6 @@ def _plugin_fixes(job: Job, definition: Definition) -> tuple[Fix, ...]:
     )
 
 
-# The rest-server's pattern of names (config/v2/protocol.js).
-_NAME = lazy_pattern(r"[a-zA-Z0-9_-]{1,255}")
-
-
 def prerequisite_stub(job: Job, kind: str, name: str) -> tuple[Fix, ...]:
     """Create a prerequisite for one of the fields `dockerImage`, `data`, `script` and `output`."""
     documented = field(("prerequisites", 0, "uri"), prerequisite_type=kind, platform=job.platform)
@@ -208,7 +203,7 @@ def callback_stub(job: Job, name: str) -> tuple[Fix, ...]:
 
 
 def _created(job: Job, kind: str, name: str, value: dict[str, Any]) -> tuple[Fix, ...]:
-    if not _NAME.fullmatch(name) or job.root is None or not job.root.entries:
+    if not PREREQUISITE_NAME.fullmatch(name) or job.root is None or not job.root.entries:
         return ()
     title = f"Create the {kind} prerequisite '{name}'"
     entry = job.section("prerequisites")
@@ -256,7 +251,7 @@ def duplicate_prerequisite(job: Job) -> Iterator[Finding]:
 
 def _rename(job: Job, definition: Definition) -> Fix:
     """Give a definition a unique name."""
-    name = free_name(definition.name, {one.name for one in job.definitions})
+    name = job.free_name(definition.name)
     from pai_lsp.job.symbols import rename_prerequisite  # noqa: PLC0415 - only for a fix
 
     return Fix(f"Rename this one to '{name}'", rename_prerequisite(job, definition, name))

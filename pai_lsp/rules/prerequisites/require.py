@@ -7,7 +7,6 @@ that file.
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix, near_name_fixes
@@ -16,6 +15,7 @@ from pai_lsp.job.lookup import AddressFault, AddressKind, LookupState, looks_lik
 from pai_lsp.job.require_graph import cycle_found, cycles, needs_missing, no_prerequisite, not_looked_up, nothing_at
 from pai_lsp.rules.prerequisites.references import callback_stub
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -5,32 +5,30 @@ Each field accepts only prerequisites of its own type.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import near_name_fixes
 from pai_lsp.job.definition import (
     COMMAND_KEYS,
-    LEGACY_TYPES,
     TYPED_FIELDS,
     Origin,
     Reference,
     name_span,
 )
-from pai_lsp.platform.tables import ROLE_TYPES
+from pai_lsp.platform.tables import ROLE_TYPES, TYPES
 from pai_lsp.rules.prerequisites.references import prerequisite_stub
 from pai_lsp.source.nodes import Scalar, Sequence
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.tree_edits import append_value, insert_values
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
 
-_TYPES = frozenset({*LEGACY_TYPES, "storage"})
+_TYPES = frozenset({*TYPES, "storage"})
 
 
 @rule(Severity.ERROR)

@@ -6,15 +6,15 @@ Facts: rest-server, config/v2/hived.js and middlewares/v2/hived.js.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix, choice_fixes, fix_of, near_name_fixes, quote_fix
 from pai_lsp.job.definition import key_name_span, name_span
+from pai_lsp.platform.job_schema import key_order
 from pai_lsp.source.edits import remove_entry
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar
 from pai_lsp.source.spelling import nearest
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 
 # config/v2/hived.js. `crit` is in the protocol's text and in the map of priorities, but is refused.
 _PRIORITIES = ("prod", "test", "oppo")
-_JOB_KEYS = (
-    "jobPriorityClass", "taskRoles", "gangReleaseEnable", "lazyPreemptionEnable", "ignoreK8sSuggestedNodes",
-)  # fmt: skip
-_ROLE_KEYS = (
-    "skuType", "skuNum", "skuNumber", "pinnedCellId", "affinityGroupName", "gangReleaseEnable", "lazyPreemptionEnable",
-    "ignoreK8sSuggestedNodes",
-)  # fmt: skip
+_SECTION = ("extras", "hivedScheduler")
 _TEXT_KEYS = frozenset({"skuType", "pinnedCellId", "affinityGroupName"})
 # Minimum similarity to a known key for a misspelling; other keys are allowed in `extras`.
 _NEAR = 0.85
@@ -134,10 +128,11 @@ def hived_key_misspelled(job: Job) -> Iterator[Finding]:
         if entry.name != "hivedScheduler" and _bare(entry.name) in {"hivedscheduler", "hived"}:
             yield _misspelt(entry, "hivedScheduler", has_right_one=has_section)
     if job.hived is not None:
-        yield from _misspelt_keys(job.hived, _JOB_KEYS)
+        of_job = key_order(_SECTION, platform=job.platform)
+        yield from _misspelt_keys(job.hived, of_job)
         for entry in job.hived_role_entries:
             if isinstance(entry.value, Mapping):
-                yield from _misspelt_keys(entry.value, _ROLE_KEYS)
+                yield from _misspelt_keys(entry.value, (*key_order((*_SECTION, "taskRoles", "*")), *of_job))
 
 
 @rule(Severity.ERROR)

@@ -10,24 +10,24 @@ pkg/apis/frameworkcontroller/v1/types.go and crd.go.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import fix_of, near_name_fixes, number_fix
 from pai_lsp.job.definition import key_name_span, name_span
 from pai_lsp.job.parts import whole_number
+from pai_lsp.platform.tables import RUNTIME_PLUGIN
+from pai_lsp.rules.structure.structure_places import line_of_content
 from pai_lsp.source.edits import remove_entry
 from pai_lsp.source.nodes import Entry, Mapping, Scalar
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.tree_edits import insert_values
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
-
 
 # Words that people write for a boolean, in addition to `true` and `false`, the only ones for js-yaml.
 _TRUE, _FALSE = frozenset({"true", "yes", "on", "y", "1"}), frozenset({"false", "no", "off", "n", "0"})
@@ -311,6 +311,25 @@ def notification_unknown_key(job: Job) -> Iterator[Finding]:
             )
 
 
+@rule(Severity.ERROR, is_last=True)
+def task_never_starts(job: Job) -> Iterator[Finding]:
+    """A task role never starts, for a reason that no other rule reports.
+
+    The rest-server refuses the job, or the runtime fails while it prepares the task. `pai-lsp expand --as-is` shows the
+    same. Reported only if there is no other error in the file.
+    Source: rest-server, src/middlewares/v2/protocol.js; openpai-runtime, src/init.d/initializer.py.
+    """
+    if RUNTIME_PLUGIN not in job.text and "secrets" not in job.text:
+        return  # the runtime has nothing to prepare, and other rules report what the rest-server refuses
+    if job.root is None or job.syntax.problems:
+        return
+    from pai_lsp.expansion.as_is.released_run import released_run  # noqa: PLC0415 - many jobs need none of it
+
+    for stop in released_run(job).stops:
+        span = stop.span if len(stop.span) else line_of_content(job.text)
+        yield Finding(span, f"the task never starts: {stop.message}")
+
+
 RULES = (
     task_retry_ignored,
     gang_allocation_not_boolean,
@@ -319,4 +338,5 @@ RULES = (
     completion_zero_or_null,
     completion_out_of_range,
     notification_unknown_key,
+    task_never_starts,
 )

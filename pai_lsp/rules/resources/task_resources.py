@@ -6,7 +6,6 @@ Facts: rest-server, config/v2/protocol.js and models/v2/job/k8s.js; Kubernetes' 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import number_fix
@@ -15,6 +14,7 @@ from pai_lsp.source.edits import column, line_end
 from pai_lsp.source.nodes import Entry, Scalar
 from pai_lsp.source.text import Span, TextEdit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

@@ -7,8 +7,6 @@ Source: rest-server, src/utils/protocolSecret.js: the text from `/(^secrets:)[^]
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.platform.secrets_section import is_line_start, masked_span
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, ScalarStyle, Sequence
@@ -17,6 +15,7 @@ from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import written_key
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -5,17 +5,15 @@ pai_lsp/rules/prerequisites/references.py and role_names.py check names that ref
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import quote_fix
 from pai_lsp.job.definition import name_span
-from pai_lsp.platform.tables import converted_role_name
+from pai_lsp.platform.tables import ROLE_NAME, converted_role_name
 from pai_lsp.rules.structure.structure_places import places
 from pai_lsp.source.nodes import Mapping, Scalar
-from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import TextEdit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.rules.structure.structure_places import ErrorPlace
 
-# The rest-server's pattern; pai, src/rest-server/src/config/v2/protocol.js.
-_ROLE_NAME = lazy_pattern(r"[a-zA-Z_][a-zA-Z0-9_]*")
 # FrameworkController's limit; frameworkcontroller, pkg/apis/frameworkcontroller/v1/crd.go.
 _LONGEST_ROLE_NAME = 63
 
@@ -78,7 +74,7 @@ def _fault(job: Job, role: TaskRole) -> tuple[str, bool] | None:
     name, key = role.name, role.entry.key
     if not isinstance(key, Scalar):
         return None
-    if not _ROLE_NAME.fullmatch(name):
+    if not ROLE_NAME.fullmatch(name):
         message = f"'{_short(key.text)}' is not a task role name; use lower-case letters and digits, a letter first"
         return message, False
     if len(name) > _LONGEST_ROLE_NAME:

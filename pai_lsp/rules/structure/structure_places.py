@@ -6,20 +6,19 @@ where the wrong text is written. An error that may only be a consequence of a sy
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.job.definition import key_name_span
 from pai_lsp.source.edits import line_span
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Entry, Mapping, Node, ProblemKind, Scalar, Sequence
 from pai_lsp.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import TypeAlias
 
     from pai_lsp.job.job import Job
-    from pai_lsp.platform.job_schema import StructureError
+    from pai_lsp.platform.structure_errors import StructureError
     from pai_lsp.source.nodes import SyntaxProblem
 
     _Entries: TypeAlias = dict[Mapping, dict[str, Entry]]

@@ -6,8 +6,6 @@ reported on the reference in the job that leads there, with a related location i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.embedded.template import variables
 from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import fix_of, near_name_fixes
@@ -22,6 +20,7 @@ from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.tree_edits import append_value, insert_values
 from pai_lsp.source.writing import flow_value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -6,7 +6,7 @@ Also shared code of rules about inserted values: descriptions of a value, and th
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+import re
 
 from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import fix_of, quote_fix
@@ -15,9 +15,11 @@ from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.rules.templates.template_fixes import may_hold_brackets, quote_insertions
 from pai_lsp.source.edits import remove_entry
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, plain_value
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import Binary, Date, server_text
 from pai_lsp.source.text import Span, TextEdit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST = 40
+_NAME = lazy_pattern(r"[\w-]+")
 
 
 @rule(Severity.WARNING)
@@ -249,11 +252,16 @@ def unused_entries(job: Job, section: str, needed: frozenset[str] = frozenset())
     mapping = job.mapping(section)
     if mapping is None or not mapping.entries or (used := used_names(job, f"${section}")) is None:
         return
-    for entry in mapping.entries:
+    candidates = [
+        entry
+        for entry in mapping.entries
+        if isinstance(entry.key, Scalar) and not entry.is_merge and "." not in entry.name and entry.name not in used
+    ]
+    # A name counts in a comment and in an invalid template too.
+    written = frozenset(re.findall(rf"{section}\.([\w-]+)", job.text)) if candidates else ()
+    for entry in candidates:
         name = entry.name
-        if not isinstance(entry.key, Scalar) or entry.is_merge or "." in name:
-            continue
-        if name in used or name in needed or _is_written(job.text, f"{section}.{name}"):
+        if name in needed or name in written or (not _NAME.fullmatch(name) and f"{section}.{name}" in job.text):
             continue
         gone = removable(job, mapping, entry, section)
         fixes = fix_of(f"Remove '{name}'", remove_entry(job.text, *gone)) if gone else ()
@@ -276,17 +284,6 @@ def used_names(job: Job, root: str) -> frozenset[str] | None:
                 found.add(str(steps[1].name))
                 found.add(".".join(str(step.name) for step in steps[1:]))
     return frozenset(found)
-
-
-def _is_written(text: str, path: str) -> bool:
-    """Whether a path is anywhere in the file, even in a comment or an invalid template."""
-    at = text.find(path)
-    while at >= 0:
-        after = text[at + len(path) : at + len(path) + 1]
-        if not (after.isalnum() or after in {"_", "-"}):
-            return True
-        at = text.find(path, at + 1)
-    return False
 
 
 def removable(job: Job, mapping: Mapping, entry: Entry, section: str) -> tuple[Mapping, Entry] | None:

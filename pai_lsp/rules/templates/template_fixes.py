@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.embedded.template import ROOTS
 from pai_lsp.findings.diagnostic import Fix, Related
 from pai_lsp.job.definition import TYPED_FIELDS
@@ -17,6 +15,7 @@ from pai_lsp.source.spelling import nearest
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import quoted, scalar_line, written_key
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix, near_name_fixes
 from pai_lsp.job.definition import key_name_span
@@ -11,9 +9,10 @@ from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.rules.templates.template_fixes import add_name_fix, consequence, definition_place, may_hold_brackets
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.spelling import did_you_mean
+from pai_lsp.source.spelling import did_you_mean, known_names
 from pai_lsp.source.text import Span, TextEdit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -84,6 +83,7 @@ def undefined_secret(job: Job) -> Iterator[Finding]:
 
 
 def _undefined(job: Job, root: str, section: str, names: tuple[str, ...]) -> Iterator[Finding]:
+    known = known_names(names)
     for answer in job.answers_with(PathOutcome.UNDEFINED):
         if answer.root != root:
             continue
@@ -95,8 +95,8 @@ def _undefined(job: Job, root: str, section: str, names: tuple[str, ...]) -> Ite
         if (fixes := bracket_fixes(answer)) is not None:
             yield Finding(answer.span, f"'{name}' is read as one name, so {happens}", fixes)
             continue
-        message = f"{section.removesuffix('s')} '{name}' is not defined; {happens}{did_you_mean(name, names)}"
-        fixes = (*near_name_fixes(answer.span, name, names), *add_name_fix(job, section, name))
+        message = f"{section.removesuffix('s')} '{name}' is not defined; {happens}{did_you_mean(name, known)}"
+        fixes = (*near_name_fixes(answer.span, name, known), *add_name_fix(job, section, name))
         yield Finding(answer.span, message, fixes)
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.platform.secrets_section import masked_span
@@ -17,6 +16,7 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import quoted
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.platform.secrets_section import masked_span
 from pai_lsp.rules.structure.structure_places import places
@@ -12,6 +10,7 @@ from pai_lsp.source.spelling import free_name
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.writing import quoted
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -14,7 +14,7 @@ import pytest
 
 from pai_lsp.cli.commands.graph import drawn as picture
 from pai_lsp.cli.main import main
-from pai_lsp.ide.graph.graph_languages import dot
+from pai_lsp.ide.prerequisite_graph import dot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

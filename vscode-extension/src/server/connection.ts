@@ -10,6 +10,7 @@ import {
   type LanguageClientOptions,
 } from "vscode-languageclient/node";
 import { CONFIGURATION_FILE, JOB_LANGUAGE } from "../documents";
+import { accountFor, REGISTRY_ACCOUNT } from "../registryAccounts";
 import { sectionFor } from "../settings";
 import type { Server } from "./selection";
 import type { MarketplaceStatus } from "./state";
@@ -18,6 +19,8 @@ export interface ConnectionOptions {
   readonly server: Server;
   readonly output: vscode.LogOutputChannel;
   readonly folder: string;
+  /** The accounts at image registries. */
+  readonly secrets: vscode.SecretStorage;
   /** Called once when the server has ended without being asked to; `how` is for the user. */
   readonly onEnd: (how: string) => void;
   /** Called when the state of the marketplaces changes. */
@@ -48,6 +51,7 @@ export class Connection {
     this.server = options.server;
     this.client = new LanguageClient("openpai", "OpenPAI", () => this.spawned(), this.clientOptions());
     this.client.onNotification(MARKETPLACE_STATUS, options.onMarketplace);
+    this.client.onRequest(REGISTRY_ACCOUNT, (question: unknown) => accountFor(options.secrets, question));
   }
 
   /**
@@ -132,7 +136,12 @@ export class Connection {
       ],
       diagnosticCollectionName: "openpai",
       outputChannel: this.options.output,
-      initializationOptions: { trusted: vscode.workspace.isTrusted, commands: LENS_COMMANDS, smartEnter: true },
+      initializationOptions: {
+        trusted: vscode.workspace.isTrusted,
+        commands: LENS_COMMANDS,
+        smartEnter: true,
+        registryAccounts: true,
+      },
       // Restarts are counted in one place, which also looks for the server again; here the client only lets go.
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue, handled: true }),

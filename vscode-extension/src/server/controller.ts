@@ -119,6 +119,7 @@ export class Controller implements vscode.Disposable {
         server,
         output: this.output,
         folder: folderToRunIn(),
+        secrets: this.context.secrets,
         executeCommand: this.executeCommand,
         onEnd: (how) => this.ended(connection, how),
         onMarketplace: (status) => {

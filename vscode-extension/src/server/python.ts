@@ -16,7 +16,7 @@ export interface Python {
 }
 
 const MILLISECONDS_TO_SAY_VERSION = 15_000;
-const NAMES = ["python3", "python3.13", "python3.12", "python3.11", "python3.10", "python"];
+const NAMES = ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10", "python"];
 const SCRIPT = "import sys; print('%d.%d.%d' % sys.version_info[:3]); print(sys.executable)";
 
 /** The interpreters on PATH, by the names under which they are installed. */

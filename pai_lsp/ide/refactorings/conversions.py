@@ -1,4 +1,4 @@
-"""A job of protocol version 1 becomes one of version 2.
+"""Conversions of a whole file: a job of protocol version 1 becomes one of version 2, and MPIJobs and jobs each other.
 
 Version 1 was JSON, often with `//` comments; its keys in YAML are read as well, and keys of version 2 among them stay.
 What version 2 has no key for becomes a comment at the top of the job.
@@ -12,13 +12,14 @@ from __future__ import annotations
 import re
 import shlex
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
+from pai_lsp.embedded.shell_expansions import NAME
 from pai_lsp.ide.refactorings.refactoring import Refactoring, RefactoringKind, line_edits, refused
 from pai_lsp.job.job import Job
 from pai_lsp.job.symbols import rename_role
-from pai_lsp.platform.job_schema import former_keys
-from pai_lsp.platform.tables import converted_role_name
+from pai_lsp.platform.job_schema import former_keys, key_order
+from pai_lsp.platform.programs import has_launcher
+from pai_lsp.platform.tables import as_name, converted_role_name
 from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import line_end
 from pai_lsp.source.frozen import dataclass
@@ -30,8 +31,10 @@ from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import apply_edits
 from pai_lsp.source.writing import flow_value, value_lines
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import Any
 
     from pai_lsp.document import Document
     from pai_lsp.source.nodes import Node, Syntax
@@ -40,16 +43,7 @@ if TYPE_CHECKING:
     Roles = list[tuple[str, Mapping, Node]]
 
 _TITLE = "Convert to protocol version 2"
-# The keys of version 2 that stay, in the order in which the new job has them.
-_JOB_KEYS = (
-    "protocolVersion", "name", "type", "version", "contributor", "description", "jobRetryCount", "prerequisites",
-    "parameters", "secrets", "taskRoles", "deployments", "defaults", "extras",
-)  # fmt: skip
-_ROLE_KEYS = (
-    "instances", "completion", "taskRetryCount", "dockerImage", "prerequisites", "data", "script", "output",
-    "extraContainerOptions", "resourcePerInstance", "commands",
-)  # fmt: skip
-_RESOURCES = ("cpu", "memoryMB", "gpu", "ports")
+_ROLE = ("taskRoles", "*")
 # What version 1 took for a number that is missing (None: nothing is written), and for null. No number of tasks, -1 in
 # version 2, ends the job.
 _NUMBERS = {
@@ -150,10 +144,10 @@ def _named_roles(node: Node | None) -> Iterator[tuple[str, Mapping, Node]]:
 
 def _job(root: Mapping, roles: Roles) -> dict[str, Any]:
     """The new job as plain values."""
-    new = {key: value for key, value in _value(root).items() if key in _JOB_KEYS}
+    new = {key: value for key, value in _value(root).items() if key in key_order(())}
     name = root.entry("jobName") or root.entry("name")
     _put(new, "protocolVersion", 2, root.entry("protocolVersion") or root)
-    _put(new, "name", re.sub(r"[^a-zA-Z0-9_-]+", "-", _scalar_text(name)).strip("-") or "job", name)
+    _put(new, "name", as_name(_scalar_text(name), "job"), name)
     _put(new, "type", "job", root.entry("type"))
     retries = _number(root.entry("retryCount"), 0)
     if root.entry("retryCount") and not _is_negative(retries):
@@ -195,7 +189,7 @@ def _job(root: Mapping, roles: Roles) -> dict[str, Any]:
     if (kind := _text(root, "gpuType")) and not (isinstance(extras, dict) and "hivedScheduler" in extras):
         hived = {"taskRoles": {name: {"skuType": kind} for name, _, _ in roles}}
         _put(new, "extras.hivedScheduler", hived, root.entry("gpuType"))
-    return _ordered(new, _JOB_KEYS)
+    return _ordered(new, key_order(()))
 
 
 def _role(
@@ -207,7 +201,7 @@ def _role(
         version 1.
     """
     moved = former_keys()[1]
-    new = {**given, **{key: value for key, value in _value(role).items() if key in _ROLE_KEYS}}
+    new = {**given, **{key: value for key, value in _value(role).items() if key in key_order(_ROLE)}}
     for key, (missing, null) in _NUMBERS.items():
         section, _, last = moved[key].rpartition(".")
         today = role.get(section) if section else role
@@ -218,19 +212,19 @@ def _role(
             _put(new, moved[key], number, entry)
     if ports := {label: count for label, count, _ in _ports(role)}:
         _put(new, moved["portList"], ports, role.entry("portList"))
-    new["resourcePerInstance"] = _ordered(new["resourcePerInstance"], _RESOURCES)
+    new["resourcePerInstance"] = _ordered(new["resourcePerInstance"], key_order((*_ROLE, "resourcePerInstance")))
     exported = [command for kind, command in exports if not kind or role.entry(kind) is None]
     own = [item for key in ("command", "commands") for item in _items(role.get(key))]
     commands = [_placed(item.text, item) if isinstance(item, Scalar) else _value(item) for item in own]
     _put(new, "commands", [*exported, *commands], role.entry("commands"))
-    return _ordered(new, _ROLE_KEYS)
+    return _ordered(new, key_order(_ROLE))
 
 
 def _variables(root: Mapping) -> Iterator[tuple[str, Any, bool]]:
     """The names and values in `jobEnvs`, and whether the shell can export them."""
     environment = root.get("jobEnvs")
     for entry in environment.effective_entries() if isinstance(environment, Mapping) else ():
-        is_variable = isinstance(entry.value, Scalar) and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", entry.name)
+        is_variable = isinstance(entry.value, Scalar) and NAME.fullmatch(entry.name)
         yield entry.name, plain_value(entry.value), bool(is_variable)
 
 
@@ -253,9 +247,9 @@ def _notes(root: Mapping, roles: Roles) -> Iterator[str]:
     if any(_text(root, key) for key, _, _, _ in _FOLDERS):
         yield "HDFS is gone: its folders are only named here, nothing is copied into the container"
     yield from (f"jobEnvs held {_short({key: value})}" for key, value, is_shell in _variables(root) if not is_shell)
-    yield from _unknown(root, {*_JOB_KEYS, *moved, "jobEnvs"}, "the job")
+    yield from _unknown(root, {*key_order(()), *moved, "jobEnvs"}, "the job")
     for name, role, _ in roles:
-        yield from _unknown(role, {*_ROLE_KEYS, *moved_in_role, "name"}, f"'{name}'")
+        yield from _unknown(role, {*key_order(_ROLE), *moved_in_role, "name"}, f"'{name}'")
         yield from (f"port '{label}' of '{name}' began at {_short(first)}" for label, _, first in _ports(role) if first)
 
 
@@ -382,3 +376,32 @@ def _with_valid_role_names(text: str) -> str:
             taken.add(new_name)
             text = apply_edits(text, rename_role(Job(parse(text)), name, new_name).edits)
     return text
+
+
+_TITLES = {"pai": "Convert to a PAI job", "mpijob": "Convert to an MPIJob"}
+_REWRITE = RefactoringKind.REWRITE
+
+
+def mpijob_conversion(document: Document, span: Span) -> Iterator[Refactoring]:
+    """Offered at the keys of the root; the new text lists what it does not have at its top."""
+    from pai_lsp.mpijob.conversion import ConversionError  # noqa: PLC0415 - few jobs are MPI programs
+    from pai_lsp.mpijob.converted_text import converted_text  # noqa: PLC0415 - as above
+
+    if document.is_catalog or not (document.is_mpijob or has_launcher(document.text)):
+        return
+    roots = (root for root in document.syntax.documents if isinstance(root, Mapping))
+    if not any(entry.key.span.touches(span.start) for root in roots for entry in root.entries):
+        return
+    to = "pai" if document.is_mpijob else "mpijob"
+    try:
+        found = converted_text(document.job, to)
+    except ConversionError as error:
+        if error.code not in {"no-launcher", "not-a-job"}:
+            yield refused(_TITLES[to], _REWRITE, str(error))
+        return
+    make = partial(line_edits, document.text, found.text_with_lost.replace("\n", line_end(document.text)))
+    if document.path is not None and document.path.lower().endswith((".pai.yaml", ".pai.yml")):
+        reason = "files named '.pai.yaml' are jobs; 'pai-lsp convert --to mpijob' writes another file"
+        yield Refactoring(_TITLES[to], _REWRITE, None, reason, beside=to)
+    else:
+        yield Refactoring(_TITLES[to], _REWRITE, make, beside=to)

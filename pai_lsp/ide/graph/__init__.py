@@ -1,1 +1,0 @@
-"""The prerequisite graph as values, as DOT and as Mermaid."""

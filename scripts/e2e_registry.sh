@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# `pai-lsp image-check` against a real registry server on this machine.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+scripts/apt_packages.sh "checking images against a registry" docker-registry=docker-registry || exit
+[ -e .venv/.ready ] || make -s --no-print-directory .venv/.ready
+timeout 60 .venv/bin/python -m pytest -q tests/e2e/registry/e2e_registry.py
