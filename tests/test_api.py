@@ -57,6 +57,8 @@ def test_platforms() -> None:
     inference = JOB.replace("type: job\n", "type: job\njobType: inference\n")
     assert "unknown-key" in {one.code for one in pai_lsp.check(inference, platform="openpai")}
     assert "unknown-key" not in {one.code for one in pai_lsp.check(inference, platform="ltp")}
+    assert "unknown-key" in {one.code for one in pai_lsp.check(inference, platform="ltp/1.3")}
+    assert "unknown-key" not in {one.code for one in pai_lsp.check(inference, platform="ltp/1.4")}
     with pytest.raises(ValueError, match="no platform is named 'slurm'; the platforms are openpai, ltp"):
         pai_lsp.check(JOB, platform="slurm")
 

@@ -172,10 +172,11 @@ def ssh_barrier_unreachable_role(job: Job) -> Iterator[Finding]:
         filtered = None if isinstance(use.owner, Definition) else use.owner.node.own("taskroles")
         if filtered and not isinstance(use.owner, Definition):
             fixes = fix_of("Use ssh in all task roles", remove_entry(job.text, use.owner.node, filtered))
+        verb = "have" if alone[1:] else "has"
         names = " and ".join(f"'{name}'" for name in alone[:2]) + (f" and {len(alone) - 2} more" if alone[2:] else "")
         yield Finding(
             entry.key.span,
-            f"the barrier waits for {names}, which has no ssh plugin with 'jobssh', and then fails",
+            f"the barrier waits for {names}, which {verb} no ssh plugin with 'jobssh', and then fails",
             fixes,
         )
 
