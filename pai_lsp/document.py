@@ -7,7 +7,7 @@ the author's `# pai-lsp: ignore[code]` comments; one broken rule never silences 
 from __future__ import annotations
 
 import re
-from functools import partial
+from contextvars import ContextVar
 from itertools import islice
 
 from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Settings, Severity
@@ -74,6 +74,14 @@ _NAME_CODES = frozenset(
         "undefined-parameter", "undefined-secret", "unresolved-this", "unknown-deployment",
     }
 )  # fmt: skip
+
+
+class CheckAbandoned(Exception):  # noqa: N818 - nothing failed
+    """The result of a check is not wanted any more."""
+
+
+# Asked before each rule: false abandons the check that runs in this context.
+IS_WANTED: ContextVar[Callable[[], bool]] = ContextVar("is the check wanted", default=lambda: True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,22 +191,26 @@ def _log_fault(rule: Rule, error: Exception) -> None:
 def check(
     document: Document, on_fault: OnFault = _log_fault, others: Iterable[Diagnostic] = ()
 ) -> tuple[Diagnostic, ...]:
-    """All diagnostics of a document, with `others` that a program found, sorted by place and code, each once."""
+    """All diagnostics of a document, with `others` that a program found, sorted by place and code, each once.
+
+    Raises:
+        CheckAbandoned: as soon as `IS_WANTED` says so.
+    """
     if document.is_mpijob:
         return _check_mpijob(document, on_fault)
     template = document.job.once(placeholders)
     rules = rules_on(None if template else document.settings.cluster, RULES)
     job = document.job.as_meant
-    checks = ((rule, partial(rule.check, job)) for rule in rules if not rule.is_last)
-    found = dict.fromkeys(_found(checks, document, on_fault))
+    checks = [(rule, rule.check) for rule in rules if not rule.is_last]
+    found = dict.fromkeys(_found(checks, document, on_fault, job))
     known = {(one.code, one.span) for one in found}
     outside = _in_definitions_outside(document, on_fault)
     found |= dict.fromkeys(one for one in outside if (one.code, one.span) not in known)
     if template:
         found = dict.fromkeys(_without_placeholders(found, template))
     elif not _explains_stop(found, document):
-        checks = ((rule, partial(rule.check, job)) for rule in rules if rule.is_last)
-        found |= dict.fromkeys(_found(checks, document, on_fault))
+        checks = [(rule, rule.check) for rule in rules if rule.is_last]
+        found |= dict.fromkeys(_found(checks, document, on_fault, job))
     return _finished((*found, *others), document)
 
 
@@ -297,16 +309,18 @@ def _without_ignored(kept: tuple[Diagnostic, ...], document: Document, codes: It
 
 
 def _found(
-    checks: Iterable[tuple[Rule, Callable[[], Iterable[Finding]]]], document: Document, on_fault: OnFault
+    checks: Iterable[tuple[Rule, Callable[..., Iterable[Finding]]]], document: Document, on_fault: OnFault, *job: Job
 ) -> Iterator[Diagnostic]:
-    """What rules find, each with its check. Most of them find nothing, so each step of this loop counts."""
-    settings = document.settings
+    """What rules find, each with its check, which gets the job. Most find nothing, so each step of this loop counts."""
+    settings, is_wanted = document.settings, IS_WANTED.get()
     for rule, check in checks:
+        if not is_wanted():
+            raise CheckAbandoned
         severity = settings.severity_of(rule) if settings.severities else rule.severity
         if severity is None:
             continue
         try:
-            findings = iter(check())
+            findings = iter(check(*job))
             first = next(findings, None)
             if first is None:
                 continue

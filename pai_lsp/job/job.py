@@ -124,9 +124,16 @@ class Job(JobTree):
         """What each `<% %>` that is filled finds."""
         return template_answers(self, self.template_uses, self.roles_running)
 
+    @cached_property
+    def _answers_by_outcome(self) -> dict[PathOutcome, list[TemplateAnswer]]:
+        found: dict[PathOutcome, list[TemplateAnswer]] = {}
+        for answer in self.template_answers:
+            found.setdefault(answer.outcome, []).append(answer)
+        return found
+
     def answers_with(self, outcome: PathOutcome) -> Iterator[TemplateAnswer]:
         """The answers of one outcome."""
-        return (answer for answer in self.template_answers if answer.outcome is outcome)
+        return iter(self._answers_by_outcome.get(outcome, ()))
 
     def of_text(self, text: str) -> Job:
         """The job of another text, for the same platform and cluster."""
