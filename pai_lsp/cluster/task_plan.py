@@ -99,8 +99,7 @@ def task_plan(job: Job, role_name: str, index: int, user: str, *, shows_secrets:
         raise NoTaskError(f"the job has no task role '{role_name}'")
     if not 0 <= index < role.instances:
         raise NoTaskError(f"'{role_name}' has {role.instances} tasks, so the index is 0 to {role.instances - 1}")
-    reference = role.typed_references.get("dockerImage")
-    definition = job.find_typed("dockerimage", reference.name) if reference else None
+    definition = job.image_of(role)
     image = server_text(job.plain["prerequisites"][job.prerequisites.index(definition)]["uri"]) if definition else ""
     command = server_command(job, role)
     if isinstance(command, TemplateFault):

@@ -157,6 +157,11 @@ class JobTree:
         """The prerequisite of that type and name; the first of several, with which the rest-server refuses the job."""
         return self._typed.get((kind, name))
 
+    def image_of(self, role: TaskRole) -> Definition | None:
+        """The prerequisite that is the docker image of a task role."""
+        reference = role.typed_references.get("dockerImage")
+        return self.find_typed("dockerimage", reference.name) if reference else None
+
     @cached_property
     def _typed(self) -> dict[tuple[str, str], Definition]:
         return {(definition.type, definition.name): definition for definition in reversed(self.prerequisites)}

@@ -17,11 +17,11 @@ from pai_lsp.source.text import LineIndex, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from pai_lsp.catalog.setup import CatalogFolder
     from pai_lsp.project.configuration import Configuration
     from pai_lsp.project.exclusion import IgnoredByGit
-    from pai_lsp.project.projects import CatalogFolder
 
 STANDARD_INPUT = "-"
 
@@ -109,18 +109,37 @@ def targets(
     folders.
     """
     seen: set[str] = set()
+    is_skipped = _skipping(projects, respects_git=respects_git)
+    for path in paths:
+        if path == STANDARD_INPUT:
+            yield _target(Candidate(given_name, is_named=True), projects, given)
+            continue
+        for candidate in candidates(path, is_skipped):
+            full = os.path.abspath(candidate.path)
+            if full in seen or (
+                candidate.is_named and force_exclude and projects.configuration_of(full).excludes(full)
+            ):
+                continue
+            seen.add(full)
+            if candidate.is_named or not candidate.path.endswith(FILE_NAME):
+                yield _target(replace(candidate, is_named=False) if only_jobs else candidate, projects)
 
-    def is_excluded(path: str, is_folder: bool) -> bool:
-        full = os.path.abspath(path)
-        return projects.configuration_of(full).excludes(full, is_folder=is_folder)
 
+def files_of(folder: str, projects: Projects) -> Iterator[Candidate]:
+    """The files that a check of a folder looks at; `folder` is an absolute path."""
+    found = candidates(folder, _skipping(projects, respects_git=True))
+    return (candidate for candidate in found if not candidate.path.endswith(FILE_NAME))
+
+
+def _skipping(projects: Projects, *, respects_git: bool) -> Callable[[str, bool], bool]:
+    """Whether a path, and whether it is a folder, is left out: by the configuration, or by git."""
     ignored: dict[str, IgnoredByGit | None] = {}  # by folder, and by the root of the repository
 
     def is_skipped(path: str, is_folder: bool) -> bool:
-        by_configuration = is_excluded(path, is_folder)
+        full = os.path.abspath(path)
+        by_configuration = projects.configuration_of(full).excludes(full, is_folder=is_folder)
         if by_configuration or not respects_git:
             return by_configuration
-        full = os.path.abspath(path)
         folder = os.path.dirname(full)
         if folder not in ignored:
             from pai_lsp.project.exclusion import IgnoredByGit  # noqa: PLC0415 - only to search folders
@@ -131,17 +150,7 @@ def targets(
         by_git = ignored[folder]
         return by_git is not None and by_git.excludes(full, is_folder=is_folder)
 
-    for path in paths:
-        if path == STANDARD_INPUT:
-            yield _target(Candidate(given_name, is_named=True), projects, given)
-            continue
-        for candidate in candidates(path, is_skipped):
-            full = os.path.abspath(candidate.path)
-            if full in seen or (candidate.is_named and force_exclude and is_excluded(full, False)):
-                continue
-            seen.add(full)
-            if candidate.is_named or not candidate.path.endswith(FILE_NAME):
-                yield _target(replace(candidate, is_named=False) if only_jobs else candidate, projects)
+    return is_skipped
 
 
 def _target(candidate: Candidate, projects: Projects, given: bytes | None = None) -> Target:

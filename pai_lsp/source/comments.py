@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from pai_lsp.source.nodes import Scalar, Syntax
 
 
-_COMMENT = lazy_pattern(r"(?<![^ \t\r\n\ufeff])#[^\r\n]*")
+# After a quoted text or a bracket, a comment needs no space before it.
+_COMMENT = lazy_pattern(r"""(?<![^ \t\r\n\ufeff"'\[\]{},])#[^\r\n]*""")
 
 
 @dataclass(frozen=True, slots=True)

@@ -231,10 +231,11 @@ class ProblemKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SyntaxProblem:
-    """Something that the rest-server's YAML reader refuses, or that we do not read on purpose.
+    """Something that a YAML reader of the cluster refuses, or that is not read on purpose.
 
-    `other` is another place that matters; `fix` is the edit that an author would make, with its title, where one is
-    sure.
+    other: another place that matters.
+    fix: the edit that an author would make, with its title, where one is sure.
+    is_runtime_only: whether the rest-server's js-yaml reads it, and only the runtime's PyYAML refuses it.
     """
 
     kind: ProblemKind
@@ -242,6 +243,7 @@ class SyntaxProblem:
     message: str
     other: Span | None = None
     fix: tuple[str, TextEdit] | None = None
+    is_runtime_only: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

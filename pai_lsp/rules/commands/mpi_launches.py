@@ -101,8 +101,7 @@ class Launch:
 
     def _names_hydra(self) -> bool:
         """Whether the image or the commands name MPICH or Intel MPI."""
-        reference = self.role.typed_references.get("dockerImage")
-        image = self.job.find_typed("dockerimage", reference.name) if reference else None
+        image = self.job.image_of(self.role)
         uri = image.node.get("uri") if image else None
         return looks_like_hydra((self.use.place.script.text, uri.text if isinstance(uri, Scalar) else ""))
 

@@ -9,6 +9,7 @@ import re
 
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.job.parts import whole_number
+from pai_lsp.platform.programs import TRAINING
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, insert_fix, programs_of, uses
 from pai_lsp.source.patterns import lazy_pattern
@@ -138,9 +139,9 @@ def fixed_port(job: Job) -> Iterator[Finding]:
             commands:
               - tensorboard --bind_all --logdir /tmp/log --port $PAI_PORT_LIST_worker_0_http
     """
-    names = ("torchrun", "torch.distributed.launch", "accelerate", "deepspeed", "uvicorn", *_SERVERS)
+    names = (*TRAINING, "uvicorn", *_SERVERS)
     for use in uses(job, *names, with_callbacks=False):
-        distributed = use.line.program in {"torchrun", "torch.distributed.launch", "accelerate", "deepspeed"}
+        distributed = use.line.program in TRAINING
         role = use.role
         if role is None or (distributed and role.instances < 2):
             continue

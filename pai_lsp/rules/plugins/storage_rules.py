@@ -96,12 +96,13 @@ def storage_invalid(job: Job) -> Iterator[Finding]:
           storages:
             - name: confignfs
     """
-    for item in job.storages:
+    used = (one for one in job.definitions if job.is_catalog or job.prerequisite_uses.is_used(one))
+    for item in (*job.storages, *(item for definition in used for item in _required(definition))):
         read = _read_storage(item)
         if read is None:
             continue
         name, path, name_place, path_place = read
-        if not _VOLUME_NAME.fullmatch(name):
+        if not _VOLUME_NAME.fullmatch(name) and "{{" not in name:
             message = (
                 "a storage name may contain only lower-case letters, digits and '-', or Kubernetes refuses the task"
             )

@@ -3,15 +3,31 @@ import fs from "node:fs";
 import path from "node:path";
 import { SCREENSHOTS } from "./codeServer.mjs";
 
-/** Keep a picture of the page; the names are those of files in the README and the documentation. */
-export async function picture(page, name, options = {}) {
+/**
+ * Keep a picture of the page, or of a part of it, `clip`; the names are those of files in the documentation. For these
+ * (with E2E_DARK) the same is taken in dark colors, as NAME-dark.
+ */
+export async function picture(page, name, clip) {
   fs.mkdirSync(SCREENSHOTS, { recursive: true });
   await page.mouse.move(1199, 300);
-  await page.screenshot({
-    path: path.join(SCREENSHOTS, `${name}.png`),
-    animations: "disabled",
-    ...options,
-  });
+  const taken = (file) =>
+    page.screenshot({
+      path: path.join(SCREENSHOTS, `${file}.png`),
+      animations: "disabled",
+      ...(clip === undefined ? {} : { clip }),
+    });
+  await taken(name);
+  if (process.env.E2E_DARK) {
+    await colors(page, "dark");
+    await taken(`${name}-dark`);
+    await colors(page, "light");
+  }
+}
+
+/** Let the editor follow a system with light or dark colors. */
+export async function colors(page, scheme) {
+  await page.emulateMedia({ colorScheme: scheme });
+  await page.locator(`.monaco-workbench.${scheme === "dark" ? "vs-dark" : "vs"}`).waitFor();
 }
 
 /** The language status of the active editor, if it contains a text: its label has the texts of all extensions. */
@@ -62,13 +78,9 @@ export async function close(page, title) {
 
 /** Take all notifications away. */
 export async function dismiss(page) {
-  const toasts = page.locator(".notification-toast");
-  while ((await toasts.count()) > 0) {
-    const toast = toasts.first();
-    await toast.hover();
-    await toast.locator(".codicon-notifications-clear").click();
-    await page.waitForTimeout(200);
-  }
+  // Some go by themselves, so they are not closed one by one.
+  await run(page, "Notifications: Clear All Notifications");
+  await page.locator(".notification-toast").first().waitFor({ state: "detached" });
 }
 
 /** Click something that the editor draws anew after an edit, once it stands still; then wait for the effect. */

@@ -148,6 +148,8 @@ scene("a rename changes every place", async () => {
 
 scene("a job in a plain YAML file is checked, and other YAML is left alone", async () => {
   await workbench.open(page, "plain.yaml");
+  await page.locator(".notification-toast", { hasText: "'plain.yaml' is an OpenPAI job in a YAML file" }).waitFor();
+  await workbench.dismiss(page);
   await workbench.problems(page).filter({ hasText: "'pyhton'" }).first().waitFor();
   await workbench.open(page, "compose.yaml");
   // The file is seen by the server before the one that is opened after it.
