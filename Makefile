@@ -1,5 +1,6 @@
 # One word each, the same here and in CI. Each target sets up what it needs.
-.PHONY: demo unit test lint docs bench bench-hostile fuzz lock clean python-tests e2e vsix dist man rules platforms
+.PHONY: demo unit test lint docs bench bench-hostile fuzz lock clean python-tests e2e vsix dist man rules platforms \
+  playground release-dry-run
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -32,9 +33,17 @@ e2e: $(VENV)/.ready
 vsix: $(VENV)/.ready
 	scripts/build_vsix.sh
 
+# The page that checks jobs in the browser, in build/playground/; `make docs` takes it into the site.
+playground: $(VENV)/.ready
+	scripts/build_playground.sh
+
 # The sdist and, built from it, the wheel, in dist/.
 dist: .venvs/dist/.ready
 	scripts/build_dist.sh dist
+
+# The files of a release, made twice in clean clones of the last commit and compared; in build/release.
+release-dry-run:
+	scripts/release_dry_run.sh
 
 # The manual page docs/pai-lsp.1; a test compares it with the command line.
 man: $(VENV)/.ready
@@ -54,7 +63,7 @@ bench: $(VENV)/.bench
 bench-hostile: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.hostile
 
-# The site, in site/; a broken link fails it.
+# The site, in site/, with the playground if `make playground` has made it; a broken link fails it.
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 

@@ -32,7 +32,7 @@ Made by hatch_build.py from schemas/job.schema.json and schemas/platforms/; do n
 
 import re
 
-from pai_lsp.platform.structure_errors import is_whole
+from pai_lsp.source.scalar import is_whole
 
 
 class _Wrong(Exception):

@@ -12,8 +12,7 @@ from typing import NamedTuple
 from pai_lsp.document import Document, check_expanded
 from pai_lsp.document import check as checked
 from pai_lsp.findings.diagnostic import Settings, Severity, limited
-from pai_lsp.job.lookup import Lookup, NoLookup
-from pai_lsp.platform.platforms import NAMES, platform_named
+from pai_lsp.platform.platforms import ALL_NAMES, platform_named
 from pai_lsp.project.projects import Projects
 from pai_lsp.source.failures import kind_and_place
 
@@ -58,7 +57,8 @@ def check(text: str, *, path: str | None = None, platform: str | None = None) ->
 
     path: where the job is, or would be: its `.pai-lsp.yaml` and its folder of definitions apply. The file itself is not
         read. Without it nothing is read from the disk. The network is never used.
-    platform: `openpai` or `ltp`; None for what the text says or its configuration.
+    platform: a name that `--platform` takes, such as `openpai`, `ltp` or `ltp/1.3`; None for what the text says or its
+        configuration.
 
     Raises:
         ValueError: for an unknown platform.
@@ -89,17 +89,13 @@ def expand(text: str, *, path: str | None = None, platform: str | None = None, i
 
 
 def _document(text: str, path: str | None, platform: str | None) -> Document:
-    settings = Settings()
-    lookup: Lookup = NoLookup()
-    if path is not None:
-        file, base = str(Path(path).absolute()), str(Path.cwd())
-        projects = Projects(lambda _: None, kind_and_place)
-        settings, lookup = projects.settings_of(file).settings, projects.lookup_of(file, base)
-    if platform is not None:
-        if platform not in NAMES:
-            raise ValueError(f"there is no platform '{platform}'; there are {', '.join(NAMES)}")
-        settings = settings.on(platform_named(platform))
-    return Document(text, settings, path, lookup)
+    if platform is not None and platform not in ALL_NAMES:
+        raise ValueError(f"no platform is named '{platform}'; the platforms are {', '.join(ALL_NAMES)}")
+    named = None if platform is None else platform_named(platform)
+    if path is None:
+        return Document(text, Settings() if named is None else Settings().on(named))
+    projects = Projects(lambda _: None, kind_and_place)
+    return projects.document_of(text, str(Path(path).absolute()), str(Path.cwd()), path, named)
 
 
 def _diagnostics(document: Document, found: Iterable[diagnostic.Diagnostic]) -> list[Diagnostic]:

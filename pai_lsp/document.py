@@ -7,7 +7,7 @@ the author's `# pai-lsp: ignore[code]` comments; one broken rule never silences 
 from __future__ import annotations
 
 import re
-from functools import partial
+from contextvars import ContextVar
 from itertools import islice
 
 from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Settings, Severity
@@ -16,6 +16,7 @@ from pai_lsp.findings.suppression import ignores, ineffective_comments, unused_i
 from pai_lsp.job.definition import unfilled_values
 from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import Lookup, NoLookup
+from pai_lsp.platform.secrets_section import job_syntax
 from pai_lsp.rules import BY_CODE, EXPLAINING, RULES
 from pai_lsp.rules.cluster_rules import rules_on
 from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION, cannot_be_expanded
@@ -24,7 +25,6 @@ from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass, lazy, replace
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import LineIndex, Span, overlapping
 
 TYPE_CHECKING = False
@@ -76,6 +76,14 @@ _NAME_CODES = frozenset(
 )  # fmt: skip
 
 
+class CheckAbandoned(Exception):  # noqa: N818 - nothing failed
+    """The result of a check is not wanted any more."""
+
+
+# Asked before each rule: false abandons the check that runs in this context.
+IS_WANTED: ContextVar[Callable[[], bool]] = ContextVar("is the check wanted", default=lambda: True)
+
+
 @dataclass(frozen=True, eq=False)
 class Document:
     """One file's text with its settings; `path` is its name in reports, and the ending of that may mark it as a job.
@@ -103,7 +111,7 @@ class Document:
     @lazy
     def syntax(self) -> Syntax:
         """The tree of the text."""
-        return parse(self.text, self.platform.reader) if self._known is None else self._known.syntax
+        return job_syntax(self.text, self.platform.reader) if self._known is None else self._known.syntax
 
     @property
     def _known(self) -> Job | None:
@@ -154,10 +162,10 @@ class Document:
         return has_mpijob(self.syntax)
 
     def as_definitions(self, *, is_wanted: bool) -> Document:
-        """The same text as a file of definitions, if it can be one; `is_wanted` if it is configured as one."""
+        """The same text as a file of definitions, if it can be one: no job, and `is_wanted` or with a definition."""
         from pai_lsp.catalog.definition_text import reads_as_definitions  # noqa: PLC0415 - most files are jobs
 
-        if not reads_as_definitions(self.syntax, is_wanted=is_wanted):
+        if self.is_job or not reads_as_definitions(self.syntax, is_wanted=is_wanted):
             return self
         return replace(self, is_catalog=True)
 
@@ -183,22 +191,26 @@ def _log_fault(rule: Rule, error: Exception) -> None:
 def check(
     document: Document, on_fault: OnFault = _log_fault, others: Iterable[Diagnostic] = ()
 ) -> tuple[Diagnostic, ...]:
-    """All diagnostics of a document, with `others` that a program found, sorted by place and code, each once."""
+    """All diagnostics of a document, with `others` that a program found, sorted by place and code, each once.
+
+    Raises:
+        CheckAbandoned: as soon as `IS_WANTED` says so.
+    """
     if document.is_mpijob:
         return _check_mpijob(document, on_fault)
     template = document.job.once(placeholders)
     rules = rules_on(None if template else document.settings.cluster, RULES)
     job = document.job.as_meant
-    checks = ((rule, partial(rule.check, job)) for rule in rules if not rule.is_last)
-    found = dict.fromkeys(_found(checks, document, on_fault))
+    checks = [(rule, rule.check) for rule in rules if not rule.is_last]
+    found = dict.fromkeys(_found(checks, document, on_fault, job))
     known = {(one.code, one.span) for one in found}
     outside = _in_definitions_outside(document, on_fault)
     found |= dict.fromkeys(one for one in outside if (one.code, one.span) not in known)
     if template:
         found = dict.fromkeys(_without_placeholders(found, template))
     elif not _explains_stop(found, document):
-        checks = ((rule, partial(rule.check, job)) for rule in rules if rule.is_last)
-        found |= dict.fromkeys(_found(checks, document, on_fault))
+        checks = [(rule, rule.check) for rule in rules if rule.is_last]
+        found |= dict.fromkeys(_found(checks, document, on_fault, job))
     return _finished((*found, *others), document)
 
 
@@ -297,16 +309,18 @@ def _without_ignored(kept: tuple[Diagnostic, ...], document: Document, codes: It
 
 
 def _found(
-    checks: Iterable[tuple[Rule, Callable[[], Iterable[Finding]]]], document: Document, on_fault: OnFault
+    checks: Iterable[tuple[Rule, Callable[..., Iterable[Finding]]]], document: Document, on_fault: OnFault, *job: Job
 ) -> Iterator[Diagnostic]:
-    """What rules find, each with its check. Most of them find nothing, so each step of this loop counts."""
-    settings = document.settings
+    """What rules find, each with its check, which gets the job. Most find nothing, so each step of this loop counts."""
+    settings, is_wanted = document.settings, IS_WANTED.get()
     for rule, check in checks:
+        if not is_wanted():
+            raise CheckAbandoned
         severity = settings.severity_of(rule) if settings.severities else rule.severity
         if severity is None:
             continue
         try:
-            findings = iter(check())
+            findings = iter(check(*job))
             first = next(findings, None)
             if first is None:
                 continue

@@ -1,4 +1,4 @@
-"""Pages of the documentation that come from the code: one for each rule, their index, and the schemas.
+"""Pages of the documentation that come from the code: one for each rule, their index, the schemas and the playground.
 
 A hook of MkDocs (https://www.mkdocs.org/user-guide/configuration/#hooks); nothing is written into docs/.
 """
@@ -6,6 +6,8 @@ A hook of MkDocs (https://www.mkdocs.org/user-guide/configuration/#hooks); nothi
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mkdocs.structure.files import File, Files
@@ -15,6 +17,8 @@ from pai_lsp.platform.tables import table
 from pai_lsp.rules import all_rules, families, family_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mkdocs.config.defaults import MkDocsConfig
 
     from pai_lsp.findings.diagnostic import Rule
@@ -33,7 +37,46 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     for name, schema in schemas.items():
         content = json.dumps(schema, ensure_ascii=False, indent=2)
         files.append(File.generated(config, f"schemas/{name}.schema.json", content=content))
+    for name, path in _playground(Path(config.config_file_path or "").parent / "build" / "playground"):
+        files.append(File.generated(config, f"{_PLAYGROUND}/{name}", **path))
     return files
+
+
+# The address of the page in the site; docs/playground.md, which links to it, is `playground/`.
+_PLAYGROUND = "check"
+_NOT_BUILT = """\
+<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>pai-lsp playground</title>
+<p>This site was built without the playground. <code>make playground docs</code> builds it with the playground.</p>
+"""
+
+
+def _playground(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """The files of the page that checks jobs in the browser; without them, a page that says so."""
+    if not (folder / "index.html").exists():
+        yield "index.html", {"content": _NOT_BUILT}
+        return
+    for path in folder.iterdir():
+        yield path.name, {"abs_src_path": str(path)}
+
+
+def on_page_markdown(markdown: str, *, page: object, config: object, files: Files) -> str:
+    """Show each picture of the editor in the colors of the reader's choice; the pages name the light one."""
+    del page, config
+
+    def both(found: re.Match[str]) -> str:
+        alt, light = found.groups()
+        dark = f"{light.removesuffix('.png')}-dark.png"
+        if files.get_file_from_path(dark) is None:
+            return found[0]
+        return f"![{alt}]({light}#only-light)\n![{alt}]({dark}#only-dark)"
+
+    return _PICTURE.sub(both, markdown)
+
+
+_PICTURE = re.compile(r"!\[([^\]]*)\]\((images/vscode/[\w-]+\.png)\)")
 
 
 def _page(rule: Rule) -> str:

@@ -2,7 +2,7 @@
 # The VS Code extension in a real VS Code (code-server) in a real browser (Chromium): e2e_vscode.sh [--update-pictures] [TEST...]
 #
 # Screenshots are left in build/screenshots; with --update-pictures those that the README, the walkthrough and the
-# documentation show are taken anew and copied to docs/images/vscode. TESTs are files; without any, all are run.
+# documentation show are taken anew, in light and dark colors, and copied to docs/images/vscode. TESTs are files; without any, all are run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 update=''
@@ -39,7 +39,8 @@ rm -rf "$E2E_SCREENSHOTS"
 mkdir -p "$E2E_SCREENSHOTS" docs/images/vscode
 
 if [ -n "$update" ]; then
-  set -- tests/e2e/vscode/{writing,seeing,marketplace}.test.mjs
+  export E2E_DARK=yes
+  set -- tests/e2e/vscode/{writing,seeing,marketplace,commands}.test.mjs
 elif [ $# -eq 0 ]; then
   echo "-- the parts of the extension"
   rm -rf build/vscode-unit-tests

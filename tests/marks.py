@@ -12,6 +12,7 @@ fixes the message. `$0` is the cursor.
 from __future__ import annotations
 
 import re
+import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,13 +20,17 @@ from pai_lsp.source.text import LineIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
-    from pai_lsp.findings.diagnostic import Diagnostic
+    from pai_lsp.findings.diagnostic import Diagnostic, Rule
 
 _MARK = re.compile(
     r"^\s*(?P<hash>#)(?P<gap> *)(?P<carets>\^+) (?P<severity>error|warning|information|hint)"
     r"(?:\[(?P<code>[a-z0-9-]+)\])?(?:: (?P<message>.*))?$",
 )
+
+
+_EXAMPLE = re.compile(r"(?:^(?: {4}.*)?\n)+", re.MULTILINE)
 
 
 @dataclass(frozen=True, order=True)
@@ -61,6 +66,23 @@ def read_marks(text: str, code: str = "") -> tuple[str, list[Mark]]:
             )
         )
     return "".join(lines), sorted(marks)
+
+
+def examples(rule: Rule) -> tuple[list[str], list[str]]:
+    """The bad and the good examples of a rule's documentation: what is indented before and after `Good:`."""
+    bad, _, good = (rule.documentation + "\n").partition("Good:\n")
+    parts = [[textwrap.dedent(block).strip("\n") + "\n" for block in _EXAMPLE.findall(part)] for part in (bad, good)]
+    return ([block for block in parts[0] if block.strip()], [block for block in parts[1] if block.strip()])
+
+
+def is_catalog(text: str) -> bool:
+    """Whether a fixture is a file of definitions."""
+    return text.startswith("# a catalog file")
+
+
+def before(path: Path) -> str:
+    """The text of a fixture; that of a fix ends before the line that begins the text afterwards."""
+    return path.read_bytes().decode().split("=====\n")[0]
 
 
 def as_marks(text: str, diagnostics: Iterable[Diagnostic], *, with_messages: Iterable[Mark] = ()) -> list[Mark]:

@@ -57,7 +57,9 @@ def test_platforms() -> None:
     inference = JOB.replace("type: job\n", "type: job\njobType: inference\n")
     assert "unknown-key" in {one.code for one in pai_lsp.check(inference, platform="openpai")}
     assert "unknown-key" not in {one.code for one in pai_lsp.check(inference, platform="ltp")}
-    with pytest.raises(ValueError, match="there is no platform 'slurm'; there are openpai, ltp"):
+    assert "unknown-key" in {one.code for one in pai_lsp.check(inference, platform="ltp/1.3")}
+    assert "unknown-key" not in {one.code for one in pai_lsp.check(inference, platform="ltp/1.4")}
+    with pytest.raises(ValueError, match="no platform is named 'slurm'; the platforms are openpai, ltp"):
         pai_lsp.check(JOB, platform="slurm")
 
 
@@ -115,3 +117,12 @@ def test_it_is_loaded_when_it_is_used() -> None:
     assert run.stdout.split() == ["False", "True"]
     with pytest.raises(AttributeError):
         pai_lsp.no_such_name  # noqa: B018 - asking is the test
+
+
+def test_a_file_of_definitions_is_read_as_on_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "marketplace").mkdir()
+    text = "name: fetch\ntype: script\nplugin: com.microsoft.pai.runtimeplugin.cmd\ncallbacks:\n"
+    text += '  - event: taskStart\n    commands: ["echo hi"]\n'
+    path = tmp_path / "marketplace" / "fetch.yaml"
+    assert [one.code for one in pai_lsp.check(text, path=str(path))] == ["invalid-event"]
+    assert "missing-key" in [one.code for one in pai_lsp.check(text, path=str(tmp_path / "fetch.yaml"))]

@@ -212,8 +212,6 @@ def test_without_hived_only_the_nodes_count(text: str, outcome: str, role: str |
 LTP_USER = USER | {"jobPriority": 1, "jobExpiration": "2030-01-01T00:00:00.000Z"}
 PROD = in_vc("default", "{hivedScheduler: {jobPriorityClass: prod}}")
 RULE = {"virtualClusters": "other, Default", "gpus": 8, "repoInfra": "h/i.git", "repoModel": "h/m.git"}
-SIX = """[export WANDB_API_KEY=a1, 'git clone https://u:t@h/i.git -b ', 'git clone https://u:t@h/m.git -b ',
-    cp -r m/* i/, cd i, bash /x.sh]"""
 
 
 @pytest.mark.parametrize(
@@ -280,3 +278,78 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     assert (answer["outcome"], answer["stage"], answer["total"]) == ("refused", "hived", 9)
     assert main(["fit", "--cluster", "lob", str(good)]) == 2
     assert "known clusters: lab" in capsys.readouterr().err
+
+
+def profile_of(facts: dict[str, Any], platform: str) -> Profile:
+    """The profile for facts about a cluster as an administrator would list them.
+
+    facts: `scheduler`, `imageRegex`, `user` and `restriction` as in a profile; `nodes` with the GPUs of each node, and
+        `closed`, those of them that take no jobs of others.
+    """
+    document: dict[str, Any] = {"profileVersion": 1, "name": "lab", "platform": platform}
+    document["scheduler"] = facts.get("scheduler", "default")
+    document["user"] = {"virtualClusters": ["default", "big"]} | facts.get("user", {})
+    rules = {"imageRegex": facts.get("imageRegex"), "code": facts.get("restriction")}
+    document["rules"] = {key: rule for key, rule in rules.items() if rule is not None}
+    if "nodes" in facts:
+        document["machines"] = {name: {"type": "gpu", "count": gpus} for name, gpus in facts["nodes"].items()}
+        document["nodes"] = [
+            {"name": name, "cpu": 8, "memoryMB": 65536, "gpu": gpus, "ready": True, "unschedulable": name in closed}
+            for closed in [facts.get("closed", ())]
+            for name, gpus in facts["nodes"].items()
+        ]
+    return read_profile(json.dumps(document))
+
+
+FORCED = {"nodes": {"open-1": 8, "closed-1": 8, "closed-2": 0}, "closed": ["closed-1", "closed-2"]}
+BRANCHES = {
+    "virtualClusters": "big",
+    "branchInfra": "main",
+    "branchModel": "dev",
+    "scriptPrefix": "scripts",
+    "scriptName": "train",
+}
+RESTRICTED = {
+    "restriction": RULE | BRANCHES,
+    "user": {"jobPriority": 1, "jobExpiration": "2030-01-01"},
+}
+ALLOWED = """['export WANDB_API_KEY="a1"', 'git clone https://u:t@h/i.git -b main',
+    'git  clone https://u:t@h/m.git -b dev', cp -r m/* i/, cd i, 'bash scripts/train-1.sh ']"""
+PROD_IN_BIG = PROD.replace("virtualCluster: default", "virtualCluster: big")
+QUOTA = {"maxGpusPerJob": 8, "expiration": "2030-01-01"}
+
+
+@pytest.mark.parametrize(
+    ("facts", "text", "message"),
+    [
+        (FORCED, job(tail="extras: {forceNodes: 'closed-1, closed-2,'}"), None),
+        (FORCED, job(tail="extras: {forceNodes: closed-1}\ndefaults: {virtualCluster: big}"), None),
+        (FORCED, job(tail="extras: {forceNodes: 'closed-1, open-1'}"), "nodes are schedulable: open-1"),
+        (FORCED, job(tail="extras: {forceNodes: ' '}"), "reading 'machine-type'"),
+        (FORCED, job(tail="extras: {forceNodes: 'nothing,closed-1'}"), "reading 'machine-type'"),
+        ({"imageRegex": r"^[a-z0-9]+\.azurecr\.io/|^ubuntu"}, job(), None),
+        ({"imageRegex": "debian"}, job(), "The image ubuntu is not allowed."),
+        ({"imageRegex": "("}, job(), 'The provided imageRegex pattern "(" is invalid.'),
+        ({"imageRegex": "a)"}, job(), "is invalid."),
+        ({"imageRegex": r"^(?<name>ubuntu|[^\S])"}, job(), None),  # only JavaScript knows what it means
+        ({"imageRegex": "[]|ubuntu"}, job(), None),
+        ({"imageRegex": "debian"}, job().replace("uri: ubuntu", "uri: ''"), "No valid docker image found"),
+        ({"user": {"jobPriority": 1}}, job(tail=PROD), "expiration date has expired"),
+        ({"user": {"jobPriority": 1, "jobExpiration": "soon"}}, job(tail=PROD), "expiration date is invalid"),
+        ({"user": {"jobPriority": 1, "jobExpiration": "2030-01-01"}}, job(tail=PROD), None),
+        ({"user": {}}, job(tail=PROD.replace("prod", "oppo")), None),
+        ({"user": {"quota": QUOTA}}, job(sized(2, 4)), None),
+        ({"user": {"quota": QUOTA}}, job(sized(3, 3)), "maximum number of GPUs"),
+        ({"user": {"quota": QUOTA | {"expiration": None}}}, job(sized(3, 3)), None),
+        ({"user": {"quota": QUOTA | {"maxGpusPerJob": 0}}}, job(sized(1, 0)), None),
+        (RESTRICTED, job(sized(2, 4)), None),
+        (RESTRICTED, job(sized(1, 7), in_vc("BIG")), "not allowed to do operation"),  # names are case-sensitive
+        (RESTRICTED, job(sized(1, 7), in_vc("big")), None),
+        (RESTRICTED, job(sized(1, 8), in_vc("big")), "Only prod priority job"),
+        (RESTRICTED, job(sized(1, 8), PROD_IN_BIG), "contains invalid command"),
+        (RESTRICTED, job(sized(1, 8), PROD_IN_BIG).replace("[echo]", ALLOWED), None),
+    ],
+)
+def test_facts_of_an_ltp_cluster_decide(facts: dict[str, Any], text: str, message: str | None) -> None:
+    found = fit(Document(text).job, profile_of(facts, "ltp"), NOW)
+    assert [message in one.message for one in found.refusals] == [True] if message else not found.refusals

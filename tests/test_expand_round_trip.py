@@ -9,8 +9,7 @@ import pytest
 from budgets import some
 from expansion import FOLDER, marketplace
 from job_text import HEAD
-from marks import read_marks
-from test_rules import is_catalog
+from marks import is_catalog, read_marks
 
 from pai_lsp.catalog.loading import Surroundings, load_catalog
 from pai_lsp.catalog.setup import CatalogSetup, DirectorySource

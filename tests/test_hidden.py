@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from budgets import budget, some, stride
+from marks import examples, is_catalog
 from random_edits import edited, job_texts, random_edit
-from test_rules import examples, is_catalog
 
 import pai_lsp.job.job as job_module
 from pai_lsp import document as document_module

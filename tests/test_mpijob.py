@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from marks import as_marks, read_marks
-from test_rules import examples
+from marks import as_marks, examples, read_marks
 
 from pai_lsp.cli.main import main
 from pai_lsp.document import Document

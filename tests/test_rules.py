@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -12,7 +11,7 @@ from unittest import mock
 
 import pytest
 from budgets import IS_FAST, some
-from marks import Mark, as_marks, read_marks
+from marks import Mark, as_marks, before, examples, is_catalog, read_marks
 
 import pai_lsp.document
 from pai_lsp.document import Document
@@ -38,19 +37,6 @@ WITHOUT_EXAMPLE = {
 }
 # Rules about characters that a docstring, which loses its tabs, cannot show, and the one about whole jobs.
 WITHOUT_DOCUMENTED_EXAMPLE = WITHOUT_EXAMPLE | {"stray-tab", "unicode-line-end", "task-never-starts"}
-
-_EXAMPLE = re.compile(r"(?:^(?: {4}.*)?\n)+", re.MULTILINE)
-
-
-def examples(rule: Rule) -> tuple[list[str], list[str]]:
-    """The bad and the good examples of a rule's documentation: what is indented before and after `Good:`."""
-    bad, _, good = (rule.documentation + "\n").partition("Good:\n")
-    parts = [[textwrap.dedent(block).strip("\n") + "\n" for block in _EXAMPLE.findall(part)] for part in (bad, good)]
-    return ([block for block in parts[0] if block.strip()], [block for block in parts[1] if block.strip()])
-
-
-def is_catalog(text: str) -> bool:
-    return text.startswith("# a catalog file")
 
 
 def fixtures() -> list[Path]:
@@ -87,7 +73,7 @@ def test_every_rule_has_a_fixture() -> None:
 
 @cache
 def fixture(path: Path) -> tuple[Document, list[Mark]]:
-    text, marks = read_marks(path.read_bytes().decode().split("=====\n")[0])
+    text, marks = read_marks(before(path))
     return Document(text, is_catalog=is_catalog(text)), marks
 
 

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from job_text import HEAD
+from programs import harmless_programs
 
+from pai_lsp.cli.commands import local_ssh
 from pai_lsp.cli.main import main
 
 if TYPE_CHECKING:
@@ -164,13 +166,17 @@ def started(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs bash")
-def test_a_run_without_a_container(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_run_without_a_container(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_ssh, "_FOLDERS_OF_SERVERS", ())
+    monkeypatch.setenv("PATH", harmless_programs())
     command = "echo $PAI_TASK_INDEX $PAI_HOST_IP_ps_0 && [[ $PAI_CONTAINER_HOST_PORT -gt 0 ]]"
     status, output, notes = started(tmp_path, capfd, command, "--yes", extras=PLUGINS)
     assert (status, output.splitlines()[1:4]) == (0, ["first", "second", "[commands]"])
     assert "\n0 127.0.0.1\n" in output
     assert output.endswith("last\n")
-    assert "the plugin ssh is left out" in notes
+    assert "the plugin ssh is left out here: 'ssh-keygen' is not installed on this machine" in notes
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs bash")
@@ -210,6 +216,11 @@ def test_a_run_in_a_container(
     assert "--shm-size=2048m" in output
     assert output.endswith("--entrypoint=/bin/bash ubuntu:20.04 /usr/local/pai/runtime.d/entry.sh\n")
     assert "the storage 'home' is not there" in notes
+    stand_in.write_text("#!/bin/sh\nexit 125\n", encoding="utf-8")
+    status, _, notes = started(tmp_path, capfd, "echo hi", *options)
+    assert (status, "docker could not start the container" in notes) == (3, True)
+    assert main(["run", "--role", "wroker", str(tmp_path / "job.pai.yaml")]) == 2
+    assert "did you mean 'worker'?" in capfd.readouterr().err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs bash")
@@ -279,3 +290,61 @@ def test_tensorboard_runs_beside_the_commands_and_ends_with_them(
     output = capfd.readouterr().out
     assert "shows --logdir=/tmp/logs --port=16006 --host=127.0.0.1" in output
     assert "done" in output
+
+
+SSH = """\
+extras:
+  com.microsoft.pai.runtimeplugin:
+    - plugin: ssh
+      parameters: {jobssh: JOBSSH, sshbarrier: true, userssh: {type: custom, value: ssh-ed25519 AAAA foreign}}
+"""
+SSHD = shutil.which("sshd", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"]))
+
+
+@pytest.mark.skipif(SSHD is None, reason="needs sshd; scripts/e2e_ssh.sh installs it in CI")
+def test_tasks_reach_each_other_with_ssh(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    command = """|
+        if [ $PAI_TASK_INDEX = 0 ]; then
+          ssh -q worker-1 'echo "I am $PAI_TASK_INDEX"; cat note; touch stopped'
+        else
+          echo "a note of $(wc -l < ../ssh-secret/ssh-publickey) key" > note
+          while [ ! -e stopped ]; do sleep 0.05; done
+        fi
+"""
+    path = tmp_path / "job.pai.yaml"
+    path.write_text(TWO_TASKS.replace("COMMAND\n", command) + SSH.replace("JOBSSH", "true"), encoding="utf-8")
+    # The note may not be there yet when the first task asks for it: the barrier only waits for the servers.
+    text = path.read_text().replace("cat note", "while [ ! -e note ]; do sleep 0.05; done; cat note")
+    path.write_text(text, encoding="utf-8")
+    assert main(["run", "--all", "--yes", str(path)]) == 0
+    shown = capfd.readouterr()
+    assert [line for line in shown.out.splitlines() if line.startswith("[worker-0] ") and "[" not in line[11:]][
+        -2:
+    ] == [
+        "[worker-0] I am 1",
+        "[worker-0] a note of 1 key",
+    ]
+    assert "AAAA" not in shown.out + shown.err
+
+
+@pytest.mark.skipif(sys.platform == "win32" or not shutil.which("ssh-keygen"), reason="needs ssh-keygen")
+def test_ssh_in_a_container_is_for_this_machine_alone(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in = tmp_path / "bin" / "docker"
+    stand_in.parent.mkdir()
+    stand_in.write_text(
+        "#!/bin/bash\nfor word; do\n  case $word in *:/usr/local/pai) folder=${word%:*} ;; esac\ndone\n"
+        "cd $folder; cat ssh/sshd_config ssh/config bin/ssh runtime.d/plugin_pre0.sh\n",
+        encoding="utf-8",
+    )
+    stand_in.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{stand_in.parent}{os.pathsep}{os.environ['PATH']}")
+    path = tmp_path / "job.pai.yaml"
+    for is_on, part in (("true", "ListenAddress 127.0.0.1\n"), ("false", "")):
+        path.write_text(TWO_TASKS.replace("COMMAND", "echo hi") + SSH.replace("JOBSSH", is_on), encoding="utf-8")
+        assert main(["run", "--yes", "--container", "docker", str(path)]) == (0 if part else 1)
+        shown = capfd.readouterr()
+        assert part in shown.out
+        assert ("keys of 'userssh' get no access" in shown.err) == (not part)
+        assert ("apt-get install -y openssh-client" in shown.out) == bool(part)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import runpy
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
+
+from pai_lsp import __version__
 
 ROOT = Path(__file__).parent.parent
 BASH, MAKE = shutil.which("bash"), shutil.which("make")
@@ -167,3 +171,31 @@ def test_the_table_of_rules_is_up_to_date() -> None:
     command = [sys.executable, str(ROOT / "scripts" / "rules_table.py"), "--check"]
     run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (run.returncode, run.stderr) == (0, "")
+
+
+RELEASE = runpy.run_path(str(ROOT / "scripts" / "release.py"))
+
+
+def test_all_files_state_the_same_version() -> None:
+    assert set(RELEASE["versions"](ROOT).values()) == {__version__}
+
+
+def test_the_notes_of_a_release(tmp_path: Path) -> None:
+    (tmp_path / "vscode-extension").mkdir()
+    text = "# Changelog\n\n## 1.1.0 (2026-11-22)\n\n* New.\n\n## 1.0.0 (unreleased)\n\n* Old.\n"
+    for path in ("CHANGELOG.md", "vscode-extension/CHANGELOG.md"):
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    assert RELEASE["notes"]("1.1.0", tmp_path) == ("* New.\n", True)
+    assert RELEASE["notes"]("1.0.0", tmp_path) == ("* Old.\n", False)
+    assert RELEASE["notes"]("2.0.0", tmp_path) == ("\n", False)
+
+
+def test_a_path_of_this_machine_in_a_release(tmp_path: Path) -> None:
+    inner, outer = tmp_path / "inner.whl", tmp_path / "outer.vsix"
+    with zipfile.ZipFile(inner, "w") as archive:
+        archive.writestr("good.py", "x = 1")
+        archive.writestr("bad.py", f"x = {str(tmp_path)!r}")
+    with zipfile.ZipFile(outer, "w") as archive:
+        archive.write(inner, "wheels/inner.whl")
+    found = list(RELEASE["paths_inside"]("outer.vsix", outer.read_bytes(), [str(tmp_path)]))
+    assert found == ["wheels/inner.whl: bad.py"]

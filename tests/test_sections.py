@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_edits import job_texts, random_edit
 
+from pai_lsp.source import recovery
 from pai_lsp.source.building import build
 from pai_lsp.source.nodes import Mapping, Scalar, Tree
 from pai_lsp.source.recovery import build_in_sections
@@ -52,8 +53,13 @@ def test_the_tree_is_that_of_the_whole_text(name: str, seed: int, count: int) ->
         text = random_edit(text, source).applied(text)
         # Of other texts, `build` expects a copy with the characters that js-yaml reads.
         if text.isascii():
-            in_sections, tree = build_in_sections(text), whole(text)
-            assert in_sections is None or tree is None or all_described(in_sections) == all_described(tree)
+            at_once = build_in_sections(text)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(recovery, "_MAX_RUNS", 0)
+                one_by_one = build_in_sections(text)
+            tree = whole(text)
+            assert (at_once and all_described(at_once)) == (one_by_one and all_described(one_by_one))
+            assert at_once is None or tree is None or all_described(at_once) == all_described(tree)
 
 
 # None of these has a fault.
@@ -70,7 +76,11 @@ ODD_LAYOUTS = {
 
 
 @pytest.mark.parametrize("layout", ODD_LAYOUTS)
-def test_a_sound_text_has_no_fault_however_it_is_laid_out(layout: str) -> None:
+@pytest.mark.parametrize("runs", [0, 8])
+def test_a_sound_text_has_no_fault_however_it_is_laid_out(
+    layout: str, runs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recovery, "_MAX_RUNS", runs)
     # Long enough that the sections are read child by child.
     text = ODD_LAYOUTS[layout]
     for section in ("taskRoles", "prerequisites"):

@@ -10,12 +10,15 @@ import pytest
 from lsprotocol import types as lsp
 from server_client import TIMEOUT, URI, Client, codes, connected, place
 
+from pai_lsp import document as document_module
+from pai_lsp.findings.diagnostic import Finding, Rule, Severity
 from pai_lsp.lsp import answers, checks, protocol, worker_threads
 from pai_lsp.lsp.commands import about_document
 from pai_lsp.lsp.features import DocumentFeature, WorkspaceFeature
 from pai_lsp.lsp.language_server import QuietFormatter
 
 if TYPE_CHECKING:
+    from pai_lsp.job.job import Job
     from pai_lsp.lsp.documents import OpenDocument
     from pai_lsp.lsp.workspace import Workspace
 
@@ -282,3 +285,30 @@ async def test_a_slow_check_holds_up_no_request(work: Work, monkeypatch: pytest.
         assert "result" in await client.answer(question)
         work.may_end.set()
         await client.published(version=1)
+
+
+async def test_the_check_of_a_former_text_is_abandoned(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    newer, checked = JOB + "\n", []
+
+    def waits(job: Job) -> tuple[Finding, ...]:
+        if job.text == JOB:
+            work.has_begun.set()
+            work.may_end.wait(TIMEOUT)
+        return ()
+
+    def comes_next(job: Job) -> tuple[Finding, ...]:
+        checked.append(job.text)
+        return ()
+
+    rules = tuple(Rule(check.__name__, Severity.ERROR, check, "") for check in (waits, comes_next))
+    monkeypatch.setattr(document_module, "RULES", rules)
+    monkeypatch.setattr(worker_threads, "PATIENCE", 0.001)
+    async with connected(capabilities={}) as client:
+        client.open(JOB)
+        await begun(work)
+        question = about(client, QUICK)
+        client.send(client.changed({"text": newer}, version=2), question)
+        await client.answer(question)
+        work.may_end.set()
+        await client.published(version=2)
+        assert checked == [newer]

@@ -18,13 +18,16 @@ from job_text import SMALL
 from jsonschema import Draft202012Validator, validators
 
 from pai_lsp.platform._job_validator import PARTS, is_valid
-from pai_lsp.platform.job_schema import StructureError, read_schema, structural, structure_errors
-from pai_lsp.platform.structure_errors import FailedKeyword, SchemaCheck, is_whole
+from pai_lsp.platform.job_schema import read_schema, structural, structure_errors
+from pai_lsp.platform.structure_errors import FailedKeyword, SchemaCheck, StructureError
 from pai_lsp.source.nodes import plain_value
+from pai_lsp.source.scalar import is_whole
 from pai_lsp.source.syntax import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pai_lsp.platform.structure_errors import StructureError
 
 ROOT = Path(__file__).parent.parent
 
@@ -460,4 +463,4 @@ def test_without_the_generated_check_the_answers_are_the_same() -> None:
 def test_the_generated_check_is_cheap_to_import() -> None:
     text = (ROOT / "pai_lsp" / "platform" / "_job_validator.py").read_text(encoding="utf-8")
     imports = re.findall(r"^ *(?:import|from) .*$", text, re.MULTILINE)
-    assert imports == ["import re", "from pai_lsp.platform.structure_errors import is_whole"]
+    assert imports == ["import re", "from pai_lsp.source.scalar import is_whole"]

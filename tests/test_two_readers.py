@@ -199,3 +199,30 @@ def test_an_escaped_mention_is_renamed() -> None:
     renaming = rename_role(Document(text).job, "my_role", "myrole")
     assert apply_edits(text, renaming.edits) == 'taskRoles:\n  myrole:\n    commands: ["myrole-0"]\n'
     assert renaming.is_complete
+
+
+@pytest.mark.parametrize(
+    ("secrets", "is_refused"),
+    [
+        ('k: "a\x7fb"', False),
+        ("k: 'a\x9fb'", False),
+        ("k: v # a\x01b", False),
+        ("k: 'v'# a\x7fb", False),
+        ("k: &a\x7fb v", False),
+        ("k: a\x7fb", True),
+        ("k: |\n    a\x7fb", True),
+        ('k: "a\x01b"', True),
+        ("k: &a.b v # a\x7fb\n  k: again", True),
+        ('k: {a: &a.b v, "b\x7f": c\x7fd}', True),
+    ],
+)
+def test_control_characters_in_masked_secrets_are_those_of_the_rest_server(secrets: str, is_refused: bool) -> None:
+    # Whether js-yaml 3.13.1 refuses them. Anywhere else, the runtime refuses every one.
+    masked = Document(f"name: a\nsecrets:\n  {secrets}\n", path="a.pai.yaml")
+    assert bool(masked.syntax.problems) is is_refused
+    assert Document(f"name: a\nparameters:\n  {secrets}\n", path="a.pai.yaml").syntax.problems
+
+
+def test_a_control_character_of_a_secret_is_part_of_its_value() -> None:
+    document = Document('secrets:\n  k: "a\x7f\x9fb"\n')
+    assert [scalar.text for scalar in document.syntax.scalars] == ["secrets", "k", "a\x7f\x9fb"]

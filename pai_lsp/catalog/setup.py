@@ -57,6 +57,13 @@ LOCK_NAME = ".pai-lsp.lock"
 
 
 @dataclass(frozen=True, slots=True)
+class CatalogFolder:
+    """A folder of definitions; `is_configured` if a configuration names it."""
+
+    is_configured: bool
+
+
+@dataclass(frozen=True, slots=True)
 class CatalogSetup:
     """Where definitions come from, for all files of one project.
 
@@ -133,6 +140,11 @@ class CatalogSetup:
     def directory_of(self, path: str) -> str | None:
         """The source directory that a file, given by its absolute path, is in."""
         return next((directory for directory in self.directories if Path(path).is_relative_to(directory)), None)
+
+    def catalog_folder_of(self, path: str) -> CatalogFolder | None:
+        """The folder of definitions that a file is in."""
+        directory = self.directory_of(path)
+        return None if directory is None else CatalogFolder(is_configured=directory != self.found)
 
 
 def catalog_setup(marketplace: Marketplace | None, base: str, folder: str, top: str) -> CatalogSetup:

@@ -42,6 +42,10 @@ class Subcommand:
     run: Callable[[argparse.Namespace], int]
 
 
+# Looking for translations of argparse's own words imports `locale`, and finds none: all else here is English too.
+setattr(argparse, "_", str)  # noqa: B010 - not among the names that a type checker knows
+
+
 def _check(found: argparse.Namespace) -> int:
     from pai_lsp.cli.commands import check
 

@@ -134,8 +134,7 @@ def _path_offset(path: str, report: FailureReport, job: Job, role: TaskRole) -> 
 
 
 def _image(_report: FailureReport, job: Job, role: TaskRole) -> Node | None:
-    reference = role.typed_references.get("dockerImage")
-    definition = job.find_typed("dockerimage", reference.name) if reference else None
+    definition = job.image_of(role)
     return definition.node.get("uri") if definition else None
 
 

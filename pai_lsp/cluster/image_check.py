@@ -15,6 +15,7 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from pai_lsp.expansion.as_is.runtime_reading import RuntimeStopError, after_runtime, runtime_job
+from pai_lsp.platform.image_addresses import REPOSITORY, TAG, image_host, without_host
 from pai_lsp.source.frozen import dataclass, field, replace
 
 TYPE_CHECKING = False
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
 
 _DOCKER_HUB = "https://index.docker.io/v2/"
-_REPOSITORY = re.compile(r"[a-z_.0-9-]+[/a-z_.0-9-]*")
-_TAG = re.compile(r"[a-z_.0-9-]+")
 
 
 class Presence(Enum):
@@ -270,8 +269,7 @@ class _Question:
     @property
     def host(self) -> str:
         """The registry in the image's name; empty for Docker Hub."""
-        first, slash, _ = self.image.partition("/")
-        return first if slash and ("." in first or ":" in first) else ""
+        return image_host(self.image)
 
     @property
     def asked(self) -> str:
@@ -284,10 +282,9 @@ class _Question:
         Raises:
             _RefusedError: if the check does not accept the name.
         """
-        rest = self.image.partition("/")[2] if self.host else self.image
-        parts = rest.split(":")
+        parts = without_host(self.image).split(":")
         repository, tag = parts[0], parts[1] if len(parts) > 1 else "latest"
-        if not _REPOSITORY.fullmatch(repository) or not _TAG.fullmatch(tag):
+        if not REPOSITORY.fullmatch(repository) or not TAG.fullmatch(tag):
             message = f"the platform does not accept the name '{self.image}'; use lower case and no digest"
             raise _RefusedError(message)
         return (f"library/{repository}" if "/" not in repository and not self.host else repository), tag

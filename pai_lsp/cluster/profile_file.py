@@ -37,6 +37,20 @@ def path_of_name(name: str) -> Path:
     return profiles_folder() / f"{name}.json"
 
 
+def own_profiles() -> list[tuple[str, str]]:
+    """The user's profiles by name, each with a line about it."""
+    return [(path.stem, _summary(path)) for path in sorted(profiles_folder().glob("*.json"))]
+
+
+def _summary(path: Path) -> str:
+    try:
+        profile = read_profile(path.read_text(encoding="utf-8"))
+    except (ProfileError, OSError, UnicodeDecodeError):
+        return "cannot be read"
+    taken = f", from {profile.taken_at}" if profile.taken_at else ""
+    return f"{profile.document['platform']}, virtual clusters: {', '.join(profile.virtual_clusters) or 'none'}{taken}"
+
+
 def profile_named(name: str) -> Profile:
     """The profile in a file, or the one that the user has under that name.
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pai_lsp.job.job import Job
-    from pai_lsp.platform.job_schema import StructureError
+    from pai_lsp.platform.structure_errors import StructureError
 
 # Mappings whose content the schema of the rest-server leaves open, by the number of keys that lead to a key of theirs.
 _OPEN = {"extras": 2, "defaults": 2, "parameters": 2, "secrets": 2}
@@ -128,8 +128,14 @@ def _image_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
         return
     try:
         pattern = re.compile(written)
-    except re.error:
-        return  # Python and JavaScript may disagree on a pattern; the profile cannot answer then
+    except re.error as error:
+        # Python and JavaScript disagree on other patterns; the profile cannot answer then.
+        if error.msg in _BAD_PATTERNS and "[]" not in written and "[^]" not in written:
+            message = f'The provided imageRegex pattern "{written}" is invalid.'
+            text = f"the cluster's rule for images, '{written}', is not a regular expression: it refuses every job"
+            path = ("prerequisites",)
+            yield Refusal(Stage.PROTOCOL, 500, None, message, text, path, "image-not-allowed")
+        return
     images = ((n, one) for n, one in enumerate(values["prerequisites"]) if one["type"] == "dockerimage" and one["uri"])
     number, image = next(images, (0, None))
     if image is None:
@@ -145,6 +151,12 @@ def _image_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
             ("prerequisites", number, "uri"),
             "image-not-allowed",
         )
+
+
+# What Python says of patterns that no JavaScript takes either.
+_BAD_PATTERNS = frozenset(
+    ["missing ), unterminated subpattern", "unbalanced parenthesis", "unterminated character set"]
+)
 
 
 def _reference_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:

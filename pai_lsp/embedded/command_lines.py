@@ -37,7 +37,7 @@ _STARTERS: dict[str, frozenset[str]] = {
     "numactl": frozenset({"-m", "-N", "-C", "-i", "-p"}),
     "timeout": frozenset({"-k", "-s"}),
 }
-_PYTHON = lazy_pattern(r"python(?:[23](?:\.[0-9]+)?)?")
+PYTHON = lazy_pattern(r"python(?:[23](?:\.[0-9]+)?)?")
 _PIP = lazy_pattern(r"pip(?:[23](?:\.[0-9]+)?)?")
 _MODULES = {"torch.distributed.run": "torchrun", "torch.distributed.launch": "torch.distributed.launch"}
 _ASSIGNMENT = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*=")
@@ -189,7 +189,7 @@ def _line(script: Script, step: Step, words: tuple[Word, ...]) -> CommandLine:
         at = after
     name = words[at].text.rpartition("/")[2] if words[at].is_literal else ""
     arguments = words[at + 1 :]
-    if _PYTHON.fullmatch(name):
+    if PYTHON.fullmatch(name):
         name = "python"
         for number, word in enumerate(arguments[:-1]):
             if word.text == "-m":

@@ -15,7 +15,7 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import accumulate, pairwise
 
-from pai_lsp.embedded.shell_expansions import arithmetic_end
+from pai_lsp.embedded.shell_expansions import NAME, arithmetic_end
 from pai_lsp.embedded.shell_grammar import Conditional, Grammar, Role
 from pai_lsp.embedded.shell_script import HERE_DOCUMENT, Assignment, EventKind, PartKind, Script, SimpleCommand
 from pai_lsp.embedded.shell_words import LineReader
@@ -34,7 +34,6 @@ _CONDITIONAL_OPERATOR = lazy_pattern(r"&&|\|\||[<>](?![(%])|[();&|]")
 # What separates the three expressions of `for ((a; b; c))`, outside quotes.
 _LOOP_EXPRESSIONS = lazy_pattern(r"(?:[^;'\"\\$]|\\.|'[^']*'|\"[^\"]*\"|\$\([^)]*\)|\$\{[^}]*\}|\$)*;")
 _NO_BRACKETS = lazy_pattern(r"\([ \t]*\)")
-_NAME = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 _DECLARING = frozenset({"export", "declare", "typeset", "local", "readonly"})
 _READING = frozenset({"read", "mapfile", "readarray", "getopts"})
 # Builtins whose arguments may be arrays, as in an assignment.
@@ -315,15 +314,15 @@ def _set_by(words: Sequence[Word], assignments: Sequence[Assignment | None]) -> 
         for word, assignment in zip(words[1:], assignments[1:], strict=True):
             if assignment is not None:
                 yield Assignment(assignment.name, assignment.span, is_exported)
-            elif match := _NAME.match(word.text):
+            elif match := NAME.match(word.text):
                 # `export X`, or `export "X=1"`.
                 yield Assignment(match[0], word.span, is_exported)
     elif name in _READING:
-        named = [word for word in words[1:] if word.is_literal and _NAME.fullmatch(word.text)]
+        named = [word for word in words[1:] if word.is_literal and NAME.fullmatch(word.text)]
         yield from (Assignment(word.text, word.span) for word in named)
         if name == "read" and not named:
             yield Assignment("REPLY", words[0].span)
-    elif name == "printf" and len(words) > 2 and words[1].text == "-v" and _NAME.fullmatch(words[2].text):
+    elif name == "printf" and len(words) > 2 and words[1].text == "-v" and NAME.fullmatch(words[2].text):
         yield Assignment(words[2].text, words[2].span)
     elif name == "let":
         yield from (assignment for assignment in assignments[1:] if assignment is not None)

@@ -21,7 +21,7 @@ _MAX_SUBSCRIPT = 200
 
 _BACKTICKS = lazy_pattern(r"(?:[^`\\]|\\[\s\S])*")
 _ANSI = lazy_pattern(r"(?:[^'\\]|\\[\s\S])*")
-_NAME = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
+NAME = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 _PARAMETER_END = lazy_pattern(r"[^}$`\"'\\<]+")
 _SPECIAL = lazy_pattern(r"\$[0-9@*#?$!_-]")
 # What bash allows after the name in `${…}` is an operator.
@@ -120,7 +120,7 @@ class ExpansionReader(ABC):
                 self._nested(at, 2, is_unchecked=is_unchecked)
         elif text.startswith("${", at):
             self._nested_parameter(at, is_quoted=is_quoted)
-        elif match := _NAME.match(text, at + 1, self._end):
+        elif match := NAME.match(text, at + 1, self._end):
             self._at = match.end()
             self._use(match[0], at, match.start(), match.end())
         elif match := _SPECIAL.match(text, at, self._end):
@@ -211,7 +211,7 @@ class ExpansionReader(ABC):
         text = self._text
         mark = text[self._at : self._at + 1]
         name_at = self._at + 1 if mark in {"!", "#"} else self._at
-        match = _NAME.match(text, name_at, self._end)
+        match = NAME.match(text, name_at, self._end)
         if match is None:
             # A special parameter may be a character that is active elsewhere, as in `${#}` and `${$}`.
             self._at += mark in {"#", "!"} or (mark == "$" and text.startswith("}", name_at + 1))

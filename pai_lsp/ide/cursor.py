@@ -11,11 +11,11 @@ from enum import Enum
 from pai_lsp.job.definition import SIMPLE_KEYS
 from pai_lsp.job.job import Job
 from pai_lsp.job.symbols import Occurrence, occurrence_at
+from pai_lsp.platform.secrets_section import job_syntax
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass, lazy
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, ScalarStyle, Sequence
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
@@ -288,7 +288,7 @@ def _new_flow_item(document: Document, offset: int, mark: str) -> InsertionPoint
 def _find(document: Document, offset: int, mark: str, before: str = "", after: str = "") -> InsertionPoint | None:
     text = document.text
     marked = f"{text[:offset]}{before}{mark}{after}{text[offset:]}"
-    syntax = parse(marked, document.platform.reader)
+    syntax = job_syntax(marked, document.platform.reader)
     job = Job(syntax, document.settings.plugins, document.lookup, document.is_catalog, platform=document.platform)
     roots = syntax.documents if document.is_mpijob else (syntax.root,)
     location = next((found for root in roots for found in _marked(job, root, mark)), None)

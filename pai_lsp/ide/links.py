@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pai_lsp.catalog.remote_sources import item_page
 from pai_lsp.job.definition import name_span
-from pai_lsp.rules.resources.docker_images import DOCKER_HUB_HOSTS
+from pai_lsp.platform.image_addresses import image_page
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar
@@ -26,8 +26,6 @@ _ADDRESS = lazy_pattern(r"(?<![\w+.-])(?:https?|git|ssh)://[^\s'\"<>`\\^{}|;,\]]
 _GIT = lazy_pattern(r"(?<![\w./@:-])git@([\w.-]+\.[a-z]{2,}):([\w./~-]+)")
 _TRAILING = ".,;:!?)&"
 _UNFILLED = lazy_pattern(r"\$|<%|\{\{")
-# Docker's form of an image: registry, repository, tag, digest. Source: distribution, reference/regexp.go.
-_IMAGE = lazy_pattern(r"(?:(?P<registry>[^/]*[.:][^/]*|localhost)/)?(?P<name>[a-z0-9][\w./-]*?)(?::[\w.-]+)?(?:@\S+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +63,6 @@ def _items(document: Document) -> Iterator[WebLink]:
     for reference in (*(one for role in job.task_roles for one in role.prerequisites), *required):
         if reference.is_address and (page := item_page(job.lookup.find(reference.name).path or "")):
             yield WebLink(reference.span, page, "Open the page in the marketplace")
-
-
-def image_page(image: str) -> str:
-    """The page of an image; empty for one that is not on Docker Hub."""
-    match = _IMAGE.fullmatch(image)
-    if match is None or (match["registry"] or "") not in DOCKER_HUB_HOSTS:
-        return ""
-    name = match["name"].removeprefix("library/")
-    return f"https://hub.docker.com/r/{name}" if "/" in name else f"https://hub.docker.com/_/{name}"
 
 
 def _addresses(document: Document) -> Iterator[WebLink]:

@@ -85,6 +85,11 @@ class ClearSecret:
     entry: Entry | None = None
 
 
+def words_of(name: str) -> list[str]:
+    """The words of a name such as `apiKey` or `API_KEY`, in lower case."""
+    return [word.lower() for word in _NAME_WORD.findall(name)]
+
+
 def clear_secrets(job: JobTree) -> tuple[ClearSecret, ...]:
     """Every password, token or key outside `secrets`, each once, in no particular order."""
     section = job.section("secrets")
@@ -132,7 +137,7 @@ def _kind(name: str, value: Scalar) -> str:
     """What kind of secret a key names; empty where its value is not a secret."""
     if not _is_literal(value):
         return ""
-    words = [word.lower() for word in _NAME_WORD.findall(name)]
+    words = words_of(name)
     if not words:
         return ""
     last = words[-1]

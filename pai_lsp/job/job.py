@@ -12,9 +12,9 @@ from pai_lsp.job.template_uses import TemplateUse, template_uses
 from pai_lsp.job.tree import JobTree
 from pai_lsp.job.uses import PluginUse, PrerequisiteUses, plugin_uses, prerequisite_uses, roles_acted_for, roles_running
 from pai_lsp.job.variable_places import Mention, ScriptPlace, mentions, role_scripts
+from pai_lsp.platform.secrets_section import job_syntax
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping
-from pai_lsp.source.syntax import parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,14 +124,21 @@ class Job(JobTree):
         """What each `<% %>` that is filled finds."""
         return template_answers(self, self.template_uses, self.roles_running)
 
+    @cached_property
+    def _answers_by_outcome(self) -> dict[PathOutcome, list[TemplateAnswer]]:
+        found: dict[PathOutcome, list[TemplateAnswer]] = {}
+        for answer in self.template_answers:
+            found.setdefault(answer.outcome, []).append(answer)
+        return found
+
     def answers_with(self, outcome: PathOutcome) -> Iterator[TemplateAnswer]:
         """The answers of one outcome."""
-        return (answer for answer in self.template_answers if answer.outcome is outcome)
+        return iter(self._answers_by_outcome.get(outcome, ()))
 
     def of_text(self, text: str) -> Job:
         """The job of another text, for the same platform and cluster."""
         is_same = text == self.text
-        syntax = self.syntax if is_same else parse(text, self.platform.reader)
+        syntax = self.syntax if is_same else job_syntax(text, self.platform.reader)
         errors = self.known_errors if is_same and not self.is_catalog else None
         return replace(self, syntax=syntax, is_catalog=False, meant_root=None, known_errors=errors)
 

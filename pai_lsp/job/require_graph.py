@@ -9,7 +9,7 @@ The messages at the end are shared by rules and expansion.
 
 from __future__ import annotations
 
-from weakref import ref
+from _weakref import ref  # what `weakref` gives; importing that takes longer than this module
 
 from pai_lsp.embedded.template import filled
 from pai_lsp.job.lookup import (

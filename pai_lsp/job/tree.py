@@ -18,7 +18,7 @@ from pai_lsp.embedded.template import TemplateFault, TemplateTag, tags
 from pai_lsp.job.definition import Definition, Origin, Reference, read_definitions
 from pai_lsp.job.lookup import Lookup, LookupAnswer, LookupState, NoLookup
 from pai_lsp.job.parts import Deployment, PluginEntry, TaskRole
-from pai_lsp.platform.job_schema import StructureError, structure_errors
+from pai_lsp.platform.job_schema import structure_errors
 from pai_lsp.platform.platforms import OPENPAI, Platform
 from pai_lsp.platform.tables import RUNTIME_PLUGIN, free_prerequisite_name
 from pai_lsp.source.content import MappedText, joined_lines
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.embedded.shell_script import Script
     from pai_lsp.platform.job_schema import Kind
-    from pai_lsp.platform.structure_errors import Path
+    from pai_lsp.platform.structure_errors import Path, StructureError
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +156,11 @@ class JobTree:
     def find_typed(self, kind: str, name: str) -> Definition | None:
         """The prerequisite of that type and name; the first of several, with which the rest-server refuses the job."""
         return self._typed.get((kind, name))
+
+    def image_of(self, role: TaskRole) -> Definition | None:
+        """The prerequisite that is the docker image of a task role."""
+        reference = role.typed_references.get("dockerImage")
+        return self.find_typed("dockerimage", reference.name) if reference else None
 
     @cached_property
     def _typed(self) -> dict[tuple[str, str], Definition]:

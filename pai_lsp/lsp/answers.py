@@ -37,7 +37,10 @@ from pai_lsp.lsp.convert import (
 from pai_lsp.lsp.documents import file_at
 from pai_lsp.lsp.features import (
     APPLY_EDIT,
+    CHECK_FOLDER,
     CHECK_IMAGES,
+    CLEAR_FOLDERS,
+    CLUSTERS,
     CONVERT,
     EXPAND,
     EXPLAIN,
@@ -323,6 +326,9 @@ COMMANDS: Mapping[str, Command] = {
     STATUS: commands.described,
     WHY: commands.failure_explained,
     CHECK_IMAGES: commands.images_checked,
+    CHECK_FOLDER: commands.folder_checked,
+    CLEAR_FOLDERS: commands.folders_cleared,
+    CLUSTERS: commands.clusters,
     TEMPLATES: commands.templates,
     CONVERT: commands.converted_file,
     MARKETPLACE_LIST: commands.listed,

@@ -1,8 +1,8 @@
 """Checks the open documents and publishes what is found.
 
 The newest text is checked, and its diagnostics are published with its version. One check of a document runs at a time:
-when the text changes meanwhile, the result is dropped and the new text is checked next. A client that pulls diagnostics
-gets none published: it would show them twice.
+when the text changes meanwhile, the check is abandoned before its next rule, and the new text is checked after the
+requests. A client that pulls diagnostics gets none published: it would show them twice.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from pai_lsp.lsp.documents import FileKind, file_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
     from pai_lsp.lsp.connection import Connection
     from pai_lsp.lsp.documents import OpenDocument
     from pai_lsp.lsp.worker_threads import Lane
@@ -52,6 +54,12 @@ class Publisher:
             self._shown.discard(uri)
             self._send(lsp.PublishDiagnosticsParams(uri, []))
 
+    def show(self, uri: str, found: Sequence[lsp.Diagnostic]) -> None:
+        """Show the diagnostics of a file that is not open."""
+        if found or uri in self._shown:
+            self._shown.add(uri)
+            self._send(lsp.PublishDiagnosticsParams(uri, found))
+
     def refresh(self) -> None:
         """Ask a client that pulls diagnostics to pull them again."""
         client = self._connection.client
@@ -67,24 +75,17 @@ class Publisher:
         try:
             await self._connection.ready_to_check()
             while (document := self._connection.documents.get(uri)) is not None:
-                found = await self._found(document)
-                if self._connection.documents.get(uri) is document:
+                check = self._lane.run(partial(_diagnostics_while, document, self._is_newest), is_request=False)
+                found = await in_time(check, len(document.text))
+                if self._is_newest(document):
                     if found is not None:
                         self._show(document, found)
                     return
         finally:
             del self._checks[uri]
 
-    async def _found(self, document: OpenDocument) -> list[lsp.Diagnostic] | None:
-        """The diagnostics of a document; None when the check failed or took too long."""
-        check = self._lane.run(partial(diagnostics_of, document), is_request=False)
-        try:
-            return await asyncio.wait_for(check, LONGEST_CHECK)
-        except asyncio.TimeoutError:
-            _log.warning("a check of %d characters was given up after %d seconds", len(document.text), LONGEST_CHECK)
-        except Exception:  # noqa: BLE001 - the next text may do better
-            _log.exception("a check failed")
-        return None
+    def _is_newest(self, document: OpenDocument) -> bool:
+        return self._connection.documents.get(document.uri) is document
 
     def _show(self, document: OpenDocument, found: list[lsp.Diagnostic]) -> None:
         uri = document.uri
@@ -104,6 +105,32 @@ class Publisher:
             await self._connection.server.workspace_diagnostic_refresh_async(None)
         except JsonRpcException as error:
             _log.warning("the client does not refresh diagnostics: error %s", error.code)
+
+
+def _diagnostics_while(
+    document: OpenDocument, is_wanted: Callable[[OpenDocument], bool]
+) -> list[lsp.Diagnostic] | None:
+    """The diagnostics of a document; None as soon as they are not wanted."""
+    from pai_lsp.document import IS_WANTED, CheckAbandoned  # noqa: PLC0415 - loaded when the client is connected
+
+    former = IS_WANTED.set(partial(is_wanted, document))
+    try:
+        return diagnostics_of(document) if is_wanted(document) else None
+    except CheckAbandoned:
+        return None
+    finally:
+        IS_WANTED.reset(former)
+
+
+async def in_time(check: Awaitable[list[lsp.Diagnostic] | None], length: int) -> list[lsp.Diagnostic] | None:
+    """The result of a check of a text with `length` characters; None when it failed or took too long."""
+    try:
+        return await asyncio.wait_for(check, LONGEST_CHECK)
+    except asyncio.TimeoutError:
+        _log.warning("a check of %d characters was given up after %d seconds", length, LONGEST_CHECK)
+    except Exception:  # noqa: BLE001 - the next text may do better
+        _log.exception("a check failed")
+    return None
 
 
 def diagnostics_of(document: OpenDocument) -> list[lsp.Diagnostic]:

@@ -6,6 +6,7 @@ them, because it is the text to submit.
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from pathlib import Path, PurePath
 
@@ -26,13 +27,14 @@ from pai_lsp.ide.marketplace_insertion import insertion
 from pai_lsp.ide.prerequisite_graph import dot, mermaid, prerequisite_graph
 from pai_lsp.ide.preview import preview, role_script
 from pai_lsp.job.lookup import LookupState
-from pai_lsp.lsp.convert import location, workspace_edit
+from pai_lsp.lsp.convert import location, path_of, workspace_edit
 from pai_lsp.lsp.documents import CHECKED_BY_RULES, JOB_LANGUAGE, FileKind, file_at
-from pai_lsp.lsp.features import APPLY_EDIT, CONVERT, MARKETPLACE_INSERT, PREVIEW, SCRIPT, WHY
+from pai_lsp.lsp.features import APPLY_EDIT, CHECK_FOLDER, CONVERT, MARKETPLACE_INSERT, PREVIEW, SCRIPT, WHY
 from pai_lsp.lsp.session import ARRIVED
+from pai_lsp.lsp.worker_threads import in_thread
+from pai_lsp.platform.tables import as_exit_code
 from pai_lsp.rules import UnknownCodeError, known
 from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION
-from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
@@ -213,6 +215,45 @@ async def images_checked(session: Session, arguments: Sequence[Any]) -> list[dic
     return await session.ask_images(document)
 
 
+async def folder_checked(session: Session, arguments: Sequence[Any]) -> dict[str, int]:
+    """Check all job files in a folder, and show what is found, also in files that are not open.
+
+    The arguments are the folder's URI, or null for all folders of the workspace, and the token of the progress that the
+    client shows, or null. The result has the numbers of `files`, `errors` and `warnings`.
+    """
+    uri, token = (*arguments, None, None)[:2]
+    if not (uri is None or isinstance(uri, str)) or not (token is None or isinstance(token, (int, str))):
+        raise JsonRpcInvalidParams(
+            f"'{CHECK_FOLDER}' expects the URI of a folder or null, and a progress token or null"
+        )
+    if session.client.pulls_diagnostics:
+        raise JsonRpcInvalidParams("this client does not show findings in files that are not open")
+    folders = session.folders if uri is None else (path_of(uri),)
+    if not folders or not all(map(os.path.isdir, folders)):
+        raise JsonRpcInvalidParams("there is no folder to check")
+
+    def report(done: int, all_files: int) -> None:
+        if token is not None:
+            message = lsp.WorkDoneProgressReport(message=f"{done} of {all_files}", percentage=100 * done // all_files)
+            session.server.work_done_progress.report(token, message)
+
+    return await session.folder_checks.check(folders, report)
+
+
+async def clusters(session: Session, arguments: Sequence[Any]) -> list[dict[str, str]]:
+    """The user's own profiles of clusters, each with its name and a line about it."""
+    from pai_lsp.cluster.profile_file import own_profiles  # noqa: PLC0415 - rarely asked for
+
+    del session, arguments
+    return [{"name": name, "description": summary} for name, summary in await in_thread(own_profiles)]
+
+
+async def folders_cleared(session: Session, arguments: Sequence[Any]) -> None:
+    """Remove the findings of files that are not open."""
+    del arguments
+    session.folder_checks.clear()
+
+
 def _is_job(document: OpenDocument) -> bool:
     return document.kind is FileKind.JOB and not document.document.is_catalog
 
@@ -237,7 +278,6 @@ described = about_document(_described)
 
 # The end of a longer log is what matters.
 _MOST_CHARACTERS = 200_000
-_EXIT_CODE = lazy_pattern(r"\s*[+-]?[0-9]{1,6}\s*")
 
 
 async def failure_explained(session: Session, arguments: Sequence[Any]) -> dict[str, Any]:
@@ -252,8 +292,8 @@ async def failure_explained(session: Session, arguments: Sequence[Any]) -> dict[
 def _explained_failure(text: str, document: OpenDocument | None) -> dict[str, Any]:
     from pai_lsp.cluster.why import code_text, failure, failure_text  # noqa: PLC0415 - rarely asked for
 
-    if _EXIT_CODE.fullmatch(text):
-        return {"text": code_text(int(text)), "place": None}
+    if (code := as_exit_code(text)) is not None:
+        return {"text": code_text(code), "place": None}
     is_job = document is not None and _is_job(document)
     job = document.document.job if document is not None and is_job else None
     found = failure(text, job)

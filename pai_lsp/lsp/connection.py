@@ -53,6 +53,9 @@ class Connection(Protocol):
     def folder_of(self, path: str) -> str:
         """The innermost workspace folder that contains a file or folder; empty without one."""
 
+    def configured(self, document: OpenDocument) -> OpenDocument:
+        """The same version of a document with the settings and definitions that apply to its file now."""
+
     def reconfigure(self) -> None:
         """Update the open documents whose settings or definitions have changed."""
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from lsprotocol import types as lsp
 
+    from pai_lsp.catalog.setup import CatalogFolder
     from pai_lsp.document import Document
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.lsp.client import Client
@@ -71,7 +72,7 @@ class OpenDocument:
     language: the client's name for its language.
     is_excluded: whether the configuration leaves this file out; then it has no diagnostics.
     lookup: finds definitions outside of the document.
-    is_in_catalog: whether it is in a folder of definitions; `is_wanted` whether that folder is configured.
+    catalog_folder: the folder of definitions that it is in; None for any other file.
     hidden_hints: the names of the inlay hints and lenses that are switched off.
     folder: its workspace folder, which the paths of other files are shown relative to; empty for none.
     shellcheck: the ShellCheck that reads its commands, and its findings.
@@ -88,8 +89,7 @@ class OpenDocument:
     settings: Settings = field(default_factory=Settings)
     is_excluded: bool = False
     lookup: Lookup = field(default_factory=NoLookup)
-    is_in_catalog: bool = False
-    is_wanted: bool = False
+    catalog_folder: CatalogFolder | None = None
     hidden_hints: frozenset[str] = frozenset()
     folder: str = ""
     shellcheck: ShellCheck | None = None
@@ -117,9 +117,7 @@ class OpenDocument:
             notes = [one.note for one in (self.lookup, other.lookup) if isinstance(one, NoLookup)]
             if len(notes) < 2 or notes[0] != notes[1]:
                 return False
-        ours, others = (
-            (one.settings, one.is_excluded, one.is_in_catalog, one.is_wanted, one.hidden_hints) for one in (self, other)
-        )
+        ours, others = ((one.settings, one.is_excluded, one.catalog_folder, one.hidden_hints) for one in (self, other))
         return ours == others
 
     @lazy
@@ -128,9 +126,9 @@ class OpenDocument:
         from pai_lsp.document import Document  # noqa: PLC0415 - loaded when the client is connected
 
         document = Document(self.text, self.settings, self.path, self.lookup)
-        if not self.is_in_catalog or self.language == JOB_LANGUAGE or document.is_job:
+        if self.catalog_folder is None or self.language == JOB_LANGUAGE:
             return document
-        return document.as_definitions(is_wanted=self.is_wanted)
+        return document.as_definitions(is_wanted=self.catalog_folder.is_configured)
 
     @lazy
     def places(self) -> Places:

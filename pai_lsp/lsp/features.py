@@ -36,6 +36,9 @@ EXPAND = "pai-lsp.expand"
 STATUS = "pai-lsp.status"
 WHY = "pai-lsp.why"
 CHECK_IMAGES = "pai-lsp.checkImages"
+CHECK_FOLDER = "pai-lsp.checkFolder"
+CLEAR_FOLDERS = "pai-lsp.clearFolders"
+CLUSTERS = "pai-lsp.clusters"
 TEMPLATES = "pai-lsp.templates"
 CONVERT = "pai-lsp.convert"
 # The commands of a client that open a converted file, and an expanded job, beside the source.
@@ -61,6 +64,9 @@ COMMAND_NAMES = (
     STATUS,
     WHY,
     CHECK_IMAGES,
+    CHECK_FOLDER,
+    CLEAR_FOLDERS,
+    CLUSTERS,
     TEMPLATES,
     CONVERT,
     MARKETPLACE_LIST,

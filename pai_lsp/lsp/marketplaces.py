@@ -299,7 +299,9 @@ class ProjectMarketplace:
             saved, before = self._saved, self.catalog
             if saved is None:
                 return
-            edited = {one.path: one.text for one in self._connection.documents.values() if one.is_in_catalog}
+            edited = {
+                one.path: one.text for one in self._connection.documents.values() if one.catalog_folder is not None
+            }
 
             def overlay() -> tuple[Catalog, bool, float]:
                 begin = time.monotonic()

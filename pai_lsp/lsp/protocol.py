@@ -171,9 +171,8 @@ class Protocol(LanguageServerProtocol):
 
     @lsp_method(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def lsp_workspace__did_change_watched_files(self, params: lsp.DidChangeWatchedFilesParams) -> None:
-        """Read the configuration files and definitions again: no other files are watched."""
-        del params
-        self.session.reconfigure(look_at_files=True)
+        """Read configuration files and definitions again, and check the files of checked folders again."""
+        self.session.files_changed(params.changes)
 
     @lsp_method(lsp.WORKSPACE_DID_CHANGE_CONFIGURATION)
     async def lsp_workspace__did_change_configuration(self, params: lsp.DidChangeConfigurationParams) -> None:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from pygls.lsp.server import LanguageServer
 
     from pai_lsp.catalog.setup import CatalogSetup
+    from pai_lsp.lsp.folder_checks import FolderChecks
     from pai_lsp.lsp.workspace import JobFiles, Workspace
 
 _log = logging.getLogger(__name__)
@@ -77,6 +78,7 @@ class Session:
         self._publisher = Publisher(self, self.lane)
         self._shellchecks = ShellChecks(self)
         self._images = ImageChecks(self)
+        self._folder_checks: FolderChecks | None = None
         self._asks_images_on_save: dict[str, bool] = {}
         self._background: set[asyncio.Task[None]] = set()
         self._faults = ConfigurationFaults()
@@ -171,7 +173,7 @@ class Session:
         self.marketplaces.reload()
         path = path_of(item.uri)
         document = OpenDocument(item.uri, item.version, item.language_id, item.text, path, self.client)
-        self._put(self._configured(document))
+        self._put(self.configured(document))
         self._files_read()
 
     def change(
@@ -183,8 +185,8 @@ class Session:
             self._look_for_changes()
             before = self.documents.get(identifier.uri)
         if before is not None:
-            self._put(self._configured(before.changed(identifier.version, changes)))
-            if before.is_in_catalog:
+            self._put(self.configured(before.changed(identifier.version, changes)))
+            if before.catalog_folder is not None:
                 self.marketplaces.definitions_edited(before.path)
 
     def workspace(self, documents: Mapping[str, OpenDocument]) -> Workspace:
@@ -241,8 +243,27 @@ class Session:
     def close(self, uri: str) -> None:
         """Remove a document that the client has closed."""
         self.documents = {other: document for other, document in self.documents.items() if other != uri}
-        self._publisher.clear(uri)
-        self.marketplaces.definitions_edited(path_of(uri))
+        path = path_of(uri)
+        if self._folder_checks is None or not self._folder_checks.closed(path):
+            self._publisher.clear(uri)
+        self.marketplaces.definitions_edited(path)
+
+    @property
+    def folder_checks(self) -> FolderChecks:
+        """The checks of whole folders."""
+        if self._folder_checks is None:
+            from pai_lsp.lsp.folder_checks import FolderChecks  # noqa: PLC0415 - loaded when it is asked for
+
+            self._folder_checks = FolderChecks(self, self._publisher, self.lane)
+        return self._folder_checks
+
+    def files_changed(self, changes: Sequence[lsp.FileEvent]) -> None:
+        """Take over changes on the disk: of configurations, of definitions and of the files of checked folders."""
+        if self._folder_checks is not None and self._folder_checks.changed(changes):
+            paths = [path_of(change.uri) for change in changes]
+            if not any(map(self.marketplaces.contains, paths)):
+                return
+        self.reconfigure(look_at_files=True)
 
     def reconfigure(self, *, look_at_files: bool = False) -> None:
         """Update the open documents whose settings or definitions have changed; `look_at_files` to read files again."""
@@ -250,15 +271,34 @@ class Session:
             self.projects.forget_files()
             self.marketplaces.reload()
             self._shellchecks.forget()
-        again = [self._configured(one) for one in self.documents.values()]
+        again = [self.configured(one) for one in self.documents.values()]
         changed = [one for one in again if not one.is_checked_like(self.documents[one.uri])]
         for document in changed:
             self._put(document)
         if changed:
             self._publisher.refresh()
             self.in_background(refresh_hints(self.server, self.client))
+        if self._folder_checks is not None:
+            self._folder_checks.reconfigured(looks_for_files=look_at_files)
         if look_at_files:
             self._files_read()
+
+    def configured(self, document: OpenDocument) -> OpenDocument:
+        """The same version with the settings and definitions that apply to its file now."""
+        folder = self.folder_of(document.path)
+        effective = self.projects.settings_of(document.path)
+        marketplace = self.marketplaces.marketplace_of(document.path)
+        return replace(
+            document,
+            settings=effective.settings,
+            shellcheck=self._shellchecks.of(effective.settings.shellcheck),
+            images=self._images.asked,
+            is_excluded=effective.is_excluded,
+            lookup=marketplace.lookup if marketplace else NoLookup(),
+            catalog_folder=marketplace.setup.catalog_folder_of(document.path) if marketplace else None,
+            hidden_hints=self._hidden_hints.get(self.projects.section_folder_of(document.path), frozenset()),
+            folder=folder,
+        )
 
     def check_again(self, uri: str) -> None:
         """Check the same version of an open document again: another program has found something."""
@@ -278,6 +318,8 @@ class Session:
         """Cancel all checks and all background work."""
         self._publisher.stop()
         self._shellchecks.stop()
+        if self._folder_checks is not None:
+            self._folder_checks.stop()
         for task in self._background:
             task.cancel()
 
@@ -290,25 +332,6 @@ class Session:
         self.documents = {**self.documents, document.uri: document}
         self._publisher.check_soon(document.uri)
         self._shellchecks.soon(document)
-
-    def _configured(self, document: OpenDocument) -> OpenDocument:
-        """The same version with the settings and definitions that apply to its file now."""
-        folder = self.folder_of(document.path)
-        effective = self.projects.settings_of(document.path)
-        marketplace = self.marketplaces.marketplace_of(document.path)
-        directory = marketplace.setup.directory_of(document.path) if marketplace else None
-        return replace(
-            document,
-            settings=effective.settings,
-            shellcheck=self._shellchecks.of(effective.settings.shellcheck),
-            images=self._images.asked,
-            is_excluded=effective.is_excluded,
-            lookup=marketplace.lookup if marketplace else NoLookup(),
-            is_in_catalog=directory is not None,
-            is_wanted=marketplace is not None and directory != marketplace.setup.found,
-            hidden_hints=self._hidden_hints.get(self.projects.section_folder_of(document.path), frozenset()),
-            folder=folder,
-        )
 
 
 def _root(params: lsp.InitializeParams) -> str | None:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from pai_lsp.source.nodes import Syntax
 
+# A command at the end of a script that only keeps the container alive.
+SLEEP_AT_END = lazy_pattern(r"(?:exec[ \t]+)?sleep[ \t]+(?:infinity|inf|[0-9]+[smhd]?)\s*;?\s*\Z")
 _KEY = lazy_pattern(r"[ \t]*(?:-[ \t]+)*[\"']?([^\s\"'#:][^\"'#:]*)[\"']?[ \t]*:(?:[ \t]|\r?$)")
 _FOR_TOOLS = lazy_pattern(r"#[ \t]*(?:pai-lsp|yaml-language-server)\b")
 

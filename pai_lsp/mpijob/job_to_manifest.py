@@ -11,10 +11,10 @@ from pai_lsp.embedded.server_rendering import rendered, trim
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.template import TemplateFault
 from pai_lsp.expansion.as_is.released_run import server_values
-from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, as_list, as_mapping, others_lost
+from pai_lsp.mpijob.conversion import SLEEP_AT_END, ConversionError, Converted, Lost, as_list, as_mapping, others_lost
 from pai_lsp.mpijob.launch import launch_of
-from pai_lsp.mpijob.manifest import SERVED
-from pai_lsp.platform.programs import HYDRA, hosts_of, launchers
+from pai_lsp.mpijob.manifest import GPU, HOST_FILE, SERVED
+from pai_lsp.platform.programs import HYDRA, THIS_HOST, hosts_of, launchers
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
@@ -29,10 +29,7 @@ if TYPE_CHECKING:
     from pai_lsp.platform.programs import LaunchLine
 
 _UNKNOWN = "an MPIJob has no such key"
-_HOST_FILE = "/etc/mpi/hostfile"
-_LOCAL = frozenset({"localhost", "127.0.0.1"})
 _BASH = ["/bin/bash", "-euo", "pipefail", "-c"]
-_LASTS = lazy_pattern(r"(?:exec[ \t]+)?sleep[ \t]+(?:infinity|inf|[0-9]+[smhd]?)[ \t]*;?")
 _PAI = lazy_pattern(r"\bPAI_[A-Z]")
 _INTEL = lazy_pattern(r"\bI_MPI_|intel|impi|oneapi", 2)  # re.IGNORECASE
 _NOT_IN_NAMES = lazy_pattern(r"[^a-z0-9]")
@@ -144,7 +141,7 @@ class _JobReader:
                 if hosts is None:
                     raise ConversionError("unequal-slots", f"in '{option.value}' the number of slots is not a number")
                 slots |= {host.slots or 1 for host in hosts}
-                tasks |= {self._task(host.name) for host in hosts if host.name not in _LOCAL}
+                tasks |= {self._task(host.name) for host in hosts if host.name not in THIS_HOST}
         if len(slots) > 1:
             raise ConversionError("unequal-slots", "the hosts have different numbers of slots")
         alone = max(counts, default=0) or self._gpus(launcher)
@@ -160,7 +157,7 @@ class _JobReader:
     def _launcher_command(
         self, text: str, lines: list[CommandLine], worker: TaskRole | None, *, is_hydra: bool
     ) -> dict[str, Any]:
-        option = f"-f {_HOST_FILE}" if is_hydra else f"--hostfile {_HOST_FILE}"
+        option = f"-f {HOST_FILE}" if is_hydra else f"--hostfile {HOST_FILE}"
         for line in reversed(lines):
             for one in reversed(launch_of(line).host_lists):
                 first, last = one.span.start, one.end
@@ -191,7 +188,7 @@ class _JobReader:
         if resources.get("memoryMB"):
             limits["memory"] = f"{resources['memoryMB']}Mi"
         if resources.get("gpu"):
-            limits["nvidia.com/gpu"] = resources["gpu"]
+            limits[GPU] = resources["gpu"]
         container: dict[str, Any] = {"name": name, "image": image}
         if options.get("infiniband") is True:
             container["securityContext"] = {"capabilities": {"add": ["IPC_LOCK"]}}
@@ -295,7 +292,7 @@ def _script(job: Job, role: TaskRole) -> str:
 
 def _worker_command(name: str, text: str) -> dict[str, Any]:
     before, _, last = text.rpartition("\n")
-    if not _LASTS.fullmatch(last.strip()):
+    if not SLEEP_AT_END.fullmatch(last.strip()):
         message = f"'{name}' does not end with 'sleep infinity', so that its tasks end before the launcher does"
         raise ConversionError("worker-ends", message)
     if not before.strip():

@@ -174,6 +174,17 @@ def is_quantity(text: str) -> bool:
     return _QUANTITY.fullmatch(text) is not None
 
 
+def quantity(text: str) -> float | None:
+    """The number that a quantity means; None for any other text."""
+    if not is_quantity(text):
+        return None
+    unit = next((one for one in _UNITS if text.endswith(one)), "")
+    return float(text.removesuffix(unit)) * _UNITS.get(unit, 1)
+
+
 # Source: the CRD's pattern of every quantity.
 _NUMBER = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 _QUANTITY = lazy_pattern(rf"[-+]?{_NUMBER}(?:[KMGTPE]i|[numkMGTPE]|[eE][-+]?{_NUMBER})?", re.ASCII)
+_UNITS = {f"{unit}i": 1024.0**power for power, unit in enumerate("KMGTPE", 1)}
+_UNITS |= {"n": 1e-9, "u": 1e-6, "m": 1e-3, "k": 1e3}
+_UNITS |= {unit: 1000.0**power for power, unit in enumerate("MGTPE", 2)}

@@ -11,7 +11,7 @@ from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_script import Word
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity
-from pai_lsp.mpijob.manifest import OTHER_OPERATOR, Manifest
+from pai_lsp.mpijob.manifest import GPU, OTHER_OPERATOR, Manifest
 from pai_lsp.platform.programs import HYDRA, OPEN_MPI, LaunchLine, launch_line, launchers
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
@@ -121,12 +121,12 @@ class Container:
             if name is not None and name.kind == "string":
                 yield number, name.content, entry
 
-    def gpus(self, name: str = "nvidia.com/gpu") -> tuple[int, Span] | None:
-        """The GPUs that it asks for, and where."""
+    def gpus(self) -> tuple[int, Span, str] | None:
+        """The GPUs that it asks for, where, and the path of the field."""
         for group in ("limits", "requests"):
-            value = self.value.get("resources", group, name)
+            value = self.value.get("resources", group, GPU)
             if value is not None and str(value.content).isdecimal():
-                return int(value.content), value.span
+                return int(value.content), value.span, f"{self.path}.resources.{group}.{GPU}"
         return None
 
 
@@ -200,7 +200,6 @@ def _words(value: Value, path: str, key: str) -> tuple[ContainerWord, ...]:
 
 
 REPLICAS = "spec.mpiReplicaSpecs"
-HOST_FILE = "/etc/mpi/hostfile"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -310,6 +309,5 @@ def worker_gpus(manifest: Manifest) -> tuple[Layout, int, Span, str] | None:
     for container in found.worker_containers[:1]:
         gpus = container.gpus()
         if gpus and gpus[0] > 0:
-            group = "limits" if container.value.get("resources", "limits", "nvidia.com/gpu") else "requests"
-            return found, gpus[0], gpus[1], f"{container.path}.resources.{group}.nvidia.com/gpu"
+            return (found, *gpus)
     return None

@@ -22,6 +22,9 @@ TRAINING_OPERATOR = "kubeflow.org/v1"
 OTHER_OPERATOR = "batch.test.bdap.com/v1"
 _GROUPS = frozenset({"kubeflow.org", "kubeflow", "batch.test.bdap.com"})
 _KINDS = frozenset({"mpijob", "mpijobs"})
+# The resource that counts GPUs, and the file in which the operator lists the hosts.
+GPU = "nvidia.com/gpu"
+HOST_FILE = "/etc/mpi/hostfile"
 _KIND = lazy_pattern(r"^kind:[ \t]*[\"']?MPIJob[\"']?[ \t]*(?:#.*)?\r?$", 8)  # re.MULTILINE
 _VERSION = lazy_pattern(r"^apiVersion:[ \t]*[\"']?kubeflow\.org/", 8)
 _TEMPLATE = lazy_pattern(r"\{\{.*?\}\}")

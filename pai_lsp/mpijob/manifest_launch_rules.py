@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from pai_lsp.embedded.command_lines import PYTHON
 from pai_lsp.findings.diagnostic import Finding, Rule, Severity
 from pai_lsp.mpijob.launch import (
-    HOST_FILE,
     SHELLS,
     Layout,
     all_containers,
@@ -15,7 +15,7 @@ from pai_lsp.mpijob.launch import (
     layout,
     user_of_launcher,
 )
-from pai_lsp.mpijob.manifest import manifest_rule
+from pai_lsp.mpijob.manifest import HOST_FILE, manifest_rule
 from pai_lsp.platform.programs import HOROVOD, HYDRA, OPEN_MPI, LaunchLine, foreign_option, hosts_of, launchers
 from pai_lsp.source.patterns import lazy_pattern
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _SHELL_VARIABLE = lazy_pattern(r"\$(?:[A-Za-z_]|\{)")
 _SHELL_LINE = lazy_pattern(r"\s(?:&&|\|\|?|>>?|2>)\s|\S;$")
 _OPERATORS = frozenset({"&&", "||", ";", "|", ">", ">>", "2>&1", "&"})
-_NO_MPI = lazy_pattern(r"python[0-9.]*|torchrun|sleep|tail")
+_NO_MPI = frozenset({"torchrun", "sleep", "tail"})
 _ADDRESS = lazy_pattern(r"[0-9]+(?:\.[0-9]+){3}")
 # Words that are code for the program that they follow.
 _CODE_OPTIONS = frozenset({"-c", "-e", "--eval"})
@@ -349,7 +349,7 @@ def mpijob_launcher_without_mpi(manifest: Manifest) -> Iterator[Finding]:
         command = container.commands[0] if container.commands else None
         if command is None or command.is_script or everything or container.place is None:
             continue
-        if container.has_command and _NO_MPI.fullmatch(command.program):
+        if container.has_command and _has_no_mpi(command.program):
             message = f"the launcher runs '{command.program}' once and no worker is used; start it with mpirun"
             yield Finding(command.name.span, message, field=container.place.field)
 
@@ -393,11 +393,15 @@ def mpijob_command_one_word(manifest: Manifest) -> Iterator[Finding]:
                     yield Finding(word.span, message, field=word.field)
 
 
+def _has_no_mpi(program: str) -> bool:
+    return program in _NO_MPI or PYTHON.fullmatch(program) is not None
+
+
 def _is_command_line(text: str) -> bool:
     """Whether a word is a program with its arguments; a program may have blanks in its path."""
     program, blank, rest = text.partition(" ")
     name = program.rpartition("/")[2]
-    is_known = name in launchers() or name in SHELLS or _NO_MPI.fullmatch(name) is not None or name == "sshd"
+    is_known = name in launchers() or name in SHELLS or _has_no_mpi(name) or name == "sshd"
     return bool(blank) and (is_known or re.search(r"(?:^|\s)-", rest) is not None)
 
 

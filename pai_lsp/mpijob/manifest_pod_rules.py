@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import re
 
+from pai_lsp.embedded.command_lines import PYTHON
 from pai_lsp.findings.diagnostic import Finding, Rule, Severity
 from pai_lsp.findings.fixes import change_fix, choice_fixes, fix_of, number_fix
 from pai_lsp.mpijob.launch import REPLICAS, all_containers, finding_at, layout, user_of_launcher, worker_gpus
 from pai_lsp.mpijob.manifest import manifest_rule
 from pai_lsp.mpijob.manifest_edits import edits_of_keys
 from pai_lsp.mpijob.structure import LABEL, mpijob_table
-from pai_lsp.platform.programs import PREPARING, WAITING, launchers
-from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.platform.programs import PREPARING, TRAINING, WAITING, launchers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.mpijob.manifest import Manifest
-
-# Besides launchers and programs that prepare or wait, programs that are known not to be an ssh server.
-_NOT_SSHD = lazy_pattern(r"python[0-9.]*|torchrun|accelerate|deepspeed")
 
 
 @manifest_rule(Severity.WARNING)
@@ -53,9 +50,8 @@ def mpijob_launcher_gpu(manifest: Manifest) -> Iterator[Finding]:
     for container in found.launcher_containers[:1]:
         gpus = container.gpus()
         if gpus and gpus[0] > 0:
-            group = "limits" if container.value.get("resources", "limits", "nvidia.com/gpu") else "requests"
             message = "these GPUs stay unused: the launcher runs no process without runLauncherAsWorker"
-            yield Finding(gpus[1], message, field=f"{container.path}.resources.{group}.nvidia.com/gpu")
+            yield Finding(gpus[1], message, field=gpus[2])
 
 
 @manifest_rule(Severity.WARNING)
@@ -172,8 +168,8 @@ def mpijob_worker_without_sshd(manifest: Manifest) -> Iterator[Finding]:
             continue
         place = container.place
         programs = [command.program for command in container.commands]
-        others = {*launchers(), *PREPARING, *WAITING}
-        known = bool(programs) and all(one in others or _NOT_SSHD.fullmatch(one) for one in programs)
+        others = {*launchers(), *PREPARING, *WAITING, *TRAINING}
+        known = bool(programs) and all(one in others or PYTHON.fullmatch(one) for one in programs)
         if place is not None and known:
             key = "command" if container.has_command else "args"
             value = container.value.get(key)

@@ -12,9 +12,9 @@ from math import ceil
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, as_list, as_mapping, others_lost
-from pai_lsp.mpijob.kubernetes_values import is_quantity
+from pai_lsp.mpijob.kubernetes_values import quantity
 from pai_lsp.mpijob.launch import SHELLS, launch_of
-from pai_lsp.mpijob.manifest import SERVED
+from pai_lsp.mpijob.manifest import GPU, SERVED
 from pai_lsp.mpijob.upgrade import upgraded
 from pai_lsp.platform.programs import HOROVOD, HYDRA, OPEN_MPI, launchers
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
@@ -34,13 +34,9 @@ _ROOT_VARIABLES = frozenset({"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_C
 _HOST_FOLDER = "/etc/mpi"
 _LASTS = "sleep infinity"
 _SHM = "/dev/shm"  # noqa: S108 - where containers have their shared memory
-_GPU = "nvidia.com/gpu"
 _LOCK = {"capabilities": {"add": ["IPC_LOCK"]}}
 _MEGABYTE = 1 << 20
 _MOST_WORKERS = 10_000  # the launch line lists each of them
-_UNITS = {"n": 1e-9, "u": 1e-6, "m": 1e-3, "k": 1e3}
-_UNITS |= {unit: 1000.0**power for power, unit in enumerate("MGTPE", 2)}
-_UNITS |= {f"{unit}i": 1024.0**power for power, unit in enumerate("KMGTPE", 1)}
 _CONTAINER = ("name", "image", "command", "args", "env", "resources", "volumeMounts", "securityContext")
 
 
@@ -195,14 +191,14 @@ class _ManifestReader:
         for name in amounts:
             is_rdma = name.startswith("rdma/")
             has_rdma = has_rdma or (is_rdma and _amount(amounts[name], 0) > 0)
-            if not is_rdma and name not in {"cpu", "memory", _GPU}:
+            if not is_rdma and name not in {"cpu", "memory", GPU}:
                 group = "limits" if name in limits else "requests"
                 self._lost.append(Lost(f"{path}.resources.{group}.{name}", "a task has no such resource"))
         self._lost += others_lost(groups, ("limits", "requests"), f"{path}.resources.", "a task has no such key")
         found = {
             "cpu": max(1, ceil(_amount(amounts.get("cpu"), 1))),
             "memoryMB": max(1, ceil(_amount(amounts.get("memory"), 1024 * _MEGABYTE) / _MEGABYTE)),
-            "gpu": ceil(_amount(amounts.get(_GPU), 0)),
+            "gpu": ceil(_amount(amounts.get(GPU), 0)),
         }
         return found, has_rdma
 
@@ -353,11 +349,8 @@ def _escaped(text: str) -> str:
 
 def _amount(value: Any, default: float) -> float:
     """A quantity of Kubernetes as a number."""
-    text = str(value)
-    if value is None or not is_quantity(text):
-        return default
-    unit = next((one for one in ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei", *_UNITS) if text.endswith(one)), "")
-    return float(text.removesuffix(unit)) * _UNITS.get(unit, 1)
+    found = None if value is None else quantity(str(value))
+    return default if found is None else found
 
 
 def _whole(value: Any, default: int) -> int:

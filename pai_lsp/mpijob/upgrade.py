@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from copy import deepcopy
 
-from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, as_list, as_mapping
-from pai_lsp.mpijob.manifest import OTHER_OPERATOR, SERVED
-from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.mpijob.conversion import SLEEP_AT_END, ConversionError, Converted, Lost, as_list, as_mapping
+from pai_lsp.mpijob.manifest import GPU, OTHER_OPERATOR, SERVED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,9 +17,7 @@ if TYPE_CHECKING:
 
 _POLICY = ("cleanPodPolicy", "backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished")
 _RESTARTS = ("Always", "ExitCode")
-_GPU = "nvidia.com/gpu"
 _MANAGER = "kubeflow.org/training-operator"
-_SLEEP = lazy_pattern(r"sleep\s+(?:infinity|inf|[0-9]+[smhd]?)\s*;?\s*\Z")
 _SSHD = "/usr/sbin/sshd -De"
 
 
@@ -80,12 +77,12 @@ def _from_replicas(spec: dict[str, Any], lost: list[Lost]) -> dict[str, Any]:
 def _from_one_template(spec: dict[str, Any], lost: list[Lost]) -> dict[str, Any]:
     units = next((name for name in ("gpus", "processingUnits") if spec.get(name)), None)
     template = as_mapping(spec.get("template"))
-    kind = "cpu" if spec.get("processingResourceType") == "cpu" else _GPU
+    kind = "cpu" if spec.get("processingResourceType") == "cpu" else GPU
     worker, launcher = deepcopy(template), deepcopy(template)
     for one in _containers(_pod(launcher))[:1]:
         resources = as_mapping(one.get("resources"))
         limits = as_mapping(resources.get("limits"))
-        limits.pop(_GPU, None)
+        limits.pop(GPU, None)
         if "resources" in one and not limits and set(resources) <= {"limits"}:
             del one["resources"]
     workers, slots = spec.get("replicas") or 1, None
@@ -152,7 +149,7 @@ def _containers(pod: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _gpus(container: dict[str, Any]) -> int | None:
     limits = as_mapping(as_mapping(container.get("resources")).get("limits"))
-    number = str(limits.get(_GPU, ""))
+    number = str(limits.get(GPU, ""))
     return int(number) if number.isdecimal() and int(number) > 0 else None
 
 
@@ -166,8 +163,8 @@ def _start_sshd(containers: list[dict[str, Any]], path: str, lost: list[Lost]) -
         if str(words[0]).rpartition("/")[2] == "sleep":
             one.pop("command", None)
             one.pop("args", None)
-        elif isinstance(words[-1], str) and _SLEEP.search(words[-1]) and len(words) > 1:
-            script = _SLEEP.sub(_SSHD, words[-1])
+        elif isinstance(words[-1], str) and SLEEP_AT_END.search(words[-1]) and len(words) > 1:
+            script = SLEEP_AT_END.sub(_SSHD, words[-1])
             if script == _SSHD:
                 one.pop("command", None)
                 one.pop("args", None)

@@ -21,17 +21,19 @@ from functools import cache, lru_cache
 from importlib import import_module
 
 from pai_lsp.platform.platforms import NAMES, OPENPAI, Platform, plugin_table
-from pai_lsp.platform.structure_errors import SchemaCheck, StructureError, explained, is_finite_whole, is_whole
 from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, table
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.scalar import is_finite_whole, is_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any, Literal, TypeAlias
 
+    from pai_lsp.platform.structure_errors import SchemaCheck, StructureError
+
 __all__ = [
-    "Field", "Kind", "StructureError", "field", "fields", "key_order", "published_schema", "structure_errors",
+    "Field", "Kind", "field", "fields", "key_order", "published_schema", "structure_errors",
 ]  # fmt: skip
 
 Path: TypeAlias = "tuple[str | int, ...]"
@@ -129,6 +131,8 @@ def structure_errors(value: Any, kind: Kind = "job", platform: Platform = OPENPA
     """
     if kind == "job" and _is_surely_valid(platform)(value, "#"):
         return ()
+    from pai_lsp.platform.structure_errors import explained  # noqa: PLC0415 - valid jobs pass
+
     which = (kind, platform)
     return explained(_schema_check(which).failures(value), _homes(which))
 
@@ -156,6 +160,8 @@ def _is_surely_valid(platform: Platform) -> Callable[[object, str], bool]:
 
 @cache
 def _schema_check(which: Which) -> SchemaCheck:
+    from pai_lsp.platform.structure_errors import SchemaCheck  # noqa: PLC0415 - as above
+
     platform = which[1]
     is_whole_number = is_whole if platform.takes_infinite_integers else is_finite_whole
     # Most parts of a file with a mistake are right, and the generated check is many times faster.

@@ -94,6 +94,11 @@ def nccl_variables() -> frozenset[str]:
 OPEN_MPI = "Open MPI"
 HYDRA = "Hydra"
 HOROVOD = "horovodrun"
+# Programs that start the processes of a distributed training on one host; the second is how torchrun was called before.
+TORCH = ("torchrun", "torch.distributed.launch")
+TRAINING = (*TORCH, "accelerate", "deepspeed")
+# Names of the machine itself.
+THIS_HOST = frozenset({"localhost", "127.0.0.1", "::1"})
 # The variable with which the MPI operator of Kubernetes names its file of hosts.
 OPERATOR_HOST_FILE = "OMPI_MCA_orte_default_hostfile"
 # Programs that wait: a role that runs one of them may stay alive.

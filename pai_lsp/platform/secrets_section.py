@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import math
 
-from pai_lsp.source.nodes import Scalar
+from pai_lsp.source.frozen import replace
+from pai_lsp.source.nodes import Scalar, Syntax
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.scalar import Binary, Date, server_text, server_value
+from pai_lsp.source.scalar import Binary, Date, Reader, server_text, server_value
+from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
@@ -49,6 +51,16 @@ def masked_span(text: str) -> Span:
         return Span(0, 0)
     following = _NEXT_WORD.search(text, start + len(_SECRETS))
     return Span(start, following.end() - 1 if following else len(text))
+
+
+def job_syntax(text: str, reader: Reader) -> Syntax:
+    """A job's text, without the problems of what the runtime alone refuses and masking replaces."""
+    syntax = parse(text, reader)
+    if not any(problem.is_runtime_only for problem in syntax.problems):
+        return syntax
+    masked = masked_span(text)
+    kept = (one for one in syntax.problems if not (one.is_runtime_only and one.span.start in masked))
+    return replace(syntax, problems=tuple(kept))
 
 
 def runtime_secrets(secrets: Any) -> Any:

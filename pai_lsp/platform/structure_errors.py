@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.scalar import Binary
+from pai_lsp.source.scalar import Binary, is_whole
 from pai_lsp.source.spelling import nearest
 
 TYPE_CHECKING = False
@@ -30,7 +30,6 @@ _TYPES = {
     "array": "a list",
 }
 _LONGEST_VALUE = 40
-_INFINITIES = (float("inf"), float("-inf"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +52,6 @@ class StructureError:
     message: str
     expected: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
-
-
-def is_whole(value: float) -> bool:
-    """Whether ajv takes the number for an integer: it asks for no remainder, and infinities have none."""
-    return value.is_integer() or value in _INFINITIES
-
-
-def is_finite_whole(value: float) -> bool:
-    """Whether a newer ajv takes the number for an integer: no infinity is one."""
-    return value.is_integer()
 
 
 def explained(errors: Iterable[FailedKeyword], homes: Mapping[str, str]) -> tuple[StructureError, ...]:

@@ -38,6 +38,7 @@ _NOT_IN_NAME = lazy_pattern(r"[^a-zA-Z0-9_-]+")
 # Leaves room for the number that makes a name unique.
 _LONGEST_STEM = 249
 
+_EXIT_CODE = lazy_pattern(r"\s*[+-]?[0-9]{1,6}\s*")
 _NOT_IN_CONVERTED_NAME = lazy_pattern("[^a-z0-9]")
 
 # A role is matched in any spelling, so that a variable with the wrong one is distinguished from an unknown variable.
@@ -253,6 +254,11 @@ def environment_variables() -> tuple[EnvironmentVariable, ...]:
 def exit_codes() -> Mapping[int, ExitCode]:
     """The exit codes of tasks, in ascending order."""
     return MappingProxyType({entry["code"]: _exit_code(entry) for entry in table("exit_codes.json")})
+
+
+def as_exit_code(text: str) -> int | None:
+    """The exit code that is all of a text, such as `-1203`; None for any other text."""
+    return int(text) if _EXIT_CODE.fullmatch(text) else None
 
 
 def _exit_code(entry: Mapping[str, Any]) -> ExitCode:

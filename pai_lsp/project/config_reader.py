@@ -12,8 +12,9 @@ from pathlib import Path
 from pai_lsp.catalog.setup import DirectorySource, Marketplace, ServerSource
 from pai_lsp.findings.diagnostic import Diagnostic, Related, Settings, Severity
 from pai_lsp.findings.fixes import choice_fixes
-from pai_lsp.platform.job_schema import StructureError, published_schema, structure_errors
+from pai_lsp.platform.job_schema import published_schema, structure_errors
 from pai_lsp.platform.platforms import platform_named
+from pai_lsp.platform.structure_errors import StructureError
 from pai_lsp.platform.tables import PLUGIN_PREFIX
 from pai_lsp.project.configuration import Configuration, project_folder
 from pai_lsp.project.exclusion import exclusion_of

@@ -60,7 +60,8 @@ class ImageAnswers:
 
     def verdict(self, job: Job, role: str) -> ImageVerdict:
         """The verdict about the image of a task role, asked now or kept from before."""
-        image = _image_of(job, role)
+        known = job.task_roles_by_name.get(role)
+        image = job.image_of(known) if known is not None else None
         file = self.folder / f"{_key(job, image)}.json" if image is not None else None
         kept, asked = _loaded(file) if file is not None else (None, 0.0)
         if kept is not None and kept.presence is Presence.THERE and 0 <= self.now() - asked < _BELIEVED:
@@ -104,7 +105,7 @@ class AskedImages:
         """Ask for the images of all task roles; the verdicts by role."""
         found: dict[str, ImageVerdict] = {}
         for role in document.job.task_roles:
-            image = _image_of(document.job, role.name)
+            image = document.job.image_of(role)
             if image is not None:  # otherwise rules report it
                 found[role.name] = self._known[_key(document.job, image)] = answers.verdict(document.job, role.name)
         return found
@@ -113,7 +114,7 @@ class AskedImages:
         """The findings about the images that have been asked for, each image once."""
         found: dict[Diagnostic, None] = {}
         for role in document.job.task_roles if self._known else ():
-            image = _image_of(document.job, role.name)
+            image = document.job.image_of(role)
             verdict = self._known.get(_key(document.job, image)) if image is not None else None
             for rule, finding in _findings(image, verdict) if image is not None and verdict is not None else ():
                 severity = document.settings.severity_of(rule)
@@ -141,15 +142,6 @@ def _findings(image: Definition, verdict: ImageVerdict) -> Iterator[tuple[Rule, 
         if _ARCHITECTURE not in known:
             message = f"the image is for {', '.join(known)}; on nodes with {_ARCHITECTURE} it does not start"
             yield image_architecture, Finding(span, message)
-
-
-def _image_of(job: Job, role: str) -> Definition | None:
-    """The prerequisite that is the image of a task role."""
-    found = job.task_roles_by_name.get(role)
-    entry = found.field("dockerImage") if found else None
-    name = entry.value.text if entry is not None and isinstance(entry.value, Scalar) else None
-    images = [one for one in job.prerequisites if one.type == "dockerimage" and one.name == name]
-    return images[0] if images else None
 
 
 def _key(job: Job, image: Definition) -> str:

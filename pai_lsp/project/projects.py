@@ -22,20 +22,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from pai_lsp.catalog.setup import CatalogSetup, Marketplace
+    from pai_lsp.catalog.setup import CatalogFolder, CatalogSetup, Marketplace
+    from pai_lsp.document import Document
+    from pai_lsp.platform.platforms import Platform
 
 # The folder of definitions that needs no configuration; catalog/setup.py knows more, and most runs do not need it.
 _CATALOG_FOLDER = "marketplace"
 # The user's own configuration, in the folder of the user's settings. Only its `marketplace` is used: everything else is
 # to be the same for everyone who works on a project.
 _OWN_FILE = "config.yaml"
-
-
-@dataclass(frozen=True, slots=True)
-class CatalogFolder:
-    """A folder of definitions; `is_configured` if a configuration names it."""
-
-    is_configured: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +158,23 @@ class Projects:
         is_named = marketplace is not None and marketplace.sources
         if not is_named and _CATALOG_FOLDER not in os.path.dirname(path).split(os.sep):
             return None
-        setup = self.setup_of(path, base)
-        directory = setup.directory_of(path)
-        return None if directory is None else CatalogFolder(is_configured=directory != setup.found)
+        return self.setup_of(path, base).catalog_folder_of(path)
+
+    def document_of(
+        self, text: str, path: str, base: str, name: str | None = None, platform: Platform | None = None
+    ) -> Document:
+        """A file's text with all that applies to it; in a folder of definitions, what is not a job is definitions.
+
+        name: what reports call the file. platform: the platform that the user names, in place of the file's own.
+        """
+        from pai_lsp.document import Document  # noqa: PLC0415 - a server answers before it loads the analysis
+
+        settings = self.settings_of(path).settings
+        if platform is not None:
+            settings = settings.on(platform)
+        document = Document(text, settings, name or path, self.lookup_of(path, base))
+        folder = self.catalog_folder_of(path, base)
+        return document if folder is None else document.as_definitions(is_wanted=folder.is_configured)
 
     def lookup_of(self, path: str, base: str) -> Lookup:
         """Finds the definitions that a file names, for all files of its folder; reads nothing before a question."""

@@ -9,7 +9,6 @@ import sys
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.project.configuration import FILE_NAME, repository_of
-from pai_lsp.project.exclusion import IgnoredByGit
 from pai_lsp.project.projects import Projects
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.files import Candidate, candidates
@@ -18,10 +17,11 @@ from pai_lsp.source.text import LineIndex, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from pai_lsp.catalog.setup import CatalogFolder
     from pai_lsp.project.configuration import Configuration
-    from pai_lsp.project.projects import CatalogFolder
+    from pai_lsp.project.exclusion import IgnoredByGit
 
 STANDARD_INPUT = "-"
 
@@ -109,37 +109,48 @@ def targets(
     folders.
     """
     seen: set[str] = set()
-
-    def is_excluded(path: str, is_folder: bool) -> bool:
-        full = os.path.abspath(path)
-        return projects.configuration_of(full).excludes(full, is_folder=is_folder)
-
-    ignored: dict[str, IgnoredByGit | None] = {}  # by folder, and by the root of the repository
-
-    def is_skipped(path: str, is_folder: bool) -> bool:
-        by_configuration = is_excluded(path, is_folder)
-        if by_configuration or not respects_git:
-            return by_configuration
-        full = os.path.abspath(path)
-        folder = os.path.dirname(full)
-        if folder not in ignored:
-            root = repository_of(folder)
-            ignored[folder] = None if root is None else ignored.get(root) or IgnoredByGit(root)
-            ignored.setdefault(root or folder, ignored[folder])
-        by_git = ignored[folder]
-        return by_git is not None and by_git.excludes(full, is_folder=is_folder)
-
+    is_skipped = _skipping(projects, respects_git=respects_git)
     for path in paths:
         if path == STANDARD_INPUT:
             yield _target(Candidate(given_name, is_named=True), projects, given)
             continue
         for candidate in candidates(path, is_skipped):
             full = os.path.abspath(candidate.path)
-            if full in seen or (candidate.is_named and force_exclude and is_excluded(full, False)):
+            if full in seen or (
+                candidate.is_named and force_exclude and projects.configuration_of(full).excludes(full)
+            ):
                 continue
             seen.add(full)
             if candidate.is_named or not candidate.path.endswith(FILE_NAME):
                 yield _target(replace(candidate, is_named=False) if only_jobs else candidate, projects)
+
+
+def files_of(folder: str, projects: Projects) -> Iterator[Candidate]:
+    """The files that a check of a folder looks at; `folder` is an absolute path."""
+    found = candidates(folder, _skipping(projects, respects_git=True))
+    return (candidate for candidate in found if not candidate.path.endswith(FILE_NAME))
+
+
+def _skipping(projects: Projects, *, respects_git: bool) -> Callable[[str, bool], bool]:
+    """Whether a path, and whether it is a folder, is left out: by the configuration, or by git."""
+    ignored: dict[str, IgnoredByGit | None] = {}  # by folder, and by the root of the repository
+
+    def is_skipped(path: str, is_folder: bool) -> bool:
+        full = os.path.abspath(path)
+        by_configuration = projects.configuration_of(full).excludes(full, is_folder=is_folder)
+        if by_configuration or not respects_git:
+            return by_configuration
+        folder = os.path.dirname(full)
+        if folder not in ignored:
+            from pai_lsp.project.exclusion import IgnoredByGit  # noqa: PLC0415 - only to search folders
+
+            root = repository_of(folder)
+            ignored[folder] = None if root is None else ignored.get(root) or IgnoredByGit(root)
+            ignored.setdefault(root or folder, ignored[folder])
+        by_git = ignored[folder]
+        return by_git is not None and by_git.excludes(full, is_folder=is_folder)
+
+    return is_skipped
 
 
 def _target(candidate: Candidate, projects: Projects, given: bytes | None = None) -> Target:

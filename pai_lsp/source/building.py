@@ -24,7 +24,7 @@ from pai_lsp.source.nodes import (
     plain_value,
 )
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.scalar import Reader, server_text
+from pai_lsp.source.scalar import BEGIN_OF_VALUES, Reader, server_text
 from pai_lsp.source.tags import is_of_other_kind, server_refusal, tag_span, with_tag
 from pai_lsp.source.text import Span, TextEdit
 
@@ -65,18 +65,21 @@ def readable(text: str) -> str:
         text = _VERSION.sub(r"\g<1>2", text)
     if not text.isascii():
         text = SURROGATE.sub("\ufffd", text)
-        text = _TO_BE_READ.sub(lambda match: _STAND_INS.get(match[0], "\ufffd"), text)
+        text = _TO_BE_READ.sub(lambda match: STAND_INS.get(match[0], "\ufffd"), text)
     return text
 
 
-def build(text: str, depth: int = 0, reader: Reader = Reader.JS_YAML_3) -> tuple[Tree, yaml.YAMLError | None]:
+def build(
+    text: str, reader: Reader = Reader.JS_YAML_3, part: Span | None = None, depth: int = 0
+) -> tuple[Tree, yaml.YAMLError | None]:
     """The tree of a text as far as it can be read, and the error where it is not YAML.
 
-    `depth` is the number of collections around the text that are not part of it.
+    `part` is the part to read, all by default; the tree's places are those in the whole text, the error's those in the
+    part. `depth` is the number of collections around it.
     """
     tree = Tree()
     try:
-        _Builder(text, tree, depth, reader).build()
+        _Builder(text, part or Span(0, len(text)), tree, depth, reader).build()
     except yaml.YAMLError as error:
         # With its traceback it would hold on to its callers, and to all that they have read.
         return tree, error.with_traceback(None)
@@ -133,6 +136,17 @@ class _OpenCollection:
         self.weight = 1
 
 
+def _block_span(opened: _OpenCollection, *, is_mapping: bool) -> Span:
+    children, start = opened.children, opened.content_start
+    if not children:
+        return Span(start, max(start, opened.aliases_end))
+    if is_mapping:
+        start = max(start, children[0].span.start)
+    # An alias has the span of its anchor's node; an empty value may be before the end of its key.
+    last = max(opened.aliases_end, children[-1].span.end, children[-2].span.end if len(children) > 1 else 0)
+    return Span(min(start, last), max(start, last))
+
+
 class _Builder:
     __slots__ = (
         "_aliased",
@@ -140,6 +154,7 @@ class _Builder:
         "_max_open",
         "_named",
         "_open",
+        "_part",
         "_reader",
         "_scalars",
         "_text",
@@ -148,8 +163,9 @@ class _Builder:
         "_weights",
     )
 
-    def __init__(self, text: str, tree: Tree, depth: int, reader: Reader) -> None:
+    def __init__(self, text: str, part: Span, tree: Tree, depth: int, reader: Reader) -> None:
         self._text = text
+        self._part = part
         self._reader = reader
         self._tree = tree
         self._scalars = tree.scalars
@@ -162,8 +178,10 @@ class _Builder:
         self._too_large = False
 
     def build(self) -> None:
-        next_event, tree = _Parser(self._text).get_event, self._tree
-        scalar, starts, ends, reader = yaml.ScalarEvent, _STARTS, _ENDS, self._reader
+        tree, reader, shift = self._tree, self._reader, self._part.start
+        next_event = _Parser(self._text[shift : self._part.end]).get_event
+        scalar, starts, ends = yaml.ScalarEvent, _STARTS, _ENDS
+        scalars, collections = self._scalars, self._open
         try:
             while not self._too_large:
                 event = next_event()
@@ -171,35 +189,39 @@ class _Builder:
                     break
                 kind = type(event)
                 if kind is scalar:
+                    start, end = event.start_mark.index + shift, event.end_mark.index + shift
                     value: str = event.value
                     if event.style or event.tag or event.anchor or value in _ODD or self._has_stand_ins:
-                        self._scalar(event)
-                    else:  # most scalars
-                        node = Scalar(Span(event.start_mark.index, event.end_mark.index), value, _PLAIN, None, reader)
-                        self._scalars.append(node)
+                        self._scalar(event, start, end)
+                        continue
+                    # Most scalars: what `_add` does for a node in a collection.
+                    node = Scalar(Span(start, end), value, _PLAIN, None, reader)
+                    scalars.append(node)
+                    if collections and collections[-1].weight < MAX_NODES:
+                        parent = collections[-1]
+                        parent.weight += 1
+                        parent.children.append(node)
+                    else:
                         self._add(node, 1, None)
                 elif kind in starts:
-                    self._start(event)
+                    self._start(event, event.start_mark.index + shift)
                 elif kind in ends:
-                    self._close(event.end_mark.index)
+                    self._close(event.end_mark.index + shift)
                 elif kind is yaml.AliasEvent:
-                    self._alias(event)
+                    self._alias(Span(event.start_mark.index + shift + 1, event.end_mark.index + shift))
                 elif kind is yaml.DocumentStartEvent:
                     self._named.clear()
                     if tree.documents:
-                        self._several_documents(event)
+                        start = event.start_mark.index + shift
+                        self._several_documents(Span(start, max(event.end_mark.index + shift, start)))
                     tree.documents.append(None)
         finally:
             while self._open:
                 self._close(None)
 
-    def _several_documents(self, event: Any) -> None:
-        start = event.start_mark.index
-        self._problem(
-            ProblemKind.SEVERAL_DOCUMENTS,
-            Span(start, max(event.end_mark.index, start)),
-            "a job file holds one document; this '---' begins another",
-        )
+    def _several_documents(self, span: Span) -> None:
+        message = "a job file holds one document; this '---' begins another"
+        self._problem(ProblemKind.SEVERAL_DOCUMENTS, span, message)
 
     def _problem(self, kind: ProblemKind, span: Span, message: str, *, fix: tuple[str, TextEdit] | None = None) -> None:
         self._tree.problems.append(SyntaxProblem(kind, span, message, fix=fix))
@@ -209,11 +231,8 @@ class _Builder:
             self._too_large = True
             self._problem(kind, span, message)
 
-    def _content_start(self, event: Any) -> tuple[int, tuple[str, Span] | None]:
-        """Where a node's content begins after its anchor and tag, and the anchor."""
-        start: int = event.start_mark.index
-        if event.anchor is None and event.tag is None:
-            return start, None
+    def _content_start(self, event: Any, start: int) -> tuple[int, tuple[str, Span] | None]:
+        """Where the content of a node with an anchor or a tag begins after them, and the anchor."""
         match = _PROPERTIES.match(self._text, start)
         if match is None:
             return start, None
@@ -241,18 +260,17 @@ class _Builder:
             blank = ("Add a space", TextEdit(Span(span.end, span.end), " "))
             self._problem(ProblemKind.SYNTAX, span, message, fix=blank)
 
-    def _scalar(self, event: Any) -> None:
-        start: int = event.start_mark.index
-        end: int = event.end_mark.index
+    def _scalar(self, event: Any, start: int, end: int) -> None:
+        written_end = end
         mark: str | None = event.style
         value: str = event.value
         tag, anchor = event.tag, None
         if tag is not None or event.anchor is not None:
-            start, anchor = self._content_start(event)
+            start, anchor = self._content_start(event, start)
             end = max(start, end)
         if not mark:
             if not value:
-                end = start = min(start, event.end_mark.index)
+                end = start = min(start, written_end)
             elif value == "-":
                 self._check_lone_dash(Span(start, end))
         elif mark in "|>":
@@ -269,33 +287,23 @@ class _Builder:
             self._check_tag(scalar)
         self._add(scalar, 1, anchor)
 
-    def _start(self, event: Any) -> None:
-        content_start, anchor = self._content_start(event)
-        if anchor is not None:
-            self._named[anchor[0]] = None
+    def _start(self, event: Any, start: int) -> None:
+        content_start, anchor = start, None
+        if event.anchor is not None or event.tag is not None:
+            content_start, anchor = self._content_start(event, start)
+            if anchor is not None:
+                self._named[anchor[0]] = None
         self._open.append(_OpenCollection(event, content_start, anchor))
         if len(self._open) > self._max_open:
-            start = event.start_mark.index
             self._stop(ProblemKind.TOO_LARGE, Span(start, start + 1), f"nested deeper than {MAX_DEPTH} levels")
 
     def _close(self, end: int | None) -> None:
         """Finish the innermost collection; `end` is None when the text broke off inside it."""
         opened = self._open.pop()
-        event, children, start = opened.event, opened.children, opened.content_start
+        event, children = opened.event, opened.children
         is_mapping = type(event) is yaml.MappingStartEvent
         is_flow = bool(event.flow_style)
-        if is_flow:
-            if event.start_mark.index < event.end_mark.index and not self._text.startswith("?", start):
-                start = self._text.find("{" if is_mapping else "[", start)
-            elif children:  # a pair in a list needs no braces: `[key: value]`
-                start = children[0].span.start
-            last = children[-1].span.end if children else start + 1
-            span = Span(start, max(end if end is not None else last, start))
-        else:
-            if is_mapping and children:
-                start = max(start, children[0].span.start)
-            last = max(opened.aliases_end, *[child.span.end for child in children[-2:]] or [start])
-            span = Span(min(start, last), max(start, last))
+        span = self._flow_span(opened, end) if is_flow else _block_span(opened, is_mapping=is_mapping)
         node: Node
         if is_flow and self._is_unquoted_template(span):
             node = Scalar(span, self._text[span.start : span.end])
@@ -312,6 +320,16 @@ class _Builder:
         if node.tag is not None and end is not None:
             self._check_tag(node)
         self._add(node, opened.weight, opened.anchor)
+
+    def _flow_span(self, opened: _OpenCollection, end: int | None) -> Span:
+        event, children, start = opened.event, opened.children, opened.content_start
+        if event.start_mark.index < event.end_mark.index and not self._text.startswith("?", start):
+            start = self._text.find("{" if type(event) is yaml.MappingStartEvent else "[", start)
+        elif children:  # a pair in a list needs no braces: `[key: value]`
+            start = children[0].span.start
+        if end is None:
+            end = children[-1].span.end if children else start + 1
+        return Span(start, max(end, start))
 
     def _is_first_key(self) -> bool:
         """Whether a node that ends here is the first key of a block mapping, without a `?`.
@@ -342,14 +360,14 @@ class _Builder:
         if len(children) % 2:  # the text broke off after a key
             key = children[-1]
             children = [*children, Scalar(Span(key.span.end, key.span.end), "")]
-        entries: list[Entry] = []
-        for key, value in zip(children[::2], children[1::2], strict=True):
-            name = key.value if isinstance(key, Scalar) else None
-            entries.append(Entry(key, value, name if isinstance(name, str) else self._key_name(key)))
-        return tuple(entries)
+        pairs = iter(children)
+        return tuple([Entry(key, value, self._key_name(key)) for key, value in zip(pairs, pairs, strict=True)])
 
     def _key_name(self, key: Node) -> str:
         if isinstance(key, Scalar):
+            text = key.text
+            if key.tag is None and text[:1] not in _MAY_BE_VALUES:
+                return text
             value = key.value
             return value if isinstance(value, str) else server_text(value)
         if isinstance(key, Sequence) and any(isinstance(item, Sequence) for item in key.items):
@@ -369,8 +387,7 @@ class _Builder:
                         "'<<' takes over the keys of a mapping or of a list of mappings",
                     )
 
-    def _alias(self, event: Any) -> None:
-        span = Span(event.start_mark.index + 1, event.end_mark.index)
+    def _alias(self, span: Span) -> None:
         name = self._text[span.start : span.end]
         anchor = self._named.get(name)
         self._tree.aliases.append(Alias(name, span, anchor))
@@ -417,6 +434,7 @@ class _Builder:
 
 _STARTS = frozenset({yaml.MappingStartEvent, yaml.SequenceStartEvent})
 _ENDS = frozenset({yaml.MappingEndEvent, yaml.SequenceEndEvent})
+_MAY_BE_VALUES = BEGIN_OF_VALUES | {""}
 # Plain scalars that need a look at the text around them.
 _ODD = frozenset({"", "-"})
 _PLAIN = ScalarStyle.PLAIN
@@ -424,24 +442,25 @@ _STYLES = {style.value or None: style for style in ScalarStyle} | {"": ScalarSty
 
 
 # Libyaml ends lines at the first three, and refuses a byte order mark inside the text and a tab where a block begins.
-# While it reads, the last five code points of Unicode replace them; those of the text itself become U+FFFD.
-_STAND_INS = {
+# While it reads, the last five code points of Unicode replace them; those of the text itself become U+FFFD. So do the
+# ones before them for the control characters that js-yaml reads in quotes; recovery finds those.
+_CONTROLS = [*map(chr, (0x7F, *range(0x80, 0x85), *range(0x86, 0xA0))), "\ufffe", "\uffff"]
+STAND_INS = {
     "\x85": "\U0010fffb",
     "\u2028": "\U0010fffc",
     "\u2029": "\U0010fffd",
     "\ufeff": "\U0010fffe",
+    # Libyaml takes a tab nearly everywhere; pai_lsp/source/repairs.py finds the places where it does not.
     "\t": "\U0010ffff",
-}
-_ORIGINALS = {stand_in: character for character, stand_in in _STAND_INS.items()}
-# Libyaml takes a tab nearly everywhere; pai_lsp/source/repairs.py finds the places where it does not.
-TAB_STAND_IN = _STAND_INS["\t"]
-_TO_BE_READ = lazy_pattern("[\x85\u2028\u2029\ufeff\U0010fffb-\U0010ffff]")
-_TO_BE_PUT_BACK = lazy_pattern("[\U0010fffb-\U0010ffff]")
+} | {character: chr(0x10FFD9 + index) for index, character in enumerate(_CONTROLS)}
+_ORIGINALS = {stand_in: character for character, stand_in in STAND_INS.items()}
+_TO_BE_READ = lazy_pattern("[\x85\u2028\u2029\ufeff\U0010ffd9-\U0010ffff]")
+_TO_BE_PUT_BACK = lazy_pattern("[\U0010ffd9-\U0010ffff]")
 
 
 def as_written(text: str) -> str:
     """A part of a text that was read, with the characters that the author wrote."""
-    return _TO_BE_PUT_BACK.sub(lambda match: _ORIGINALS[match[0]], text)
+    return _TO_BE_PUT_BACK.sub(lambda match: _ORIGINALS.get(match[0], match[0]), text)
 
 
 # In double quotes, a pair of surrogates or one of them alone.

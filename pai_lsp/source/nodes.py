@@ -12,7 +12,7 @@ from enum import Enum
 from pai_lsp.source.frozen import dataclass, dataclass_of_many, field
 from pai_lsp.source.libyaml import Resolver, SafeConstructor, ScalarNode, yaml
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.scalar import BEGIN_OF_VALUES, REFUSED, Reader, server_value, tagged_server_value
+from pai_lsp.source.scalar import BEGIN_OF_VALUES, REFUSED, Reader, is_plain_decimal, server_value, tagged_server_value
 from pai_lsp.source.text import Span, TextEdit
 
 TYPE_CHECKING = False
@@ -70,6 +70,8 @@ class Scalar:
         tag = self.tag
         if tag is None and (self.style is not ScalarStyle.PLAIN or self.text[:1] not in _SPECIAL_STARTS):
             return self.text
+        if tag is None and is_plain_decimal(self.text):
+            return int(self.text)
         if tag is None or tag == NO_TYPE:
             is_float = _FLOAT_OF_PYYAML_5.fullmatch(self.text)
             tag = f"{YAML_TAG}float" if is_float else _RESOLVER.resolve(ScalarNode, self.text, (True, False))
@@ -229,10 +231,11 @@ class ProblemKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SyntaxProblem:
-    """Something that the rest-server's YAML reader refuses, or that we do not read on purpose.
+    """Something that a YAML reader of the cluster refuses, or that is not read on purpose.
 
-    `other` is another place that matters; `fix` is the edit that an author would make, with its title, where one is
-    sure.
+    other: another place that matters.
+    fix: the edit that an author would make, with its title, where one is sure.
+    is_runtime_only: whether the rest-server's js-yaml reads it, and only the runtime's PyYAML refuses it.
     """
 
     kind: ProblemKind
@@ -240,6 +243,7 @@ class SyntaxProblem:
     message: str
     other: Span | None = None
     fix: tuple[str, TextEdit] | None = None
+    is_runtime_only: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

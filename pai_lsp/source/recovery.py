@@ -17,6 +17,8 @@ from __future__ import annotations
 import re
 
 from pai_lsp.source.building import build, duplicate_keys, first_fault
+from pai_lsp.source.comments import comments_within
+from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import (
     Alias,
     Anchor,
@@ -25,6 +27,7 @@ from pai_lsp.source.nodes import (
     Node,
     ProblemKind,
     Scalar,
+    ScalarStyle,
     Sequence,
     SyntaxProblem,
     Tree,
@@ -58,6 +61,8 @@ _MAX_PARTS = 2_000
 _MAX_BROKEN = 24
 # How many of its siblings a part may reach into by a quote or a bracket.
 _MAX_JOINED = 4
+# How often the parts after a fault are read at once; each time may end at a fault far away.
+_MAX_RUNS = 8
 
 _KEY = r"[A-Za-z_][\w.-]*:(?=[ \t\r\n]|\Z)"
 _DASH = r"-(?=[ \t\r\n]|\Z)"
@@ -75,12 +80,20 @@ MAX_STEPS = 24
 MAX_CHARACTERS_READ = 2_000_000
 _COST_OF_READING = 1_000
 
+_QUOTED = (ScalarStyle.SINGLE, ScalarStyle.DOUBLE)
+# What PyYAML refuses anywhere in a text.
+_UNPRINTABLE = lazy_pattern("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
 _CONFLICT_START = lazy_pattern(r"^<{7}(?: .*)?$", re.MULTILINE)
 _CONFLICT = lazy_pattern(r"^(<{7}|\|{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
 
 
-def build_in_sections(text: str, reader: Reader = Reader.JS_YAML_3) -> Tree | None:
-    """Read a text section by section and repair those with a fault; None where the text must be read whole."""
+def build_in_sections(text: str, reader: Reader = Reader.JS_YAML_3, broken_off: Tree | None = None) -> Tree | None:
+    """Read a text section by section and repair those with a fault; None where the text must be read whole.
+
+    `broken_off` is what had been read when libyaml stopped. Sections without a fault are read at once, as far as the
+    reader gets, and so are the task roles of a section.
+    """
     if len(text) > _LONGEST or _LONE_RETURN.search(text):
         return None
     starts = [match.start() for match in _SECTION.finditer(text)]
@@ -89,7 +102,7 @@ def build_in_sections(text: str, reader: Reader = Reader.JS_YAML_3) -> Tree | No
     if not starts or _ACROSS.search(text, starts[0]):
         return None
     try:
-        return _SectionReader(text, reader).collection([*starts, len(text)], 0)
+        return _SectionReader(text, reader).collection([*starts, len(text)], 0, broken_off)
     except _ReadWholeError:
         return None
 
@@ -106,16 +119,58 @@ class _SectionReader:
         self._reader = reader
         self._sound = 0
         self._broken = 0
+        self._runs = 0
 
-    def collection(self, places: SequenceOf[int], depth: int) -> Tree:
-        """The collection whose parts begin at the `places`, the last of which is its end."""
-        parts: list[Tree] = []
-        index = 0
+    def collection(self, places: SequenceOf[int], depth: int, broken_off: Tree | None = None) -> Tree:
+        """The collection whose parts begin at the `places`, the last of which is its end.
+
+        `broken_off` is what has been read of it, up to a fault.
+        """
+        parts, index = self._run(places, 0, depth, broken_off)
         while index < len(places) - 1:
+            broken = self._broken
             section = self._long_section(places[index], places[index + 1]) if depth == 0 else None
             part, index = (section, index + 1) if section else self._part(places, index, depth)
             parts.append(part)
+            if self._broken > broken and index < len(places) - 1:
+                # After the part with the fault, most likely, everything can be read at once again.
+                run, index = self._run(places, index, depth)
+                parts += run
         return _joined(parts)
+
+    def _run(
+        self, places: SequenceOf[int], index: int, depth: int, broken_off: Tree | None = None
+    ) -> tuple[list[Tree], int]:
+        """The parts of a mapping that can be read at once, from `places[index]` on, and the index of the next part.
+
+        A part is complete when the key of the next one has been read. One whose beginning is no key of the mapping is
+        in the quote or bracket of an earlier one.
+        """
+        self._runs += 1
+        if self._runs > _MAX_RUNS:
+            return [], index
+        text, error = self._text, None
+        tree = broken_off
+        if tree is None:
+            tree, error = build(text, self._reader, Span(places[index], places[-1]), depth)
+        root = tree.documents[0] if len(tree.documents) == 1 else None
+        if not isinstance(root, Mapping):
+            return [], index
+        _demand_collection(tree)
+        lines_of_keys = {text.rfind("\n", 0, entry.key.span.start) + 1 for entry in root.entries}
+        after = index
+        while after < len(places) - 1 and places[after] in lines_of_keys:
+            after += 1
+        if after < len(places) - 1 or error is not None or tree is broken_off:
+            after -= 1
+        if after <= index:
+            return [], index
+        end = places[after]
+        entries = tuple(entry for entry in root.entries if entry.key.span.start < end)
+        run = mapping_of(Span(root.span.start, entries[-1].span.end), entries)
+        scalars = [scalar for scalar in tree.scalars if scalar.span.start < end]
+        problems = [problem for problem in tree.problems if problem.span.start < end]
+        return [Tree([run], scalars=scalars, problems=problems)], after
 
     def _long_section(self, start: int, end: int) -> Tree | None:
         """A section read child by child; None where it must be read as one part."""
@@ -136,13 +191,10 @@ class _SectionReader:
     def _part(self, places: SequenceOf[int], index: int, depth: int) -> tuple[Tree, int]:
         """The tree of the part that begins at `places[index]`, and the index of the next part."""
         start, end = places[index], places[index + 1]
-        tree, error = self._alone(start, end, depth)
-        if error is None:
-            return tree, index + 1
-        for after in range(index + 2, min(index + 2 + _MAX_JOINED, len(places))):
-            joined, open_still = self._alone(start, places[after], depth)
-            if open_still is None:
-                return joined, after
+        for after in range(index + 1, min(index + 2 + _MAX_JOINED, len(places))):
+            tree = self._sound_part(start, places[after], depth)
+            if tree is not None:
+                return tree, after
         fault = first_fault(self._text[start : places[-1]])
         is_open_to_the_end = fault is not None and not self._text[start + fault : places[-1]].strip()
         if fault is None or (is_open_to_the_end and first_fault(self._text) is None):
@@ -150,33 +202,26 @@ class _SectionReader:
         self._broken += 1
         if self._broken > _MAX_BROKEN:
             raise _ReadWholeError
-        repaired = build_repaired(self._text[start:end], tree, error, self._reader)
+        part = self._text[start:end]
+        repaired = build_repaired(part, *build(part, self._reader, depth=depth), self._reader)
         _demand_collection(repaired)
-        return _shifted(repaired, start), index + 1
+        return relocated(repaired, lambda span: span.shifted(start)), index + 1
 
-    def _alone(self, start: int, end: int, depth: int) -> tuple[Tree, yaml.YAMLError | None]:
-        """A part read on its own, placed in the whole text.
-
-        With an error, what was read up to there, placed in the part.
-        """
-        tree, error = build(self._text[start:end], depth, self._reader)
+    def _sound_part(self, start: int, end: int, depth: int) -> Tree | None:
+        """A part read on its own; None where it cannot be."""
+        tree, error = build(self._text, self._reader, Span(start, end), depth)
         if error is not None:
-            return tree, error
+            return None
         _demand_collection(tree)
         self._sound += 1
         if self._sound > _MAX_PARTS:
             raise _ReadWholeError
-        return _shifted(tree, start), None
+        return tree
 
 
 def _is_shallower(text: str, start: int, end: int, depth: int) -> bool:
     """Whether one of these lines is indented by less than `depth`."""
     return re.compile(f"^ {{0,{depth - 1}}}(?=[^\\s#])", re.MULTILINE).search(text, start, end) is not None
-
-
-def _shifted(tree: Tree, by: int) -> Tree:
-    """The same tree with all places moved by a number of characters."""
-    return relocated(tree, lambda span: span.shifted(by)) if by else tree
 
 
 def _demand_collection(tree: Tree) -> None:
@@ -242,7 +287,7 @@ def _with_value(opening: Tree, value: Tree) -> Tree:
     return Tree([section], scalars=scalars + value.scalars, problems=opening.problems + value.problems)
 
 
-def build_repaired(text: str, broken_off: Tree, error: yaml.YAMLError, reader: Reader) -> Tree:
+def build_repaired(text: str, broken_off: Tree, error: yaml.YAMLError | None, reader: Reader) -> Tree:
     """Read a text that libyaml refuses: all that could be read, and what was wrong, in places of `text`.
 
     `broken_off` is what had been read when libyaml raised the `error`.
@@ -261,7 +306,8 @@ def build_repaired(text: str, broken_off: Tree, error: yaml.YAMLError, reader: R
         fix = _fix(repair, places)
         if repair.message:
             faults += 1
-            problems.append(SyntaxProblem(repair.kind, _original(repair.span, places), repair.message, fix=fix))
+            span = _original(repair.span, places)
+            problems.append(SyntaxProblem(repair.kind, span, repair.message, None, fix, repair.is_runtime_only))
         budget -= len(repaired) + _COST_OF_READING
         if budget < 0:
             break
@@ -273,8 +319,29 @@ def build_repaired(text: str, broken_off: Tree, error: yaml.YAMLError, reader: R
         tree, fault = build(repaired, reader=reader)
     if first_moved is not None:
         tree = relocated(tree, lambda span: _original(span, places), first_moved)
-    tree.problems[:0] = _once_a_line(problems, text)
+    tree.problems[:0] = _once_a_line([_judged(problem, text, tree) for problem in problems], text)
     return tree
+
+
+def _judged(problem: SyntaxProblem, text: str, tree: Tree) -> SyntaxProblem:
+    """The problem, for PyYAML alone if it is a control character where js-yaml takes any character.
+
+    Sources: js-yaml 3.13.1, lib/js-yaml/loader.js, captureSegment, readAnchorProperty, readAlias, skipSeparationSpace;
+    PyYAML, reader.py, check_printable.
+    """
+    span = problem.span
+    character = text[span.start : span.end]
+    if len(span) != 1 or character == "\0" or not _UNPRINTABLE.match(character):
+        return problem
+    names = (*(one.span for one in tree.anchors), *(one.span for one in tree.aliases))
+    is_name = any(span.start in name for name in names)
+    quotes = (scalar.span for scalar in tree.scalars if scalar.style in _QUOTED)
+    is_quoted = character >= " " and any(span.start in quote for quote in quotes)
+    if not is_name and not is_quoted:
+        beginning = comments_within(text, Span(0, span.start), tree.scalars)
+        if not beginning or beginning[-1].span.end < span.start:
+            return problem
+    return replace(problem, is_runtime_only=True)
 
 
 def _fix(repair: Repair, places: SequenceOf[int]) -> tuple[str, TextEdit] | None:
@@ -291,10 +358,13 @@ def _original(span: Span, places: SequenceOf[int]) -> Span:
 
 
 def _once_a_line(problems: list[SyntaxProblem], text: str) -> list[SyntaxProblem]:
-    """The first problem of each line: what follows on the same line is mostly its consequence."""
+    """The first problem of each line: what follows on the same line is mostly its consequence.
+
+    One that the rest-server has comes before those of the runtime.
+    """
     seen: set[int] = set()
     kept: list[SyntaxProblem] = []
-    for problem in problems:
+    for problem in sorted(problems, key=lambda one: one.is_runtime_only):
         line = text.count("\n", 0, problem.span.start)
         if line not in seen:
             seen.add(line)
@@ -384,4 +454,4 @@ def _relocated_problem(problem: SyntaxProblem, relocation: Relocation) -> Syntax
     fix = problem.fix
     if fix is not None:
         fix = (fix[0], TextEdit(relocation(fix[1].span), fix[1].new_text))
-    return SyntaxProblem(problem.kind, relocation(problem.span), problem.message, other, fix)
+    return replace(problem, span=relocation(problem.span), other=other, fix=fix)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from pai_lsp.source.building import SURROGATE_ESCAPE, TAB_STAND_IN, joined_surrogates
+from pai_lsp.source.building import STAND_INS, SURROGATE_ESCAPE, joined_surrogates
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.libyaml import yaml
 from pai_lsp.source.nodes import ProblemKind, Tree
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-_TEMPLATE_VALUE = lazy_pattern(r"(?:^|[:\-,\[] +)(\{\{[^\n]*\}\}[^\n,\]]*)")
+_TEMPLATE_VALUE = lazy_pattern(r"(?:^|[:-] +|[,\[] *)(\{\{[^\n]*\}\}[^\n,\]]*)")
 # A double-quoted scalar, one of its escapes, and what is between two of them in a text such as `json.dumps` writes.
 _DOUBLE_QUOTED = lazy_pattern(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _ESCAPE = lazy_pattern(rf"(?P<surrogates>{SURROGATE_ESCAPE.pattern})|\\.", re.DOTALL)
@@ -39,6 +39,7 @@ class Repair:
 
     Without a message js-yaml reads the text, and only libyaml needs the replacement.
     `title` names the fix for the author: `edit` if given, else the one replacement itself.
+    `is_runtime_only`: whether js-yaml reads the fault, and PyYAML refuses it as libyaml does.
     """
 
     message: str
@@ -47,6 +48,7 @@ class Repair:
     kind: ProblemKind = ProblemKind.SYNTAX
     title: str = ""
     edit: tuple[int, int, str] | None = None
+    is_runtime_only: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +74,7 @@ def next_repair(text: str, error: yaml.YAMLError, tree: Tree) -> Repair:
         at = _character_at_byte(text, error, at)
         character = text[at]
         message = f"the control character U+{ord(character):04X} is not allowed in YAML"
-        return Repair(message, Span(at, at + 1), ((at, at + 1, "_"),))
+        return Repair(message, Span(at, at + 1), ((at, at + 1, STAND_INS.get(character, "_")),))
     fault = _fault(text, error, tree)
     for attempt in (
         _what_js_yaml_reads,
@@ -182,7 +184,7 @@ def _what_js_yaml_reads(fault: _ParserFault) -> Repair | None:
         start, _ = _line(text, at)
         # In a folded block a tab also decides how lines are joined, which a replacement would not.
         if at > start and text[context_at : context_at + 1] == "|":
-            return Repair("", Span(at, at), ((at, at + 1, TAB_STAND_IN),))
+            return Repair("", Span(at, at), ((at, at + 1, STAND_INS["\t"]),))
     return None
 
 
@@ -394,10 +396,10 @@ def _reserved_character(fault: _ParserFault) -> Repair | None:
     character = text[place : place + 1]
     if not character or character in " \n\r#":
         return None
-    if "anchor" in context and (name := _ANCHOR_NAME.match(text, place)):
+    if "while scanning an a" in context and (name := _ANCHOR_NAME.match(text, place)):
         message = f"an anchor or alias can only have letters, digits, '_' and '-' in its name, unlike '{name[0]}'"
         valid = "".join(one if one.isascii() and (one.isalnum() or one in "_-") else "_" for one in name[0][1:])
-        return Repair(message, Span(*name.span()), ((name.start() + 1, name.end(), valid),))
+        return Repair(message, Span(*name.span()), ((name.start() + 1, name.end(), valid),), is_runtime_only=True)
     content = _content(text, place)
     message = f"a plain value cannot begin with '{character}'; quote it"
     span = Span(place, max(content.end, place + 1))

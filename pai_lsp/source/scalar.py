@@ -54,6 +54,7 @@ _BEGIN_OF_NUMBERS = "-+.0123456789"
 BEGIN_OF_VALUES = frozenset(f"{_BEGIN_OF_NUMBERS}~nNtTfF")
 
 _SAFE_INTEGER = 2**53
+_MOST_SAFE_DIGITS = 15
 # The result of the readings below for a text that is not such a value.
 REFUSED = object()
 _BASE_64 = lazy_pattern(r"[A-Za-z0-9+/=\r\n]*")
@@ -95,6 +96,12 @@ class Binary:
         return self.content.decode("utf-8", "replace")
 
 
+def is_plain_decimal(text: str) -> bool:
+    """Whether every reader reads a plain scalar as the same whole number: `8192`, but not `010`, `1_000` or `1e3`."""
+    is_number = text.isdecimal() and text.isascii() and (text[0] != "0" or text == "0")
+    return is_number and len(text) <= _MOST_SAFE_DIGITS
+
+
 @lru_cache(maxsize=4096)
 def server_value(text: str, reader: Reader = Reader.JS_YAML_3) -> bool | int | float | str | Date | None:
     """The value that the rest-server reads in a plain scalar; whole numbers that a double holds exactly are ints."""
@@ -104,6 +111,8 @@ def server_value(text: str, reader: Reader = Reader.JS_YAML_3) -> bool | int | f
         return _BOOLEANS[text]
     if text[0] not in _BEGIN_OF_NUMBERS:
         return text
+    if is_plain_decimal(text):
+        return int(text)
     for kind in ("int", "float", "timestamp"):
         value = tagged_server_value(kind, text, reader)
         if value is not REFUSED:
@@ -259,6 +268,16 @@ def _date(match: re.Match[str]) -> Date | str:
         return Date(moment - offset if match["sign"] == "+" else moment + offset)
     except (ValueError, OverflowError):
         return match[0]
+
+
+def is_whole(value: float) -> bool:
+    """Whether ajv takes the number for an integer: it asks for no remainder, and infinities have none."""
+    return value.is_integer() or math.isinf(value)
+
+
+def is_finite_whole(value: float) -> bool:
+    """Whether a newer ajv takes the number for an integer: no infinity is one."""
+    return value.is_integer()
 
 
 def server_text(value: Any) -> str:

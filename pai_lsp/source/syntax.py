@@ -49,4 +49,4 @@ def _read(text: str, reader: Reader) -> Tree:
         return tree
     from pai_lsp.source.recovery import build_in_sections, build_repaired  # noqa: PLC0415 - texts with a fault only
 
-    return build_in_sections(text, reader) or build_repaired(text, tree, error, reader)
+    return build_in_sections(text, reader, tree) or build_repaired(text, tree, error, reader)

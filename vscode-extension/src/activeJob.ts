@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 import { NoAnswer } from "./ask";
-import { isConfiguration, mayBeJob, mayBeMpiJob } from "./documents";
+import { isConfiguration, isJobInYaml, mayBeJob, mayBeMpiJob } from "./documents";
 
 /** This is asked at every keystroke, also in YAML that is not ours and may be long. */
 const LINES_LOOKED_AT = 2000;
@@ -14,6 +14,11 @@ export function isOurs(document: vscode.TextDocument): boolean {
 
 function isJob(document: vscode.TextDocument): boolean {
   return mayBeJob(document.languageId, () => beginningOf(document));
+}
+
+/** Whether a document is a job, but plain YAML to the editor. */
+export function isPlainJob(document: vscode.TextDocument): boolean {
+  return isJobInYaml(document.languageId, () => beginningOf(document));
 }
 
 function isMpiJob(document: vscode.TextDocument): boolean {

@@ -98,6 +98,32 @@ export interface ImageAnswer {
   readonly explanation: string;
 }
 
+/** A profile of a cluster that the user has. */
+export interface Cluster {
+  readonly name: string;
+  readonly description: string;
+}
+
+/** What a check of a folder has found. */
+export interface CheckedFolder {
+  readonly files: number;
+  readonly errors: number;
+  readonly warnings: number;
+}
+
+export function clusters(answer: unknown): readonly Cluster[] {
+  return (Array.isArray(answer) ? answer : []).flatMap((one) => {
+    const { name, description } = fields(one);
+    return typeof name === "string" ? [{ name, description: string(description) }] : [];
+  });
+}
+
+export function checkedFolder(answer: unknown): CheckedFolder | undefined {
+  const { files, errors, warnings } = fields(answer);
+  const isFound = typeof files === "number" && typeof errors === "number" && typeof warnings === "number";
+  return isFound ? { files, errors, warnings } : undefined;
+}
+
 export function imageAnswers(answer: unknown): readonly ImageAnswer[] | undefined {
   if (!Array.isArray(answer)) {
     return undefined;

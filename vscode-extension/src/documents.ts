@@ -29,6 +29,28 @@ export function mayBeJob(language: string, text: () => string): boolean {
   return ROOT_KEY.test(beginning) || PLUGIN.test(beginning) || JSON_KEY.test(beginning);
 }
 
+/** Whether a document is a job by the keys at its root, but plain YAML by its language. */
+export function isJobInYaml(language: string, text: () => string): boolean {
+  return language === "yaml" && [ROOT_KEY, JSON_KEY].some((key) => key.test(text()));
+}
+
+/** The patterns for `files.associations` that give a file the job language, by its path in the workspace folder. */
+export function associations(path: string | undefined): { readonly label: string; readonly pattern: string }[] {
+  const parts = path?.split("/") ?? [];
+  const name = parts.at(-1);
+  if (name === undefined) {
+    return [];
+  }
+  const [folder, ending] = [parts.slice(0, -1).join("/"), /\.[^.]+$/.exec(name)?.[0] ?? ""];
+  return [
+    { label: `Always for '${name}'`, pattern: `**/${parts.join("/")}` },
+    // The root of a project has other YAML files, and a pattern for it would be one for all folders.
+    ...(folder === ""
+      ? []
+      : [{ label: `Always for All ${ending} Files in '${folder}'`, pattern: `**/${folder}/*${ending}` }]),
+  ];
+}
+
 /** The kind of an MPIJob manifest, at the root of one of the documents of a file. */
 const MPIJOB = /^kind:[ \t]*["']?MPIJob\b/im;
 

@@ -2,12 +2,14 @@
 
 import * as vscode from "vscode";
 import type { Location, Position } from "vscode-languageclient/node";
-import { activeJobEditor, activeMpiJobEditor, isOurs } from "./activeJob";
+import { activeJobEditor, activeMpiJobEditor, isOurs, isPlainJob } from "./activeJob";
 import { reportingFailure } from "./ask";
+import { chooseCluster } from "./commands/cluster";
 import { convertFile } from "./commands/convert";
 import { expandJob } from "./commands/expand";
 import { Explanations } from "./commands/explain";
 import { explainFailure } from "./commands/failure";
+import { checkFolder, clearFolders } from "./commands/folder";
 import { Graphs } from "./commands/graph";
 import { checkImages } from "./commands/images";
 import { insertFromMarketplace, refreshMarketplace } from "./commands/marketplace";
@@ -16,13 +18,16 @@ import { copyScript } from "./commands/copyScript";
 import { Previews } from "./commands/preview";
 import { signInToRegistry } from "./commands/registrySignIn";
 import { showPlace, showReferences } from "./commands/references";
+import { runTask } from "./commands/runTask";
 import { submitJob } from "./commands/submit";
 import { SHOW_PLACE } from "./graphPage";
+import { offerJobLanguage, useJobLanguage } from "./jobLanguage";
 import { SHOW_REFERENCES } from "./server/connection";
 import { Controller } from "./server/controller";
 import type { State } from "./server/state";
 import { watchSelectedInterpreter } from "./server/surroundings";
 import { showStatus, statusItem } from "./statusItem";
+import { CheckTasks } from "./tasks";
 
 /** The API for other extensions and for tests. */
 export interface Interface {
@@ -51,6 +56,7 @@ export function activate(context: vscode.ExtensionContext): Interface {
     previews,
     graphs,
     explanations,
+    new CheckTasks(controller),
     statusItem(controller),
     command("preview", (job, role) => previews.show(job, role)),
     command("copyScript", (job, role) => copyScript(controller, job, role)),
@@ -61,10 +67,15 @@ export function activate(context: vscode.ExtensionContext): Interface {
     command("refreshMarketplace", () => refreshMarketplace(controller)),
     command("newJob", () => newJob(controller)),
     command("explainFinding", (code) => explanations.show(code)),
+    command("checkFolder", (folder) => checkFolder(controller, folder)),
+    command("clearFolders", () => clearFolders(controller)),
+    command("chooseCluster", () => chooseCluster(controller)),
+    command("runTask", (job) => runTask(controller, job)),
     command("checkImages", (job) => checkImages(controller, job)),
     command("registrySignIn", () => signInToRegistry(context.secrets)),
     command("submit", (job) => submitJob(controller, job)),
     command("explainFailure", () => explainFailure(controller)),
+    command("useJobLanguage", () => useJobLanguage()),
     command("restartServer", () => controller.restart()),
     command("showOutput", () => output.show()),
     command("showStatus", () => showStatus(controller)),
@@ -74,9 +85,11 @@ export function activate(context: vscode.ExtensionContext): Interface {
     vscode.commands.registerCommand(SHOW_PLACE, (place: unknown) =>
       reportingFailure(() => showPlace(controller, place)),
     ),
+    offerJobLanguage(controller, context.workspaceState),
     ...startWhenNeeded(controller),
     ...restartWhenChanged(controller),
     ...followActiveJob(),
+    controller.onDidChangeState(() => void vscode.commands.executeCommand("setContext", "openpai.isRunning", true)),
   );
   void watchSelectedInterpreter(() => void controller.restartIfOther()).then((watch) =>
     context.subscriptions.push(watch),
@@ -140,7 +153,9 @@ function followActiveJob(): vscode.Disposable[] {
     }
   };
   const update = () => {
-    show("openpai.isJob", activeJobEditor() !== undefined);
+    const job = activeJobEditor()?.document;
+    show("openpai.isJob", job !== undefined);
+    show("openpai.isPlainJob", job !== undefined && isPlainJob(job));
     show("openpai.isMpiJob", activeMpiJobEditor() !== undefined);
   };
   update();

@@ -1,7 +1,7 @@
 /** The language status of jobs: the state of the server, and the way to its log. */
 
 import * as vscode from "vscode";
-import { activeJobEditor, isOurs } from "./activeJob";
+import { activeJobEditor, isOurs, isPlainJob } from "./activeJob";
 import { type JobStatus, jobStatus } from "./answers";
 import { ask, knows, NoAnswer } from "./ask";
 import { JOB_LANGUAGE } from "./documents";
@@ -20,11 +20,17 @@ export function statusItem(controller: Controller): vscode.Disposable {
   const item = vscode.languages.createLanguageStatusItem("openpai.status", { language: JOB_LANGUAGE });
   item.name = "OpenPAI";
   item.command = { command: "openpai.showStatus", title: "Options..." };
+  const language = vscode.languages.createLanguageStatusItem("openpai.language", []);
+  language.name = "OpenPAI language";
+  language.text = "OpenPAI job in a YAML file";
+  language.command = { command: "openpai.useJobLanguage", title: "Use Job Language..." };
   let job: JobStatus | undefined;
   const show = () => {
     const { state, marketplace } = controller;
     const active = vscode.window.activeTextEditor?.document;
     const languages = [JOB_LANGUAGE, ...(active !== undefined && isOurs(active) ? [active.languageId] : [])];
+    const isPlain = state !== undefined && active !== undefined && isPlainJob(active);
+    language.selector = isPlain ? [{ language: active.languageId }] : [];
     item.selector = state === undefined ? [] : languages.map((language) => ({ language }));
     if (state !== undefined) {
       const { text, detail, severity } = statusText(state, marketplace, job);
@@ -44,6 +50,7 @@ export function statusItem(controller: Controller): vscode.Disposable {
   askAgain();
   return vscode.Disposable.from(
     item,
+    language,
     controller.onDidChangeState(askAgain),
     vscode.window.onDidChangeActiveTextEditor(askAgain),
     vscode.workspace.onDidChangeConfiguration((change) => {

@@ -10,7 +10,7 @@ from pathlib import Path
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed
 from pai_lsp.cluster.profile import ProfileError, read_profile
-from pai_lsp.cluster.profile_file import clusters_file, path_of_name, profiles_folder
+from pai_lsp.cluster.profile_file import clusters_file, own_profiles, path_of_name, profiles_folder
 from pai_lsp.cluster.profile_import import profile_of_api, profile_of_files
 from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
@@ -54,19 +54,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _list() -> int:
     """Print the names of the user's profiles; without one, how to make one."""
-    paths = sorted(profiles_folder().glob("*.json"))
-    if not paths:
+    profiles = own_profiles()
+    if not profiles:
         folder, clusters = (visible(str(one)) for one in (profiles_folder(), clusters_file()))
         sys.stdout.write(_NO_PROFILE.format(folder=folder, clusters=clusters))
-    for path in paths:
-        try:
-            profile = read_profile(path.read_text(encoding="utf-8"))
-        except (ProfileError, OSError, UnicodeDecodeError):
-            sys.stdout.write(f"{visible(path.stem)}  cannot be read\n")
-            continue
-        taken = f", from {profile.taken_at}" if profile.taken_at else ""
-        clusters = ", ".join(profile.virtual_clusters) or "none"
-        sys.stdout.write(f"{visible(path.stem)}  {profile.document['platform']}, virtual clusters: {clusters}{taken}\n")
+    sys.stdout.writelines(f"{visible(name)}  {visible(summary)}\n" for name, summary in profiles)
     return 0
 
 

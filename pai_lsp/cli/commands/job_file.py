@@ -13,7 +13,6 @@ from pai_lsp.cli.commands.check_one import with_related_texts
 from pai_lsp.cli.report import render
 from pai_lsp.cli.report.results import CheckedFile, Results
 from pai_lsp.cli.report.terminal import terminal_for
-from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
 from pai_lsp.platform.platforms import platform_named
 from pai_lsp.project.targets import STANDARD_INPUT, run_projects
@@ -21,6 +20,10 @@ from pai_lsp.rules.command_rules import unreadable_file
 from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
 from pai_lsp.source.text import visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pai_lsp.document import Document
 
 
 def job_file(path: str, platform: str | None = None) -> Document | CheckedFile:
@@ -36,15 +39,8 @@ def job_file(path: str, platform: str | None = None) -> Document | CheckedFile:
     if isinstance(source, UnreadableFile):
         diagnostic = Diagnostic(unreadable_file.code, Severity.ERROR, source.span, source.message)
         return CheckedFile(name, source.text, (diagnostic,))
-    projects, file, base = run_projects(), str(Path(name).absolute()), str(Path.cwd())
-    settings = projects.settings_of(file).settings
-    if platform is not None:
-        settings = settings.on(platform_named(platform))
-    document = Document(source.text, settings, name, projects.lookup_of(file, base))
-    catalog_folder = None if is_input or document.is_job else projects.catalog_folder_of(file, base)
-    if catalog_folder is None:
-        return document
-    return document.as_definitions(is_wanted=catalog_folder.is_configured)
+    named = None if platform is None else platform_named(platform)
+    return run_projects().document_of(source.text, str(Path(name).absolute()), str(Path.cwd()), name, named)
 
 
 def names_input(output: str | None, path: str) -> bool:

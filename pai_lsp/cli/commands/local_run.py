@@ -18,6 +18,7 @@ from threading import Thread
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed
+from pai_lsp.cli.commands.local_ssh import left_out, make_keys, path_line, script_here, ssh_scripts, write_ssh
 from pai_lsp.cluster.failure_line import HEADER_LINES
 from pai_lsp.cluster.task_plan import HOME, SCRIPTS, port_counts
 from pai_lsp.cluster.why import failure
@@ -40,6 +41,8 @@ _HEADER = "#!/bin/bash\n" + "#\n" * (HEADER_LINES - 4) + _OPTIONS
 _PHASES = ("precommands.sh", "user.sh", "postcommands.sh")
 _ADDRESS = "127.0.0.1"
 _KEPT = 256 * 1024
+# Docker's own failure, before anything runs. Source: docker/cli, docs/reference/commandline/container_run.md.
+_NOT_STARTED = 125
 _SECONDS_TO_END = 5.0
 # By role and index of a task, and label: numbers of ports, joined by commas.
 Ports: TypeAlias = "dict[tuple[str, int], dict[str, str]]"
@@ -63,17 +66,22 @@ def run_here(plans: Sequence[TaskPlan], job: Job, arguments: argparse.Namespace)
     for note in notes:
         sys.stderr.write(f"pai-lsp run: {note}\n")
     if not arguments.yes and not _is_agreed(plans, arguments):
-        return failed("run", "nothing was run; give --yes to run without asking", WRONG_USAGE)
+        step = "" if sys.stdin.isatty() else "; give --yes to run without asking"
+        return failed("run", f"nothing was run{step}", WRONG_USAGE)
     ports = allocated_ports(plans)
+    has_ssh = any(left_out(plan, is_contained=engine != "none") == "" for plan in plans)
     with ExitStack() as stack:
         runs: list[_Run] = []
         try:
+            keys = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pai-lsp-run-")))
+            if has_ssh:
+                make_keys(keys)
             for plan in plans:
                 folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pai-lsp-run-"))
                 home = folder if engine == "none" else HOME
                 if not _cloned(plan, Path(folder)):
                     return failed("run", "a repository of the plugin git cannot be cloned", FINDINGS)
-                _write(plan, Path(folder), home, ports)
+                _write(plan, Path(folder), home, ports, keys)
                 work = Path(folder, "work")
                 work.mkdir()
                 label = f"{plan.role.name}-{plan.index}" if len(plans) > 1 else ""
@@ -83,13 +91,10 @@ def run_here(plans: Sequence[TaskPlan], job: Job, arguments: argparse.Namespace)
             return failed("run", why(error), OWN_FAILURE)
         if first is None:
             return 0
+        if engine != "none" and first.status == _NOT_STARTED:
+            return failed("run", f"{engine} could not start the container; see its message above", OWN_FAILURE)
         _explain(first.status, first.log.replace(f"{first.home}/", f"{HOME}/"), first.plan, job, arguments)
         return first.status
-
-
-def _skipped(plan: TaskPlan) -> list[str]:
-    """The scripts of the plugin ssh, which installs and starts a server; it is left out here."""
-    return [path for path, text in plan.files.items() if f"{HOME}/plugins/ssh/" in text]
 
 
 def _cloned(plan: TaskPlan, folder: Path) -> bool:
@@ -110,8 +115,10 @@ def _folders(options: list[str]) -> dict[str, str] | None:
 
 def _notes(plan: TaskPlan, folders: dict[str, str], *, is_contained: bool) -> Iterator[str]:
     """What differs from a run on a cluster."""
-    if _skipped(plan) or any(path.endswith("/") for path in plan.files):
-        yield "the plugin ssh is left out here"
+    if reason := left_out(plan, is_contained=is_contained):
+        yield f"the plugin ssh is left out here: {reason}"
+    elif reason == "":
+        yield "the plugin ssh connects the tasks that run here, with a key of this run; 'userssh' is left out"
     storages = {name.removesuffix("-volume"): path for path, name in plan.mounts if name.endswith("-volume")}
     for name, path in storages.items():
         if name == "pai":
@@ -121,7 +128,7 @@ def _notes(plan: TaskPlan, folders: dict[str, str], *, is_contained: bool) -> It
     if not is_contained and folders:
         yield "--storage needs --container docker or podman"
     if not is_contained:
-        yield f"without a container the programs of this machine run, not those of {plan.image}"
+        yield f"without a container, the programs of this machine run in an empty folder, not those of {plan.image}"
 
 
 def _is_agreed(plans: Sequence[TaskPlan], arguments: argparse.Namespace) -> bool:
@@ -138,17 +145,26 @@ def _is_agreed(plans: Sequence[TaskPlan], arguments: argparse.Namespace) -> bool
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
-def _write(plan: TaskPlan, folder: Path, home: str, ports: Ports) -> None:
+def _write(plan: TaskPlan, folder: Path, home: str, ports: Ports, keys: Path) -> None:
     """Write the files of the task; scripts of plugins that are left out are not called."""
-    skipped = _skipped(plan)
+    is_contained = home == HOME
+    has_ssh = left_out(plan, is_contained=is_contained) == ""
+    of_ssh = ssh_scripts(plan)
+    skipped = [] if has_ssh else of_ssh
     scripts = folder / SCRIPTS
     scripts.mkdir()
-    left_out = [f"/bin/bash {HOME}/{path}" for path in skipped]
+    not_called = [f"/bin/bash {HOME}/{path}" for path in skipped]
+    if has_ssh:
+        write_ssh(plan, folder, home, keys, {task: labels["ssh"].partition(",")[0] for task, labels in ports.items()})
     for path, text in plan.files.items():
         name = path.rpartition("/")[2]
         if path.endswith("/") or path in skipped:
             continue
-        lines = [line for line in text.split("\n") if line not in left_out] if name in _PHASES else [text]
+        lines = text.split("\n")
+        if path in of_ssh:
+            lines = script_here(lines, is_contained=is_contained)
+        elif name in _PHASES:
+            lines = [line for line in lines if line not in not_called]
         body = "\n".join(lines).replace(f"{HOME}/", f"{home}/") if name != "user.sh" else text
         # Bytes: on Windows, a text file would get line ends that bash does not understand.
         (scripts / name).write_bytes(((_HEADER if name in _PHASES else "") + body + "\n").encode("utf-8"))
@@ -163,6 +179,7 @@ def _write(plan: TaskPlan, folder: Path, home: str, ports: Ports) -> None:
     (scripts / "runtime_env.sh").write_bytes(("\n".join(exports) + "\n").encode("utf-8"))
     calls = [f"echo {shlex.quote(f'[{_STARTED[one]}]')} >&2\nbash {home}/{SCRIPTS}/{one}" for one in _phases(plan)]
     lines = [_OPTIONS + 'PAI_WORK_DIR="$(pwd)"', "export PAI_WORK_DIR", f"source {home}/{SCRIPTS}/runtime_env.sh"]
+    lines += [path_line(home)] if has_ssh else []
     (scripts / "entry.sh").write_bytes(("\n".join([*lines, *calls]) + "\n").encode("utf-8"))
 
 

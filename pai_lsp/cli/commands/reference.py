@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 
 from pai_lsp.cli import WRONG_USAGE
 from pai_lsp.cli.report.terminal import Style, Terminal, severity_style, terminal_for
 from pai_lsp.platform.job_schema import published_schema
-from pai_lsp.platform.tables import table
+from pai_lsp.platform.tables import as_exit_code, table
 from pai_lsp.rules import UnknownCodeError, all_rules, families, family_of, known
 from pai_lsp.source.patterns import lazy_pattern
 
@@ -64,10 +63,10 @@ def print_schema(arguments: argparse.Namespace) -> int:
 
 def explain(arguments: argparse.Namespace) -> int:
     """Print the documentation of one rule, or of an exit code."""
-    if re.fullmatch(r"[+-]?[0-9]{1,6}", arguments.code):
+    if (code := as_exit_code(arguments.code)) is not None:
         from pai_lsp.cluster.why import code_text  # noqa: PLC0415 - rules are asked for more often
 
-        sys.stdout.write(code_text(int(arguments.code)))
+        sys.stdout.write(code_text(code))
         return 0
     try:
         rule = known(arguments.code)

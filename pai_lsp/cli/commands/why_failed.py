@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 
 from pai_lsp.cli import WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed, job_file
 from pai_lsp.cli.report.results import CheckedFile
 from pai_lsp.cluster.why import RETRIES, code_text, explained_code, failure, failure_text
+from pai_lsp.platform.tables import as_exit_code
 from pai_lsp.project.targets import STANDARD_INPUT, missing
 from pai_lsp.source.files import UnreadableFile, read_bytes
 from pai_lsp.source.text import visible
@@ -20,13 +20,11 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.job import Job
 
-_NUMBER = re.compile(r"[+-]?\d{1,6}")
-
 
 def run(arguments: argparse.Namespace) -> int:
     """Explain a code or a text."""
-    if _NUMBER.fullmatch(arguments.text):
-        return _code(int(arguments.text), arguments.format)
+    if (code := as_exit_code(arguments.text)) is not None:
+        return _code(code, arguments.format)
     job: Job | None = None
     if arguments.job is not None:
         if message := missing([arguments.job]):

@@ -20,7 +20,7 @@ from pai_lsp.source.writing import entry_lines, flow_scalar, flow_value, indente
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Container, Iterator
     from collections.abc import Mapping as MappingOf
     from typing import Any, TypeAlias
 
@@ -41,11 +41,12 @@ _TEXT_KEYS = frozenset({"description", "contributor", "version"})
 
 
 def definition_edits(
-    text: str, definition: Definition, prerequisite: Prerequisite | None, items: Items
+    text: str, definition: Definition, prerequisite: Prerequisite | None, items: Items, plugins: Container[str]
 ) -> tuple[TextEdit, ...]:
     """What must change in a definition that stays in the job; nothing in one of the released protocol.
 
     prerequisite: the definition with the values of its variables; None when no task role needs it.
+    plugins: the short names of the cluster's plugins.
     """
     node = definition.node
     if node.merged or any(entry.name == "plugin_params" for entry in definition.extended_entries):
@@ -64,12 +65,13 @@ def definition_edits(
         removed += [entry for key in ("plugin", "failurePolicy", "callbacks") if (entry := node.own(key))]
     elif plugin in STORAGE_PLUGINS:
         removed += [entry for key in ("plugin",) if (entry := node.own(key))]
-    elif plugin is not None and definition.runtime_plugin is None:
-        full_name = f"{PLUGIN_PREFIX}{plugin}" if "." not in plugin else plugin
-        if definition.plugin_scalar:
-            edits.append(TextEdit(definition.plugin_scalar.span, full_name))
-        else:
+    elif plugin is not None and definition.runtime_plugin is None and (prerequisite or plugin in plugins):
+        # Where no role needs the definition, an unknown plugin does nothing; with its full name, every task would die.
+        full_name = flow_scalar(f"{PLUGIN_PREFIX}{plugin}")
+        if definition.plugin_scalar is None:
             inserted.append(f"plugin: {full_name}")
+        elif "." not in plugin:  # else it stays as written
+            edits.append(TextEdit(definition.plugin_scalar.span, full_name))
     if definition.type != "dockerimage" and plugin == "cmd":
         commands = prerequisite.commands if prerequisite else ()
         found, emptied = callback_edits(text, node, commands, items)

@@ -273,7 +273,8 @@ class _ReleasedJobWriter:
             if not is_listed and definition.node not in used and (is_inlined or is_extended(definition)):
                 removed += [places[definition.node]] if definition.node in places else []
             else:
-                self._edit(definition_edits(self._text, definition, prerequisite, self.items))
+                plugins = {*self._job.platform.plugins, *self._job.site_plugins}
+                self._edit(definition_edits(self._text, definition, prerequisite, self.items, plugins))
         new = [one for one in self.form.listed_anywhere if one not in set(self.form.homes.values())]
         if sequence is not None and section and self._job.root and len(removed) == len(places) and removed and not new:
             self._edit(cut_entry(self._text, self._job.root, section))

@@ -13,6 +13,7 @@ import re
 import shlex
 from functools import partial
 
+from pai_lsp.embedded.shell_expansions import NAME
 from pai_lsp.ide.refactorings.refactoring import Refactoring, RefactoringKind, line_edits, refused
 from pai_lsp.job.job import Job
 from pai_lsp.job.symbols import rename_role
@@ -223,7 +224,7 @@ def _variables(root: Mapping) -> Iterator[tuple[str, Any, bool]]:
     """The names and values in `jobEnvs`, and whether the shell can export them."""
     environment = root.get("jobEnvs")
     for entry in environment.effective_entries() if isinstance(environment, Mapping) else ():
-        is_variable = isinstance(entry.value, Scalar) and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", entry.name)
+        is_variable = isinstance(entry.value, Scalar) and NAME.fullmatch(entry.name)
         yield entry.name, plain_value(entry.value), bool(is_variable)
 
 

@@ -10,7 +10,7 @@ from pai_lsp.embedded.shell_structure import structure
 from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import ScriptPlace, callback_scripts
-from pai_lsp.platform.programs import program, program_of
+from pai_lsp.platform.programs import TORCH, program, program_of
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import ScalarStyle
 from pai_lsp.source.text import Span, TextEdit
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 # What a plain scalar cannot begin with, or hold in a flow sequence.
 _NOT_FIRST = frozenset("!&*-?:,[]{}#|>@`\"'% ")
 _NOT_IN_FLOW = frozenset(",[]{}")
-TORCH = ("torchrun", "torch.distributed.launch")
 # The programs whose tables are complete enough to compare with.
 _PROGRAMS = (
     *TORCH, "deepspeed", "accelerate", "accelerate.commands.launch", "horovodrun",
@@ -90,14 +89,19 @@ def all_uses(job: Job, *, with_callbacks: bool = True) -> Iterator[CommandUse]:
 
 def known_lines(job: Job, names: tuple[str, ...] = ()) -> Iterator[tuple[CommandUse, str, Arguments]]:
     """The command lines of programs with a table; `names` are those wanted, all without."""
-    return (one for one in _all_lines(job) if not names or one[1] in names)
+    by_name = _known_lines(job)
+    return (one for name in names or by_name for one in by_name.get(name, ()))
 
 
 @lru_cache(maxsize=1)
-def _all_lines(job: Job) -> tuple[tuple[CommandUse, str, Arguments], ...]:
-    found = ((use, program_of(use.line)) for use in uses(job, *_PROGRAMS))
-    read = ((use, known[0], use.arguments(*known)) for use, known in found if known is not None)
-    return tuple((use, name, arguments) for use, name, arguments in read if arguments is not None)
+def _known_lines(job: Job) -> dict[str, list[tuple[CommandUse, str, Arguments]]]:
+    found: dict[str, list[tuple[CommandUse, str, Arguments]]] = {}
+    for use in uses(job, *_PROGRAMS):
+        known = program_of(use.line)
+        arguments = use.arguments(*known) if known is not None else None
+        if known is not None and arguments is not None:
+            found.setdefault(known[0], []).append((use, known[0], arguments))
+    return found
 
 
 def scripts(job: Job, *, with_callbacks: bool = False) -> Iterator[ScriptPlace]:

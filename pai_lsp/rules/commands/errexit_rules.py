@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 
-from pai_lsp.embedded.shell_arithmetic import as_assignment, learn, value_of
 from pai_lsp.embedded.shell_structure import Step, structure
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.rules.commands.command_uses import CommandUse, edit_fix, scripts, uses, written
@@ -115,6 +114,8 @@ def arithmetic_is_zero(job: Job) -> Iterator[Finding]:
         text = place.script.text
         if "((" not in text and "let " not in text and "expr " not in text:
             continue
+        from pai_lsp.embedded.shell_arithmetic import as_assignment, learn, value_of  # noqa: PLC0415 - few compute
+
         tree = structure(place.script)
         known: dict[str, int] = {}
         for step in tree.all:

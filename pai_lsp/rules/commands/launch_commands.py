@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
-from pai_lsp.platform.programs import hosts_of, program
-from pai_lsp.rules.commands.command_uses import TORCH, CommandUse, all_uses, edit_fix, insert_fix, known_lines
+from pai_lsp.platform.programs import TORCH, hosts_of, program
+from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, insert_fix, known_lines
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.text import Span
@@ -261,7 +261,7 @@ def module_path(job: Job) -> Iterator[Finding]:
             commands:
               - python -m pkg.train
     """
-    for use, word in _all_modules(job):
+    for use, word in job.once(_all_modules):
         if word.is_literal and _PYTHON_FILE.fullmatch(word.text):
             new = word.text.removeprefix("./").removesuffix(".py").replace("/", ".")
             fixes = edit_fix(use.place, f"Change to '{new}'", word.span, new)
@@ -288,7 +288,7 @@ def unknown_python_module(job: Job) -> Iterator[Finding]:
             commands:
               - python -m torch.distributed.launch --nproc_per_node=1 train.py
     """
-    for use, word in _all_modules(job):
+    for use, word in job.once(_all_modules):
         if not word.is_literal or word.text in _MODULES or "/" in word.text or "." not in word.text:
             continue
         near = nearest(word.text, _MODULES, 0.9)
@@ -300,15 +300,17 @@ def unknown_python_module(job: Job) -> Iterator[Finding]:
 _MODULES = ("torch.distributed.launch", "torch.distributed.run", "accelerate.commands.launch", "http.server")
 
 
-def _all_modules(job: Job) -> Iterator[tuple[CommandUse, Word]]:
+def _all_modules(job: Job) -> list[tuple[CommandUse, Word]]:
     """The words after `-m` of Python and torchrun."""
+    found: list[tuple[CommandUse, Word]] = []
     for use in all_uses(job):
         if use.line.is_module:
-            yield use, use.line.name
+            found.append((use, use.line.name))
         elif use.line.program == "torchrun":
             arguments = use.arguments("torchrun")
             if arguments and arguments.has("-m", "--module") and arguments.operands:
-                yield use, arguments.operands[0]
+                found.append((use, arguments.operands[0]))
+    return found
 
 
 def _written(use: CommandUse, option: Option) -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import Counter
 
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
-from pai_lsp.platform.programs import program
+from pai_lsp.platform.programs import TORCH, program
 from pai_lsp.platform.tables import converted_role_name
-from pai_lsp.rules.commands.command_uses import TORCH, CommandUse, edit_fix, insert_fix, known_lines, uses
+from pai_lsp.rules.commands.command_uses import CommandUse, edit_fix, insert_fix, known_lines, uses
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span

@@ -58,7 +58,8 @@ def mpi_without_ssh(job: Job) -> Iterator[Finding]:
         missing = [role.name for role in (launch.role, *launch.reached_roles) if role.name not in reached]
         if missing and not _brings_its_own_shell(launch):
             names = " and ".join(f"'{name}'" for name in dict.fromkeys(missing))
-            message = f"the launcher needs ssh, but {names} has no ssh plugin with 'jobssh: true'"
+            verb = "have" if len(set(missing)) > 1 else "has"
+            message = f"the launcher needs ssh, but {names} {verb} no ssh plugin with 'jobssh: true'"
             yield Finding(launch.span(launch.use.line.name.span), message)
 
 

@@ -140,8 +140,7 @@ def _roles_with_hydra(job: Job) -> frozenset[TaskRole]:
     """The task roles whose image or commands name MPICH or Intel MPI."""
 
     def texts(role: TaskRole) -> tuple[str, str]:
-        reference = role.typed_references.get("dockerImage")
-        image = job.find_typed("dockerimage", reference.name) if reference else None
+        image = job.image_of(role)
         uri = image.node.get("uri") if image else None
         return job.scripts[role].text, uri.text if isinstance(uri, Scalar) else ""
 

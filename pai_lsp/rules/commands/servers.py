@@ -9,6 +9,7 @@ import re
 
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.job.parts import whole_number
+from pai_lsp.platform.programs import THIS_HOST, TRAINING
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, insert_fix, programs_of, uses
 from pai_lsp.source.patterns import lazy_pattern
@@ -33,7 +34,6 @@ _SERVERS = (
 _LISTENING = frozenset({*_SERVERS, "uvicorn"})
 _JUPYTER = frozenset({"notebook", "lab", "server"})
 _PORT = lazy_pattern(r"[1-9][0-9]{1,4}")
-_LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 @rule(Severity.ERROR)
@@ -94,7 +94,7 @@ def server_on_localhost(job: Job) -> Iterator[Finding]:
         is_jupyter = use in jupyters
         if found is not None:
             span, host = found
-            if host in _LOCAL:
+            if host in THIS_HOST:
                 at = Span(use.place.script.text.rfind(host, span.start, span.end), span.end)
                 fixes = edit_fix(use.place, "Change to '0.0.0.0'", Span(at.start, at.start + len(host)), "0.0.0.0")  # noqa: S104
                 yield Finding(use.span(span), f"on '{host}' nothing outside of the task reaches it", fixes)
@@ -138,9 +138,9 @@ def fixed_port(job: Job) -> Iterator[Finding]:
             commands:
               - tensorboard --bind_all --logdir /tmp/log --port $PAI_PORT_LIST_worker_0_http
     """
-    names = ("torchrun", "torch.distributed.launch", "accelerate", "deepspeed", "uvicorn", *_SERVERS)
+    names = (*TRAINING, "uvicorn", *_SERVERS)
     for use in uses(job, *names, with_callbacks=False):
-        distributed = use.line.program in {"torchrun", "torch.distributed.launch", "accelerate", "deepspeed"}
+        distributed = use.line.program in TRAINING
         role = use.role
         if role is None or (distributed and role.instances < 2):
             continue

@@ -32,6 +32,9 @@ _MISSING = {
 }  # fmt: skip
 _TERMINAL = frozenset({"vim", "vi", "emacs", "nano", "htop", "passwd", "watch", "screen", "nvtop", "gdb"})
 _SHELLS = frozenset({"bash", "sh", "python", "zsh", "ipython", "mysql", "psql"})
+# Programs that connect to another host by ssh, whose configuration knows the names of tasks; and others.
+_BY_SSH = ("ssh", "scp", "sftp", "rsync")
+_BY_ADDRESS = ("ping", "nc", "curl", "wget", "telnet")
 _MOUNT = lazy_pattern(r"/mnt/([A-Za-z0-9][\w.-]*)")
 _MAKING = lazy_pattern(
     r"(?:^|[;&|(])[ \t]*(?:sudo )?(?:mkdir|mount\S*|ln|sshfs|blobfuse2?|s3fs|rclone|install|goofys|gcsfuse|az\w*|git)\b"
@@ -233,8 +236,7 @@ def ssh_without_plugin(job: Job) -> Iterator[Finding]:
             - plugin: ssh
               parameters: {jobssh: true}
     """
-    programs = ("ssh", "scp", "sftp", "rsync", "ping", "nc", "curl", "wget", "telnet")
-    connecting = list(uses(job, *programs, with_callbacks=False))
+    connecting = list(uses(job, *_BY_SSH, *_BY_ADDRESS, with_callbacks=False))
     roles = {converted_role_name(role.name) for role in job.task_roles}
     has_ssh = any(use.is_on("jobssh") for use in job.uses_of_plugin("ssh"))
     for use in uses(job, "python", with_callbacks=False):
@@ -252,7 +254,7 @@ def ssh_without_plugin(job: Job) -> Iterator[Finding]:
             match = _HOST.fullmatch(word.text.removeprefix("http://"))
             if match is None or match[1] not in roles or not word.is_literal:
                 continue
-            if use.line.program in {"ssh", "scp", "sftp", "rsync"}:
+            if use.line.program in _BY_SSH:
                 if not has_ssh and "ssh_config" not in use.place.script.text and use.ends_script:
                     related = (Related(use.word(word), "the name of a task"),)
                     message = "tasks only reach each other by ssh with the plugin 'ssh' and 'jobssh: true'"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from pai_lsp.embedded.command_lines import command_lines
+from pai_lsp.embedded.shell_expansions import NAME
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, scripts, uses
 from pai_lsp.source.patterns import lazy_pattern
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from pai_lsp.embedded.shell_script import Word
     from pai_lsp.job.job import Job
 
-_NAME = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 _NAME_OR_VALUE = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?(?:\+?=.*)?|-.*", re.DOTALL)
 # Programs whose arguments are text.
 _PRINTING = frozenset(
@@ -80,7 +80,7 @@ def spaces_around_equals(job: Job) -> Iterator[Finding]:
     for use in all_uses(job):
         words = use.line.step.command.words if use.line.step.command else ()
         text = use.place.script.text
-        if len(words) > 1 and words[1].text.startswith("=") and words[0].is_literal and _NAME.fullmatch(words[0].text):
+        if len(words) > 1 and words[1].text.startswith("=") and words[0].is_literal and NAME.fullmatch(words[0].text):
             if words[1].text.startswith("==") or words[0].text in {"expr", "test", "echo", "printf"}:
                 continue
             last = words[2] if words[1].text == "=" and len(words) > 2 else words[1]
@@ -121,7 +121,7 @@ def _declared(use: CommandUse, words: tuple[Word, ...]) -> Iterator[Finding]:
         gap = use.span(Span(before.span.end, word.span.start))
         if "\n" in use.place.source[gap.start : gap.end] and "\n" not in text[before.span.end : word.span.start]:
             return  # `folded_lines_joined` reports it
-        start = before if number > 1 and (before.text.endswith("=") or _NAME.fullmatch(before.text)) else word
+        start = before if number > 1 and (before.text.endswith("=") or NAME.fullmatch(before.text)) else word
         end = words[number + 1] if word.text == "=" and number + 1 < len(words) else word
         span = Span(words[0].span.start, end.span.end)
         is_simple = start is not word and start is words[1]

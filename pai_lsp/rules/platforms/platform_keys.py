@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import shlex
 
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.findings.fixes import quote_fix
 from pai_lsp.job.definition import Definition
-from pai_lsp.platform.local_storage import local_storage_faults
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, plain_value
 
 TYPE_CHECKING = False
@@ -123,6 +121,8 @@ def local_storage_invalid(job: Job) -> Iterator[Finding]:
     section = job.extras_entry("enableLocalStorage")
     if not job.platform.mounts_local_storage or section is None:
         return
+    from pai_lsp.platform.local_storage import local_storage_faults  # noqa: PLC0415 - few jobs have it
+
     for fault in local_storage_faults(plain_value(section.value)):
         entry = section.value.entry(fault.key) if fault.key and isinstance(section.value, Mapping) else None
         yield Finding(entry.place if entry else section.key.span, f"{fault.message}; the rest-server refuses the job")
@@ -266,8 +266,10 @@ def git_option_refused(job: Job) -> Iterator[Finding]:
 def _words(item: Node) -> list[str]:
     if not isinstance(item, Scalar) or "<%" in item.text:
         return []
+    from shlex import split  # noqa: PLC0415 - few jobs have such options
+
     try:
-        return shlex.split(item.text)
+        return split(item.text)
     except ValueError:  # another rule reports the open quote
         return []
 

@@ -377,7 +377,8 @@ def misspelt_key(name: str, known: Collection[str]) -> str | None:
     """The one of the known keys that an unknown one surely means."""
     if name in known:
         return None
-    return next(iter(nearest(name, known, _NEAR)), None)
+    swapped = (one for one in known if sorted(one) == sorted(name))
+    return next(iter(nearest(name, known, _NEAR)), next(swapped, None))
 
 
 RULES = (

@@ -5,8 +5,6 @@ A value from a `<% %>` is not known here; its type is not checked. Facts: openpa
 
 from __future__ import annotations
 
-import shlex
-
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix, fix_of, quote_fix, wrap_in_list_fix
 from pai_lsp.job.definition import PROTOCOL_KEYS, Definition, key_name_span, name_span
@@ -98,8 +96,10 @@ def _has_open_quote(option: str) -> bool:
     """Whether GitPython, which splits the options as a shell does, fails on one."""
     if "'" not in option and '"' not in option and not option.endswith("\\"):
         return False
+    from shlex import split  # noqa: PLC0415 - few jobs have such options
+
     try:
-        shlex.split(option)
+        split(option)
     except ValueError:
         return "<%" not in option
     return False

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.findings.fixes import choice_fixes, fix_of, near_name_fixes
 from pai_lsp.job.definition import Definition, name_span
+from pai_lsp.rules.plugins.plugin_entries import misspelt_key
 from pai_lsp.source.edits import insert_entry, remove_entry
 from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.patterns import lazy_pattern
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job.job import Job
+    from pai_lsp.job.uses import PluginUse
 
 _WHOLE_NUMBER = lazy_pattern(r"[-+]?\d+")
 _SWITCHES = ("true", "false")
@@ -170,10 +172,11 @@ def ssh_barrier_unreachable_role(job: Job) -> Iterator[Finding]:
         filtered = None if isinstance(use.owner, Definition) else use.owner.node.own("taskroles")
         if filtered and not isinstance(use.owner, Definition):
             fixes = fix_of("Use ssh in all task roles", remove_entry(job.text, use.owner.node, filtered))
+        verb = "have" if alone[1:] else "has"
         names = " and ".join(f"'{name}'" for name in alone[:2]) + (f" and {len(alone) - 2} more" if alone[2:] else "")
         yield Finding(
             entry.key.span,
-            f"the barrier waits for {names}, which has no ssh plugin with 'jobssh', and then fails",
+            f"the barrier waits for {names}, which {verb} no ssh plugin with 'jobssh', and then fails",
             fixes,
         )
 
@@ -228,7 +231,7 @@ def ssh_without_effect(job: Job) -> Iterator[Finding]:
               parameters: {jobssh: true}
     """
     for use in job.uses_of_plugin("ssh"):
-        if use.entry("jobssh") is None and use.entry("userssh") is None:
+        if use.entry("jobssh") is None and use.entry("userssh") is None and not _has_other_fault(use):
             fixes: tuple[Fix, ...] = ()
             if use.parameters is not None:
                 fixes = (Fix("Add 'jobssh: true'", (insert_entry(job.text, use.parameters, "jobssh: true"),)),)
@@ -236,6 +239,19 @@ def ssh_without_effect(job: Job) -> Iterator[Finding]:
                 line = "parameters: {jobssh: true}"
                 fixes = (Fix(f"Add '{line}'", (insert_entry(job.text, use.owner.node, line),)),)
             yield Finding(use.name_span, "the plugin 'ssh' has no effect without 'jobssh' or 'userssh'", fixes)
+
+
+def _has_other_fault(use: PluginUse) -> bool:
+    """Whether another rule reports parameters that may be meant to start an SSH server."""
+    if use.is_on("sshbarrier"):
+        return True
+    if use.parameters is None and use.owner.parameters:
+        return isinstance(use.owner.parameters, Scalar) and use.owner.parameters.value is not None
+    names = [entry.name for entry in use.parameters.effective_entries()] if use.parameters else []
+    if any(misspelt_key(name, ("jobssh", "userssh")) for name in names):
+        return True
+    known = {parameter.name for parameter in use.plugin.parameters}
+    return not isinstance(use.owner, Definition) and not known.issuperset(names)
 
 
 @rule(Severity.WARNING)

@@ -82,7 +82,8 @@ def storage_invalid(job: Job) -> Iterator[Finding]:
     """Storage name or mount path that Kubernetes refuses.
 
     The volume of a storage is named after it, so the name may contain only lower-case letters, digits and `-`; a mount
-    path must not contain `:`. Otherwise Kubernetes refuses the task, and the job ends with exit code -200.
+    path must not contain `:`. Otherwise Kubernetes refuses the task, and the job ends with exit code -200. The storages
+    that a used definition requires are checked, too.
     Source: rest-server, src/models/v2/job/k8s.js (`NAME-volume`); Kubernetes, ValidateVolumes, ValidateVolumeMounts.
 
         extras:
@@ -96,12 +97,13 @@ def storage_invalid(job: Job) -> Iterator[Finding]:
           storages:
             - name: confignfs
     """
-    for item in job.storages:
+    used = (one for one in job.definitions if job.is_catalog or job.prerequisite_uses.is_used(one))
+    for item in (*job.storages, *(item for definition in used for item in _required(definition))):
         read = _read_storage(item)
         if read is None:
             continue
         name, path, name_place, path_place = read
-        if not _VOLUME_NAME.fullmatch(name):
+        if not _VOLUME_NAME.fullmatch(name) and "{{" not in name:
             message = (
                 "a storage name may contain only lower-case letters, digits and '-', or Kubernetes refuses the task"
             )

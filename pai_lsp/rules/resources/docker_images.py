@@ -5,27 +5,29 @@ Facts: openpai-runtime, src/init.d/image_checker.py; rest-server, models/v2/job/
 
 from __future__ import annotations
 
-import re
-
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix, quote_fix
 from pai_lsp.job.definition import name_span
+from pai_lsp.platform.image_addresses import (
+    DOCKER_HUB,
+    DOCKER_HUB_HOSTS,
+    REPOSITORY,
+    TAG,
+    image_host,
+    registry_host,
+    without_host,
+)
 from pai_lsp.source.edits import insert_entry
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle
-from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
 
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
-
-
-# The patterns of a repository and a tag in image_checker.py, _get_normalized_image_info.
-_REPOSITORY = lazy_pattern(r"[a-z\-_.0-9]+[/a-z\-_.0-9]*")
-_TAG = lazy_pattern(r"[a-z\-_.0-9]+")
 
 
 @rule(Severity.ERROR)
@@ -114,14 +116,14 @@ def _wrong_part(uri: str) -> tuple[int, int, str] | None:
     digest = rest.find("@")
     if digest >= 0:
         return start + digest, len(uri), "the image checker refuses a digest; use a tag"
-    if not _REPOSITORY.fullmatch(repository):
+    if not REPOSITORY.fullmatch(repository):
         end = start + len(repository)
-        return start, end, _complaint(repository, "repository", _REPOSITORY)
-    if tags and not _TAG.fullmatch(tags[0]):
+        return start, end, _complaint(repository, "repository", REPOSITORY)
+    if tags and not TAG.fullmatch(tags[0]):
         at = start + len(repository) + 1
         if not tags[0]:
             return at - 1, at, "a tag is missing after ':'"
-        return at, at + len(tags[0]), _complaint(tags[0], "tag", _TAG)
+        return at, at + len(tags[0]), _complaint(tags[0], "tag", TAG)
     return None
 
 
@@ -130,7 +132,7 @@ def _complaint(part: str, what: str, grammar: re.Pattern[str]) -> str:
         return f"the image checker refuses upper case in the {what} '{part}'"
     if not part:
         return f"the image checker refuses an address without a {what}"
-    wrong = next((character for character in part if not _TAG.fullmatch(character.lower()) and character != "/"), "/")
+    wrong = next((character for character in part if not TAG.fullmatch(character.lower()) and character != "/"), "/")
     shown = wrong if wrong.isprintable() and wrong != " " else ("a space" if wrong.isspace() else f"U+{ord(wrong):04X}")
     quoted = shown if len(shown) > 1 else f"'{shown}'"
     return f"the image checker refuses {quoted} in the {what} '{' '.join(part.split())}'"
@@ -167,27 +169,6 @@ def text_of(definition: Definition, key: str) -> Scalar | None:
     """The value of one of a definition's keys, if it is a string."""
     node = definition.node.get(key)
     return node if isinstance(node, Scalar) and isinstance(node.value, str) else None
-
-
-def image_host(uri: str) -> str:
-    """The registry at the start of an image's address; empty for Docker Hub. Source: _is_default_domain_used."""
-    host, slash, _ = uri.partition("/")
-    return host if slash and ("." in host or ":" in host) else ""
-
-
-def without_host(uri: str) -> str:
-    """The address without its registry."""
-    host = image_host(uri)
-    return uri[len(host) + 1 :] if host else uri
-
-
-def registry_host(registry: str) -> str:
-    """The host that a `registryuri` names, as `https://index.docker.io/v1/` names `index.docker.io`."""
-    return re.sub(r"^https?://", "", registry.strip()).partition("/")[0].lower()
-
-
-_DOCKER_HUB = "https://index.docker.io/v1/"
-DOCKER_HUB_HOSTS = frozenset({"", "docker.io", "index.docker.io", "registry-1.docker.io", "hub.docker.com"})
 
 
 @rule(Severity.ERROR)
@@ -281,7 +262,7 @@ def auth_without_registryuri(job: Job) -> Iterator[Finding]:
         if not (isinstance(username, Scalar) and username.text and isinstance(password, Scalar) and password.text):
             continue
         uri = text_of(definition, "uri")
-        registry = (image_host(uri.text) if uri else "") or _DOCKER_HUB
+        registry = (image_host(uri.text) if uri else "") or DOCKER_HUB
         fix = Fix(
             f"Add 'registryuri: {registry}'",
             (insert_entry(job.text, auth.value, f"registryuri: {registry}"),),

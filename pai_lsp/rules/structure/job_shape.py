@@ -4,20 +4,13 @@ pai_lsp/platform/job_schema.py finds all structure errors once; each rule report
 values are in pai_lsp/rules/structure/value_types.py.
 """
 
+# ruff: noqa: PLC0415 - fixes are imported where there is something to fix: most jobs have no structure errors
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
-from pai_lsp.rules.structure.structure_fixes import (
-    as_list_fix,
-    empty_fixes,
-    insert_fixes,
-    move_fixes,
-    remove_fixes,
-    rename_fixes,
-)
 from pai_lsp.rules.structure.structure_places import line_of_content, places
 from pai_lsp.source.edits import line_end
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Sequence
@@ -101,6 +94,8 @@ def unknown_key(job: Job) -> Iterator[Finding]:
             instances: 1
     """
     for place in places(job, "unknown-key"):
+        from pai_lsp.rules.structure.structure_fixes import move_fixes, rename_fixes
+
         fixes = (*rename_fixes(job, place), *move_fixes(job, place), *_removal(job, place))
         yield Finding(place.span, place.error.message, fixes)
 
@@ -108,6 +103,8 @@ def unknown_key(job: Job) -> Iterator[Finding]:
 def _removal(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     if not isinstance(place.node, Mapping) or place.key is None:
         return ()
+    from pai_lsp.rules.structure.structure_fixes import remove_fixes
+
     return remove_fixes(job, place.node, place.key)
 
 
@@ -170,6 +167,8 @@ def dockerimage_extra_key(job: Job) -> Iterator[Finding]:
             plugin: com.microsoft.pai.runtimeplugin.cmd
     """
     for place in places(job, "dockerimage-extra-key"):
+        from pai_lsp.rules.structure.structure_fixes import rename_fixes
+
         fixes = (*rename_fixes(job, place), *_removal(job, place))
         yield Finding(place.span, place.error.message, fixes)
 
@@ -198,12 +197,16 @@ def v1_job_key(job: Job) -> Iterator[Finding]:
               - python train.py
     """
     for place in places(job, "v1-job-key"):
+        from pai_lsp.rules.structure.structure_fixes import move_fixes
+
         fixes = (*_renamed(job, place), *move_fixes(job, place), *_as_prerequisite(job, place))
         yield Finding(place.span, place.error.message, fixes)
 
 
 def _renamed(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     """Rename the key if its value fits the new name; a command becomes a list, an image does not fit."""
+    from pai_lsp.rules.structure.structure_fixes import as_list_fix, rename_fixes
+
     key = place.key
     if key is None:
         return ()
@@ -265,6 +268,8 @@ def missing_key(job: Job) -> Iterator[Finding]:
             commands: [python train.py]
     """
     for place in places(job, "missing-key"):
+        from pai_lsp.rules.structure.structure_fixes import insert_fixes
+
         yield Finding(place.span, place.error.message, insert_fixes(job, place))
 
 
@@ -287,6 +292,8 @@ def empty_section(job: Job) -> Iterator[Finding]:
         parameters: {}
     """
     for place in places(job, "empty-section"):
+        from pai_lsp.rules.structure.structure_fixes import empty_fixes
+
         yield Finding(place.span, place.error.message, empty_fixes(job, place))
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from pai_lsp.job.job import Job
-    from pai_lsp.platform.job_schema import StructureError
+    from pai_lsp.platform.structure_errors import StructureError
     from pai_lsp.source.nodes import SyntaxProblem
 
     _Entries: TypeAlias = dict[Mapping, dict[str, Entry]]

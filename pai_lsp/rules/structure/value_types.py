@@ -3,17 +3,12 @@
 pai_lsp/platform/job_schema.py finds all structure errors once; each rule reports one kind of them.
 """
 
+# ruff: noqa: PLC0415 - fixes are imported where there is something to fix: most jobs have no structure errors
 from __future__ import annotations
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.findings.fixes import change_fix
 from pai_lsp.job.definition import name_span
-from pai_lsp.rules.structure.structure_fixes import (
-    choice_fixes,
-    ports_as_mapping_fixes,
-    roles_as_mapping_fixes,
-    type_fixes,
-)
 from pai_lsp.rules.structure.structure_places import places
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.text import TextEdit
@@ -52,6 +47,8 @@ def type_mismatch(job: Job) -> Iterator[Finding]:
     """
     for place in places(job, "type-mismatch"):
         if place.error.path:
+            from pai_lsp.rules.structure.structure_fixes import type_fixes
+
             yield Finding(place.span, place.error.message, type_fixes(job, place))
 
 
@@ -77,6 +74,8 @@ def invalid_enum(job: Job) -> Iterator[Finding]:
             uri: ubuntu:18.04
     """
     for place in places(job, "invalid-enum"):
+        from pai_lsp.rules.structure.structure_fixes import choice_fixes
+
         yield Finding(place.span, place.error.message, choice_fixes(place))
 
 
@@ -150,6 +149,8 @@ def taskroles_not_mapping(job: Job) -> Iterator[Finding]:
             dockerImage: image
     """
     for place in places(job, "taskroles-not-mapping"):
+        from pai_lsp.rules.structure.structure_fixes import roles_as_mapping_fixes
+
         yield Finding(place.span, place.error.message, roles_as_mapping_fixes(job, place))
 
 
@@ -181,6 +182,8 @@ def ports_not_mapping(job: Job) -> Iterator[Finding]:
               ports: {ssh: 1, tensorboard: 1}
     """
     for place in places(job, "ports-not-mapping"):
+        from pai_lsp.rules.structure.structure_fixes import ports_as_mapping_fixes
+
         yield Finding(place.span, place.error.message, ports_as_mapping_fixes(job, place))
 
 

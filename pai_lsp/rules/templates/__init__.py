@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pai_lsp.rules.templates import definition_templates, parameters, template_names, template_roots, template_syntax
+from pai_lsp.rules.templates import definition_templates, parameters, template_names, template_syntax
 
 RULES = (
     *definition_templates.RULES,
     *template_syntax.RULES,
-    *template_roots.RULES,
     *template_names.RULES,
     *parameters.RULES,
 )

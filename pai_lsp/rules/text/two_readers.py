@@ -34,9 +34,10 @@ if TYPE_CHECKING:
 # Plain scalars that PyYAML may fail to construct: the two special ones, numbers without digits, numbers in base 60 that
 # are too long for a double, invalid dates.
 _MAYBE_UNREADABLE = lazy_pattern(
-    r"=|<<|[-+]?0[bx]_+|[-+]?[0-9][0-9_:]{300,}\.[0-9_]*|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*", re.DOTALL
+    r"=|<<|[-+]?0[bx]_+|\._+(?:[eE][-+][0-9]+)?|[-+]?[0-9][0-9_:]{300,}\.[0-9_]*|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*",
+    re.DOTALL,
 )
-_FIRST_CHARACTERS = frozenset("=<+-0123456789")
+_FIRST_CHARACTERS = frozenset("=<+-.0123456789")
 # Where a key may be a list or a mapping: explicit, an alias, before a colon, or alone in braces.
 _MAYBE_COLLECTION_KEY = lazy_pattern(r"[\]}?*{,](?:(?<=[\]}])[ \t]*:|(?<=\?)\s|(?<=\*)|(?<=[{,])\s*[\[{])")
 
@@ -46,9 +47,9 @@ def unreadable_value(job: Job) -> Iterator[Finding]:
     """Value that the runtime's YAML parser cannot read.
 
     The rest-server reads such a value as a string. For PyYAML, `=` and `<<` have a meaning in YAML 1.1 that it does not
-    support, `0x_` is a number without digits, and a date must exist in the calendar. It refuses the file, so every task
-    dies in its init container. In quotes, both parsers read a string. A tag that PyYAML cannot construct, such as
-    `!!map` before an empty value, fails in the same way.
+    support, `0x_` and `._` are numbers without digits, and a date must exist in the calendar. It refuses the file, so
+    every task dies in its init container. In quotes, both parsers read a string. A tag that PyYAML cannot construct,
+    such as `!!map` before an empty value, fails in the same way.
     Source: PyYAML, resolver.py and constructor.py (SafeLoader).
 
         parameters:
@@ -102,7 +103,8 @@ def _kind(scalar: Scalar) -> str:
         return f"a bare '{scalar.text}'"
     if scalar.text[4:5] == "-":
         return "a date that does not exist"
-    return "a number without digits" if scalar.text.endswith("_") else "a number with so many parts"
+    is_without_digits = scalar.text.endswith("_") or scalar.text.startswith("._")
+    return "a number without digits" if is_without_digits else "a number with so many parts"
 
 
 @rule(Severity.ERROR)

@@ -22,6 +22,7 @@ const CALM_SETTINGS = {
   "extensions.autoUpdate": false,
   "extensions.ignoreRecommendations": true,
   "files.autoSave": "off",
+  "window.autoDetectColorScheme": true,
   "editor.minimap.enabled": false,
   "editor.stickyScroll.enabled": false,
   "editor.cursorBlinking": "solid",

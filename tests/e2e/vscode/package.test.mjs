@@ -61,6 +61,27 @@ test("it holds the extension, its server and nothing else", () => {
   assert.match(readme, /!\[/);
 });
 
+test("tasks show each line that a check prints as a problem", () => {
+  const { contributes } = JSON.parse(fs.readFileSync(path.join(process.env.E2E_STAGE, "package.json"), "utf8"));
+  const [{ regexp, file, line, column, severity, code, message }] = contributes.problemPatterns;
+  const words = ["check", "--format", "concise", "--severity", "hint", "--color", "never", "."];
+  const cwd = path.join(PROJECT, "tests/e2e/vscode/workspace");
+  const lines = spawnSync(process.env.E2E_PAI_LSP, words, { cwd, encoding: "utf8" }).stdout.trim().split("\n");
+  const found = lines.map((one) => new RegExp(regexp).exec(one));
+  assert.deepEqual(
+    found.map((one) => one && [file, line, column, severity, code].map((group) => one[group])),
+    [
+      ["plain.yaml", "6", "31", "hint", "unused-prerequisite"],
+      ["plain.yaml", "10", "18", "error", "unknown-docker-image"],
+      ["train.pai.yaml", "10", "11", "hint", "unused-prerequisite"],
+      ["train.pai.yaml", "26", "21", "error", "unknown-prerequisite"],
+    ],
+  );
+  assert.match(found[3][message], /^no prerequisite is named 'minst'/);
+  // VS Code knows "info"; ours is called "information".
+  assert.equal(new RegExp(regexp).exec("a b.yaml:1:2: information[code] text")[severity], "info");
+});
+
 test("the severity of each rule can be chosen in the settings page", () => {
   const { contributes } = JSON.parse(fs.readFileSync(path.join(process.env.E2E_STAGE, "package.json"), "utf8"));
   const settings = Object.assign({}, ...contributes.configuration.map(({ properties }) => properties));

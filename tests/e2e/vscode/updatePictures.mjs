@@ -16,7 +16,10 @@ const pages = ["README.md", "vscode-extension/README.md", "vscode-extension/pack
 const shown = new Set(
   pages.flatMap((page) => {
     const text = fs.readFileSync(path.join(PROJECT, page), "utf8");
-    return [...text.matchAll(/(?:images\/vscode|media\/pictures)\/([\w-]+\.png)/g)].map(([, name]) => name);
+    return [...text.matchAll(/(?:images\/vscode|media\/pictures)\/([\w-]+?)(?:-dark)?\.png/g)].flatMap(([, name]) => [
+      `${name}.png`,
+      `${name}-dark.png`,
+    ]);
   }),
 );
 

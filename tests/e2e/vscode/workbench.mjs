@@ -3,15 +3,51 @@ import fs from "node:fs";
 import path from "node:path";
 import { SCREENSHOTS } from "./codeServer.mjs";
 
-/** Keep a picture of the page; the names are those of files in the README and the documentation. */
-export async function picture(page, name, options = {}) {
+/**
+ * Keep a picture of the page, or of what lies around some elements; the names are those of files in the documentation. For these
+ * (with E2E_DARK) the same is taken in dark colors, as NAME-dark.
+ */
+export async function picture(page, name, ...elements) {
   fs.mkdirSync(SCREENSHOTS, { recursive: true });
   await page.mouse.move(1199, 300);
-  await page.screenshot({
-    path: path.join(SCREENSHOTS, `${name}.png`),
-    animations: "disabled",
-    ...options,
-  });
+  const clip = elements.length > 0 ? await around(page, elements) : undefined;
+  const taken = (file) =>
+    page.screenshot({
+      path: path.join(SCREENSHOTS, `${file}.png`),
+      animations: "disabled",
+      ...(clip === undefined ? {} : { clip }),
+    });
+  await taken(name);
+  if (process.env.E2E_DARK) {
+    await colors(page, "dark");
+    await taken(`${name}-dark`);
+    await colors(page, "light");
+  }
+}
+
+/** The part of the page with some elements, large enough to show where they are; if possible with whole lines. */
+async function around(page, elements) {
+  const { width, height } = page.viewportSize();
+  const boxes = await Promise.all(elements.map((element) => element.first().boundingBox()));
+  const margin = 24;
+  const span = (place, size, least, most, edge) => {
+    const begin = Math.min(...boxes.map((box) => box[place])) - margin;
+    const end = Math.min(most, Math.max(...boxes.map((box) => box[place] + box[size])) + margin);
+    const first = Math.max(0, Math.min(begin, end - least));
+    return begin >= edge && end <= edge + least ? [edge, least] : [first, Math.max(end, first + least) - first];
+  };
+  const [x, clipWidth] = span("x", "width", 900, width, ACTIVITY_BAR);
+  const [y, clipHeight] = span("y", "height", 430, height, 0);
+  return { x, y, width: clipWidth, height: clipHeight };
+}
+
+/** The width of the icons at the left of the editor. */
+const ACTIVITY_BAR = 48;
+
+/** Let the editor follow a system with light or dark colors. */
+export async function colors(page, scheme) {
+  await page.emulateMedia({ colorScheme: scheme });
+  await page.locator(`.monaco-workbench.${scheme === "dark" ? "vs-dark" : "vs"}`).waitFor();
 }
 
 /** The language status of the active editor, if it contains a text: its label has the texts of all extensions. */
@@ -25,13 +61,25 @@ export async function statusShows(page, text, timeout = 60_000) {
   await status(page, text).first().waitFor({ timeout });
 }
 
-/** Run a command by its title, as a person finds it. */
+/** Run a command by its title, as a person finds it; the list has what applied to the editor when it was opened. */
 export async function run(page, title) {
   const box = page.locator(".quick-input-widget input");
-  await untilDone(page, "F1", () => box.isVisible());
-  await box.fill(`>${title}`);
-  await chosen(page, title).waitFor();
-  await page.keyboard.press("Enter");
+  for (let opened = 0; opened < 8; opened++) {
+    await untilDone(page, "F1", () => box.isVisible());
+    await box.fill(`>${title}`);
+    const isOffered = await chosen(page, title)
+      .waitFor({ timeout: 4000 })
+      .then(
+        () => true,
+        () => false,
+      );
+    if (isOffered) {
+      await page.keyboard.press("Enter");
+      return;
+    }
+    await untilDone(page, "Escape", async () => !(await box.isVisible()));
+  }
+  throw new Error(`the command '${title}' is not offered`);
 }
 
 /** Open a file of the folder by its name. */
@@ -62,13 +110,9 @@ export async function close(page, title) {
 
 /** Take all notifications away. */
 export async function dismiss(page) {
-  const toasts = page.locator(".notification-toast");
-  while ((await toasts.count()) > 0) {
-    const toast = toasts.first();
-    await toast.hover();
-    await toast.locator(".codicon-notifications-clear").click();
-    await page.waitForTimeout(200);
-  }
+  // Some go by themselves, so they are not closed one by one.
+  await run(page, "Notifications: Clear All Notifications");
+  await page.locator(".notification-toast").first().waitFor({ state: "detached" });
 }
 
 /** Click something that the editor draws anew after an edit, once it stands still; then wait for the effect. */

@@ -19,8 +19,11 @@ const OPTIONS: vscode.WebviewOptions = {
   localResourceRoots: [],
 };
 
-/** The panels with graphs, one for each job. */
-export class Graphs implements vscode.Disposable {
+/** Where the jobs of the panels are kept, by the panels' titles: a panel without a script has no state of its own. */
+const KEPT = "openpai.graphs";
+
+/** The panels with graphs, one for each job; they come back when the window is loaded again. */
+export class Graphs implements vscode.WebviewPanelSerializer, vscode.Disposable {
   private readonly panels = new Map<string, vscode.WebviewPanel>();
   /** What stops the latest drawing of each job. */
   private readonly drawings = new Map<string, AbortController>();
@@ -31,6 +34,7 @@ export class Graphs implements vscode.Disposable {
     private readonly context: vscode.ExtensionContext,
   ) {
     this.subscriptions = vscode.Disposable.from(
+      vscode.window.registerWebviewPanelSerializer(VIEW, this),
       followEdits((uri) => void this.draw(uri.toString())),
       controller.onDidChangeState(({ kind }) => kind === "ready" && this.drawAll()),
     );
@@ -49,13 +53,32 @@ export class Graphs implements vscode.Disposable {
     panel.reveal(undefined, true);
   }
 
+  /** Fill a panel that was open before; the server need not run yet. */
+  deserializeWebviewPanel(panel: vscode.WebviewPanel): Promise<void> {
+    const job = this.context.workspaceState.get<Record<string, string>>(KEPT, {})[panel.title];
+    if (job === undefined) {
+      panel.dispose();
+      return Promise.resolve();
+    }
+    panel.webview.options = OPTIONS;
+    panel.webview.html = messagePage("Starting...");
+    const uri = vscode.Uri.parse(job, true);
+    this.adopt(panel, uri);
+    // The server draws open documents. VS Code shows the panel when this returns, so nothing is waited for.
+    vscode.workspace.openTextDocument(uri).then(
+      () => void this.draw(job),
+      () => {
+        panel.dispose();
+      },
+    );
+    return Promise.resolve();
+  }
+
+  /** The panels stay: a window that is loaded again closes its extensions first, and would have nothing to restore. */
   dispose(): void {
     this.subscriptions.dispose();
     for (const drawing of this.drawings.values()) {
       drawing.abort();
-    }
-    for (const panel of this.panels.values()) {
-      panel.dispose();
     }
   }
 
@@ -67,6 +90,12 @@ export class Graphs implements vscode.Disposable {
       { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true },
       OPTIONS,
     );
+    this.adopt(panel, job);
+    return panel;
+  }
+
+  /** Take care of a panel that shows the graph of a job. */
+  private adopt(panel: vscode.WebviewPanel, job: vscode.Uri): void {
     const key = job.toString();
     const icon = (theme: string) => vscode.Uri.joinPath(this.context.extensionUri, `media/graph-${theme}.svg`);
     panel.iconPath = { light: icon("light"), dark: icon("dark") };
@@ -75,8 +104,14 @@ export class Graphs implements vscode.Disposable {
       this.panels.delete(key);
       this.drawings.get(key)?.abort();
       this.drawings.delete(key);
+      this.keep();
     });
-    return panel;
+    this.keep();
+  }
+
+  private keep(): void {
+    const jobs = [...this.panels].map(([key, { title }]) => [title, key]);
+    void this.context.workspaceState.update(KEPT, Object.fromEntries(jobs));
   }
 
   private drawAll(): void {

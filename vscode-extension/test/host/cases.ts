@@ -143,6 +143,36 @@ export const cases: readonly Case[] = [
     },
   },
   {
+    name: "a check of the folder is offered as a task with the server that runs",
+    body: async () => {
+      const tasks = await vscode.tasks.fetchTasks({ type: "openpai" });
+      const [check] = tasks;
+      assert.deepEqual([tasks.length, check?.name, check?.problemMatchers], [1, "check", ["$pai-lsp"]]);
+      const { process, args } = check?.execution as vscode.ProcessExecution;
+      assert.match(process, /pai-lsp$/);
+      assert.deepEqual(args, ["check", "--format", "concise"]);
+    },
+  },
+  {
+    name: "the task of a command names the cluster and the file",
+    body: async () => {
+      await vscode.window.showTextDocument(await opened("train.pai.yaml"));
+      const begun = new Promise<vscode.Task>((resolve) => {
+        const listener = vscode.tasks.onDidStartTask(({ execution }) => {
+          listener.dispose();
+          resolve(execution.task);
+        });
+      });
+      const run = vscode.commands.executeCommand("openpai.runTask");
+      const task = await Promise.race([begun, pause(MILLISECONDS_TO_WAIT)]);
+      assert.ok(task, "no task has begun");
+      const { args } = task.execution as vscode.ProcessExecution;
+      assert.deepEqual(args.slice(0, 3), ["run", "--role", "worker"]);
+      assert.match(args[3] ?? "", /train\.pai\.yaml$/);
+      await Promise.race([run, pause(1000)]);
+    },
+  },
+  {
     name: "another server is started when the setting names one",
     body: async () => {
       const settings = vscode.workspace.getConfiguration("openpai.server");

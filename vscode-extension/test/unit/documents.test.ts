@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isConfiguration, mayBeJob, mayBeMpiJob } from "../../src/documents";
+import { associations, isConfiguration, isJobInYaml, mayBeJob, mayBeMpiJob } from "../../src/documents";
 
 const CASES: readonly (readonly [why: string, language: string, text: string, isJob: boolean])[] = [
   ["a job by its language", "openpai-job", "", true],
@@ -24,6 +24,29 @@ for (const [why, language, text, isJob] of CASES) {
     );
   });
 }
+
+for (const [language, text, isPlain] of [
+  ["yaml", "protocolVersion: 2\nname: a\n", true],
+  ["yaml", "- name: a\n  plugin: com.microsoft.pai.runtimeplugin.cmd\n", false],
+  ["yaml", "prerequisites: []\n", false],
+  ["openpai-job", "protocolVersion: 2\n", false],
+] as const) {
+  test(`${JSON.stringify(text)} in ${language} is ${isPlain ? "" : "not "}a job in a YAML file`, () => {
+    assert.equal(
+      isJobInYaml(language, () => text),
+      isPlain,
+    );
+  });
+}
+
+test("the job language is for one file, or for all of a folder below the root", () => {
+  assert.deepEqual(associations("team/jobs/train.yml"), [
+    { label: "Always for 'train.yml'", pattern: "**/team/jobs/train.yml" },
+    { label: "Always for All .yml Files in 'team/jobs'", pattern: "**/team/jobs/*.yml" },
+  ]);
+  assert.deepEqual(associations("train.yaml"), [{ label: "Always for 'train.yaml'", pattern: "**/train.yaml" }]);
+  assert.deepEqual(associations(undefined), []);
+});
 
 for (const [language, text, isMpiJob] of [
   ["yaml", "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\n", true],

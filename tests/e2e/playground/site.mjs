@@ -1,0 +1,94 @@
+// The built page behind a web server on this machine, and a browser in front of it.
+import fs from "node:fs";
+import http from "node:http";
+import { createRequire } from "node:module";
+import path from "node:path";
+
+const SITE = required("E2E_PLAYGROUND", "the folder with the built page");
+export const folder = SITE;
+const CHROMIUM = required("E2E_CHROMIUM", "the path of Chromium");
+const SCREENSHOTS = required("E2E_SCREENSHOTS", "the folder for screenshots");
+const PACKAGES = required("E2E_PLAYGROUND_PACKAGES", "the folder whose node_modules has playwright-core");
+const { chromium } = createRequire(`${PACKAGES}/`)("playwright-core");
+
+// As little as any static host knows: WebAssembly has no type of its own here.
+const TYPES = {
+  ".html": "text/html",
+  ".css": "text/css",
+  ".js": "text/javascript",
+  ".mjs": "text/javascript",
+};
+
+function required(name, meaning) {
+  const value = process.env[name];
+  if (!value) {
+    throw new Error(`${name} (${meaning}) is not set; run the tests by 'make e2e'`);
+  }
+  return value;
+}
+
+/** Serve the page; the result has its address and `close`. Files that are added to `missing` are not found. */
+export async function serve() {
+  const missing = new Set();
+  const server = http.createServer((request, response) => {
+    const { pathname } = new URL(request.url, "http://127.0.0.1");
+    const file = path.join(SITE, pathname.endsWith("/") ? `${pathname}index.html` : pathname);
+    if (!file.startsWith(SITE) || !fs.existsSync(file) || missing.has(path.basename(file))) {
+      response.writeHead(404).end();
+      return;
+    }
+    const type = TYPES[path.extname(file)] ?? "application/octet-stream";
+    response.writeHead(200, {
+      "content-type": type,
+      "cache-control": "max-age=60",
+    });
+    fs.createReadStream(file).pipe(response);
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = `http://127.0.0.1:${server.address().port}/`;
+  return {
+    address,
+    missing,
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+export function launch() {
+  return chromium.launch({
+    executablePath: CHROMIUM,
+    args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"],
+  });
+}
+
+/**
+ * A new page that records what must not happen: messages of the console, errors, and requests that leave the origin of
+ * `address`.
+ */
+export async function openPage(browser, address, options = {}) {
+  const context = await browser.newContext({
+    permissions: ["clipboard-read", "clipboard-write"],
+    ...options,
+  });
+  const page = await context.newPage();
+  const wrong = [];
+  page.on("console", (message) => wrong.push(`${message.type()}: ${message.text()}`));
+  page.on("pageerror", (error) => wrong.push(String(error)));
+  context.on("request", (request) => {
+    const url = request.url();
+    if (!url.startsWith(address) && !/^(blob|data):/.test(url)) {
+      wrong.push(`a request to ${url}`);
+    }
+  });
+  return { page, wrong };
+}
+
+export async function picture(page, name) {
+  fs.mkdirSync(SCREENSHOTS, { recursive: true });
+  await page.screenshot({
+    path: path.join(SCREENSHOTS, `${name}.png`),
+    animations: "disabled",
+  });
+}
