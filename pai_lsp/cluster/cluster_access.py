@@ -128,7 +128,8 @@ def token_of(access: ClusterAccess, name: str) -> AccessToken | None:
     except NoTokenError as error:
         raise ProfileError(str(error)) from None
     if token is not None and not keeps_secrets(access.url):
-        raise ProfileError("the token is sent only over https, or to this machine")
+        message = f"'{visible(name)}': the token is sent only over https, or to this machine, not to {access.url}"
+        raise ProfileError(message)
     return token
 
 
