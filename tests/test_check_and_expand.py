@@ -66,7 +66,10 @@ def assert_same_words(document: Document) -> None:
     result = expanded(document.job)
     refused = {_words(one) for one in result.problems if one.code in CODES}
     found = {_words(one) for one in document.diagnostics if one.code in CODES}
-    assert refused <= found, f"expand alone refuses {sorted(refused - found)}"
+    # What only the values of variables decide has the words of expansion, at the same place.
+    expansion = {_words(one)[1] for one in document.diagnostics if one.code == "cannot-be-expanded"}
+    alone = sorted(one for one in refused - found if one[1] not in expansion)
+    assert not alone, f"expand alone refuses {alone}"
     run = {one for one in found if _is_run(document, one[1])}
     remaining = Document(result.text or "", path="a.pai.yaml", lookup=document.lookup) if run else None
     is_reported = (

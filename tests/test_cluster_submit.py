@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import ssl
 import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
+import trustme
 from budgets import some
 from loopback import Reaction, Request, answering, half, marketplace, never
 from test_cluster_fit import cluster
@@ -140,6 +142,26 @@ def test_faults(
     shown = capsys.readouterr()
     assert part in shown.err
     assert "paper-and-glue" not in shown.err
+
+
+def test_nothing_goes_to_a_server_that_is_not_trusted_or_in_the_open(
+    home: Path, job: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    with marketplace(rest_server(answering(202, b"{}"))) as open_server:
+        leads = answering(307, b"", Location=f"{open_server.url}/api/v2/jobs")
+        with marketplace(leads, context) as server:
+            configured(home, server.url)
+            assert main(["submit", "--cluster", "lab", "--yes", job]) == 1
+            assert "was not submitted: the certificate is not trusted" in capsys.readouterr().err
+            assert server.requests == []
+            authority.cert_pem.write_to_path(str(home / "ca.pem"))
+            monkeypatch.setenv("SSL_CERT_FILE", str(home / "ca.pem"))
+            assert main(["submit", "--cluster", "lab", "--yes", job]) == 1
+            assert "is not followed" in capsys.readouterr().err
+        assert open_server.requests == []
 
 
 @pytest.mark.slow
