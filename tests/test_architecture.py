@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -130,6 +131,33 @@ def test_a_class_name_occurs_once() -> None:
 
 def test_every_module_says_why_it_exists() -> None:
     assert [name for name in MODULES if not ast.get_docstring(tree(name))] == []
+
+
+def defined_in(module: ast.Module | ast.ClassDef) -> dict[str, ast.AST]:
+    return {
+        node.name: node
+        for node in module.body
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+    }
+
+
+def test_what_the_page_about_the_architecture_names_exists() -> None:
+    """`name` (`package/module`), and every path below a package or a folder beside it."""
+    page = (PACKAGE.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([\w.]+)`(?: and `([\w.]+)`)?\s+\(`([\w/]+)`\)", page)
+    assert len(named) > 25
+    for first, second, module in named:
+        for name in filter(None, (first, second)):
+            scope: ast.AST = tree(module.removesuffix("/__init__").replace("/", "."))
+            for part in name.split("."):
+                assert isinstance(scope, (ast.Module, ast.ClassDef)), (name, module)
+                assert part in defined_in(scope), (name, module)
+                scope = defined_in(scope)[part]
+    folders = {path.name for path in PACKAGE.iterdir() if path.is_dir()} | {"schemas", "docs", "tests"}
+    for path in re.findall(r"`((?:\w+/)+[\w.]*)`", page):
+        if path.partition("/")[0] in folders:
+            below = PACKAGE.parent if path.startswith(("schemas", "docs", "tests")) else PACKAGE
+            assert (below / path).exists() or (below / f"{path}.py").exists(), path
 
 
 def test_only_the_reader_imports_yaml() -> None:

@@ -31,6 +31,7 @@ from loopback import (
     never,
 )
 
+from pai_lsp.catalog import fetching
 from pai_lsp.catalog.fetching import FetchFailure, Limits, fetch
 from pai_lsp.catalog.loading import Surroundings, load_catalog, refreshed_catalog
 from pai_lsp.catalog.remote_sources import NoItemsError, read_items
@@ -375,6 +376,19 @@ def test_certificates(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         assert refreshed(setup(server), Limits()).find(MNIST).state is LookupState.FOUND
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
         assert "check the variables HTTPS_PROXY" in refreshed(setup(server), Limits()).doubts[0]
+
+
+def test_certificates_are_read_once(server: Marketplace, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, made = ssl.create_default_context, list[str]()
+
+    def counted(*, cafile: str) -> ssl.SSLContext:
+        made.append(cafile)
+        return real(cafile=cafile)
+
+    monkeypatch.setattr(ssl, "create_default_context", counted)
+    fetching._public_certificates.cache_clear()
+    assert [refreshed(setup(server)).state for _ in range(2)] == [SourceState.READY] * 2
+    assert len(made) == 1
 
 
 def test_a_proxy_from_the_environment_is_used(server: Marketplace, monkeypatch: pytest.MonkeyPatch) -> None:

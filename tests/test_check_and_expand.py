@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from budgets import budget, some
 from expansion import marketplace
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from job_text import HEAD
 from random_edits import edited, job_texts
@@ -64,9 +64,12 @@ def assert_agreed(document: Document) -> None:
 
 def assert_same_words(document: Document) -> None:
     result = expanded(document.job)
-    refused = {_words(one) for one in result.problems if one.code in CODES}
+    refused = {_words(one) for one in result.problems if one.code in CODES and not _may_be_defined(document, one.span)}
     found = {_words(one) for one in document.diagnostics if one.code in CODES}
-    assert refused <= found, f"expand alone refuses {sorted(refused - found)}"
+    # What only the values of variables decide has the words of expansion, at the same place.
+    expansion = {_words(one)[1] for one in document.diagnostics if one.code == "cannot-be-expanded"}
+    alone = sorted(one for one in refused - found if one[1] not in expansion)
+    assert not alone, f"expand alone refuses {alone}"
     run = {one for one in found if _is_run(document, one[1])}
     remaining = Document(result.text or "", path="a.pai.yaml", lookup=document.lookup) if run else None
     is_reported = (
@@ -80,6 +83,11 @@ def assert_same_words(document: Document) -> None:
 
 def _words(one: Diagnostic) -> tuple[str, Span]:
     return one.code, one.span
+
+
+def _may_be_defined(document: Document, span: Span) -> bool:
+    """Whether a mistake in the definitions, which is reported itself, may hide the definition of the name there."""
+    return document.job.may_define(document.text[span.start : span.end].strip("'\""))
 
 
 def _is_run(document: Document, span: Span) -> bool:
@@ -129,6 +137,7 @@ def test_on_every_other_fixture(text: str) -> None:
 @pytest.mark.slow
 @settings(max_examples=budget(150), deadline=None, derandomize=True)
 @given(st.sampled_from(sorted(TEXTS)), st.integers(0, 2**32))
+@example("typo.pai.yaml", 18419)
 def test_on_edited_jobs(name: str, seed: int) -> None:
     assert_agreed_on_text(edited(TEXTS[name], seed))
 

@@ -536,6 +536,7 @@ def test_another_configuration_or_none(capsys: pytest.CaptureFixture[str]) -> No
     assert "strict.yaml:1:1: error[invalid-configuration]" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_ndjson_has_the_findings_of_json(capsys: pytest.CaptureFixture[str]) -> None:
     for number in range(60):
         write(f"{number:02}.yaml", BAD)

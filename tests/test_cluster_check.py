@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +14,7 @@ from pai_lsp.cli.main import main
 from pai_lsp.cluster.fit import fit
 from pai_lsp.cluster.profile import read_profile
 from pai_lsp.document import Document
-from pai_lsp.findings.diagnostic import Settings
+from pai_lsp.findings.diagnostic import Settings, Severity
 from pai_lsp.rules.cluster_rules import CLUSTER_RULES, cluster_findings
 from pai_lsp.source.text import apply_edits
 
@@ -138,6 +138,10 @@ def test_old_facts_say_their_age() -> None:
     now = datetime(2026, 3, 2, tzinfo=timezone.utc)
     messages = [finding.message for _, finding in cluster_findings(job, profile, now)]
     assert [message.endswith("(facts of lab are 60 days old)") for message in messages] == [True]
+    large = Document(HEAD + ROLE.replace("gpu: 1", "gpu: 5")).job
+    for age, severity in ((60, Severity.WARNING), (3, None)):
+        then = datetime(2026, 1, 1, tzinfo=timezone.utc) + timedelta(days=age)
+        assert [finding.severity for _, finding in cluster_findings(large, profile, then)] == [severity]
 
 
 def test_a_job_that_is_refused_anyway_is_not_measured() -> None:
@@ -151,6 +155,11 @@ def test_the_configuration_names_the_cluster(tmp_path: Path, capsys: pytest.Capt
     job.write_text(HEAD + ROLE.replace("gpu: 1", "gpu: 5"), encoding="utf-8")
     assert main(["check", str(job)]) == 1
     assert "job-does-not-fit" in capsys.readouterr().out
+    assert main(["fit", str(job)]) == 1
+    assert "'lab' accepts the job, but it can never start" in capsys.readouterr().out
+    (tmp_path / ".pai-lsp.yaml").unlink()
+    assert main(["fit", str(job)]) == 2
+    assert "give --cluster NAME, or write 'cluster: NAME' into .pai-lsp.yaml" in capsys.readouterr().err
     (tmp_path / ".pai-lsp.yaml").write_text("cluster: other.json\n", encoding="utf-8")
     assert main(["check", str(job)]) == 1
     output = capsys.readouterr().out

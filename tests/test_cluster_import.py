@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pai_lsp.cli.main import main
+from pai_lsp.cluster.profile import ProfileError
+from pai_lsp.cluster.profile_import import profile_of_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,3 +118,23 @@ def test_the_list(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatc
     assert main(["cluster", "list"]) == 0
     assert capsys.readouterr().out.startswith("lab  openpai, virtual clusters: default, team, from 2")
     assert main(["cluster", "import", str(tmp_path / "hived.yaml"), "--name", "../lab"]) == 2
+
+
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\ndata:\n  hivedscheduler.yaml: |\n"
+
+
+def test_what_kubectl_prints_and_what_cannot_be_imported() -> None:
+    now = datetime(2026, 1, 1, tzinfo=timezone.utc)
+
+    def imported(text: str, *groups: str) -> dict[str, Any]:
+        return profile_of_files([("a.yaml", text)], "lab", None, groups, now)
+
+    indented = CONFIG_MAP + "".join(f"    {line}\n" for line in HIVED.splitlines())
+    assert imported(indented) == imported(HIVED)
+    for text, groups, part in (
+        (CONFIG_MAP + "    x: 1\n", (), "no configuration of HiveD"),
+        (HIVED.replace("skuTypes", "gpuTypes"), (), "now reads 'skuTypes'"),
+        ("rest-server: {}\n", ("default",), "the files list no groups: leave --group out"),
+    ):
+        with pytest.raises(ProfileError, match=part):
+            imported(text, *groups)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import ssl
 import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
+import trustme
 from budgets import some
 from loopback import Reaction, Request, answering, half, marketplace, never
 from test_cluster_fit import cluster
@@ -142,6 +144,26 @@ def test_faults(
     assert "paper-and-glue" not in shown.err
 
 
+def test_nothing_goes_to_a_server_that_is_not_trusted_or_in_the_open(
+    home: Path, job: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    with marketplace(rest_server(answering(202, b"{}"))) as open_server:
+        leads = answering(307, b"", Location=f"{open_server.url}/api/v2/jobs")
+        with marketplace(leads, context) as server:
+            configured(home, server.url)
+            assert main(["submit", "--cluster", "lab", "--yes", job]) == 1
+            assert "was not submitted: the certificate is not trusted" in capsys.readouterr().err
+            assert server.requests == []
+            authority.cert_pem.write_to_path(str(home / "ca.pem"))
+            monkeypatch.setenv("SSL_CERT_FILE", str(home / "ca.pem"))
+            assert main(["submit", "--cluster", "lab", "--yes", job]) == 1
+            assert "is not followed" in capsys.readouterr().err
+        assert open_server.requests == []
+
+
 @pytest.mark.slow
 def test_a_cluster_that_says_nothing_at_all(
     home: Path, job: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -191,7 +213,7 @@ def test_a_token_in_the_key_store_of_the_system(
         (home / "clusters.yaml").write_text(text, encoding="utf-8")
         monkeypatch.setitem(sys.modules, "keyring", None)
         assert main(["submit", "--cluster", "lab", "--yes", job]) == 2
-        assert "pip install pai-lsp[keyring]" in capsys.readouterr().err
+        assert "pipx inject pai-lsp keyring" in capsys.readouterr().err
         monkeypatch.setitem(sys.modules, "keyring", fake)
         assert main(["submit", "--cluster", "lab", "--yes", job]) == 2
         assert "pai-lsp cluster login lab" in capsys.readouterr().err

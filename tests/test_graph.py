@@ -177,6 +177,7 @@ def escaped(text: str) -> str:
     return '"' + "".join(f"\\U{ord(one):08x}" for one in text) + '"'
 
 
+@pytest.mark.slow
 def test_no_name_breaks_mermaid() -> None:
     label = r'"[^"<>\\`;\n]*(?:(?:#\d+;|<br/>)[^"<>\\`;\n]*)*"'
     shapes = rf"\(\[{label}\]\)|\[{label}\]|\[\[{label}\]\]"
@@ -252,6 +253,7 @@ def test_of_a_long_path_the_end_is_shown_and_the_tooltip_has_all() -> None:
     assert f'label="{"x" * 47}…\\n…{place[-47:]}" tooltip="{"x" * 60}\\n{place}"' in dot(graph)
 
 
+@pytest.mark.slow
 def test_a_huge_graph_has_no_description_of_each_edge() -> None:
     """A clique of a hundred has 9,900 edges; nobody points at one of them."""
     names = [f"s{number}" for number in range(100)]

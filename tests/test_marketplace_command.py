@@ -525,6 +525,7 @@ def imported(folder: Path, *arguments: str) -> set[str]:
     return set(ended.stderr.split())
 
 
+@pytest.mark.slow
 def test_a_job_without_references_reads_no_catalog(project: Path) -> None:
     with_examples(project)
     (project / ".pai-lsp.yaml").write_text("marketplace: {sources: [{url: 'http://127.0.0.1:1'}]}\n")

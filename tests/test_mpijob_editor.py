@@ -384,6 +384,7 @@ def test_fixes_of_rules(code: str, text: str, old: str, new: str) -> None:
     assert apply_edits(text, found.fixes[0].edits) == text.replace(old, new, 1)
 
 
+@pytest.mark.slow
 def test_half_typed_manifests_are_answered() -> None:
     text = f"{HEAD}spec:\n  runPolicy: {{cleanPodPolicy: Running}}\n  mpiReplicaSpecs:\n{SCRIPT}{WORKERS}"
     for end in range(0, len(text), 7):

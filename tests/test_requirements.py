@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+import pytest
+
 from pai_lsp.job.definition import Origin, read_definitions
 from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import LookupAnswer, LookupState, NoLookup
@@ -167,6 +169,7 @@ def test_long_and_wide_requirements_are_quick() -> None:
     assert time.perf_counter() - started < 1
 
 
+@pytest.mark.slow
 def test_a_file_that_asks_for_endlessly_many_steps_is_cut_short() -> None:
     levels = "".join(
         f"  - name: p{n}\n    template_variables: [x]\n    require:\n"

@@ -169,6 +169,7 @@ def test_fix_gives_exactly(path: Path) -> None:
     assert apply_edits(before, diagnostic.fixes[0].edits) == after
 
 
+@pytest.mark.slow
 def test_no_rule_builds_a_fix_whose_edits_overlap() -> None:
     for path in [*fixtures(), *sorted(FIXES.glob("*.yaml"))]:
         job = fixture(path)[0].job

@@ -216,6 +216,11 @@ def test_a_run_in_a_container(
     assert "--shm-size=2048m" in output
     assert output.endswith("--entrypoint=/bin/bash ubuntu:20.04 /usr/local/pai/runtime.d/entry.sh\n")
     assert "the storage 'home' is not there" in notes
+    stand_in.write_text("#!/bin/sh\nexit 125\n", encoding="utf-8")
+    status, _, notes = started(tmp_path, capfd, "echo hi", *options)
+    assert (status, "docker could not start the container" in notes) == (3, True)
+    assert main(["run", "--role", "wroker", str(tmp_path / "job.pai.yaml")]) == 2
+    assert "did you mean 'worker'?" in capfd.readouterr().err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs bash")

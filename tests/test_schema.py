@@ -215,6 +215,7 @@ def test_schemas_are_schemas(name: str) -> None:
     Draft202012Validator.check_schema(table(f"{name}.schema.json"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_published_schemas_stand_alone(kind: Kind) -> None:
     schema = published_schema(kind)

@@ -39,6 +39,7 @@ def test_the_nearest_of_very_many() -> None:
     assert nearest("zzzzzz", names) == ()
 
 
+@pytest.mark.slow
 def test_every_run_finds_the_same() -> None:
     program = (
         "from pai_lsp.source.spelling import known_names\n"

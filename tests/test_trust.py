@@ -303,6 +303,7 @@ def test_a_script_of_the_folder_is_part_of_the_answer(folder: Path, server: Mark
     assert not (folder / "stolen").exists()
 
 
+@pytest.mark.slow
 def test_the_command_line(
     tmp_path: Path,
     folder: Path,

@@ -61,6 +61,7 @@ def test_the_sample_is_fine_for_both() -> None:
     assert runtime_can_read(JOB)
 
 
+@pytest.mark.slow
 def test_a_tab_is_reported_where_the_runtime_fails() -> None:
     for place in range(len(JOB) + 1):
         text = JOB[:place] + "\t" + JOB[place:]

@@ -118,10 +118,12 @@ def replaced(path: Path, old: str, new: str) -> None:
     write(path, text.replace(old, new, 1))
 
 
+@pytest.mark.slow
 def test_a_platform_that_has_not_changed(trees: Path) -> None:
     assert drift(trees) == (0, [], "")
 
 
+@pytest.mark.slow
 def test_every_difference_is_a_line(trees: Path) -> None:
     ltp = trees / "ltp" / "src"
     schema = ltp / "rest-server" / "src" / "config" / "v2" / "protocol.js"

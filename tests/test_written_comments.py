@@ -7,7 +7,8 @@ from collections import Counter
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Diagnostic, Fix, Severity
 from pai_lsp.safe_fixes import with_safe_fixes
-from pai_lsp.source.comments import written_comments
+from pai_lsp.source.comments import comments, written_comments
+from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span, TextEdit
 
 TEXT = """\
@@ -25,6 +26,10 @@ d: "#"
 def test_comments_are_told_from_text() -> None:
     assert written_comments(TEXT) == Counter(["# above", "# beside", "# in a list", "# below"])
     assert not written_comments("# a\n\x01") - Counter(["# a"])
+
+
+def test_a_comment_after_a_text_that_begins_with_its_sign() -> None:
+    assert [one.text for one in comments(parse('commands: ["# first", "ls"] # all of it\n'))] == ["# all of it"]
 
 
 def test_a_comment_after_the_sign_of_a_block_is_one() -> None:

@@ -85,8 +85,7 @@ def _expanded(document: Document, *, inline: bool = False) -> dict[str, Any]:
 
 
 def _drawn(document: Document) -> dict[str, Any]:
-    from pai_lsp.ide.graph.graph_languages import dot  # noqa: PLC0415 - as above
-    from pai_lsp.ide.graph.prerequisite_graph import prerequisite_graph  # noqa: PLC0415 - as above
+    from pai_lsp.ide.prerequisite_graph import dot, prerequisite_graph  # noqa: PLC0415 - as above
 
     if document.is_mpijob:
         return {"dot": None, "places": {}}

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import ssl
+from functools import cache
 from typing import TypeVar
 from urllib.parse import urljoin, urlsplit
 
@@ -129,6 +131,20 @@ def _limited(
     return asyncio.run(_within(url, {"User-Agent": USER_AGENT, **headers}, limits, work))
 
 
+def _certificates() -> ssl.SSLContext | bool:
+    """The certificates to trust; True lets httpx read those that the environment names, which may have changed."""
+    is_named = any(os.environ.get(name) for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"))
+    return is_named or _public_certificates()
+
+
+@cache
+def _public_certificates() -> ssl.SSLContext:
+    """Those of public authorities; reading them takes longer than a request to a near server."""
+    import httpx  # noqa: PLC0415 - see the module's docstring
+
+    return httpx.create_ssl_context(trust_env=False)
+
+
 async def _within(
     url: str,
     headers: Mapping[str, str],
@@ -139,7 +155,7 @@ async def _within(
 
     timeout = httpx.Timeout(limits.silence, connect=limits.connect)
     try:
-        made = httpx.AsyncClient(headers=headers, timeout=timeout)
+        made = httpx.AsyncClient(headers=headers, timeout=timeout, verify=_certificates())
     except Exception as error:  # noqa: BLE001 - several types; the environment's proxies and certificates are read here
         note = f"the request cannot be made ({type(error).__name__}); {_CHECK_ENVIRONMENT}"
         return FetchFailure(note, was_sent=False)

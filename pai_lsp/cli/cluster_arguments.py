@@ -39,7 +39,8 @@ def fit(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _FIT_EPILOG
     add = parser.add_argument
     add("jobs", nargs="+", type=path, metavar="JOB", help="job files, or - for standard input")
-    add("--cluster", required=True, metavar="CLUSTER", help="a cluster's profile: its name, or a file")
+    help_text = "a cluster's profile: its name, or a file (default: 'cluster' of the configuration)"
+    add("--cluster", metavar="CLUSTER", help=help_text)
     add("--format", choices=("text", "json"), default="text", help="output format (default: text)")
 
 

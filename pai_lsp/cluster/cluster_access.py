@@ -128,7 +128,8 @@ def token_of(access: ClusterAccess, name: str) -> AccessToken | None:
     except NoTokenError as error:
         raise ProfileError(str(error)) from None
     if token is not None and not keeps_secrets(access.url):
-        raise ProfileError("the token is sent only over https, or to this machine")
+        message = f"'{visible(name)}': the token is sent only over https, or to this machine, not to {access.url}"
+        raise ProfileError(message)
     return token
 
 
@@ -152,7 +153,7 @@ class SystemKeyStore:
         try:
             import keyring  # type: ignore[import-not-found]  # noqa: PLC0415 - optional
         except ImportError:
-            step = "pip install pai-lsp[keyring]"
+            step = "install it beside pai-lsp (with pipx: pipx inject pai-lsp keyring)"
             raise ProfileError(f"the system's key store needs the package 'keyring': {step}") from None
         self._module: Any = keyring
 

@@ -54,8 +54,8 @@ def profile_of_files(
     """
     services: Mapping[str, Any] = {}
     hived: Mapping[str, Any] | None = None
-    for path, text in texts:
-        value = _read(text, path)
+    values = [(path, value) for path, text in texts for value in _configurations(_read(text, path), path)]
+    for path, value in values:
         if "physicalCluster" in value:
             hived = value
         elif {"rest-server", "hivedscheduler", "group-manager", "cluster"} & set(value):
@@ -96,6 +96,22 @@ def _read(text: str, path: str) -> Mapping[str, Any]:
     return value
 
 
+def _configurations(value: Mapping[str, Any], path: str) -> list[Mapping[str, Any]]:
+    """A file's configuration; of a ConfigMap, as `kubectl get configmap --output yaml` prints it, those of HiveD in it.
+
+    Raises:
+        ProfileError: if it is a ConfigMap without one.
+    """
+    if value.get("kind") != "ConfigMap":
+        return [value]
+    texts = [
+        text for text in _mapping(value.get("data")).values() if isinstance(text, str) and "physicalCluster" in text
+    ]
+    if not texts:
+        raise ProfileError(f"{path}: this ConfigMap has no configuration of HiveD")
+    return [_read(text, path) for text in texts]
+
+
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
@@ -103,6 +119,8 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 def _hived(config: Mapping[str, Any]) -> dict[str, Any]:
     """The parts of HiveD's configuration that decide where jobs fit, with the names of machines left out."""
     physical = _mapping(config.get("physicalCluster"))
+    if "skuTypes" not in physical and "gpuTypes" in physical:
+        raise ProfileError("'gpuTypes' is of an older OpenPAI; the rest-server now reads 'skuTypes'")
     try:
         hived: dict[str, Any] = {
             "skuTypes": {
@@ -152,6 +170,9 @@ def _user(services: Mapping[str, Any], groups: Sequence[str], virtual_clusters: 
         for one in _mapping(services.get("group-manager")).get("grouplist") or ()
         if isinstance(one, dict) and "groupname" in one
     }
+    if groups and not known:
+        step = "leave --group out, or run 'pai-lsp cluster pull', which knows your rights"
+        raise ProfileError(f"the files list no groups: {step}")
     if missing := [name for name in groups if name not in known]:
         raise ProfileError(f"no group is named '{missing[0]}'; known groups: {', '.join(known) or 'none'}")
     if not groups:

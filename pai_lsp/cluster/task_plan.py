@@ -33,6 +33,7 @@ from pai_lsp.platform.platforms import OPENPAI
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.scalar import server_text
+from pai_lsp.source.spelling import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,7 +97,8 @@ def task_plan(job: Job, role_name: str, index: int, user: str, *, shows_secrets:
     """
     role = job.task_roles_by_name.get(role_name)
     if role is None or role.resources is None:
-        raise NoTaskError(f"the job has no task role '{role_name}'")
+        near = did_you_mean(role_name, job.task_roles_by_name)
+        raise NoTaskError(f"the job has no task role '{role_name}'{near}")
     if not 0 <= index < role.instances:
         raise NoTaskError(f"'{role_name}' has {role.instances} tasks, so the index is 0 to {role.instances - 1}")
     definition = job.image_of(role)

@@ -43,6 +43,17 @@ def number_fix(span: Span, number: int) -> Fix:
     return Fix(f"Change to {number}", (TextEdit(span, str(number)),))
 
 
+# Words that people write for a boolean, in addition to `true` and `false`, the only ones for js-yaml.
+_TRUE, _FALSE = frozenset({"true", "yes", "on", "y", "1"}), frozenset({"false", "no", "off", "n", "0"})
+
+
+def boolean_fixes(node: Scalar) -> tuple[Fix, ...]:
+    """Write the boolean that the author means; nothing for another word."""
+    written = node.text.strip().lower()
+    word = "true" if written in _TRUE else "false" if written in _FALSE else None
+    return (Fix(f"Change to {word}", (TextEdit(node.span, word),), safe=True),) if word else ()
+
+
 def choice_fixes(span: Span, choices: Iterable[str]) -> tuple[Fix, ...]:
     """Fixes that write one of a few words each; nothing where the place is empty."""
     return tuple(change_fix(span, choice) for choice in choices if len(span))

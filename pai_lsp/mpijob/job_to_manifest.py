@@ -14,7 +14,7 @@ from pai_lsp.expansion.as_is.released_run import server_values
 from pai_lsp.mpijob.conversion import SLEEP_AT_END, ConversionError, Converted, Lost, as_list, as_mapping, others_lost
 from pai_lsp.mpijob.launch import launch_of
 from pai_lsp.mpijob.manifest import GPU, HOST_FILE, SERVED
-from pai_lsp.platform.programs import HYDRA, hosts_of, launchers
+from pai_lsp.platform.programs import HYDRA, THIS_HOST, hosts_of, launchers
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from pai_lsp.platform.programs import LaunchLine
 
 _UNKNOWN = "an MPIJob has no such key"
-_LOCAL = frozenset({"localhost", "127.0.0.1"})
 _BASH = ["/bin/bash", "-euo", "pipefail", "-c"]
 _PAI = lazy_pattern(r"\bPAI_[A-Z]")
 _INTEL = lazy_pattern(r"\bI_MPI_|intel|impi|oneapi", 2)  # re.IGNORECASE
@@ -142,7 +141,7 @@ class _JobReader:
                 if hosts is None:
                     raise ConversionError("unequal-slots", f"in '{option.value}' the number of slots is not a number")
                 slots |= {host.slots or 1 for host in hosts}
-                tasks |= {self._task(host.name) for host in hosts if host.name not in _LOCAL}
+                tasks |= {self._task(host.name) for host in hosts if host.name not in THIS_HOST}
         if len(slots) > 1:
             raise ConversionError("unequal-slots", "the hosts have different numbers of slots")
         alone = max(counts, default=0) or self._gpus(launcher)

@@ -97,6 +97,8 @@ HOROVOD = "horovodrun"
 # Programs that start the processes of a distributed training on one host; the second is how torchrun was called before.
 TORCH = ("torchrun", "torch.distributed.launch")
 TRAINING = (*TORCH, "accelerate", "deepspeed")
+# Names of the machine itself.
+THIS_HOST = frozenset({"localhost", "127.0.0.1", "::1"})
 # The variable with which the MPI operator of Kubernetes names its file of hosts.
 OPERATOR_HOST_FILE = "OMPI_MCA_orte_default_hostfile"
 # Programs that wait: a role that runs one of them may stay alive.
@@ -198,7 +200,8 @@ def has_launcher(text: str) -> bool:
 def looks_like_hydra(texts: Iterable[str]) -> bool:
     """Whether scripts or the names of images show that MPICH or Intel MPI is used."""
     signs = programs_table()["launchers"]["signs"][HYDRA]
-    return any(sign in text.lower() if sign.islower() else sign in text for text in texts for sign in signs)
+    both = [(text, text.lower()) for text in texts]
+    return any(sign in (lower if sign.islower() else text) for text, lower in both for sign in signs)
 
 
 def launch_line(name: str, words: Sequence[Word], text: str, implementation: str | None = None) -> LaunchLine:

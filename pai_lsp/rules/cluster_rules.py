@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.source.nodes import Entry, Node
 
-# From this age on, a message says how old the facts are.
+# From this age on, a message says how old the facts are, and they give warnings only: clusters change.
 _DAYS_UNTIL_OLD = 30
 # The codes of rules about what only a cluster with HiveD reads begin so.
 _OF_HIVED = "hived-"
@@ -173,14 +173,16 @@ def cluster_findings(job: Job, profile: Profile, now: datetime | None = None) ->
     moment = now or datetime.now(timezone.utc)
     found = fit(job, profile, moment)
     ending = _age(profile, moment)
+    severity = Severity.WARNING if ending else None
     for one in found.refusals:
         if one.rule is not None:
             span, text = _place(job, one.path)
             fixes = near_name_fixes(span, text, one.choices, safe=False) if text else ()
-            yield one.rule, Finding(span, one.explanation + ending, fixes)
+            yield one.rule, Finding(span, one.explanation + ending, fixes, severity=severity)
     if found.wait is not None and not found.refusals:
         span, _ = _place(job, found.wait.path)
-        yield job_does_not_fit.code, Finding(span, f"the job can never start: {found.wait.explanation}{ending}")
+        message = f"the job can never start: {found.wait.explanation}{ending}"
+        yield job_does_not_fit.code, Finding(span, message, severity=severity)
 
 
 def _age(profile: Profile, now: datetime) -> str:

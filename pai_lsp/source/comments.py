@@ -45,13 +45,16 @@ def comments_within(text: str, span: Span, scalars: Iterable[Scalar]) -> tuple[C
     written = sorted((scalar for scalar in scalars if len(scalar.span)), key=lambda one: one.span)
     starts = [scalar.span.start for scalar in written]
     found: list[Comment] = []
-    for match in _COMMENT.finditer(text, span.start, span.end):
+    at = span.start
+    while match := _COMMENT.search(text, at, span.end):
+        at = match.end()
         number = bisect_right(starts, match.start()) - 1
         scalar = written[number] if number >= 0 else None
         if scalar is not None and match.start() < scalar.span.end:
             # A comment is allowed after a block's indicator, on the same line.
             header_end = text.find("\n", scalar.span.start)
             if not scalar.is_block or match.start() > header_end:
+                at = scalar.span.end
                 continue
         line_start = text.rfind("\n", 0, match.start()) + 1
         is_alone = not text[line_start : match.start()].strip(" \t\ufeff")

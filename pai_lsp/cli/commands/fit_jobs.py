@@ -9,8 +9,8 @@ from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed, job_file
 from pai_lsp.cli.report.results import CheckedFile
 from pai_lsp.cluster.fit import fit
-from pai_lsp.cluster.profile import ProfileError
-from pai_lsp.cluster.profile_file import profile_named
+from pai_lsp.cluster.profile import Profile, ProfileError
+from pai_lsp.cluster.profile_file import own_profiles, profile_named
 from pai_lsp.project.targets import missing
 from pai_lsp.source.text import visible
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pai_lsp.cluster.fit import Fit
-    from pai_lsp.cluster.profile import Profile
     from pai_lsp.cluster.refusal import Refusal
 
 
@@ -29,19 +28,22 @@ def run(arguments: argparse.Namespace) -> int:
     if message := missing(arguments.jobs):
         return failed("fit", message, WRONG_USAGE)
     try:
-        profile = profile_named(arguments.cluster)
+        named = profile_named(arguments.cluster) if arguments.cluster is not None else None
     except ProfileError as error:
         return failed("fit", str(error), WRONG_USAGE)
     answers: list[Any] = []
     is_good = True
     for path in arguments.jobs:
-        document = job_file(path, profile.platform.name)
+        document = job_file(path, named.platform.name if named else None)
         if isinstance(document, CheckedFile):
             message = document.diagnostics[0].message
             answers.append({"job": path, "outcome": "refused", "stage": "protocol", "code": None, "message": message})
             lines = [f"{visible(path)}: refused", f"  {message}"]
             is_good = False
         else:
+            profile = named or document.settings.cluster
+            if not isinstance(profile, Profile):
+                return failed("fit", f"{visible(path)}: {_no_cluster()}", WRONG_USAGE)
             found = fit(document.job, profile)
             hidden = document.job.hidden
             answers.append(_cleaned(_as_json(path, found), hidden.without))
@@ -52,6 +54,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.format == "json":
         sys.stdout.write(json.dumps(answers, indent=2, ensure_ascii=False) + "\n")
     return 0 if is_good else FINDINGS
+
+
+def _no_cluster() -> str:
+    known = ", ".join(name for name, _ in own_profiles()) or "none"
+    return f"give --cluster NAME, or write 'cluster: NAME' into .pai-lsp.yaml; known clusters: {known}"
 
 
 def _cleaned(value: Any, clean: Any) -> Any:

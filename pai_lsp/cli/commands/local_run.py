@@ -41,6 +41,8 @@ _HEADER = "#!/bin/bash\n" + "#\n" * (HEADER_LINES - 4) + _OPTIONS
 _PHASES = ("precommands.sh", "user.sh", "postcommands.sh")
 _ADDRESS = "127.0.0.1"
 _KEPT = 256 * 1024
+# Docker's own failure, before anything runs. Source: docker/cli, docs/reference/commandline/container_run.md.
+_NOT_STARTED = 125
 _SECONDS_TO_END = 5.0
 # By role and index of a task, and label: numbers of ports, joined by commas.
 Ports: TypeAlias = "dict[tuple[str, int], dict[str, str]]"
@@ -64,7 +66,8 @@ def run_here(plans: Sequence[TaskPlan], job: Job, arguments: argparse.Namespace)
     for note in notes:
         sys.stderr.write(f"pai-lsp run: {note}\n")
     if not arguments.yes and not _is_agreed(plans, arguments):
-        return failed("run", "nothing was run; give --yes to run without asking", WRONG_USAGE)
+        step = "" if sys.stdin.isatty() else "; give --yes to run without asking"
+        return failed("run", f"nothing was run{step}", WRONG_USAGE)
     ports = allocated_ports(plans)
     has_ssh = any(left_out(plan, is_contained=engine != "none") == "" for plan in plans)
     with ExitStack() as stack:
@@ -88,6 +91,8 @@ def run_here(plans: Sequence[TaskPlan], job: Job, arguments: argparse.Namespace)
             return failed("run", why(error), OWN_FAILURE)
         if first is None:
             return 0
+        if engine != "none" and first.status == _NOT_STARTED:
+            return failed("run", f"{engine} could not start the container; see its message above", OWN_FAILURE)
         _explain(first.status, first.log.replace(f"{first.home}/", f"{HOME}/"), first.plan, job, arguments)
         return first.status
 
@@ -123,7 +128,7 @@ def _notes(plan: TaskPlan, folders: dict[str, str], *, is_contained: bool) -> It
     if not is_contained and folders:
         yield "--storage needs --container docker or podman"
     if not is_contained:
-        yield f"without a container the programs of this machine run, not those of {plan.image}"
+        yield f"without a container, the programs of this machine run in an empty folder, not those of {plan.image}"
 
 
 def _is_agreed(plans: Sequence[TaskPlan], arguments: argparse.Namespace) -> bool:

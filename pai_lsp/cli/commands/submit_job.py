@@ -87,7 +87,8 @@ def run(arguments: argparse.Namespace) -> int:
     ready = _Submission(document.job, found.text, name, arguments.cluster, access, token)
     sys.stderr.write("\n".join(_summary(ready, found.job, profile)) + "\n")
     if not arguments.yes and not _is_agreed(arguments.job):
-        return failed("submit", "nothing was sent; give --yes to submit without asking", WRONG_USAGE)
+        step = "" if sys.stdin.isatty() else "; give --yes to submit without asking"
+        return failed("submit", f"nothing was sent{step}", WRONG_USAGE)
     return _submit(ready)
 
 

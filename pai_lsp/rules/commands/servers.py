@@ -9,7 +9,7 @@ import re
 
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.job.parts import whole_number
-from pai_lsp.platform.programs import TRAINING
+from pai_lsp.platform.programs import THIS_HOST, TRAINING
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, insert_fix, programs_of, uses
 from pai_lsp.source.patterns import lazy_pattern
@@ -34,7 +34,6 @@ _SERVERS = (
 _LISTENING = frozenset({*_SERVERS, "uvicorn"})
 _JUPYTER = frozenset({"notebook", "lab", "server"})
 _PORT = lazy_pattern(r"[1-9][0-9]{1,4}")
-_LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 @rule(Severity.ERROR)
@@ -95,7 +94,7 @@ def server_on_localhost(job: Job) -> Iterator[Finding]:
         is_jupyter = use in jupyters
         if found is not None:
             span, host = found
-            if host in _LOCAL:
+            if host in THIS_HOST:
                 at = Span(use.place.script.text.rfind(host, span.start, span.end), span.end)
                 fixes = edit_fix(use.place, "Change to '0.0.0.0'", Span(at.start, at.start + len(host)), "0.0.0.0")  # noqa: S104
                 yield Finding(use.span(span), f"on '{host}' nothing outside of the task reaches it", fixes)

@@ -82,7 +82,8 @@ def storage_invalid(job: Job) -> Iterator[Finding]:
     """Storage name or mount path that Kubernetes refuses.
 
     The volume of a storage is named after it, so the name may contain only lower-case letters, digits and `-`; a mount
-    path must not contain `:`. Otherwise Kubernetes refuses the task, and the job ends with exit code -200.
+    path must not contain `:`. Otherwise Kubernetes refuses the task, and the job ends with exit code -200. The storages
+    that a used definition requires are checked, too.
     Source: rest-server, src/models/v2/job/k8s.js (`NAME-volume`); Kubernetes, ValidateVolumes, ValidateVolumeMounts.
 
         extras:

@@ -11,7 +11,7 @@ pkg/apis/frameworkcontroller/v1/types.go and crd.go.
 from __future__ import annotations
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
-from pai_lsp.findings.fixes import fix_of, near_name_fixes, number_fix
+from pai_lsp.findings.fixes import boolean_fixes, fix_of, near_name_fixes, number_fix
 from pai_lsp.job.definition import key_name_span, name_span
 from pai_lsp.job.parts import whole_number
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
-
-# Words that people write for a boolean, in addition to `true` and `false`, the only ones for js-yaml.
-_TRUE, _FALSE = frozenset({"true", "yes", "on", "y", "1"}), frozenset({"false", "no", "off", "n", "0"})
 
 
 @rule(Severity.WARNING)
@@ -90,9 +87,7 @@ def gang_allocation_not_boolean(job: Job) -> Iterator[Finding]:
     entry = job.extras_entry("gangAllocation")
     if entry is None or (isinstance(entry.value, Scalar) and isinstance(entry.value.value, bool)):
         return
-    written = entry.value.text.strip().lower() if isinstance(entry.value, Scalar) else ""
-    meant = "true" if written in _TRUE else "false" if written in _FALSE else None
-    fixes = (Fix(f"Change to {meant}", (TextEdit(entry.value.span, meant),), safe=True),) if meant else ()
+    fixes = boolean_fixes(entry.value) if isinstance(entry.value, Scalar) else ()
     yield Finding(entry.place, "'gangAllocation' must be true or false; other values leave it on", fixes)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pai_lsp.embedded.template import ESCAPED_CHARACTERS, tags
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix, fix_of
+from pai_lsp.job.clear_secrets import words_of
 from pai_lsp.job.definition import key_name_span, name_span
 from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.job.template_uses import TemplatePlace, place_at
@@ -45,8 +46,9 @@ def secret_in_clear(job: Job) -> Iterator[Finding]:
     """Plain-text password, token or key outside `secrets`.
 
     Others can read the stored job; the rest-server masks only the section `secrets`. The rule looks for a registry's
-    password, for values of keys such as `password`, `token` or `apiKey`, and for well-known token formats. Put the
-    value into `secrets`, and use it as `<% $secrets.name %>` in commands, callbacks and an image's `auth`.
+    password, for values of keys and of variables in commands such as `password`, `token` or `API_KEY`, and for
+    well-known token formats. Put the value into `secrets`, and use it as `<% $secrets.name %>` in commands, callbacks
+    and an image's `auth`.
     Sources: openpai-protocol, schemas/v2/schema.yaml ("If a password is needed, it should be referenced as a secret");
     rest-server, src/utils/protocolSecret.js.
 
@@ -203,9 +205,6 @@ def unused_secret(job: Job) -> Iterator[Finding]:
         yield from unused_entries(job, "secrets")
 
 
-_NAME_WORD = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-
-
 def fixes_of(job: Job, secret: ClearSecret) -> tuple[Fix, ...]:
     """Move a plain-text secret into the section `secrets`."""
     return moved_to_secrets(job, secret.entry) if secret.entry else _text_fixes(job, secret.span)
@@ -224,9 +223,7 @@ def moved_to_secrets(job: Job, entry: Entry) -> tuple[Fix, ...]:
     keys, _ = text_at(job, entry.key.span.start)
     if place_at(job, entry.key.span.start) is TemplatePlace.LITERAL:
         return ()
-    name = free_name(
-        "docker_password" if "auth" in keys else "_".join(_NAME_WORD.findall(entry.name)).lower(), job.secrets
-    )
+    name = free_name("docker_password" if "auth" in keys else "_".join(words_of(entry.name)), job.secrets)
     edit = add_to_section(job.text, job.root, "secrets", f"{written_key(name)}: {written}")
     reference = f"<% $secrets.{name} %>"
     return (Fix(f"Move to the secret '{name}'", (edit, TextEdit(value.span, reference))),) if edit else ()

@@ -12,7 +12,7 @@ import re
 from itertools import takewhile
 
 from pai_lsp.findings.diagnostic import Fix
-from pai_lsp.findings.fixes import change_fix, fix_of, quote_fix, wrap_in_list_fix, wrap_mapping_fixes
+from pai_lsp.findings.fixes import boolean_fixes, change_fix, fix_of, quote_fix, wrap_in_list_fix, wrap_mapping_fixes
 from pai_lsp.job.definition import name_span
 from pai_lsp.platform.job_schema import field, fields, former_keys, key_order
 from pai_lsp.platform.tables import ROLE_NAME
@@ -233,8 +233,6 @@ def _required(job: Job, path: Path) -> dict[str, Any]:
     return {str(one.key): skeleton(job, (*path, one.key)) for one in known if one.required}
 
 
-_TRUE = frozenset({"true", "yes", "on"})
-_FALSE = frozenset({"false", "no", "off"})
 # Keys of `portList` in protocol v1, whose items are not labels with counts.
 _PORT_KEYS = frozenset({"label", "name", "port", "portNumber", "beginAt"})
 _SIZE = lazy_pattern(r"(\d{1,6}) ?([gGmM])(?:i|i?[bB])?")
@@ -252,7 +250,7 @@ def type_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     elif {"integer", "number"} & set(types):
         fix = _as_number(place, node)
     elif "boolean" in types:
-        fix = _as_boolean(node)
+        fix = next(iter(boolean_fixes(node)), None) if isinstance(node, Scalar) else None
     elif "array" in types:
         fix = _as_list(job, place, node)
     elif "object" in types and isinstance(node, Sequence) and not node.items and node.is_flow:
@@ -315,16 +313,6 @@ def _as_number(place: ErrorPlace, node: Node | None) -> Fix | None:
         return None
     number = str(int(size[1]) * (1024 if size[2] in "gG" else 1))
     return Fix(f"Change to {number} (MB)", (TextEdit(node.span, number),))
-
-
-def _as_boolean(node: Node | None) -> Fix | None:
-    if not isinstance(node, Scalar):
-        return None
-    text = node.text.strip().lower()
-    if text not in _TRUE | _FALSE:
-        return None
-    word = "true" if text in _TRUE else "false"
-    return Fix(f"Write {word}", (TextEdit(node.span, word),), safe=True)
 
 
 def _as_list(job: Job, place: ErrorPlace, node: Node | None) -> Fix | None:

@@ -47,9 +47,9 @@ def unreadable_value(job: Job) -> Iterator[Finding]:
     """Value that the runtime's YAML parser cannot read.
 
     The rest-server reads such a value as a string. For PyYAML, `=` and `<<` have a meaning in YAML 1.1 that it does not
-    support, `0x_` is a number without digits, and a date must exist in the calendar. It refuses the file, so every task
-    dies in its init container. In quotes, both parsers read a string. A tag that PyYAML cannot construct, such as
-    `!!map` before an empty value, fails in the same way.
+    support, `0x_` and `._` are numbers without digits, and a date must exist in the calendar. It refuses the file, so
+    every task dies in its init container. In quotes, both parsers read a string. A tag that PyYAML cannot construct,
+    such as `!!map` before an empty value, fails in the same way.
     Source: PyYAML, resolver.py and constructor.py (SafeLoader).
 
         parameters:

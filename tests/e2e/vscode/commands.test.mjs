@@ -26,6 +26,20 @@ const PROFILE = {
   storages: {},
 };
 
+const LARGE = `protocolVersion: 2
+name: large
+type: job
+prerequisites:
+  - {type: dockerimage, name: pytorch, uri: "openpai/standard:python_3.6-pytorch_1.2.0-gpu"}
+taskRoles:
+  worker:
+    instances: 6
+    dockerImage: pytorch
+    resourcePerInstance: {gpu: 1, cpu: 4, memoryMB: 8192}
+    commands:
+      - torchrun --nnodes 6 --node_rank $PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX --master_addr $PAI_HOST_IP_worker_0 train.py
+`;
+
 let editor, page, registry, folder;
 let hasImage = false;
 
@@ -67,6 +81,7 @@ before(async () => {
   folder = workspace({
     "images.pai.yaml": job(`http://127.0.0.1:${registry.address().port}`),
     "horovod.pai.yaml": fs.readFileSync(HOROVOD, "utf8"),
+    "large.pai.yaml": LARGE,
     "other/compose.yaml": "services: {}\n",
     "jobs/typo.pai.yaml": "protocolVersion: 2\nname: a\ntype: job\ntaskRole: {}\n",
   });
@@ -103,13 +118,13 @@ scene("the jobs of a folder are checked without being open", async () => {
   await workbench.open(page, "images.pai.yaml");
   await workbench.statusShows(page, "OpenPAI: ready");
   await workbench.run(page, "OpenPAI: Check All Jobs in This Folder");
-  await toast("Checked 5 files: 3 errors").waitFor();
+  await toast("Checked 6 files: 3 errors").waitFor();
   await workbench.showProblems(page);
   for (const name of ["plain.yaml", "train.pai.yaml", "typo.pai.yaml"]) {
     await workbench.problems(page).filter({ hasText: name }).first().waitFor();
   }
   await workbench.picture(page, "folder");
-  await toast("Checked 5 files").getByRole("button", { name: "Clear Problems" }).click();
+  await toast("Checked 6 files").getByRole("button", { name: "Clear Problems" }).click();
   await workbench.problems(page).filter({ hasText: "typo.pai.yaml" }).waitFor({ state: "detached" });
 });
 
@@ -146,6 +161,12 @@ scene("a cluster is chosen from the user's profiles", async () => {
   assert.equal(await setting("openpai.cluster"), "lab");
   await workbench.open(page, "images.pai.yaml");
   await page.locator(".codelens-decoration", { hasText: "2 of 4 SKUs in default" }).first().waitFor();
+  await workbench.open(page, "large.pai.yaml");
+  const lens = page.locator(".codelens-decoration", { hasText: "6 of 4 SKUs in default" });
+  await lens.first().waitFor();
+  await workbench.problems(page).filter({ hasText: "large.pai.yaml" }).first().waitFor();
+  await workbench.picture(page, "cluster");
+  await workbench.open(page, "images.pai.yaml");
 });
 
 scene("images are asked for at their registry", async () => {
@@ -171,7 +192,7 @@ scene("a failure is explained from the clipboard", async () => {
   await workbench.run(page, "OpenPAI: Explain Failure from Clipboard");
   await dialog().filter({ hasText: "ContainerSigKillReceived" }).waitFor();
   assert.match(await dialog().innerText(), /memoryMB/);
-  await workbench.picture(page, "why");
+  await workbench.picture(page, "why", dialog());
   await page.keyboard.press("Escape");
   await dialog().waitFor({ state: "detached" });
 });

@@ -153,7 +153,7 @@ scene("once it is there again, its definitions are offered", async () => {
   await page.keyboard.type("photographs");
   await page.locator(".quick-input-list .monaco-list-row", { hasText: "Photographs in 1000 classes" }).waitFor();
   await workbench.chosen(page, "Small photographs in ten classes").waitFor();
-  await workbench.picture(page, "marketplace");
+  await workbench.picture(page, "marketplace", page.locator(".quick-input-widget"));
   await page.keyboard.press("Escape");
 });
 

@@ -42,6 +42,10 @@ scene("a code lens opens the preview of its task role beside the job", async () 
   assert.ok(runs.indexOf("apt-get install -y wget") < runs.indexOf("tar -xzf /dataset/mnist/mnist.tar.gz"), runs);
   assert.ok(runs.indexOf("tar -xzf") < runs.indexOf("python train.py --data /dataset/mnist"), runs);
   await workbench.picture(page, "preview");
+  const [first, last] = ["before the commands", "sleep 30m"].map((text) =>
+    shown.locator(".view-line", { hasText: text }),
+  );
+  await workbench.picture(page, "what-runs", first, last.locator("> span"));
 });
 
 scene("a line of the preview leads to its command", async () => {
@@ -93,8 +97,10 @@ scene("the graph is drawn, without a script or a request", async () => {
   assert.equal(await drawn.locator("script").count(), 0);
   // The panel may have the whole window.
   await page.locator(".tab", { hasText: `Prerequisites (${JOB})` }).click();
-  await workbench.run(page, "View: Expand Editor Group");
-  await workbench.picture(page, "graph");
+  await workbench.run(page, "View: Toggle Maximize Editor Group");
+  await group(0).locator(".view-lines").waitFor({ state: "hidden" });
+  await workbench.picture(page, "graph", drawn.locator("svg"));
+  await workbench.run(page, "View: Toggle Maximize Editor Group");
   const elsewhere = asked.filter((address) => !["127.0.0.1", "localhost"].includes(new URL(address).hostname));
   assert.deepEqual(
     elsewhere.filter((address) => /^https?:/.test(address) && !address.includes(".vscode-cdn.net/")),
@@ -171,7 +177,7 @@ scene("a new job begins with a template", async () => {
   const offered = page.locator(".quick-input-list .monaco-list-row");
   await offered.first().waitFor();
   assert.ok((await offered.count()) > 1);
-  await workbench.picture(page, "new-job");
+  await workbench.picture(page, "new-job", page.locator(".quick-input-widget"));
   await page.keyboard.press("Enter");
   await page.locator(".tab.active", { hasText: "Untitled-" }).waitFor();
   await workbench.textBecomes(page, workbench.editor(page), (text) => /protocolVersion: 2/.test(text), "no job");

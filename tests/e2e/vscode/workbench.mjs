@@ -4,12 +4,13 @@ import path from "node:path";
 import { SCREENSHOTS } from "./codeServer.mjs";
 
 /**
- * Keep a picture of the page, or of a part of it, `clip`; the names are those of files in the documentation. For these
+ * Keep a picture of the page, or of what lies around some elements; the names are those of files in the documentation. For these
  * (with E2E_DARK) the same is taken in dark colors, as NAME-dark.
  */
-export async function picture(page, name, clip) {
+export async function picture(page, name, ...elements) {
   fs.mkdirSync(SCREENSHOTS, { recursive: true });
   await page.mouse.move(1199, 300);
+  const clip = elements.length > 0 ? await around(page, elements) : undefined;
   const taken = (file) =>
     page.screenshot({
       path: path.join(SCREENSHOTS, `${file}.png`),
@@ -23,6 +24,25 @@ export async function picture(page, name, clip) {
     await colors(page, "light");
   }
 }
+
+/** The part of the page with some elements, large enough to show where they are; if possible with whole lines. */
+async function around(page, elements) {
+  const { width, height } = page.viewportSize();
+  const boxes = await Promise.all(elements.map((element) => element.first().boundingBox()));
+  const margin = 24;
+  const span = (place, size, least, most, edge) => {
+    const begin = Math.min(...boxes.map((box) => box[place])) - margin;
+    const end = Math.min(most, Math.max(...boxes.map((box) => box[place] + box[size])) + margin);
+    const first = Math.max(0, Math.min(begin, end - least));
+    return begin >= edge && end <= edge + least ? [edge, least] : [first, Math.max(end, first + least) - first];
+  };
+  const [x, clipWidth] = span("x", "width", 900, width, ACTIVITY_BAR);
+  const [y, clipHeight] = span("y", "height", 430, height, 0);
+  return { x, y, width: clipWidth, height: clipHeight };
+}
+
+/** The width of the icons at the left of the editor. */
+const ACTIVITY_BAR = 48;
 
 /** Let the editor follow a system with light or dark colors. */
 export async function colors(page, scheme) {
@@ -41,13 +61,25 @@ export async function statusShows(page, text, timeout = 60_000) {
   await status(page, text).first().waitFor({ timeout });
 }
 
-/** Run a command by its title, as a person finds it. */
+/** Run a command by its title, as a person finds it; the list has what applied to the editor when it was opened. */
 export async function run(page, title) {
   const box = page.locator(".quick-input-widget input");
-  await untilDone(page, "F1", () => box.isVisible());
-  await box.fill(`>${title}`);
-  await chosen(page, title).waitFor();
-  await page.keyboard.press("Enter");
+  for (let opened = 0; opened < 8; opened++) {
+    await untilDone(page, "F1", () => box.isVisible());
+    await box.fill(`>${title}`);
+    const isOffered = await chosen(page, title)
+      .waitFor({ timeout: 4000 })
+      .then(
+        () => true,
+        () => false,
+      );
+    if (isOffered) {
+      await page.keyboard.press("Enter");
+      return;
+    }
+    await untilDone(page, "Escape", async () => !(await box.isVisible()));
+  }
+  throw new Error(`the command '${title}' is not offered`);
 }
 
 /** Open a file of the folder by its name. */

@@ -26,6 +26,7 @@ before(async () => {
 
 after(() => editor?.close());
 
+const misspelt = () => workbench.editor(page).locator(".view-line", { hasText: "[minst]" }).locator("> span");
 const scene = scenes(() => page);
 
 scene("the server on PATH is found and becomes ready", async () => {
@@ -57,7 +58,7 @@ scene("a quick fix repairs it", async () => {
   await page.keyboard.press("Control+.");
   const fix = page.locator(".action-widget .monaco-list-row", { hasText: "mnist" }).first();
   await fix.waitFor();
-  await workbench.picture(page, "quick-fix");
+  await workbench.picture(page, "quick-fix", page.locator(".action-widget"), misspelt());
   await page.keyboard.press("Enter");
   await page.locator(".squiggly-error").first().waitFor({ state: "detached" });
   const text = await workbench.textOf(workbench.editor(page));
@@ -95,7 +96,12 @@ scene("completion offers the keys that are still free, with their documentation"
   // Once more shows what is to be known of the entry.
   await page.keyboard.press("Control+Space");
   await page.locator(".suggest-details-container .suggest-details").waitFor();
-  await workbench.picture(page, "completion");
+  await workbench.picture(
+    page,
+    "completion",
+    page.locator(".suggest-widget.visible"),
+    page.locator(".suggest-details-container .suggest-details"),
+  );
   await page.keyboard.press("Escape");
   await page.keyboard.press("Control+Z");
 });
@@ -108,7 +114,7 @@ scene("a hover says what a name stands for", async () => {
   });
   await hover.waitFor();
   assert.match(await hover.innerText(), /wget -q https:\/\/example\.com\/mnist\.zip/);
-  await workbench.picture(page, "hover");
+  await workbench.picture(page, "hover", hover);
   await page.keyboard.press("Escape");
 });
 
@@ -209,4 +215,13 @@ scene("the language status offers the log and a restart", async () => {
   await workbench.statusShows(page, "OpenPAI: starting");
   await workbench.statusShows(page, "OpenPAI: ready");
   assert.equal(server.started().length, 8);
+});
+
+scene("a server that hangs is replaced, and does not stay behind", async () => {
+  const hanging = server.started().at(-1);
+  process.kill(hanging, "SIGSTOP");
+  await workbench.run(page, "OpenPAI: Restart Server");
+  await workbench.statusShows(page, "OpenPAI: starting");
+  await workbench.statusShows(page, "OpenPAI: ready");
+  assert.throws(() => process.kill(hanging, 0), /ESRCH/);
 });

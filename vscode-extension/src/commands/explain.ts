@@ -1,7 +1,7 @@
 /** Explains a finding: what it means, what the cluster does, and what would be right. */
 
 import * as vscode from "vscode";
-import { activeJobEditor } from "../activeJob";
+import { activeJobEditor, activeMpiJobEditor } from "../activeJob";
 import { ask, clientFor, NoAnswer } from "../ask";
 import { codesAt } from "../findings";
 import type { Controller } from "../server/controller";
@@ -44,7 +44,7 @@ export class Explanations implements vscode.TextDocumentContentProvider, vscode.
   }
 
   private async codeAtCursor(): Promise<string | undefined> {
-    const editor = activeJobEditor();
+    const editor = activeJobEditor() ?? activeMpiJobEditor();
     if (editor === undefined) {
       throw new NoAnswer("put the cursor on a finding first");
     }

@@ -22,7 +22,8 @@ export async function explainFailure(controller: Controller): Promise<void> {
   if (answer === undefined) {
     throw new NoAnswer("the server has no explanation");
   }
-  const [first = "", ...rest] = answer.text.trim().split("\n");
+  // The dialog shows plain text.
+  const [first = "", ...rest] = answer.text.trim().replaceAll("`", "'").split("\n");
   const offers = answer.place === undefined ? [] : [GO_TO_LINE];
   const options = { modal: true, detail: rest.join("\n").trim() };
   if ((await vscode.window.showInformationMessage(sentence(first), options, ...offers)) === GO_TO_LINE) {

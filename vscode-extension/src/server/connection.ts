@@ -83,13 +83,16 @@ export class Connection {
   /** End the server; this never rejects. */
   async stop(): Promise<void> {
     this.hasEnded = true;
+    let signal: NodeJS.Signals = "SIGTERM";
     try {
       await this.client.stop(MILLISECONDS_TO_STOP);
     } catch (error) {
+      // It hangs, and would not notice a polite signal either.
+      signal = "SIGKILL";
       this.options.output.warn(`the server did not stop when asked: ${String(error)}`);
     }
     if (this.process?.exitCode === null) {
-      this.process.kill();
+      this.process.kill(signal);
     }
     await this.client.dispose().catch(() => undefined);
   }

@@ -104,7 +104,6 @@ export function folderInterpreters(around: Surroundings): Interpreter[] {
 /** A path in a setting, with `${workspaceFolder}` and `~` replaced. */
 export function expanded(text: string, around: Surroundings): string {
   const home = text === "~" || text.startsWith("~/") || text.startsWith("~\\") ? around.home + text.slice(1) : text;
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: this is what users write
   return home.replaceAll("${workspaceFolder}", around.folder ?? "");
 }
 

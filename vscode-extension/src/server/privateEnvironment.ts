@@ -64,6 +64,8 @@ export async function privateServer(bundle: Bundle, storage: string): Promise<La
     }
     const python = interpreterIn(path.join(storage, path.basename(folder)));
     await fs.access(python, fs.constants.X_OK);
+    // A newer extension in another window does not remove it soon.
+    await fs.utimes(path.join(storage, path.basename(folder)), new Date(), new Date());
     return serverOf(python);
   } catch {
     return undefined;

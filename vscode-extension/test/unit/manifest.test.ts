@@ -13,7 +13,10 @@ interface Manifest {
     }[];
     readonly menus: Readonly<Record<string, readonly { readonly command?: string }[]>>;
     readonly walkthroughs: readonly {
-      readonly steps: readonly { readonly description: string; readonly media: { readonly image: string } }[];
+      readonly steps: readonly {
+        readonly description: string;
+        readonly media: { readonly image: Readonly<Record<string, string>> };
+      }[];
     }[];
   };
   readonly capabilities: { readonly untrustedWorkspaces: { readonly restrictedConfigurations: readonly string[] } };
@@ -67,12 +70,14 @@ test("the extension works with the server of its own version", () => {
   assert.ok(isAtLeast(manifest.version, OLDEST_SERVER));
 });
 
-test("the walkthrough has four steps, each with a picture of the tests", () => {
+test("the walkthrough has four steps, each with pictures of the tests in light and dark", () => {
   const steps = manifest.contributes.walkthroughs.flatMap((walkthrough) => walkthrough.steps);
   assert.equal(steps.length, 4);
   for (const { media } of steps) {
-    const picture = path.join(HOME, "../docs/images/vscode", path.basename(media.image));
-    assert.ok(fs.existsSync(picture), `${picture} is made by 'scripts/e2e_vscode.sh --update-pictures'`);
+    for (const image of Object.values(media.image)) {
+      const picture = path.join(HOME, "../docs/images/vscode", path.basename(image));
+      assert.ok(fs.existsSync(picture), `${picture} is made by 'scripts/e2e_vscode.sh --update-pictures'`);
+    }
   }
 });
 

@@ -163,4 +163,9 @@ test("environments that were not used for long are removed", { skip: !isPosix },
   const left = fs.readdirSync(setup.storage);
   assert.ok(!left.includes("environment-old"));
   assert.ok(left.includes("environment-new"));
+  const [used] = left.filter((name) => name.startsWith("environment-") && name !== "environment-new");
+  assert.ok(used);
+  fs.utimesSync(path.join(setup.storage, used), 0, 0);
+  assert.ok(await privateServer(setup.bundle, setup.storage));
+  assert.ok(fs.statSync(path.join(setup.storage, used)).mtimeMs > Date.now() - 60_000);
 });
