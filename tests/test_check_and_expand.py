@@ -39,7 +39,7 @@ CODES = {
     "cannot-be-expressed",
 }
 
-# What is no error as long as the job is not expanded: a plugin that no cluster has does nothing until then.
+# Not an error as long as the job is not expanded: a plugin that no cluster has does nothing until then.
 REASONS = {"marketplace-not-asked", "prerequisite-without-effect"}
 
 # Those that `expand` finds before it looks at how the definitions go together.
