@@ -380,8 +380,11 @@ def _assert_stops_are_reported(document: Document) -> None:
 
 def _is_filled_in(span: Span, after: Document, before: Document) -> bool:
     """Whether these words of an expanded job come from the value of a variable; the command line reports them."""
-    is_written = after.text[span.start : span.end] in before.text
-    return not is_written and ("{{" in before.text or "this" in before.text)
+    words = after.text[span.start : span.end]
+    mappings = (node for node in walk(before.job.root) if isinstance(node, Mapping))
+    given = [values for mapping in mappings if (values := mapping.get("template_variables"))]
+    is_value = any(isinstance(node, Scalar) and node.text == words for values in given for node in walk(values))
+    return is_value or (words not in before.text and ("{{" in before.text or "this" in before.text))
 
 
 def _assert_expands(document: Document, *, is_inline: bool) -> None:

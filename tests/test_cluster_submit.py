@@ -213,7 +213,7 @@ def test_a_token_in_the_key_store_of_the_system(
         (home / "clusters.yaml").write_text(text, encoding="utf-8")
         monkeypatch.setitem(sys.modules, "keyring", None)
         assert main(["submit", "--cluster", "lab", "--yes", job]) == 2
-        assert "pip install pai-lsp[keyring]" in capsys.readouterr().err
+        assert "pipx inject pai-lsp keyring" in capsys.readouterr().err
         monkeypatch.setitem(sys.modules, "keyring", fake)
         assert main(["submit", "--cluster", "lab", "--yes", job]) == 2
         assert "pai-lsp cluster login lab" in capsys.readouterr().err

@@ -348,3 +348,21 @@ def test_ssh_in_a_container_is_for_this_machine_alone(
         assert part in shown.out
         assert ("keys of 'userssh' get no access" in shown.err) == (not part)
         assert ("apt-get install -y openssh-client" in shown.out) == bool(part)
+
+
+@pytest.mark.skipif(sys.platform == "win32" or not shutil.which("ssh-keygen"), reason="needs ssh-keygen")
+def test_an_ssh_server_that_does_not_start_ends_the_run(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ssh", "sshd"):
+        stand_in = tmp_path / "bin" / name
+        stand_in.parent.mkdir(exist_ok=True)
+        stand_in.write_text("#!/bin/sh\necho no server today >&2\nexit 255\n", encoding="utf-8")
+        stand_in.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{stand_in.parent}{os.pathsep}{os.environ['PATH']}")
+    path = tmp_path / "job.pai.yaml"
+    path.write_text(TWO_TASKS.replace("COMMAND", "echo hi") + SSH.replace("JOBSSH", "true"), encoding="utf-8")
+    assert main(["run", "--yes", str(path)]) == 1
+    output = capfd.readouterr().out
+    assert "the ssh server did not start\nno server today\n" in output
+    assert "hi" not in output.split()

@@ -34,10 +34,8 @@ def answer(question: str) -> str:
 
 def _document(text: str, platform: str) -> Document:
     settings = Settings().on(platform_named(platform))
-    document = Document(text, settings)
-    if not document.is_mpijob:
-        document = Document(text, settings, _JOB).as_definitions(is_wanted=False)
-    return document
+    document = Document(text, settings).as_definitions(is_wanted=False)
+    return document if document.is_mpijob or document.is_catalog else Document(text, settings, _JOB)
 
 
 def _kind(document: Document) -> str:

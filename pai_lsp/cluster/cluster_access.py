@@ -153,7 +153,7 @@ class SystemKeyStore:
         try:
             import keyring  # type: ignore[import-not-found]  # noqa: PLC0415 - optional
         except ImportError:
-            step = "pip install pai-lsp[keyring]"
+            step = "install it beside pai-lsp (with pipx: pipx inject pai-lsp keyring)"
             raise ProfileError(f"the system's key store needs the package 'keyring': {step}") from None
         self._module: Any = keyring
 

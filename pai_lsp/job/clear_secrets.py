@@ -20,9 +20,14 @@ if TYPE_CHECKING:
 # A word of a command that is not a variable or a template, and what may be before it in the same command.
 _WORD = r"['\"]?([^\s'\"`<>${}|;&()-][^\s'\"`<>${}|;&()]*)(?=['\"\s]|\Z)"
 _SAME_COMMAND = r"[^\n|;&#]{0,200}?"
+# The value of a variable that holds a password, where it is no path; and one that looks like a token or key.
+_END = r"(?=['\"\s;&|)]|\Z)"
+_SET = rf"=(?!['\"]?[/.~])['\"]?([^\s'\"`<>${{}}|;&()-][^\s'\"`<>${{}}|;&()]{{0,200}}){_END}"
+_SET_LONG = rf"=['\"]?((?=[^\s'\"]{{0,200}}[0-9])(?=[^\s'\"]{{0,200}}[A-Za-z])[\w.+=~-]{{16,400}}){_END}"
+_NAME = r"(?<![\w$-])(?:[A-Z0-9_]*_)?"
 # Forms of tokens: a substring of every such token, its pattern, and its name in messages.
 # Sources of the longer ones: AWS, IAM User Guide, "Manage access keys"; wandb, cli "login"; RFC 7519 and RFC 6750;
-# Azure CLI, "az storage"; the manual pages of mysql, sshpass and curl.
+# Azure CLI, "az storage"; Docker, "docker login"; the manual pages of mysql, sshpass and curl.
 _FORMS = (
     ("gh", lazy_pattern(r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,})"), "a GitHub token"),
     ("glpat-", lazy_pattern(r"\bglpat-[\w-]{20,}"), "a GitLab token"),
@@ -46,6 +51,12 @@ _FORMS = (
     ("Bearer", lazy_pattern(r"\bBearer\s+(eyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?)"), "a bearer token"),
     ("--account-key", lazy_pattern(r"--account-key[ =]+['\"]?([A-Za-z0-9+/]{40,}=*)"), "an Azure storage key"),
     ("mysql", lazy_pattern(rf"(?<![\w-])mysql(?:dump|admin)?\s{_SAME_COMMAND}(?<=\s)-p{_WORD}"), "a password"),
+    ("PASS", lazy_pattern(rf"(?<![\w$-])[A-Z0-9_]*PASS(?:WORD|WD|PHRASE){_SET}"), "a password"),
+    ("_PWD", lazy_pattern(rf"(?<![\w$-])[A-Z0-9_]+_PWD{_SET}"), "a password"),
+    ("TOKEN", lazy_pattern(rf"{_NAME}TOKEN{_SET_LONG}"), "a token"),
+    ("SECRET", lazy_pattern(rf"{_NAME}SECRET{_SET_LONG}"), "a token"),
+    ("KEY", lazy_pattern(rf"{_NAME}(?:API|ACCESS|SECRET|PRIVATE|ACCOUNT|STORAGE)_?KEY{_SET_LONG}"), "a key"),
+    ("docker", lazy_pattern(rf"\bdocker\s+login\s{_SAME_COMMAND}(?<=\s)(?:-p|--password)[ =]{_WORD}"), "a password"),
     ("sshpass", lazy_pattern(rf"\bsshpass\s+-p\s*{_WORD}"), "a password"),
     (
         "curl",

@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from pai_lsp.embedded.command_lines import Arguments, CommandLine
     from pai_lsp.embedded.shell_script import Script, VariableUse
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.job.tree import JobTree
@@ -76,6 +77,11 @@ class ScriptPlace:
         if part not in self._first:
             self._first[part] = self.script.text.find(part)
         return self._first[part]
+
+    @cached_property
+    def arguments(self) -> dict[tuple[CommandLine, str, int], Arguments | None]:
+        """The words of its command lines that have been read, by line, program and number of the first word."""
+        return {}
 
     @cached_property
     def _first(self) -> dict[str, int]:

@@ -200,7 +200,8 @@ def has_launcher(text: str) -> bool:
 def looks_like_hydra(texts: Iterable[str]) -> bool:
     """Whether scripts or the names of images show that MPICH or Intel MPI is used."""
     signs = programs_table()["launchers"]["signs"][HYDRA]
-    return any(sign in text.lower() if sign.islower() else sign in text for text in texts for sign in signs)
+    both = [(text, text.lower()) for text in texts]
+    return any(sign in (lower if sign.islower() else text) for text, lower in both for sign in signs)
 
 
 def launch_line(name: str, words: Sequence[Word], text: str, implementation: str | None = None) -> LaunchLine:
@@ -232,7 +233,7 @@ class KnownLine:
 
 
 def known_line(line: CommandLine) -> KnownLine | None:
-    """A command line read by the table of its program; None where there is none."""
+    """A command line read by the table of its program; None if it is absent."""
     text = line.script.text
     if line.program in launchers():
         read = launch_line(line.program, line.arguments, text)

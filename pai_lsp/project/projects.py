@@ -70,6 +70,7 @@ class Projects:
         self._of_file: dict[str | None, Configuration] = {None: Configuration()}
         self._setups: dict[tuple[str, str], CatalogSetup] = {}
         self._lookups: dict[CatalogSetup, Lookup] = {}
+        self._of_folders: dict[tuple[str, str], Lookup] = {}
         self._own: Configuration | None = None
 
     def settings_of(self, path: str) -> FileSettings:
@@ -176,8 +177,11 @@ class Projects:
         return document if folder is None else document.as_definitions(is_wanted=folder.is_configured)
 
     def lookup_of(self, path: str, base: str) -> Lookup:
-        """Finds the definitions that a file names; nothing is read before the first question."""
-        return LazyLookup(partial(self._lookup, path, base))
+        """Finds the definitions that a file names, for all files of its folder; reads nothing before a question."""
+        key = os.path.dirname(path) if os.path.isabs(path) else "", base
+        if key not in self._of_folders:
+            self._of_folders[key] = LazyLookup(partial(self._lookup, path, base))
+        return self._of_folders[key]
 
     def _lookup(self, path: str, base: str) -> Lookup:
         from pai_lsp.catalog.loading import Surroundings, load_catalog  # noqa: PLC0415 - few jobs name an address

@@ -11,8 +11,6 @@ import { fileURLToPath } from "node:url";
 const HOME = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const PROJECT = path.dirname(HOME);
 const PICTURES = "docs/images/vscode";
-/** Where the documentation site shows the pictures of PICTURES; a README in a .vsix cannot hold its own. */
-const PICTURES_ADDRESS = "https://pai-lsp.readthedocs.io/en/latest/images/vscode/";
 /** The keys that an installed extension does not need. */
 const KEYS_LEFT_OUT = ["scripts", "devDependencies", "private"];
 
@@ -37,13 +35,15 @@ for (const name of ["language-configuration.json", "syntaxes", "media"]) {
   copy(path.join(HOME, name), name);
 }
 fs.rmSync(path.join(stage, "media/icon.svg"));
-copy(path.join(PROJECT, PICTURES), "media/pictures");
+for (const name of new Set(JSON.stringify(manifest).match(/(?<=media\/pictures\/)[\w-]+\.png/g))) {
+  copy(path.join(PROJECT, PICTURES, name), `media/pictures/${name}`);
+}
 for (const name of ["CHANGELOG.md", "THIRD-PARTY-NOTICES.md"]) {
   copy(path.join(HOME, name), name);
 }
 copy(path.join(PROJECT, "LICENSE"), "LICENSE");
 const readme = fs.readFileSync(path.join(HOME, "README.md"), "utf8");
-fs.writeFileSync(path.join(stage, "README.md"), readme.replaceAll(`../${PICTURES}/`, PICTURES_ADDRESS));
+fs.writeFileSync(path.join(stage, "README.md"), withPictures(readme));
 
 copy(wheel, path.join("server", path.basename(wheel)));
 copy(requirements, "server/requirements.txt");
@@ -67,6 +67,13 @@ function offerRules({ contributes }, known) {
       },
     ]),
   );
+}
+
+/** The page of an extension shows pictures of web servers, and those that are in its text; never other files. */
+function withPictures(readme) {
+  return readme.replaceAll(/(?<=\]\()\.\.\/(docs\/images\/vscode\/[\w-]+\.png)(?=\))/g, (_, name) => {
+    return `data:image/png;base64,${fs.readFileSync(path.join(PROJECT, name)).toString("base64")}`;
+  });
 }
 
 function copy(from, to) {

@@ -225,7 +225,8 @@ function showFindings({ kind, fixable, findings }: Answers["check"], text: strin
     .map(([severity, count]) =>
       severity === "information" ? `${count} information` : counted(Number(count), String(severity)),
     );
-  const summary = words.length > 0 ? `${words.join(", ")}.` : "No findings.";
+  const nothing = kind === "job" ? "No findings. “What runs” shows the commands of each task." : "No findings.";
+  const summary = words.length > 0 ? `${words.join(", ")}.` : nothing;
   element("summary").textContent = KINDS[kind] + summary;
   element("tab-findings").textContent = findings.length > 0 ? `Findings (${findings.length})` : "Findings";
   const all = element("fix-all");

@@ -44,6 +44,8 @@ def left_out(plan: TaskPlan, *, is_contained: bool) -> str | None:
         return None
     if not any(_IS_ON in plan.files[path] for path in scripts):
         return "keys of 'userssh' get no access to this machine"
+    if os.name == "nt" and not is_contained:
+        return "on Windows it needs a container"
     absent = [name for name in ("ssh-keygen", *(() if is_contained else ("ssh", "sshd"))) if not _program(name)]
     return f"'{absent[0]}' is not installed on this machine" if absent else ""
 
@@ -166,6 +168,7 @@ for ((tries = 0; tries < {tries}; tries++)); do
 done
 echo "the ssh server did not start" >&2
 cat {home}/ssh/server.log >&2
+exit 1
 """
 _BARRIER = """\
 #!/bin/bash

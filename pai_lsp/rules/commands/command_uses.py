@@ -57,8 +57,12 @@ class CommandUse:
         return any(0 <= self.place.first(part) <= self.line.span.start - len(part) for part in parts)
 
     def arguments(self, name: str, start: int = 0) -> Arguments | None:
-        """The words from number `start` on, by the table of a program; None where there is no table."""
-        return _arguments(self.line, name, start)
+        """The words from number `start` on, by the table of a program; None if it has no table."""
+        kept, key = self.place.arguments, (self.line, name, start)
+        if key not in kept:
+            known = program(name)
+            kept[key] = parsed(self.line.arguments[start:], known, self.line.script.text) if known else None
+        return kept[key]
 
     def span(self, span: Span) -> Span:
         """The place in the file of a place in the script."""
@@ -67,13 +71,6 @@ class CommandUse:
     def word(self, word: Word) -> Span:
         """The place of a word in the file."""
         return self.place.span(word.span)
-
-
-@lru_cache(maxsize=4096)
-def _arguments(line: CommandLine, name: str, start: int) -> Arguments | None:
-    """As `CommandUse.arguments`; read once, as a line lives as long as its text is known."""
-    known = program(name)
-    return parsed(line.arguments[start:], known, line.script.text) if known else None
 
 
 def uses(job: Job, *programs: str, with_callbacks: bool = True) -> Iterator[CommandUse]:

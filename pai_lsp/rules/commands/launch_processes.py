@@ -5,6 +5,8 @@ Facts: PyTorch 1.13 to 2.9, torch/distributed/run.py and elastic/rendezvous; Acc
 
 from __future__ import annotations
 
+from collections import Counter
+
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.platform.programs import TORCH, program
 from pai_lsp.platform.tables import converted_role_name
@@ -78,9 +80,9 @@ def processes_below_gpu(job: Job) -> Iterator[Finding]:
             commands:
               - torchrun --nproc_per_node 4 train.py
     """
+    launched = Counter(use.place for use in uses(job, *TORCH, "deepspeed", with_callbacks=False))
     for use, gpu, option, count in _process_counts(job):
-        launched = [one for one in uses(job, *TORCH, "deepspeed") if one.role is use.role]
-        if "CUDA_VISIBLE_DEVICES" in use.place.script.text or len(launched) > 1:
+        if use.place.first("CUDA_VISIBLE_DEVICES") >= 0 or launched[use.place] > 1:
             continue
         if option.value_span is not None and count < gpu:
             fixes = edit_fix(use.place, f"Change to {gpu}", option.value_span, str(gpu))
@@ -289,8 +291,13 @@ class _NodesLaunch:
     @property
     def reaches_other_roles(self) -> bool:
         """Whether tasks of other roles run a launcher, too."""
-        launches = _launches(self.job)
-        return any(one.role is not self.role and one.nodes is not None and one.node_count != 1 for one in launches)
+        return any(role is not self.role for role in self.job.once(_roles_on_nodes))
+
+
+def _roles_on_nodes(job: Job) -> tuple[TaskRole, ...]:
+    """The task roles that run a launcher on several nodes."""
+    roles = (one.role for one in _launches(job) if one.nodes is not None and one.node_count != 1)
+    return tuple(dict.fromkeys(roles))
 
 
 def _launches(job: Job) -> Iterator[_NodesLaunch]:

@@ -431,10 +431,10 @@ _HOSTS_ELSEWHERE = ("hostfile", "host_file", "rankfile", "HOST_FILE", "HOSTFILE"
 
 def _is_alone(launch: Launch) -> bool:
     """Whether a launcher surely has no hosts but its own task."""
-    line, text = launch.line, launch.use.place.script.text
+    line = launch.line
     if line.host_lists or line.host_files or line.arguments.is_open or line.arguments.unknown:
         return False
-    return not any(word in text for word in _HOSTS_ELSEWHERE)
+    return all(launch.use.place.first(word) < 0 for word in _HOSTS_ELSEWHERE)
 
 
 def _others_wait(launch: Launch) -> bool:

@@ -101,9 +101,7 @@ class Launch:
 
     def _names_hydra(self) -> bool:
         """Whether the image or the commands name MPICH or Intel MPI."""
-        image = self.job.image_of(self.role)
-        uri = image.node.get("uri") if image else None
-        return looks_like_hydra((self.use.place.script.text, uri.text if isinstance(uri, Scalar) else ""))
+        return self.role in self.job.once(_roles_with_hydra)
 
     def role_of(self, host: LaunchHost) -> TaskRole | None:
         """The task role that a host belongs to."""
@@ -122,19 +120,31 @@ def slots_of(host: LaunchHost) -> int:
 
 def launches(job: Job) -> Iterator[Launch]:
     """Every launch of the task roles."""
-    if not job.once(_names_launcher):
-        return
-    for use in uses(job, *sorted(launchers()), with_callbacks=False):
+    return (Launch(job, *one) for one in job.once(_read_launches))
+
+
+def _read_launches(job: Job) -> tuple[tuple[CommandUse, TaskRole, LaunchLine, tuple[LaunchHost, ...]], ...]:
+    """The launches without the job, which keeps them."""
+    found: list[tuple[CommandUse, TaskRole, LaunchLine, tuple[LaunchHost, ...]]] = []
+    for use in uses(job, *sorted(launchers()), with_callbacks=False) if has_launcher(job.text) else ():
         if use.role is not None:
             text = use.place.script.text
             line = launch_line(use.line.program, use.line.arguments, text)
             lists = line.host_lists
             hosts = hosts_of(lists[0], text) if len(lists) == 1 and not line.host_files else None
-            yield Launch(job, use, use.role, line, hosts or ())
+            found.append((use, use.role, line, hosts or ()))
+    return tuple(found)
 
 
-def _names_launcher(job: Job) -> bool:
-    return has_launcher(job.text)
+def _roles_with_hydra(job: Job) -> frozenset[TaskRole]:
+    """The task roles whose image or commands name MPICH or Intel MPI."""
+
+    def texts(role: TaskRole) -> tuple[str, str]:
+        image = job.image_of(role)
+        uri = image.node.get("uri") if image else None
+        return job.scripts[role].text, uri.text if isinstance(uri, Scalar) else ""
+
+    return frozenset(role for role in job.task_roles if looks_like_hydra(texts(role)))
 
 
 def launches_on_hosts(job: Job) -> Iterator[Launch]:

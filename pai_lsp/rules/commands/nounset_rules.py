@@ -6,6 +6,8 @@ Sources: openpai-runtime, src/runtime.d/user.sh; the bash reference manual, "She
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+
 from pai_lsp.embedded.shell_structure import structure
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.rules.commands.command_uses import edit_fix, scripts, uses
@@ -146,6 +148,7 @@ def used_before_set(job: Job) -> Iterator[Finding]:
             continue
         tree = structure(script)
         known = _known_from(tree)
+        judge = None
         for use in script.uses:
             if use.is_guarded or use.name not in script.assigned_names or known.get(use.name, _NEVER) < use.span.start:
                 continue
@@ -153,7 +156,8 @@ def used_before_set(job: Job) -> Iterator[Finding]:
                 continue
             if use.name.startswith(("PAI_", "FC_")) or use.name in _KNOWN or use.name in _PATHS:
                 continue
-            yield from _judged(place, tree, use)
+            judge = judge or _Judge(place, tree)
+            yield from judge.findings(use)
 
 
 # Variables that every image has, or bash itself.
@@ -177,10 +181,11 @@ def _known_from(tree: Structure) -> dict[str, int]:
         for _, span in step.assigned
         if step.kind != "assignment" or any(_is_shell(one) for one in (step, *step.ancestors))
     }
+    starts = sorted(one.span.start for one in tree.script.assignments)
     for name in _SETTING:
         for step in tree.calls.get(name, ()):
             if any(_is_shell(one) for one in (step, *step.ancestors)):
-                hidden |= {one.span.start for one in tree.script.assignments if one.span.start in step.span}
+                hidden.update(starts[bisect_left(starts, step.span.start) : bisect_left(starts, step.span.end)])
     found: dict[str, int] = {}
     for one in tree.script.assignments:
         if one.span.start not in hidden:
@@ -188,44 +193,85 @@ def _known_from(tree: Structure) -> dict[str, int]:
     return found
 
 
-def _judged(place: ScriptPlace, tree: Structure, use: VariableUse) -> Iterator[Finding]:
-    script = place.script
-    around = _step_at(tree, use.span.start)
-    if around is not None and any(one.defines or one.kind in {"for", "while", "until"} for one in around.ancestors):
-        return
-    own = [one for one in script.assignments if one.name == use.name]
-    steps = [step for step in tree.all for name, span in step.assigned if name == use.name]
-    setting = [step for name in _SETTING for step in tree.calls.get(name, ())]
-    steps += [step for one in own for step in setting if one.span.start in step.span]
-    first = min(one.span.start for one in own)
-    if around is not None and use.name in {name for name, _ in around.assigned} and around.command is not None:
-        before = [one for one in own if one.span.start < around.span.start]
-        if not before:
-            message = f"'{use.name}' is read before it is set for '{around.command.name}'"
-            yield Finding(place.span(around.span), message)
-        return
-    if first > use.span.start:
-        if not any(one.defines for step in steps for one in step.ancestors):
-            related = (Related(place.span(Span(first, first + len(use.name))), "set here"),)
-            yield Finding(place.span(use.span), f"'{use.name}' is only set later", related=related)
-    elif len(steps) == len(own) and all(step.kind == "assignment" or step in setting for step in steps):
-        mine = set(around.ancestors if around else ())
-        hidden = [step for step in steps if any(_is_shell(one) and one not in mine for one in (step, *step.ancestors))]
-        if len(hidden) == len(steps):
-            related = (Related(place.span(steps[0].span), "set here, in a process of its own"),)
-            yield Finding(place.span(use.span), f"'{use.name}' is only set in a process of its own", related=related)
+class _Judge:
+    """Says of the variables of one script whether they are set too late; what all of them need is found once."""
+
+    __slots__ = ("_all_steps", "_place", "_setting", "_shells", "_simple", "_starts", "_steps")
+
+    def __init__(self, place: ScriptPlace, tree: Structure) -> None:
+        self._place = place
+        self._all_steps: dict[str, list[Step]] = {}
+        self._shells: dict[str, set[Step | None]] = {}
+        self._starts: dict[str, list[int]] = {}  # by variable, where the script sets it, in order
+        self._steps: dict[str, list[Step]] = {}  # by variable, the steps that it stands in front of
+        for one in sorted(tree.script.assignments, key=lambda one: one.span):
+            self._starts.setdefault(one.name, []).append(one.span.start)
+        for step in tree.all:
+            for name, _ in step.assigned:
+                self._steps.setdefault(name, []).append(step)
+        self._setting = dict.fromkeys(step for name in _SETTING for step in tree.calls.get(name, ()))
+        self._simple = sorted(
+            (step for step in tree.all if step.kind in {"command", "assignment"}),
+            key=lambda one: (one.span.start, -one.span.end),
+        )
+
+    def findings(self, use: VariableUse) -> Iterator[Finding]:
+        """What is wrong with one use of a variable that the script sets."""
+        around = self._step_at(use.span.start)
+        if around is not None and any(one.defines or one.kind in {"for", "while", "until"} for one in around.ancestors):
+            return
+        first = self._starts[use.name][0]
+        if around is not None and around.command is not None and use.name in {name for name, _ in around.assigned}:
+            if first >= around.span.start:
+                message = f"'{use.name}' is read before it is set for '{around.command.name}'"
+                yield Finding(self._place.span(around.span), message)
+            return
+        steps = self._steps_setting(use.name)
+        if first > use.span.start:
+            if not any(one.defines for step in steps for one in step.ancestors):
+                related = (Related(self._place.span(Span(first, first + len(use.name))), "set here"),)
+                yield Finding(self._place.span(use.span), f"'{use.name}' is only set later", related=related)
+        elif len(steps) == len(self._starts[use.name]):
+            shells = self._shells_of(use.name, steps)
+            if None not in shells and shells.isdisjoint(around.ancestors if around else ()):
+                related = (Related(self._place.span(steps[0].span), "set here, in a process of its own"),)
+                message = f"'{use.name}' is only set in a process of its own"
+                yield Finding(self._place.span(use.span), message, related=related)
+
+    def _shells_of(self, name: str, steps: list[Step]) -> set[Step | None]:
+        """The innermost processes in which these steps set a variable; None for the script itself, or if unclear."""
+
+        def shell_of(step: Step) -> Step | None:
+            if step.kind != "assignment" and step not in self._setting:
+                return None
+            return next((one for one in (step, *step.ancestors) if _is_shell(one)), None)
+
+        if name not in self._shells:
+            self._shells[name] = {shell_of(step) for step in steps}
+        return self._shells[name]
+
+    def _steps_setting(self, name: str) -> list[Step]:
+        """The steps that set a variable: those with assignments in front, then commands such as `export`."""
+        if name in self._all_steps:
+            return self._all_steps[name]
+        starts = self._starts[name]
+        found = [
+            (start, step)
+            for step in self._setting
+            for start in starts[bisect_left(starts, step.span.start) : bisect_left(starts, step.span.end)]
+        ]
+        every = [*self._steps.get(name, ()), *(step for _, step in sorted(found, key=lambda one: one[0]))]
+        return self._all_steps.setdefault(name, every)
+
+    def _step_at(self, at: int) -> Step | None:
+        """The innermost simple step that a place is in."""
+        last = bisect_right(self._simple, at, key=lambda one: one.span.start) - 1
+        around = (self._simple[number] for number in range(last, -1, -1))
+        return next((step for step in around if at < step.span.end), None)
 
 
 def _is_shell(step: Step) -> bool:
     return step.kind == "(" or step.is_substitution or step.before in {"|", "|&"} or step.after in {"|", "|&", "&"}
-
-
-def _step_at(tree: Structure, at: int) -> Step | None:
-    """The innermost simple step that a place is in."""
-    found = [
-        step for step in tree.all if step.span.start <= at < step.span.end and step.kind in {"command", "assignment"}
-    ]
-    return min(found, key=lambda step: len(step.span), default=None)
 
 
 def _assigned(tree: Structure, name: str) -> list[tuple[int, Span]]:

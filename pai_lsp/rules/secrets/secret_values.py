@@ -46,8 +46,9 @@ def secret_in_clear(job: Job) -> Iterator[Finding]:
     """Plain-text password, token or key outside `secrets`.
 
     Others can read the stored job; the rest-server masks only the section `secrets`. The rule looks for a registry's
-    password, for values of keys such as `password`, `token` or `apiKey`, and for well-known token formats. Put the
-    value into `secrets`, and use it as `<% $secrets.name %>` in commands, callbacks and an image's `auth`.
+    password, for values of keys and of variables in commands such as `password`, `token` or `API_KEY`, and for
+    well-known token formats. Put the value into `secrets`, and use it as `<% $secrets.name %>` in commands, callbacks
+    and an image's `auth`.
     Sources: openpai-protocol, schemas/v2/schema.yaml ("If a password is needed, it should be referenced as a secret");
     rest-server, src/utils/protocolSecret.js.
 

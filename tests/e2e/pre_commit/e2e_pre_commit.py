@@ -138,6 +138,32 @@ def test_the_lines_of_the_readme_refuse_a_bad_job(repository: Repository, releas
     assert "Passed" in repository.commit()
 
 
+def test_a_commit_that_breaks_a_job_which_it_does_not_touch_is_refused(repository: Repository, release: Path) -> None:
+    repository.use_hooks("pre-commit-all", release)
+    settings = BLOCKS["expanded-jobs"] + "marketplace:\n  sources:\n    - directory: marketplace\n"
+    repository.write(".pai-lsp.yaml", settings)
+    shutil.copytree(ROOT / "examples" / "marketplace", repository.path / "marketplace")
+    shutil.copy(ROOT / "examples" / "marketplace-job.pai.yaml", repository.path / "train.pai.yaml")
+    assert "Passed" in repository.commit()
+    definition = repository.read("marketplace/mnist.yaml")
+
+    (repository.path / "marketplace" / "mnist.yaml").unlink()  # a commit that only deletes
+    output = repository.commit(is_refused=True)
+    assert "check all OpenPAI jobs" in output
+    assert "train.pai.yaml:" in output
+
+    repository.write("marketplace/mnist.yaml", definition.replace("name: mnist", "name: mnist_2"))
+    assert "train.pai.yaml:" in repository.commit(is_refused=True)
+
+    repository.write("marketplace/mnist.yaml", definition)
+    repository.write(".pai-lsp.yaml", settings.replace("refused-until-expanded: off", "refused-until-expanded: error"))
+    assert "train.pai.yaml:" in repository.commit(is_refused=True)
+
+    repository.write(".pai-lsp.yaml", settings)
+    repository.write("README", "Only this changes.\n")
+    assert "Passed" in repository.commit()
+
+
 def test_excluded_jobs_are_left_out(repository: Repository, release: Path) -> None:
     repository.use_hooks("pre-commit", release)
     repository.write(".pai-lsp.yaml", "exclude:\n  - archive/\n")
