@@ -44,6 +44,10 @@ const LACKING = [
   ["OpenPAI: Refresh Marketplace", "refresh the marketplace"],
   ["OpenPAI: New Job from Template...", "offer templates"],
   ["OpenPAI: Explain Finding", "explain a finding"],
+  ["OpenPAI: Check All Jobs in This Folder", "check folders"],
+  ["OpenPAI: Choose Cluster...", "list clusters"],
+  ["OpenPAI: Check Images", "check images"],
+  ["OpenPAI: Explain Failure from Clipboard", "explain a failure"],
 ];
 
 for (const [command, ability] of LACKING) {
