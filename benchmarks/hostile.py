@@ -108,6 +108,7 @@ GENERATORS: dict[str, Callable[[int], str]] = {
     "launches on several nodes": lambda n: _job(commands="      - torchrun --standalone --nnodes 2 train.py\n" * n),
     "variables set for one command": lambda n: _job(commands="      - B=1 echo $B\n" * n),
     "variables of other processes": lambda n: _job(commands="      - (export B=1; echo $B)\n" * n),
+    "paths of mounts": lambda n: _job(commands="      - python train.py --data /mnt/blob/x\n" * n),
     "passwords": lambda n: _job(commands=_lines("      - export PASSWORD=hunter#secretX\n", n)),
     "secrets": lambda n: _job(rest="secrets:\n" + _lines("  k#: hunter#secretX\n", n)),
     "task roles": lambda n: _job(rest=_lines("  r#: {dockerImage: image, commands: [a]}\n", n)),

@@ -7,7 +7,7 @@ the author's `# pai-lsp: ignore[code]` comments; one broken rule never silences 
 from __future__ import annotations
 
 import re
-from contextvars import ContextVar
+from _contextvars import ContextVar  # what `contextvars` gives; importing that takes longer
 from itertools import islice
 
 from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Settings, Severity

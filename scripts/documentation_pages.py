@@ -102,7 +102,7 @@ def _page(rule: Rule) -> str:
 _INDEX = """\
 # Rules
 
-pai-lsp has {count} rules. *error*: the cluster rejects the job, or the job cannot do what it says. *warning*: the job
+pai-lsp has {count} rules. *error*: the cluster rejects the job, or the job cannot work as written. *warning*: the job
 runs, but not as intended. *information*: useful to know. *hint*: unused or outdated.
 
 Fixes: *safe* ones are applied by `pai-lsp check --fix`; a *suggestion* is offered in the editor and applied with

@@ -31,7 +31,7 @@ pai-lsp checks a job for OpenPAI unless you name another platform. From the stro
 `pai-lsp fit` checks for the platform of its cluster.
 
 The names are {names}, with a version where it matters (`ltp/1.3`). The platform is never guessed: if a job has a part
-that only another platform reads, [job-for-other-platform](rules/job-for-other-platform.md) says so and offers to add
+that only another platform reads, [job-for-other-platform](rules/job-for-other-platform.md) reports it and offers to add
 the comment.
 """
 

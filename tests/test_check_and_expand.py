@@ -10,11 +10,11 @@ from budgets import budget, some
 from expansion import marketplace
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from job_text import HEAD
+from job_text import HEAD, SMALL
 from random_edits import edited, job_texts
 from test_expand_round_trip import ANSWERED, document_of, jobs
 
-from pai_lsp.document import Document
+from pai_lsp.document import Document, check_expanded
 from pai_lsp.expansion.write.released_job import expanded
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.source.nodes import Mapping
@@ -39,7 +39,7 @@ CODES = {
     "cannot-be-expressed",
 }
 
-# What is no error as long as the job is not expanded: a plugin that no cluster has does nothing until then.
+# Not an error as long as the job is not expanded: a plugin that no cluster has does nothing until then.
 REASONS = {"marketplace-not-asked", "prerequisite-without-effect"}
 
 # Those that `expand` finds before it looks at how the definitions go together.
@@ -196,3 +196,13 @@ def generated(draw: st.DrawFn) -> str:
 @given(generated())
 def test_on_small_jobs(text: str) -> None:
     assert_agreed(Document(text, path="a.pai.yaml", lookup=marketplace()))
+
+
+def test_a_job_that_needs_no_expansion_is_read_and_checked_once() -> None:
+    document = Document(SMALL.replace("echo hi", "sudo echo hi"))
+    found = expanded(document.job)
+    assert found.text == document.text
+    assert found.job is not None
+    assert found.job.syntax is document.syntax
+    assert [one.code for one in check_expanded(document, found)] == [one.code for one in document.diagnostics]
+    assert document.diagnostics

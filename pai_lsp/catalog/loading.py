@@ -48,7 +48,7 @@ _MOST_ROUNDS = 5
 class Surroundings:
     """What loading a catalog needs besides its setup.
 
-    is_trusted: whether requests may be sent, and commands run, because the project's configuration says so. What the
+    is_trusted: whether requests may be sent, and commands run, because the project's configuration is trusted. What the
         user's own configuration lists needs no trust.
     workspace: without trust, only directories in these folders are read; None for every directory of this machine.
     base: see `Catalog.base`.

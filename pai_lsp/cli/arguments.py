@@ -127,7 +127,7 @@ def check(parser: argparse.ArgumentParser) -> None:
 
 
 def _platform(parser: argparse.ArgumentParser) -> None:
-    help_text = "the platform of the jobs (default: as their comment or .pai-lsp.yaml says, else openpai)"
+    help_text = "the platform of the jobs (default: from their comment or .pai-lsp.yaml, else openpai)"
     parser.add_argument("--platform", choices=ALL_NAMES, metavar="NAME", help=help_text)
 
 

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     import argparse
 
 _FIT_DESCRIPTION = """\
-Say whether jobs fit a cluster: what its server would refuse, how many SKUs
+Check whether jobs fit a cluster: what its server would refuse, how many SKUs
 each task needs, and what would be accepted and never start.
 
 The answer holds for an empty and healthy cluster: "fits" does not mean that
-there is room now. It comes from the cluster's profile alone; the cluster is
-not asked.
+its nodes are free now. It comes from the cluster's profile alone; the cluster
+is not asked.
 """
 
 _FIT_EPILOG = """\
@@ -165,7 +165,7 @@ name accepted, and does the registry have the image? The registry in the
 image's name is asked, with the job's account where the platform would use it.
 
 Three answers: there, not there, could not ask. The platform lets images pass
-that it cannot check; a job with a missing image then waits for ever.
+that it cannot check; a job with a missing image then waits forever.
 """
 
 _IMAGE_EPILOG = """\
@@ -187,15 +187,15 @@ def image_check(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("job", type=path, metavar="JOB", help="a job file, or - for standard input")
     add("--role", metavar="ROLE", help="only the image of this task role")
-    add("--platform", choices=ALL_NAMES, metavar="NAME", help="the platform (default: as .pai-lsp.yaml says)")
+    add("--platform", choices=ALL_NAMES, metavar="NAME", help="the platform (default: from .pai-lsp.yaml)")
     add("--answers", type=path, metavar="FILE", help="recorded answers to use instead of the network")
     add("--format", choices=("text", "json"), default="text", help="output format (default: text)")
 
 
 _SUBMIT_DESCRIPTION = """\
-Submit a job to a cluster of yours: expand it, check it for the cluster, show a
-summary, ask, and send it to the cluster's rest-server once. Prints the address
-of the job's page.
+Submit a job to one of your clusters: expand it, check it for the cluster, show
+a summary, ask, and send it to the cluster's rest-server once. Prints the
+address of the job's page.
 
 The address comes from your own clusters.yaml, never from a job or a project.
 The token is sent only over https, or to this machine.

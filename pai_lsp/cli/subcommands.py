@@ -200,7 +200,7 @@ SUBCOMMANDS = (
     Subcommand("check", "check job files and fix what can be fixed safely", arguments.check, _check),
     Subcommand("expand", "expand a job into one that any released cluster accepts", arguments.expand, _expand),
     Subcommand("fit", "check whether jobs fit a cluster", _fit_arguments, _fit),
-    Subcommand("submit", "submit a job to a cluster of yours", _submit_arguments, _submit),
+    Subcommand("submit", "submit a job to one of your clusters", _submit_arguments, _submit),
     Subcommand("run", "run one task of a job here as a cluster would", _run_arguments, _run),
     Subcommand("why", "explain why a task failed: an exit code, a log, diagnostics", _why_arguments, _why),
     Subcommand("image-check", "check the images of a job as the platform does", _image_check_arguments, _image_check),

@@ -38,7 +38,7 @@ class Fit:
 
     refusals: in the order in which the rest-server looks; it answers with the first one only.
     request: what the job asks HiveD for; None without HiveD, or where the job is not understood.
-    is_known: whether the profile says enough to answer whether the job can start.
+    is_known: whether the profile has enough facts to answer whether the job can start.
     """
 
     refusals: tuple[Refusal, ...]
@@ -49,7 +49,7 @@ class Fit:
 
     @property
     def outcome(self) -> str:
-        """`refused`, `waits-forever`, `runs` (on an empty cluster) or `accepted` (the profile says no more)."""
+        """`refused`, `waits-forever`, `runs` (on an empty cluster) or `accepted` (the profile has no more facts)."""
         if self.refusals:
             return "refused"
         if self.wait is not None:
@@ -265,12 +265,12 @@ def _default_wait(values: Any, profile: Profile) -> Wait | None:
     """Kubernetes' own rules: a task needs one node, and with a barrier all tasks need nodes at the same time."""
     if "nodes" not in profile.document:
         return None
-    available = rooms(profile.document["nodes"])
+    available = free_nodes(profile.document["nodes"])
     needs: list[tuple[Need, int]] = []
     for name, role in values["taskRoles"].items():
         wanted = role["resourcePerInstance"]
         need = Need(wanted.get("gpu", 0), wanted.get("cpu", 0), wanted.get("memoryMB", 0))
-        if not any(need.fits(room) for room in available):
+        if not any(need.fits(node) for node in available):
             reason = f"no single node offers {need.gpu:g} GPU, {need.cpu:g} CPU and {need.memory:g} MB together"
             text = f"no node has the {need.gpu:g} GPUs, {need.cpu:g} CPU cores and {need.memory:g} MiB "
             text += f"that each task of '{name}' needs"
@@ -278,12 +278,12 @@ def _default_wait(values: Any, profile: Profile) -> Wait | None:
         needs.append((need, role.get("instances") or 1))
     if has_barrier(values) and not fit_together(needs, available):
         reason = "each task fits a node, all tasks together do not; gang barrier"
-        text = "all tasks must run at the same time, and the nodes of the cluster have no room for all of them"
+        text = "all tasks must run at the same time, and the nodes of the cluster cannot take all of them"
         return Wait(None, reason, text, ("taskRoles",))
     return None
 
 
-# Give up the search for room on nodes after this many steps; then the job counts as one that fits.
+# Give up the search for nodes after this many steps; then the job counts as one that fits.
 _MOST_STEPS = 20_000
 
 
@@ -335,16 +335,16 @@ class Need:
     cpu: float
     memory: float
 
-    def fits(self, room: Need) -> bool:
-        """Whether there is that much room."""
-        return self.gpu <= room.gpu and self.cpu <= room.cpu and self.memory <= room.memory
+    def fits(self, free: Need) -> bool:
+        """Whether that much is free."""
+        return self.gpu <= free.gpu and self.cpu <= free.cpu and self.memory <= free.memory
 
     def without(self, other: Need) -> Need:
         """What is left."""
         return Need(self.gpu - other.gpu, self.cpu - other.cpu, self.memory - other.memory)
 
 
-def rooms(nodes: Sequence[Mapping[str, object]]) -> list[Need]:
+def free_nodes(nodes: Sequence[Mapping[str, object]]) -> list[Need]:
     """What each node offers that takes tasks."""
     return [
         Need(float(str(node["gpu"])), float(str(node["cpu"])), float(str(node["memoryMB"])))
@@ -354,7 +354,7 @@ def rooms(nodes: Sequence[Mapping[str, object]]) -> list[Need]:
 
 
 def fit_together(tasks: Sequence[tuple[Need, int]], nodes: Sequence[Need]) -> bool:
-    """Whether all tasks, each kind with its number, find room on the nodes at the same time."""
+    """Whether all tasks, each kind with its number, find nodes at the same time."""
     kinds = sorted(tasks, key=lambda one: (one[0].gpu, one[0].memory, one[0].cpu), reverse=True)
     steps = iter(range(_MOST_STEPS))
     return _packed(kinds, tuple(nodes), 0, steps)
@@ -371,7 +371,7 @@ def _packed(kinds: list[tuple[Need, int]], left: tuple[Need, ...], first: int, s
         return True
     for at in range(first, len(left)):
         most = _most(need, left[at], number)
-        # As many as possible first; fewer may leave room for a smaller kind.
+        # As many as possible first; fewer may leave a node to a smaller kind.
         for count in range(most, 0, -1):
             taken = Need(need.gpu * count, need.cpu * count, need.memory * count)
             rest = (*left[:at], left[at].without(taken), *left[at + 1 :])
@@ -380,9 +380,9 @@ def _packed(kinds: list[tuple[Need, int]], left: tuple[Need, ...], first: int, s
     return False
 
 
-def _most(need: Need, room: Need, number: int) -> int:
+def _most(need: Need, free: Need, number: int) -> int:
     count = 0
-    while count < number and need.fits(room):
-        room = room.without(need)
+    while count < number and need.fits(free):
+        free = free.without(need)
         count += 1
     return count

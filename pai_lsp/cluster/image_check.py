@@ -29,7 +29,7 @@ _DOCKER_HUB = "https://index.docker.io/v2/"
 
 
 class Presence(Enum):
-    """Whether the image is there, as far as the registry says."""
+    """Whether the image is there, as far as the registry answers."""
 
     THERE = "there"
     ABSENT = "not there"
@@ -55,7 +55,7 @@ class Reply:
 
 
 class CouldNotAskError(Exception):
-    """No answer came; the message says why."""
+    """No answer came; the message has the reason."""
 
 
 class Registry(Protocol):
@@ -90,7 +90,7 @@ class RegistryAccount:
 
 @dataclass(frozen=True, slots=True)
 class ImageConfiguration:
-    """What the registry says about how an image runs.
+    """How an image runs, by its configuration in the registry.
 
     architectures: of Linux, such as `amd64`; several for an image of several platforms.
     user: the user that the image names; empty for root.

@@ -47,7 +47,7 @@ def profile_of_files(
     """The profile that the files describe, as the schema has it.
 
     texts: the files' paths and texts, in any order. platform: None to decide by the files.
-    groups: the user's groups, whose rights the profile gets; without groups it says nothing about rights.
+    groups: the user's groups, whose rights the profile gets; without groups it has no rights.
 
     Raises:
         ProfileError: if a file cannot be read, or is neither of the two.

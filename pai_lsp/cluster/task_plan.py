@@ -56,7 +56,7 @@ _CONTROLLER = (
 
 
 class NoTaskError(ValueError):
-    """The job has no such task, or the cluster refuses it; the message says why."""
+    """The job has no such task, or the cluster refuses it; the message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)

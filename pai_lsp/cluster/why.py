@@ -27,7 +27,7 @@ RETRIES = {"always": "always", "backoff": "always-with-pause", "limited": "limit
 _RETRY_TEXTS = {
     "always": "retried without limit",
     "backoff": "retried without limit, with growing pauses",
-    "limited": "retried as often as `jobRetryCount` says",
+    "limited": "retried `jobRetryCount` times",
     "never": "not retried",
 }
 _COMPLAINT = re.compile(r"error|fail|abort|exception|fatal|cannot|warn|nan\b", re.IGNORECASE)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import takewhile
 
 from pai_lsp.embedded.shell_structure import is_one_word, structure
 from pai_lsp.source.frozen import dataclass, field
@@ -65,7 +66,8 @@ class CommandLine:
     def is_module(self) -> bool:
         """Whether it runs as `python -m MODULE`."""
         words = self.step.command.words if self.step.command else ()
-        return any(word.text == "-m" and word.span.start < self.name.span.start for word in words)
+        start = self.name.span.start
+        return any(word.text == "-m" for word in takewhile(lambda word: word.span.start < start, words))
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -149,7 +149,7 @@ MOST_SHOWN = 100
 
 
 def limited(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """The findings to show: of each rule the first `MOST_SHOWN`; the last of them says how many are not shown."""
+    """The findings to show: of each rule the first `MOST_SHOWN`; the last of them states how many are not shown."""
     if len(diagnostics) <= MOST_SHOWN:
         return tuple(diagnostics)
     counts = Counter(one.code for one in diagnostics)
@@ -257,7 +257,7 @@ class Settings:
         return replace(self, platform=platform, is_platform_fixed=True)
 
     def platform_of(self, text: str) -> Platform:
-        """The platform that a file is for: as its comment says, else as configured, else OpenPAI."""
+        """The platform that a file is for: that of its comment, else the configured one, else OpenPAI."""
         comment = None if self.is_platform_fixed else platform_comment(text)
         if comment is not None and comment["name"] in ALL_NAMES:
             return platform_named(comment["name"])

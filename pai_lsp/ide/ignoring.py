@@ -90,7 +90,7 @@ def with_ignore_comments(
 ) -> tuple[Document, int]:
     """The document with comments that silence all wanted findings, and how many they silence.
 
-    A finding is silenced on its line where a comment has room there, and in the whole file elsewhere.
+    A finding is silenced on its line where a comment can be added, and in the whole file elsewhere.
     """
 
     def found_in(tried: Document) -> list[Diagnostic]:
@@ -113,7 +113,7 @@ def with_ignore_comments(
 
 
 def _with_one_each_line(document: Document, wanted: Sequence[Diagnostic]) -> Document:
-    """The document with a comment for the first finding of each line that has room for one."""
+    """The document with a comment for the first finding of each line that can have one."""
     by_line = {document.lines.line_of(one.span.start): one for one in reversed(wanted)}
     fixes = (ignore_comment(document, one) for one in by_line.values())
     edits = [edit for fix in fixes if not isinstance(fix, str) for edit in fix.edits]

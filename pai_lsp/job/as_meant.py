@@ -1,4 +1,4 @@
-"""The job that its author meant: misspelled keys count as the keys that they surely stand for.
+"""The job that its author meant: misspelled keys count as the keys that are surely meant.
 
 A misspelled section is one mistake. The rules report it once, and judge the rest of the job by what the section holds.
 The same holds for the keys of a task role that are written directly under `taskRoles`.

@@ -38,7 +38,7 @@ class ShellChecks:
         self._task: asyncio.Task[None] | None = None
 
     def of(self, setting: str) -> ShellCheck | None:
-        """The ShellCheck that a setting means; None where there is none, or where nothing is trusted."""
+        """The ShellCheck that a setting means; None if it is absent, or where nothing is trusted."""
         if setting in {"", "off"} or self._connection.refuses_trust:
             return None
         if setting not in self._programs:

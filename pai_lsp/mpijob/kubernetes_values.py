@@ -55,7 +55,7 @@ class Value:
         return self.node.span
 
     def get(self, *names: str | int) -> Value | None:
-        """The value below, by keys and indices; None where there is none, or null."""
+        """The value below, by keys and indices; None if it is absent or null."""
         found: Value | None = self
         for name in names:
             if found is None:

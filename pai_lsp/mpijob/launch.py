@@ -294,7 +294,7 @@ def all_containers(manifest: Manifest) -> list[Container]:
 
 
 def user_of_launcher(found: Layout, container: Container) -> int | None:
-    """The user that the launcher's container runs as, where the manifest says it."""
+    """The user that the launcher's container runs as, where the manifest names one."""
     own = container.value.get("securityContext", "runAsUser")
     pod = found.manifest.get(f"{found.launcher}.securityContext.runAsUser")
     value = own or pod

@@ -50,7 +50,7 @@ class Manifest:
         return self.version == SERVED and self.text("kind") == "MPIJob"
 
     def get(self, path: str) -> Value | None:
-        """The value at a dotted path without indices; None where there is none, or null."""
+        """The value at a dotted path without indices; None if it is absent or null."""
         return self.root.get(*path.split("."))
 
     def text(self, path: str) -> str | None:

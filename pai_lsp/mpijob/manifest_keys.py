@@ -76,7 +76,7 @@ def _of_any_replica(names: tuple[str, ...]) -> str:
 
 
 def _wanted(names: tuple[str, ...]) -> Any:
-    """The part of the table at a path without indices; None where there is none."""
+    """The part of the table at a path without indices; None if it is absent."""
     found = mpijob_table()["root"]
     for name in names:
         keys = _keys(found)

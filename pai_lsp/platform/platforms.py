@@ -130,7 +130,7 @@ def platform_named(name: str) -> Platform:
     """The platform of that name.
 
     Raises:
-        KeyError: if there is none.
+        KeyError: for any other name.
     """
     if name == OPENPAI.name:
         return OPENPAI

@@ -233,7 +233,7 @@ class KnownLine:
 
 
 def known_line(line: CommandLine) -> KnownLine | None:
-    """A command line read by the table of its program; None where there is none."""
+    """A command line read by the table of its program; None if it is absent."""
     text = line.script.text
     if line.program in launchers():
         read = launch_line(line.program, line.arguments, text)

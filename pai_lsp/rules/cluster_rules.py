@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.source.nodes import Entry, Node
 
-# From this age on, a message says how old the facts are, and they give warnings only: clusters change.
+# From this age on, a message states how old the facts are, and they give warnings only: clusters change.
 _DAYS_UNTIL_OLD = 30
 # The codes of rules about what only a cluster with HiveD reads begin so.
 _OF_HIVED = "hived-"

@@ -90,7 +90,7 @@ export interface FailureAnswer {
   readonly place: Place | undefined;
 }
 
-/** What a registry says about the image of a task role. */
+/** The answer of a registry about the image of a task role. */
 export interface ImageAnswer {
   readonly role: string;
   readonly image: string;

@@ -160,7 +160,7 @@ class NoProgramError(ValueError):
 
 
 class UnknownClusterError(ValueError):
-    """The cluster that the command line names is not known; the message says why."""
+    """The cluster that the command line names is not known; the message has the reason."""
 
 
 def _configuration(arguments: argparse.Namespace) -> Configuration | None:

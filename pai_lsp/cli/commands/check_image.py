@@ -65,7 +65,7 @@ def _is_bad(verdict: ImageVerdict) -> bool:
 
 
 def _configuration_lines(verdict: ImageVerdict) -> list[str]:
-    """What the image says about how it runs, in words."""
+    """How the image runs, in words."""
     found = verdict.configuration
     if found is None:
         return []

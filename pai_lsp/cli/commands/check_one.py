@@ -37,9 +37,9 @@ class Options:
     adds_ignores: whether comments are written that ignore the findings.
     only_lists: whether files are only found, and not checked.
     asks_images: whether registries are asked for the images of jobs.
-    shellcheck: `auto`, `off` or a program; empty for what the configuration says, which is `off` by default.
+    shellcheck: `auto`, `off` or a program; empty for that of the configuration, which is `off` by default.
     cluster: the cluster that the jobs are for.
-    platform: the platform of all files; None for what each file says or its configuration.
+    platform: the platform of all files; None for that of each file or its configuration.
     """
 
     selected: frozenset[str] = frozenset()

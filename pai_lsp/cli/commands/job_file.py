@@ -30,7 +30,7 @@ def job_file(path: str, platform: str | None = None) -> Document | CheckedFile:
     """The job in a file, or on standard input for `-`; for an unreadable file, its finding.
 
     A file in a marketplace folder is read as definitions. `platform` is the name of the platform that the command line
-    gives; None for what the file says or its configuration.
+    gives; None for that of the file or its configuration.
     """
     is_input = path == STANDARD_INPUT
     name = "<stdin>" if is_input else path

@@ -261,7 +261,7 @@ def complete_value(point: InsertionPoint, line: str) -> list[Suggestion]:
 
 
 def _values(meaning: str, role: TaskRole, point: InsertionPoint) -> Iterator[tuple[str, str]]:
-    """`(value, detail)` for what an option says."""
+    """The value and the detail of what an option means."""
     name = converted_role_name(role.name)
     gpu = role.amount("gpu")
     if meaning == "rank":

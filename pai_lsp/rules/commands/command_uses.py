@@ -57,7 +57,7 @@ class CommandUse:
         return any(0 <= self.place.first(part) <= self.line.span.start - len(part) for part in parts)
 
     def arguments(self, name: str, start: int = 0) -> Arguments | None:
-        """The words from number `start` on, by the table of a program; None where there is no table."""
+        """The words from number `start` on, by the table of a program; None if it has no table."""
         kept, key = self.place.arguments, (self.line, name, start)
         if key not in kept:
             known = program(name)

@@ -1,4 +1,4 @@
-"""Rules about the order of commands: what never runs, fails when it runs again, or has no effect where it stands."""
+"""Rules about the order of commands: what never runs, fails when it runs again, or has no effect in its place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about variables that a script reads and nobody sets there: unset ones, and those that a callback exports.
+"""Rules about variables that a script reads and nothing sets there: unset ones, and those that a callback exports.
 
 Each callback, and the commands, are scripts and processes of their own; the commands run with nounset.
 Source: openpai-runtime, src/runtime.d/runtime_entry.sh and src/plugins/plugin_utils.py.

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job.job import Job
+    from pai_lsp.job.variable_places import ScriptPlace
 
 _MISSING = {
     "sudo": "commands already run as root, and images have no 'sudo'",
@@ -39,6 +40,7 @@ _MOUNT = lazy_pattern(r"/mnt/([A-Za-z0-9][\w.-]*)")
 _MAKING = lazy_pattern(
     r"(?:^|[;&|(])[ \t]*(?:sudo )?(?:mkdir|mount\S*|ln|sshfs|blobfuse2?|s3fs|rclone|install|goofys|gcsfuse|az\w*|git)\b"
 )
+_ASKED = lazy_pattern(r"(?:\[|test) (?:! )?-[defrsx] [\"']?(/mnt/[^\s\"']*)")
 _ADDRESS_OPTION = lazy_pattern(r"--(?:master|main|server|head)[\w-]*")
 _HOST = lazy_pattern(r"(?:[A-Za-z_][\w-]*@)?([a-z0-9]+)-([0-9]+)(?::.*)?")
 
@@ -185,18 +187,23 @@ def path_without_storage(job: Job) -> Iterator[Finding]:
     mounted = _mount_paths(job)
     if mounted is None or any(list(command_entries(use)) for use in job.uses_of_plugin("cmd")):
         return
+    by_place: dict[ScriptPlace, list[CommandUse]] = {}
+    for use in all_uses(job, with_callbacks=False):
+        by_place.setdefault(use.place, []).append(use)
     for place in scripts(job):
-        made = [line for line in place.script.text.split("\n") if "/mnt/" in line and _MAKING.search(line)]
-        for use in all_uses(job, with_callbacks=False) if "/mnt/" in place.script.text else ():
-            if use.place.script is not place.script or use.role is not place.role or not use.ends_script:
+        text = place.script.text
+        made = "\n".join(line for line in text.split("\n") if "/mnt/" in line and _MAKING.search(line))
+        asked = frozenset(_ASKED.findall(text)) if "/mnt/" in text else ()
+        for use in by_place.get(place, ()) if "/mnt/" in text else ():
+            if not use.ends_script:
                 continue
             if use.line.program in {"echo", "printf", "export", "mkdir", "ln", "mount", "rsync", "test", "["}:
                 continue
             for word in use.line.arguments:
                 match = _MOUNT.search(word.text)
-                if match is None or not word.is_literal or any(match[0] in line for line in made):
+                if match is None or not word.is_literal or match[0] in made:
                     continue
-                if re.search(rf"(?:\[|test) (?:! )?-[defrsx] [\"']?{re.escape(match[0])}", place.script.text):
+                if any(path.startswith(match[0]) for path in asked):
                     continue  # the script asks whether it is there
                 if any(match[0] == path or path.startswith(f"{match[0]}/") or path == "/mnt" for path in mounted):
                     continue

@@ -221,7 +221,7 @@ def unknown_plugin_parameter(job: Job) -> Iterator[Finding]:
         if use.parameters is None or (is_definition and use.plugin.name == "cmd"):
             continue
         if any(parameter.required and use.entry(parameter.name) is None for parameter in use.plugin.parameters):
-            continue  # plugin_missing_parameter reports it, and another key may stand for the missing one
+            continue  # plugin_missing_parameter reports it, and another key may be meant for the missing one
         known = [parameter.name for parameter in use.plugin.parameters]
         others = {*known, *PROTOCOL_KEYS, *_VALUES} if is_definition else {*known}
         for entry in use.parameters.effective_entries():

@@ -124,7 +124,7 @@ def negative_resource(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def number_too_large(job: Job) -> Iterator[Finding]:
-    """Number that the rest-server accepts and the platform behind it refuses.
+    """Number that the rest-server accepts and Kubernetes refuses.
 
     `.inf` passes as an integer, and the task dies before it starts or Kubernetes refuses it. A resource request must be
     less than 2^63. A retry count must be at most 2147483647, and `taskRetryCount` at least -2, or the job ends with

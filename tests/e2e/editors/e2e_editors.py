@@ -476,11 +476,13 @@ def test_hints_and_lenses_in_neovim(workspace: Path) -> None:
 
 @pytest.mark.skipif("neovim-0.11" not in PROGRAMS, reason="there is no Neovim 0.11")
 def test_a_job_is_written_in_neovim(workspace: Path) -> None:
-    """Every line by hand and Enter, while offers open by themselves: the file is what was typed."""
+    """Every line by hand, while offers open by themselves: the file is what was typed, and they still open."""
     terminal = started("neovim-0.11", "neovim-0.11", workspace, MORE["neovim-0.11"])
     written = workspace / "written.pai.yaml"
     try:
         editor = Neovim(terminal)
+        # Offers open from the moment on when the server has started.
+        terminal.until_shown("preview what runs")
         editor.open(written.name)
         # Neovim's own indentation of YAML is not the subject, and hints would stand within what is typed.
         editor._command("lua vim.lsp.inlay_hint.enable(false)")
@@ -494,6 +496,10 @@ def test_a_job_is_written_in_neovim(workspace: Path) -> None:
         editor.save()
         terminal.until(lambda: written.exists() and written.stat().st_size > 0, "the file is written")
         assert written.read_text(encoding="utf-8") == GOOD
+        editor.go_to("dockerImage: pytorch")
+        terminal.type("CdockerImage: ")
+        offer = re.compile(r"pytorch +Reference")
+        terminal.until(lambda: offer.search(terminal.screen) is not None, "the offers are listed")
     finally:
         terminal.close()
 

@@ -165,7 +165,7 @@ scene("the walkthrough leads through four steps, each with its picture", async (
     await steps.nth(number).click();
     await page.waitForFunction(() => {
       const picture = document.querySelector(".getting-started-media img");
-      return picture?.complete && picture.naturalWidth > 600;
+      return picture?.complete && picture.naturalWidth > 400;
     });
   }
   await workbench.picture(page, "walkthrough");
