@@ -1,9 +1,7 @@
 #!/usr/bin/env bash
 # Runs the unit tests on every supported Python of this machine; extra arguments go to pytest.
-# With all but the newest, a property is tried on fewer cases (tests/budgets.py).
 set -euo pipefail
 pythons=$(scripts/pythons.sh)
-newest=$(tail -n 1 <<<"$pythons")
 TESTED_PYTHONS=$(wc -l <<<"$pythons")
 export TESTED_PYTHONS
 while read -r python; do
@@ -15,7 +13,5 @@ while read -r python; do
     scripts/setup_venv.sh "$venv" "$python" test
   fi
   echo "== tests on Python $version"
-  options=(-q -n auto --dist worksteal)
-  [ "$python" = "$newest" ] || options+=(--hypothesis-profile repeated)
-  "$venv/bin/python" -m pytest "${options[@]}" "$@"
+  "$venv/bin/python" -m pytest -q -n auto --dist worksteal "$@"
 done <<<"$pythons"

@@ -7,7 +7,6 @@ import gc
 from hypothesis import settings
 
 settings.register_profile("fast", max_examples=20)
-settings.register_profile("repeated", max_examples=25)
 gc.set_threshold(200_000, 20, 50)  # as in the language server
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import pytest
-from budgets import some, spread
+from budgets import budget, some
 from expansion import marketplace
 from job_mutations import SOUND, assert_all_holds, errors, mutated_job
 from test_expand_round_trip import ANSWERED
@@ -13,8 +14,8 @@ from test_expand_round_trip import ANSWERED
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Severity
 
-# How many texts are tried, and in how many tests.
-TEXTS = spread(5_000)
+# How many texts are tried, and in how many tests; several Pythons (scripts/test_pythons.sh) share them.
+TEXTS = budget(5_000 // int(os.environ.get("TESTED_PYTHONS", "1")))
 TESTS = 20
 FIRST = sys.version_info.minor * 100_000
 
