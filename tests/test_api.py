@@ -109,6 +109,7 @@ def test_a_job_that_cannot_be_expanded() -> None:
     assert [one.code for one in caught.value.diagnostics] == ["unknown-required-prerequisite"]
 
 
+@pytest.mark.slow
 def test_it_is_loaded_when_it_is_used() -> None:
     script = (
         "import sys, pai_lsp; print('pai_lsp.api' in sys.modules); pai_lsp.check; print('pai_lsp.api' in sys.modules)"

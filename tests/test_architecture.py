@@ -10,6 +10,7 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
+import pytest
 from job_text import SMALL
 
 PACKAGE = Path(__file__).parent.parent / "pai_lsp"
@@ -191,6 +192,7 @@ NOT_FOR_A_VALID_JOB = (
 )
 
 
+@pytest.mark.slow
 def test_the_check_of_a_valid_job_loads_only_what_it_needs(tmp_path: Path) -> None:
     job = tmp_path / "job.pai.yaml"
     job.write_text(f"{SMALL}    instances: 1\n", encoding="utf-8")
@@ -216,6 +218,7 @@ def test_what_is_only_for_type_checkers_imports_nothing() -> None:
     assert asks == []
 
 
+@pytest.mark.slow
 def test_the_server_answers_before_it_loads_the_analysis() -> None:
     code = (
         "import sys; from pai_lsp.lsp.language_server import Server; Server(); names = ('yaml', 'jsonschema'); "

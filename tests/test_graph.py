@@ -194,6 +194,7 @@ def test_no_name_breaks_mermaid() -> None:
     assert [one for one in lines if not line.fullmatch(one)] == []
 
 
+@pytest.mark.slow
 def test_no_name_breaks_dot() -> None:
     attributes = r'(?:\w+=(?:"(?:[^"\\\n]|\\.)*"|\w+) ?)+'
     line = re.compile(rf"  n\d+(?: -> n\d+)? \[{attributes}\]")

@@ -302,6 +302,7 @@ SSHD = shutil.which("sshd", path=os.pathsep.join([os.environ.get("PATH", ""), "/
 
 
 @pytest.mark.skipif(SSHD is None, reason="needs sshd; scripts/e2e_ssh.sh installs it in CI")
+@pytest.mark.slow
 def test_tasks_reach_each_other_with_ssh(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     command = """|
         if [ $PAI_TASK_INDEX = 0 ]; then
@@ -351,6 +352,7 @@ def test_ssh_in_a_container_is_for_this_machine_alone(
 
 
 @pytest.mark.skipif(sys.platform == "win32" or not shutil.which("ssh-keygen"), reason="needs ssh-keygen")
+@pytest.mark.slow
 def test_an_ssh_server_that_does_not_start_ends_the_run(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
