@@ -363,6 +363,8 @@ def extras_edits(
     """Remove keys and plugin entries from `extras`, and add storages."""
     section, extras = job.section("extras"), job.extras
     values = [{"name": one.name, "mountPath": one.mount_path} for one in storages]
+    if extras is not None and not extras.entries:
+        return (TextEdit(extras.span, flow_value({"storages": values})),) if values else ()
     if extras is None or section is None:
         return (_at_the_end(job.text, entry_lines("extras", {"storages": values})),) if values else ()
     text = job.text
