@@ -124,20 +124,22 @@ scene("the jobs of a folder are checked without being open", async () => {
     await workbench.problems(page).filter({ hasText: name }).first().waitFor();
   }
   await workbench.picture(page, "folder");
-  await toast("Checked 6 files").getByRole("button", { name: "Clear Problems" }).click();
+  await workbench.clickAway(toast("Checked 6 files").getByRole("button", { name: "Clear Problems" }));
   await workbench.problems(page).filter({ hasText: "typo.pai.yaml" }).waitFor({ state: "detached" });
 });
 
 scene("a folder without jobs", async () => {
   await page.locator(".explorer-folders-view .monaco-list-row", { hasText: "other" }).click({ button: "right" });
-  await page.locator(".context-view .action-label", { hasText: "Check All Jobs in This Folder" }).click();
+  await workbench.clickAway(page.locator(".context-view .action-label", { hasText: "Check All Jobs in This Folder" }));
   await toast("There are no jobs in this folder").waitFor();
   await workbench.dismiss(page);
 });
 
 scene("the job language is offered once for a job in a YAML file, and chosen for good", async () => {
   await workbench.open(page, "plain.yaml");
-  await toast("is an OpenPAI job in a YAML file").getByRole("button", { name: "Use Job Language..." }).click();
+  await workbench.clickAway(
+    toast("is an OpenPAI job in a YAML file").getByRole("button", { name: "Use Job Language..." }),
+  );
   await choices().filter({ hasText: "Until the File is Closed" }).waitFor();
   await box().fill("Always for");
   await workbench.chosen(page, "Always for 'plain.yaml'").waitFor();
@@ -149,7 +151,7 @@ scene("the job language is offered once for a job in a YAML file, and chosen for
 scene("a cluster is chosen from the user's profiles", async () => {
   await workbench.run(page, "OpenPAI: Choose Cluster...");
   await choices().filter({ hasText: "You have no profile of a cluster" }).waitFor();
-  await choices().filter({ hasText: "Pull from Cluster..." }).click();
+  await workbench.clickAway(choices().filter({ hasText: "Pull from Cluster..." }));
   await page.locator(".quick-input-widget", { hasText: "The cluster's name in your file clusters.yaml" }).waitFor();
   await page.keyboard.press("Escape");
   const profiles = path.join(editor.home.home, "config/pai-lsp/clusters");

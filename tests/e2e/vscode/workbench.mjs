@@ -126,6 +126,21 @@ export async function clickWhenStill(page, target, effect) {
   await effect.waitFor();
 }
 
+/** Click until the target has gone: a button of a notification or an entry of a menu that has just come may lose a click. */
+export async function clickAway(target) {
+  for (let clicked = 0; clicked < 10; clicked++) {
+    await target.click();
+    const isGone = await target.waitFor({ state: "detached", timeout: 2000 }).then(
+      () => true,
+      () => false,
+    );
+    if (isGone) {
+      return;
+    }
+  }
+  throw new Error("clicking has no effect");
+}
+
 /** The entries of the Problems view, each as one line. */
 export function problems(page) {
   return page.locator(".markers-panel .monaco-list-row");
