@@ -15,6 +15,7 @@ from functools import cache
 from typing import TypeVar
 from urllib.parse import urljoin, urlsplit
 
+from pai_lsp.source.failures import why
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import visible
@@ -22,7 +23,7 @@ from pai_lsp.version import USER_AGENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, Mapping
+    from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
     from typing import Any
 
     import httpx
@@ -392,24 +393,44 @@ def keeps_secrets(url: str) -> bool:
 
 
 def _printed(command: tuple[str, ...], folder: str) -> str:
+    name = f"the token command '{command[0]}'"
+    try:
+        status, printed = program_output(command, name, folder=folder)
+    except ProgramError as error:
+        raise NoTokenError(str(error)) from None
+    if status:
+        raise NoTokenError(f"{name} failed with status {status}")
+    return printed.decode("utf-8", "replace").strip()
+
+
+class ProgramError(Exception):
+    """A program cannot be run, or does not end in time; the message has the reason."""
+
+
+def program_output(command: Sequence[str], name: str, *, told: bytes = b"", folder: str = "") -> tuple[int, bytes]:
+    """Run a program that the user's own configuration names, without a shell: its status and what it printed.
+
+    name: what messages call it. told: its standard input. folder: where it runs; empty for the folder of this process.
+
+    Raises:
+        ProgramError: if it cannot be run, or does not end within `PATIENCE`.
+    """
     import subprocess  # noqa: PLC0415 - few servers need a command
 
-    name = command[0]
     try:
-        ended = subprocess.run(  # noqa: S603 - the user's own configuration, in a workspace that is trusted
+        ended = subprocess.run(  # noqa: S603 - callers see to it that the configuration is trusted
             command,
             cwd=folder or None,
-            stdin=subprocess.DEVNULL,
+            input=told,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             timeout=PATIENCE,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise NoTokenError(f"the token command '{name}' did not end within {PATIENCE:g} seconds") from None
+        raise ProgramError(f"{name} did not end within {PATIENCE:g} seconds") from None
     except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or "an error").lower()
-        raise NoTokenError(f"the token command '{name}' cannot be run: {reason}") from None
-    if ended.returncode:
-        raise NoTokenError(f"the token command '{name}' failed with status {ended.returncode}")
-    return ended.stdout.decode("utf-8", "replace").strip()
+        raise ProgramError(
+            f"{name} cannot be run: {why(error) if isinstance(error, OSError) else 'an error'}"
+        ) from None
+    return ended.returncode, ended.stdout

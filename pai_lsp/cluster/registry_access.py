@@ -9,11 +9,10 @@ from __future__ import annotations
 import base64
 import json
 import re
-import subprocess
 from pathlib import Path
 from urllib.parse import urlencode
 
-from pai_lsp.catalog.fetching import PATIENCE, FetchFailure, Limits, exchange, keeps_secrets
+from pai_lsp.catalog.fetching import FetchFailure, Limits, ProgramError, exchange, keeps_secrets, program_output
 from pai_lsp.cluster.image_check import CouldNotAskError, RegistryAccount, Reply
 from pai_lsp.source.failures import why
 from pai_lsp.source.files import program_on_path
@@ -124,23 +123,14 @@ class DockerAccounts:
         if not program:
             raise CouldNotAskError(f"{shown} is not installed")
         try:
-            ended = subprocess.run(  # noqa: S603 - the user's own configuration of docker names it
-                [program, "get"],
-                input=registry.encode(),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                timeout=PATIENCE,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise CouldNotAskError(f"{shown} did not end within {PATIENCE:g} seconds") from None
-        except OSError as error:
-            raise CouldNotAskError(f"{shown} cannot be run: {why(error)}") from None
-        if ended.returncode:
-            if b"credentials not found" in ended.stdout:
+            status, printed = program_output([program, "get"], shown, told=registry.encode())
+        except ProgramError as error:
+            raise CouldNotAskError(str(error)) from None
+        if status:
+            if b"credentials not found" in printed:
                 return None
-            raise CouldNotAskError(f"{shown} failed with status {ended.returncode}")
-        found = _as_json(ended.stdout)
+            raise CouldNotAskError(f"{shown} failed with status {status}")
+        found = _as_json(printed)
         user, secret = (found.get("Username"), found.get("Secret")) if isinstance(found, dict) else (None, None)
         if not isinstance(user, str) or not isinstance(secret, str):
             raise CouldNotAskError(f"the answer of {shown} is not understood")
