@@ -40,7 +40,9 @@ class Publisher:
         self._connection = connection
         self._lane = lane
         self._checks: dict[str, asyncio.Task[None]] = {}
-        self._shown: set[str] = set()
+        # With the version that they are of, if it is open: freeing its tree takes long at the limit of a cluster, so it
+        # is kept until the diagnostics of a newer one are sent.
+        self._shown: dict[str, OpenDocument | None] = {}
 
     def check_soon(self, uri: str) -> None:
         """Check the newest text of a document, after all messages that have arrived were read."""
@@ -51,14 +53,14 @@ class Publisher:
     def clear(self, uri: str) -> None:
         """Remove the diagnostics of a document that was closed."""
         if uri in self._shown:
-            self._shown.discard(uri)
+            del self._shown[uri]
             self._send(lsp.PublishDiagnosticsParams(uri, []))
 
     def show(self, uri: str, found: Sequence[lsp.Diagnostic]) -> None:
         """Show the diagnostics of a file that is not open."""
         if found or uri in self._shown:
-            self._shown.add(uri)
             self._send(lsp.PublishDiagnosticsParams(uri, found))
+            self._shown[uri] = None
 
     def refresh(self) -> None:
         """Ask a client that pulls diagnostics to pull them again."""
@@ -89,13 +91,13 @@ class Publisher:
 
     def _show(self, document: OpenDocument, found: list[lsp.Diagnostic]) -> None:
         uri = document.uri
-        if document.kind is not FileKind.OTHER:
-            self._shown.add(uri)
-        elif uri in self._shown:
-            self._shown.discard(uri)
-        else:
+        if document.kind is FileKind.OTHER and uri not in self._shown:
             return
         self._send(lsp.PublishDiagnosticsParams(uri, found, document.version))
+        if document.kind is FileKind.OTHER:
+            del self._shown[uri]
+        else:
+            self._shown[uri] = document
 
     def _send(self, params: lsp.PublishDiagnosticsParams) -> None:
         self._connection.server.text_document_publish_diagnostics(params)
