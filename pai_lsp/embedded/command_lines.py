@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import takewhile
 
 from pai_lsp.embedded.shell_structure import is_one_word, structure
-from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.frozen import dataclass, dataclass_of_many, field
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
@@ -45,7 +45,7 @@ _ASSIGNMENT = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*=")
 _NUMBER = lazy_pattern(r"-[0-9.]+")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass_of_many(frozen=True, slots=True, eq=False)
 class CommandLine:
     """A command of a script with the program that it runs.
 

@@ -147,7 +147,7 @@ class _ScriptReader(LineReader):
             ):
                 command.is_begun = not grammar.is_after_compound
                 grammar.begin()
-            elif match := _OPERATOR.match(text, at, self._end):
+            elif character in ";&|)\n" and (match := _OPERATOR.match(text, at, self._end)):
                 self._finish(command, grammar)
                 command = _UnfinishedCommand()
                 self._at = match.end()

@@ -10,6 +10,8 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
+# What ends a word wherever it is, outside quotes.
+_ENDING_WORD = frozenset(" \t\n;&)")
 _PLAIN = lazy_pattern(r"[^ \t\n;&|()<>$`\"'\\]+")
 _PLAIN_IN_QUOTES = lazy_pattern(r"[^\"$`\\<]+")
 _ASSIGNMENT = lazy_pattern(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[[^\]\s]{0,100}\])?\+?=")
@@ -57,12 +59,12 @@ class WordReader(ExpansionReader):
             self._left_open("[", match.end() - 1)
         while self._at < self._end:
             at = self._at
-            if match := _PLAIN.match(text, at, self._end):
-                texts.append(match[0])
-                self._at = match.end()
-                continue
             character = text[at]
-            if character == "(":
+            if character in _ENDING_WORD:
+                break
+            if match := _PLAIN.match(text, at, self._end):
+                self._at = match.end()
+            elif character == "(":
                 is_extended = texts and texts[-1][-1:] in _EXTENDED_PATTERN and (is_pattern or self._extended_patterns)
                 if not (is_regex or is_extended):
                     break

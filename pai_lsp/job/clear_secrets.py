@@ -56,7 +56,7 @@ _FORMS = (
     ("TOKEN", lazy_pattern(rf"{_NAME}TOKEN{_SET_LONG}"), "a token"),
     ("SECRET", lazy_pattern(rf"{_NAME}SECRET{_SET_LONG}"), "a token"),
     ("KEY", lazy_pattern(rf"{_NAME}(?:API|ACCESS|SECRET|PRIVATE|ACCOUNT|STORAGE)_?KEY{_SET_LONG}"), "a key"),
-    ("docker", lazy_pattern(rf"\bdocker\s+login\s{_SAME_COMMAND}(?<=\s)(?:-p|--password)[ =]{_WORD}"), "a password"),
+    ("login", lazy_pattern(rf"\bdocker\s+login\s{_SAME_COMMAND}(?<=\s)(?:-p|--password)[ =]{_WORD}"), "a password"),
     ("sshpass", lazy_pattern(rf"\bsshpass\s+-p\s*{_WORD}"), "a password"),
     (
         "curl",
@@ -110,7 +110,9 @@ def clear_secrets(job: JobTree) -> tuple[ClearSecret, ...]:
 def tokens(text: str) -> Iterator[tuple[Span, str]]:
     """Well-known forms of tokens, and passwords in addresses: the place and the kind of each."""
     for needle, form, kind in _FORMS:
-        for match in form.finditer(text) if needle in text else ():
+        if needle not in text:
+            continue
+        for match in form.finditer(text):
             group = 1 if form.groups else 0
             if not _PLACEHOLDER.fullmatch(match[group]) and not _WORD_FOR_PASSWORD.fullmatch(match[group]):
                 yield Span(*match.span(group)), kind
