@@ -20,7 +20,7 @@ _MAX_INDEX = 200
 _INDEX = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*\[")
 _IN_INDEX = lazy_pattern(r"[\[\]]|'[^']*'|\"(?:[^\"\\]|\\[\s\S])*\"|\\[\s\S]")
 _EXTENDED_PATTERN = frozenset("?*+@!")
-_BLANK = lazy_pattern(r"(?:[ \t]|\\\n)+")
+_BLANK = lazy_pattern(r"(?:[ \t]+|\\\n)+")
 _REDIRECTION = lazy_pattern(
     r"(?:[0-9]+|\{([A-Za-z_][A-Za-z0-9_]*)\})?(<<<(?!%)|<<-|<<(?!%)|<>|>>|>\||>&|<&|<(?!%)|>)|&>>?"
 )

@@ -146,7 +146,7 @@ class JobTree:
             found |= {definition.name: definition for definition in self.definitions if definition.name}
         return found
 
-    @property
+    @cached_property
     def chosen_images(self) -> tuple[Definition, ...]:
         """The docker images that task roles run in."""
         references = (role.typed_references.get("dockerImage") for role in self.task_roles)
