@@ -202,9 +202,10 @@ class _ScriptReader(LineReader):
     def _command_word(self, command: _UnfinishedCommand, grammar: Grammar) -> _UnfinishedCommand:
         """Read a word, give it the place that the grammar has for it, and give the command that continues."""
         text, at = self._text, self._at
-        is_first = grammar.may_assign and not command.words
-        is_declared = grammar.is_in_simple_command and command.words and command.words[0].text in _TAKING_ARRAYS
-        word, sets = self._word(may_assign=bool(is_first or is_declared))
+        words = command.words
+        is_first = not words and grammar.may_assign
+        is_declared = bool(words) and words[0].text in _TAKING_ARRAYS and grammar.is_in_simple_command
+        word, sets = self._word(may_assign=is_first or is_declared)
         if self._at == at:  # nothing that a word can begin with, in broken text
             self._at += 1
             self._found_fault(Span(at, at + 1))
@@ -215,12 +216,12 @@ class _ScriptReader(LineReader):
             command.is_begun = True
             grammar.begin()
             return command
-        if not command.words:
+        if not words:
             command.keyword, command.operator = grammar.keyword, grammar.operator
         written = text[at : self._at]
         role = grammar.word(written, word.span)
         if role is Role.ARGUMENT or role is Role.CONDITIONAL:
-            command.words.append(word)
+            words.append(word)
             command.sets.append(sets)
             if role is Role.CONDITIONAL:
                 self._conditional_command(command)

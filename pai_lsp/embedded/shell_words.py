@@ -13,6 +13,8 @@ from pai_lsp.source.text import Span
 # What ends a word wherever it is, outside quotes.
 _ENDING_WORD = frozenset(" \t\n;&)")
 _PLAIN = lazy_pattern(r"[^ \t\n;&|()<>$`\"'\\]+")
+# A whole word of such characters that sets nothing, which is what most words are.
+_PLAIN_WORD = lazy_pattern(r"[^ \t\n;&|()<>$`\"'\\=\[]+(?=[ \t\n;&)]|\Z)")
 _PLAIN_IN_QUOTES = lazy_pattern(r"[^\"$`\\<]+")
 _ASSIGNMENT = lazy_pattern(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[[^\]\s]{0,100}\])?\+?=")
 _MAX_INDEX = 200
@@ -44,6 +46,9 @@ class WordReader(ExpansionReader):
     ) -> tuple[Word, Assignment | None]:
         """Read a word; `may_assign` where `NAME=` sets a variable, which the assignment then names."""
         text, start = self._text, self._at
+        if match := _PLAIN_WORD.match(text, start, self._end):
+            self._at = match.end()
+            return Word(match[0], Span(start, self._at)), None
         texts: list[str] = []
         is_literal = True
         sets = None
