@@ -363,7 +363,9 @@ class _Builder:
             children = [*children, Scalar(Span(key.span.end, key.span.end), "")]
         keys = children[::2]
         names = [
-            key.text if type(key) is Scalar and key.text[:1] not in _MAY_BE_VALUES and not key.tag else self._key_name(key)
+            key.text
+            if type(key) is Scalar and key.text[:1] not in _MAY_BE_VALUES and not key.tag
+            else self._key_name(key)
             for key in keys
         ]
         return tuple(map(Entry, keys, children[1::2], names))
