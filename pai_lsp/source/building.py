@@ -144,8 +144,7 @@ def _block_span(opened: _OpenCollection, *, is_mapping: bool) -> Span:
         start = children[0].span.start
     # An alias has the span of its anchor's node; an empty value may be before the end of its key.
     for child in children[-2:]:
-        if child.span.end > end:
-            end = child.span.end
+        end = max(end, child.span.end)
     return Span(start, end) if start < end else Span(end, start)
 
 
