@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from pai_lsp.expansion.effective import Prerequisite
-    from pai_lsp.expansion.write.released_job import ExpandedJob
+    from pai_lsp.expansion.released_job import ExpandedJob
     from pai_lsp.findings.diagnostic import Finding, Fix, Rule
     from pai_lsp.job.symbols import Occurrence
     from pai_lsp.platform.platforms import Platform
@@ -227,7 +227,7 @@ def _in_definitions_outside(document: Document, on_fault: OnFault) -> Iterator[D
     graph = job.require_graph
     if document.is_catalog or not any(map(graph.is_outside, graph.definitions)):
         return
-    from pai_lsp.expansion.write.released_job import expanded  # noqa: PLC0415 - most jobs use no other file
+    from pai_lsp.expansion.released_job import expanded  # noqa: PLC0415 - most jobs use no other file
 
     try:
         found = expanded(job)

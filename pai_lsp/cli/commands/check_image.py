@@ -10,8 +10,15 @@ from pathlib import Path
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed, job_file, show_findings
 from pai_lsp.cli.report.results import CheckedFile
-from pai_lsp.cluster.image_check import image_verdict, no_account
-from pai_lsp.cluster.registry_access import DockerAccounts, NetworkRegistry, RecordedRegistry
+from pai_lsp.cluster.image_check import (
+    DockerAccounts,
+    ImageVerdict,
+    NetworkRegistry,
+    RecordedRegistry,
+    Registry,
+    image_verdict,
+    no_account,
+)
 from pai_lsp.project.targets import missing
 from pai_lsp.source.failures import why
 from pai_lsp.source.spelling import did_you_mean
@@ -21,8 +28,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from typing import Any
-
-    from pai_lsp.cluster.image_check import ImageVerdict, Registry
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -9,11 +9,10 @@ from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed, job_file, names_input, put, show_findings
 from pai_lsp.cli.report.results import CheckedFile, checked_file
 from pai_lsp.document import check, check_expanded
-from pai_lsp.expansion.as_is.released_run import released_run
-from pai_lsp.expansion.effective import effective_job
-from pai_lsp.expansion.filled_definition import CANNOT_BE_EXPANDED, problem
+from pai_lsp.expansion.effective import CANNOT_BE_EXPANDED, effective_job, problem
+from pai_lsp.expansion.released_job import expanded
+from pai_lsp.expansion.released_run import ReleasedRun, RoleRun, released_run
 from pai_lsp.expansion.script import released_script, scripts, together
-from pai_lsp.expansion.write.released_job import expanded
 from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Severity, limited
 from pai_lsp.project.targets import missing
 from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     import argparse
 
     from pai_lsp.document import Document
-    from pai_lsp.expansion.as_is.released_run import ReleasedRun, RoleRun
     from pai_lsp.job.hidden import Hidden
     from pai_lsp.job.job import Job
 

@@ -19,7 +19,7 @@ from threading import Thread
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed
 from pai_lsp.cli.commands.local_ssh import left_out, make_keys, path_line, script_here, ssh_scripts, write_ssh
-from pai_lsp.cluster.failure_line import HEADER_LINES
+from pai_lsp.cluster.failure_report import HEADER_LINES
 from pai_lsp.cluster.task_plan import HOME, SCRIPTS, port_counts
 from pai_lsp.cluster.why import failure
 from pai_lsp.platform.tables import converted_role_name

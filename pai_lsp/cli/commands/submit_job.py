@@ -13,10 +13,9 @@ from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed, job_file, show_findings
 from pai_lsp.cli.report.results import CheckedFile, checked_file
 from pai_lsp.cluster.cluster_access import NoAnswerError, named_access, send, token_of
-from pai_lsp.cluster.profile import ProfileError
-from pai_lsp.cluster.profile_file import path_of_name, profile_named
+from pai_lsp.cluster.profile import Profile, ProfileError, path_of_name, profile_named
 from pai_lsp.document import check_expanded
-from pai_lsp.expansion.write.released_job import expanded
+from pai_lsp.expansion.released_job import ExpandedJob, expanded
 from pai_lsp.findings.diagnostic import Severity, limited
 from pai_lsp.project.targets import STANDARD_INPUT, missing
 from pai_lsp.rules.structure.job_shape import MAX_BYTES
@@ -31,9 +30,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.catalog.fetching import AccessToken
     from pai_lsp.cluster.cluster_access import ApiAnswer, ClusterAccess
-    from pai_lsp.cluster.profile import Profile
     from pai_lsp.document import Document
-    from pai_lsp.expansion.write.released_job import ExpandedJob
     from pai_lsp.job.job import Job
 
 

@@ -11,7 +11,7 @@ from enum import Enum
 from itertools import takewhile
 
 from pai_lsp.expansion.effective import effective_job
-from pai_lsp.expansion.write.released_job import expanded
+from pai_lsp.expansion.released_job import expanded
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.platform.job_schema import key_order
 from pai_lsp.source.comments import comments

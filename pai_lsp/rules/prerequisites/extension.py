@@ -384,8 +384,8 @@ def _problems_of_expansion(job: Job) -> tuple[Diagnostic, ...]:
     is_extended = not job.is_catalog and any(True for features in (_refused, _ignored) for _ in features(job))
     if not is_extended or job.syntax.problems:
         return ()
-    from pai_lsp.expansion.as_is.released_run import released_run  # noqa: PLC0415 - most jobs use no extended protocol
-    from pai_lsp.expansion.write.released_job import expanded  # noqa: PLC0415 - as above
+    from pai_lsp.expansion.released_job import expanded  # noqa: PLC0415 - as above
+    from pai_lsp.expansion.released_run import released_run  # noqa: PLC0415 - most jobs use no extended protocol
 
     found = expanded(job)
     is_stopped = found.run is not None and found.text is None

@@ -318,7 +318,7 @@ def task_never_starts(job: Job) -> Iterator[Finding]:
         return  # the runtime has nothing to prepare, and other rules report what the rest-server refuses
     if job.root is None or job.syntax.problems:
         return
-    from pai_lsp.expansion.as_is.released_run import released_run  # noqa: PLC0415 - many jobs need none of it
+    from pai_lsp.expansion.released_run import released_run  # noqa: PLC0415 - many jobs need none of it
 
     for stop in released_run(job).stops:
         span = stop.span if len(stop.span) else line_of_content(job.text)
