@@ -21,6 +21,7 @@ from pai_lsp.rules import BY_CODE, EXPLAINING, RULES
 from pai_lsp.rules.cluster_rules import rules_on
 from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION, cannot_be_expanded
 from pai_lsp.rules.structure.job_shape import job_template, placeholders, touched
+from pai_lsp.rules.subjects import rules_about
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass, lazy, replace
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
@@ -199,8 +200,8 @@ def check(
     if document.is_mpijob:
         return _check_mpijob(document, on_fault)
     template = document.job.once(placeholders)
-    rules = rules_on(None if template else document.settings.cluster, RULES)
     job = document.job.as_meant
+    rules = _asked(rules_on(None if template else document.settings.cluster, RULES), job)
     checks = [(rule, rule.check) for rule in rules if not rule.is_last]
     found = dict.fromkeys(_found(checks, document, on_fault, job))
     known = {(one.code, one.span) for one in found}
@@ -212,6 +213,14 @@ def check(
         checks = [(rule, rule.check) for rule in rules if rule.is_last]
         found |= dict.fromkeys(_found(checks, document, on_fault, job))
     return _finished((*found, *others), document)
+
+
+def _asked(rules: tuple[Rule, ...], job: Job) -> tuple[Rule, ...]:
+    """The rules that may find something in a job; all of them if a fault of ours hides what the job is about."""
+    try:
+        return tuple(rules_about(job, rules))
+    except Exception:  # noqa: BLE001 - the rules that meet the same fault report it
+        return rules
 
 
 def check_expanded(document: Document, found: ExpandedJob) -> Iterator[Diagnostic]:

@@ -25,7 +25,7 @@ _PATH = lazy_pattern(r"(?:--?[\w-]+=)?(?P<quote>[\"']?)(?P<path>/[\w./-]+)(?P=qu
 _NEAR = 0.8
 
 
-@rule(Severity.HINT)
+@rule(Severity.HINT, about=("pathForUser",))
 def path_without_content(job: Job) -> Iterator[Finding]:
     """A command reads a path that nearly is the one at which a prerequisite has its content.
 

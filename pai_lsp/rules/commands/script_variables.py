@@ -42,7 +42,7 @@ _SET_BY_IMAGES = lazy_pattern(
 )
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("cmd",))
 def export_in_callback(job: Job) -> Iterator[Finding]:
     """Variable exported in a callback but read in the task role's commands or in a later callback.
 
