@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeAlias
 
+    from pai_lsp.catalog.setup import CatalogFolder
     from pai_lsp.expansion.effective import Prerequisite
     from pai_lsp.expansion.released_job import ExpandedJob
     from pai_lsp.findings.diagnostic import Finding, Fix, Rule
@@ -169,6 +170,10 @@ class Document:
         if self.is_job or not reads_as_definitions(self.syntax, is_wanted=is_wanted):
             return self
         return replace(self, is_catalog=True)
+
+    def in_folder(self, folder: CatalogFolder | None) -> Document:
+        """The same text as a file of a folder of definitions; itself without a folder."""
+        return self if folder is None else self.as_definitions(is_wanted=folder.is_configured)
 
     @lazy
     def occurrences(self) -> tuple[Occurrence, ...]:

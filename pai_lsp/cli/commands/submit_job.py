@@ -145,7 +145,7 @@ def _submit(ready: _Submission) -> int:
     if 200 <= answer.status < 300:
         return _done(ready) if answer.is_json else _unsure(ready, "the answer is not that of a rest-server")
     if answer.status >= 500:
-        return _unsure(ready, f"the cluster failed ({answer.status}){_quoted(ready, answer)}")
+        return _unsure(ready, ready.job.hidden.without(answer.refusal))
     reason = taken if answer.status == 409 else _refusal(ready, answer)
     return failed("submit", f"the job was not submitted: {reason}", FINDINGS)
 

@@ -28,6 +28,7 @@ from pai_lsp.ide.refactorings.refactoring import (
     listed_in_role,
     refuse_shared,
     together,
+    trimmed,
 )
 from pai_lsp.job.definition import CMD_PLUGIN, TYPED_FIELDS, Origin
 from pai_lsp.job.plugin_parameters import damages, released_parameters, runtime_round_trip
@@ -96,10 +97,9 @@ class CommandSelection:
 def selected_commands(document: Document, span: Span) -> CommandSelection | None:
     """The commands that a selection includes as a whole; None if it includes none, or only a part of one."""
     text = document.text
-    chosen = text[span.start : span.end]
-    start = span.start + len(chosen) - len(chosen.lstrip())
-    end = span.start + len(chosen.rstrip())
-    if start >= end:
+    chosen = trimmed(text, span)
+    start, end = chosen.start, chosen.end
+    if start == end:
         return None
     for role in document.job.task_roles:
         entry = role.node.own("commands") if role.node else None
@@ -122,7 +122,7 @@ def selected_commands(document: Document, span: Span) -> CommandSelection | None
         is_comma = sequence.is_flow and after.strip() in {",", "]"}
         if not is_comma and any(line.strip() and not line.lstrip().startswith("#") for line in after.split("\n")):
             return None
-        return command_selection(document.job, role, sequence, first, last, Span(start, end))
+        return command_selection(document.job, role, sequence, first, last, chosen)
     return None
 
 

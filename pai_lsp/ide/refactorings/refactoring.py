@@ -99,6 +99,13 @@ def refused(title: str, kind: RefactoringKind, reason: str) -> Refactoring:
     return Refactoring(title, kind, None, reason)
 
 
+def trimmed(text: str, span: Span) -> Span:
+    """A selection without the white space at its ends; empty if it has nothing else."""
+    chosen = text[span.start : span.end]
+    start = span.start + len(chosen) - len(chosen.lstrip())
+    return Span(start, max(start, span.start + len(chosen.rstrip())))
+
+
 def together(syntax: Syntax, edits: Iterable[TextEdit]) -> tuple[TextEdit, ...]:
     """Edits that were made one by one, as one change: in order, each once, with the text's own line ends.
 
