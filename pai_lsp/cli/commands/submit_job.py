@@ -10,8 +10,8 @@ import sys
 from urllib.parse import quote
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
-from pai_lsp.cli.commands.job_file import failed, job_file, show_findings
-from pai_lsp.cli.report.results import CheckedFile, checked_file
+from pai_lsp.cli.commands.job_file import failed, job_of, show_findings
+from pai_lsp.cli.report.results import checked_file
 from pai_lsp.cluster.cluster_access import NoAnswerError, named_access, send, token_of
 from pai_lsp.cluster.profile import Profile, ProfileError, path_of_name, profile_named
 from pai_lsp.document import check_expanded
@@ -67,10 +67,9 @@ def run(arguments: argparse.Namespace) -> int:
         token = token_of(access, arguments.cluster)
     except ProfileError as error:
         return failed("submit", str(error), WRONG_USAGE)
-    document = job_file(arguments.job, (profile.platform.name if profile else access.platform))
-    if isinstance(document, CheckedFile):
-        show_findings(document)
-        return FINDINGS
+    document = job_of("submit", arguments.job, profile.platform.name if profile else access.platform)
+    if isinstance(document, int):
+        return document
     document = replace(document, settings=replace(document.settings, cluster=profile))
     found = expanded(document.job)
     is_wrong = _show(document, found)
