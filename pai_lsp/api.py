@@ -76,7 +76,7 @@ def expand(text: str, *, path: str | None = None, platform: str | None = None, i
         ExpansionError: if `pai-lsp expand` would print nothing.
         ValueError: for an unknown platform.
     """
-    from pai_lsp.expansion.write.released_job import expanded  # noqa: PLC0415 - most programs only check
+    from pai_lsp.expansion.released_job import expanded  # noqa: PLC0415 - most programs only check
 
     document = _document(text, path, platform)
     roles = [role.name for role in document.job.task_roles] if inline else ()

@@ -21,6 +21,7 @@ from pai_lsp.rules import BY_CODE, EXPLAINING, RULES
 from pai_lsp.rules.cluster_rules import rules_on
 from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION, cannot_be_expanded
 from pai_lsp.rules.structure.job_shape import job_template, placeholders, touched
+from pai_lsp.rules.subjects import rules_about
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass, lazy, replace
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeAlias
 
+    from pai_lsp.catalog.setup import CatalogFolder
     from pai_lsp.expansion.effective import Prerequisite
-    from pai_lsp.expansion.write.released_job import ExpandedJob
+    from pai_lsp.expansion.released_job import ExpandedJob
     from pai_lsp.findings.diagnostic import Finding, Fix, Rule
     from pai_lsp.job.symbols import Occurrence
     from pai_lsp.platform.platforms import Platform
@@ -169,6 +171,10 @@ class Document:
             return self
         return replace(self, is_catalog=True)
 
+    def in_folder(self, folder: CatalogFolder | None) -> Document:
+        """The same text as a file of a folder of definitions; itself without a folder."""
+        return self if folder is None else self.as_definitions(is_wanted=folder.is_configured)
+
     @lazy
     def occurrences(self) -> tuple[Occurrence, ...]:
         """Every place of every name."""
@@ -199,8 +205,8 @@ def check(
     if document.is_mpijob:
         return _check_mpijob(document, on_fault)
     template = document.job.once(placeholders)
-    rules = rules_on(None if template else document.settings.cluster, RULES)
     job = document.job.as_meant
+    rules = _asked(rules_on(None if template else document.settings.cluster, RULES), job)
     checks = [(rule, rule.check) for rule in rules if not rule.is_last]
     found = dict.fromkeys(_found(checks, document, on_fault, job))
     known = {(one.code, one.span) for one in found}
@@ -212,6 +218,14 @@ def check(
         checks = [(rule, rule.check) for rule in rules if rule.is_last]
         found |= dict.fromkeys(_found(checks, document, on_fault, job))
     return _finished((*found, *others), document)
+
+
+def _asked(rules: tuple[Rule, ...], job: Job) -> tuple[Rule, ...]:
+    """The rules that may find something in a job; all of them if a fault of ours hides what the job is about."""
+    try:
+        return tuple(rules_about(job, rules))
+    except Exception:  # noqa: BLE001 - the rules that meet the same fault report it
+        return rules
 
 
 def check_expanded(document: Document, found: ExpandedJob) -> Iterator[Diagnostic]:
@@ -227,7 +241,7 @@ def _in_definitions_outside(document: Document, on_fault: OnFault) -> Iterator[D
     graph = job.require_graph
     if document.is_catalog or not any(map(graph.is_outside, graph.definitions)):
         return
-    from pai_lsp.expansion.write.released_job import expanded  # noqa: PLC0415 - most jobs use no other file
+    from pai_lsp.expansion.released_job import expanded  # noqa: PLC0415 - most jobs use no other file
 
     try:
         found = expanded(job)

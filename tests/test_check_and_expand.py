@@ -15,7 +15,7 @@ from random_edits import edited, job_texts
 from test_expand_round_trip import ANSWERED, document_of, jobs
 
 from pai_lsp.document import Document, check_expanded
-from pai_lsp.expansion.write.released_job import expanded
+from pai_lsp.expansion.released_job import expanded
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.source.nodes import Mapping
 

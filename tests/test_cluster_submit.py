@@ -116,7 +116,7 @@ def test_a_job_is_expanded_and_sent_once(home: Path, job: str, capsys: pytest.Ca
             (answering(429, b"", Retry_After="7"), False, 1, "for now (429); try again in 7 seconds"),
             (answering(200, b"<html>Sign in</html>"), False, 1, "the answer is not that of a rest-server"),
             (answering(202, b"x" * 2_000_000), True, 0, "the cluster has the job"),
-            (error(500, "UnknownError", "secret paper-and-glue"), False, 1, "the cluster failed (500): secret ***"),
+            (error(500, "UnknownError", "secret paper-and-glue"), False, 1, "the server failed (500): 'secret ***'"),
             (answering(503, b""), True, 0, "the cluster has the job"),
             (half, True, 0, "the cluster has the job"),
             (never, False, 1, "was not submitted: the server did not answer in time"),

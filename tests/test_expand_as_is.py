@@ -11,9 +11,14 @@ import pytest
 
 from pai_lsp.embedded.server_rendering import rendered, trim
 from pai_lsp.embedded.template import TemplateFault
-from pai_lsp.expansion.as_is.released_run import RoleRun, released_run
-from pai_lsp.expansion.as_is.runtime_plugins import references
-from pai_lsp.expansion.as_is.runtime_reading import RuntimeStopError, after_runtime, masked_text
+from pai_lsp.expansion.released_run import (
+    RoleRun,
+    RuntimeStopError,
+    after_runtime,
+    masked_text,
+    references,
+    released_run,
+)
 from pai_lsp.expansion.script import released_script
 from pai_lsp.job.job import Job
 from pai_lsp.source.syntax import parse

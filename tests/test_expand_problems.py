@@ -7,7 +7,7 @@ from expansion import job_of, marketplace
 
 from pai_lsp.document import Document, check
 from pai_lsp.expansion.effective import effective_job
-from pai_lsp.expansion.write.released_job import expanded
+from pai_lsp.expansion.released_job import expanded
 from pai_lsp.job.job import Job
 from pai_lsp.source.syntax import parse
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from test_expand_events import COMMANDS, ENDS, HOOKS, Hooks
 from test_refactorings import document
 
-from pai_lsp.expansion.write.released_job import expanded
+from pai_lsp.expansion.released_job import expanded
 from pai_lsp.ide.refactorings import Refactoring, RefactoringKind, refactorings
 from pai_lsp.source.text import Span, apply_edits
 from pai_lsp.source.writing import flow_value

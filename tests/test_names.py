@@ -9,7 +9,7 @@ from marks import read_cursor
 
 from pai_lsp.document import Document
 from pai_lsp.ide.hover import hover
-from pai_lsp.ide.names import RenameRefused, definitions, highlights, prepare, references, rename
+from pai_lsp.ide.navigation import RenameRefused, definitions, highlights, prepare, references, rename
 from pai_lsp.platform.programs import nccl_variables, program
 from pai_lsp.platform.tables import table
 from pai_lsp.source.text import Span, apply_edits

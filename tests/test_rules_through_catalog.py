@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pai_lsp.document import Document, check_expanded
-from pai_lsp.expansion.write.released_job import expanded
+from pai_lsp.expansion.released_job import expanded
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.job.definition import Origin, read_definitions
 from pai_lsp.job.lookup import JobTemplate, LookupAnswer, LookupState, NoLookup, SuggestedDefinition

@@ -13,7 +13,7 @@ import pytest
 from job_text import HEAD
 from programs import harmless_programs
 
-from pai_lsp.cli.commands import local_ssh
+from pai_lsp.cli.commands import local_run
 from pai_lsp.cli.main import main
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def started(
 def test_a_run_without_a_container(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local_ssh, "_FOLDERS_OF_SERVERS", ())
+    monkeypatch.setattr(local_run, "_FOLDERS_OF_SERVERS", ())
     monkeypatch.setenv("PATH", harmless_programs())
     command = "echo $PAI_TASK_INDEX $PAI_HOST_IP_ps_0 && [[ $PAI_CONTAINER_HOST_PORT -gt 0 ]]"
     status, output, notes = started(tmp_path, capfd, command, "--yes", extras=PLUGINS)

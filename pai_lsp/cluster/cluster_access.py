@@ -22,8 +22,7 @@ from pai_lsp.catalog.fetching import (
     unfollowed_redirect,
 )
 from pai_lsp.catalog.setup import ServerSource
-from pai_lsp.cluster.profile import ProfileError
-from pai_lsp.cluster.profile_file import clusters_file
+from pai_lsp.cluster.profile import ProfileError, clusters_file
 from pai_lsp.source.failures import why
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import plain_value

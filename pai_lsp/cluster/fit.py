@@ -12,11 +12,9 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from itertools import groupby
 
-from pai_lsp.cluster.cells import Cells
-from pai_lsp.cluster.hived_stage import HivedRequest, RoleRequest, has_barrier, hived_request
+from pai_lsp.cluster.hived_stage import Cells, HivedRequest, Pieces, RoleRequest, has_barrier, hived_request
 from pai_lsp.cluster.job_stage import forced_nodes, job_refusals, mounted_storages, quota_refusals
-from pai_lsp.cluster.protocol_stage import protocol_refusals, render_refusals
-from pai_lsp.cluster.refusal import Refusal, Stage, Wait
+from pai_lsp.cluster.protocol_stage import Refusal, Stage, Wait, protocol_refusals, render_refusals
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.scalar import Reader, server_text
 
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from pai_lsp.cluster.cells import Pieces
     from pai_lsp.cluster.profile import Profile
     from pai_lsp.job.job import Job
 

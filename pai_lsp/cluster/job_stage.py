@@ -11,7 +11,7 @@ import re
 from datetime import datetime, timezone
 
 from pai_lsp.cluster.hived_stage import hived_section
-from pai_lsp.cluster.refusal import Refusal, Stage
+from pai_lsp.cluster.protocol_stage import Refusal, Stage
 from pai_lsp.embedded.server_rendering import trim
 from pai_lsp.platform.local_storage import local_storage_faults
 from pai_lsp.platform.tables import RUNTIME_PLUGIN

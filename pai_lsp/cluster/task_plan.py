@@ -14,20 +14,18 @@ import shlex
 from pai_lsp.cluster.hived_stage import has_barrier
 from pai_lsp.cluster.job_stage import storage_entries, virtual_cluster_for_rights
 from pai_lsp.embedded.template import TemplateFault
-from pai_lsp.expansion.as_is.released_run import (
+from pai_lsp.expansion.released_run import (
     PluginRun,
-    passed_parameters,
-    plugin_folder,
-    plugin_runs,
-    server_command,
-)
-from pai_lsp.expansion.as_is.runtime_plugins import cmd_scripts
-from pai_lsp.expansion.as_is.runtime_reading import (
     RuntimeRole,
     RuntimeStopError,
     after_runtime,
+    cmd_scripts,
+    passed_parameters,
+    plugin_folder,
+    plugin_runs,
     runtime_job,
     runtime_role,
+    server_command,
 )
 from pai_lsp.platform.platforms import OPENPAI
 from pai_lsp.platform.tables import converted_role_name

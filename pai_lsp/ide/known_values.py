@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pai_lsp.cluster.cells import Cells
 from pai_lsp.cluster.fit import fit
-from pai_lsp.cluster.hived_stage import hived_quota, virtual_cluster_of
+from pai_lsp.cluster.hived_stage import Cells, hived_quota, virtual_cluster_of
 from pai_lsp.cluster.profile import Profile
 from pai_lsp.embedded.template import MISSING, server_lookup, server_path
 from pai_lsp.ide.documentation import block

@@ -18,7 +18,7 @@ from pai_lsp.source.nodes import Mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from typing import Any, TypeVar
 
     from pai_lsp.job.definition import Definition
@@ -130,6 +130,11 @@ class Job(JobTree):
         for answer in self.template_answers:
             found.setdefault(answer.outcome, []).append(answer)
         return found
+
+    @property
+    def template_outcomes(self) -> Collection[PathOutcome]:
+        """What the templates that are filled come to, each outcome once."""
+        return self._answers_by_outcome.keys()
 
     def answers_with(self, outcome: PathOutcome) -> Iterator[TemplateAnswer]:
         """The answers of one outcome."""

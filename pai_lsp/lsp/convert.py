@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from pai_lsp.findings.diagnostic import Diagnostic, Related
-    from pai_lsp.ide.folding import Fold
-    from pai_lsp.ide.names import DefinitionPlace
+    from pai_lsp.ide.navigation import DefinitionPlace
+    from pai_lsp.ide.outline import Fold
     from pai_lsp.ide.semantic_tokens import SemanticToken
     from pai_lsp.lsp.client import Client
 

@@ -10,7 +10,7 @@ from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.server_rendering import rendered, trim
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.template import TemplateFault
-from pai_lsp.expansion.as_is.released_run import server_values
+from pai_lsp.expansion.released_run import server_values
 from pai_lsp.mpijob.conversion import SLEEP_AT_END, ConversionError, Converted, Lost, as_list, as_mapping, others_lost
 from pai_lsp.mpijob.launch import launch_of
 from pai_lsp.mpijob.manifest import GPU, HOST_FILE, SERVED

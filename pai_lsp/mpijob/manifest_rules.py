@@ -6,13 +6,12 @@ from functools import partial
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity
 from pai_lsp.findings.fixes import fix_of
-from pai_lsp.mpijob.conversion import ConversionError
+from pai_lsp.mpijob.conversion import ConversionError, upgraded
 from pai_lsp.mpijob.manifest import OTHER_OPERATOR, SERVED, TRAINING_OPERATOR, is_template, manifest_rule, manifests
 from pai_lsp.mpijob.manifest_edits import edits_of_keys, edits_towards
 from pai_lsp.mpijob.manifest_launch_rules import LAUNCH_RULES
 from pai_lsp.mpijob.manifest_pod_rules import POD_RULES
 from pai_lsp.mpijob.structure import MOVED, admission_faults, structure_faults
-from pai_lsp.mpijob.upgrade import upgraded
 from pai_lsp.source.nodes import ProblemKind
 from pai_lsp.source.text import TextEdit
 

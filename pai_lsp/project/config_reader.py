@@ -113,7 +113,7 @@ def _profile(name: str, folder: str, *, is_users: bool) -> Profile:
     Raises:
         ValueError: if there is none, or it cannot be read.
     """
-    from pai_lsp.cluster.profile_file import path_of_name, profile_named  # noqa: PLC0415 - few configurations name one
+    from pai_lsp.cluster.profile import path_of_name, profile_named  # noqa: PLC0415 - few configurations name one
 
     if not name.endswith(".json"):
         path_of_name(name)

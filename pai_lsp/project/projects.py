@@ -173,8 +173,7 @@ class Projects:
         if platform is not None:
             settings = settings.on(platform)
         document = Document(text, settings, name or path, self.lookup_of(path, base))
-        folder = self.catalog_folder_of(path, base)
-        return document if folder is None else document.as_definitions(is_wanted=folder.is_configured)
+        return document.in_folder(self.catalog_folder_of(path, base))
 
     def lookup_of(self, path: str, base: str) -> Lookup:
         """Finds the definitions that a file names, for all files of its folder; reads nothing before a question."""

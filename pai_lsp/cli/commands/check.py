@@ -146,8 +146,7 @@ def _cluster(name: str) -> Profile:
     Raises:
         UnknownClusterError: if there is none, or it cannot be read.
     """
-    from pai_lsp.cluster.profile import ProfileError  # noqa: PLC0415 - most checks know no cluster
-    from pai_lsp.cluster.profile_file import profile_named  # noqa: PLC0415 - as above
+    from pai_lsp.cluster.profile import ProfileError, profile_named  # noqa: PLC0415 - most checks know no cluster
 
     try:
         return profile_named(name)

@@ -11,7 +11,7 @@ from enum import Enum
 from itertools import takewhile
 
 from pai_lsp.expansion.effective import effective_job
-from pai_lsp.expansion.write.released_job import expanded
+from pai_lsp.expansion.released_job import expanded
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.platform.job_schema import key_order
 from pai_lsp.source.comments import comments
@@ -97,6 +97,13 @@ def ready(title: str, kind: RefactoringKind, edits: tuple[TextEdit, ...]) -> Ref
 def refused(title: str, kind: RefactoringKind, reason: str) -> Refactoring:
     """A refactoring that is not possible, and the reason."""
     return Refactoring(title, kind, None, reason)
+
+
+def trimmed(text: str, span: Span) -> Span:
+    """A selection without the white space at its ends; empty if it has nothing else."""
+    chosen = text[span.start : span.end]
+    start = span.start + len(chosen) - len(chosen.lstrip())
+    return Span(start, max(start, span.start + len(chosen.rstrip())))
 
 
 def together(syntax: Syntax, edits: Iterable[TextEdit]) -> tuple[TextEdit, ...]:

@@ -10,7 +10,7 @@ from pai_lsp.embedded.shell_structure import structure
 from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import ScriptPlace, callback_scripts
-from pai_lsp.platform.programs import TORCH, program, program_of
+from pai_lsp.platform.programs import TRAINING, program, program_of
 from pai_lsp.source.frozen import dataclass, dataclass_of_many
 from pai_lsp.source.nodes import ScalarStyle
 from pai_lsp.source.text import Span, TextEdit
@@ -28,11 +28,10 @@ if TYPE_CHECKING:
 # What a plain scalar cannot begin with, or hold in a flow sequence.
 _NOT_FIRST = frozenset("!&*-?:,[]{}#|>@`\"'% ")
 _NOT_IN_FLOW = frozenset(",[]{}")
+# The programs that start the processes of a training.
+LAUNCHING = (*TRAINING, "accelerate.commands.launch")
 # The programs whose tables are complete enough to compare with.
-_PROGRAMS = (
-    *TORCH, "deepspeed", "accelerate", "accelerate.commands.launch", "horovodrun",
-    "apt-get", "tensorboard", "pip", "git",
-)  # fmt: skip
+_PROGRAMS = (*LAUNCHING, "horovodrun", "apt-get", "tensorboard", "pip", "git")
 
 
 @dataclass_of_many(frozen=True, slots=True, eq=False)

@@ -25,7 +25,7 @@ _PATH = lazy_pattern(r"(?:--?[\w-]+=)?(?P<quote>[\"']?)(?P<path>/[\w./-]+)(?P=qu
 _NEAR = 0.8
 
 
-@rule(Severity.HINT)
+@rule(Severity.HINT, about=("pathForUser",))
 def path_without_content(job: Job) -> Iterator[Finding]:
     """A command reads a path that nearly is the one at which a prerequisite has its content.
 
@@ -64,8 +64,10 @@ def path_without_content(job: Job) -> Iterator[Finding]:
     has_path = any(definition.node.get("pathForUser") for definition in job.definitions)
     if not has_path and not any(map(graph.is_outside, graph.definitions)):
         return
-    from pai_lsp.expansion.effective import effective_job  # noqa: PLC0415 - few jobs have prerequisites with a path
-    from pai_lsp.expansion.filled_definition import mounted_storages  # noqa: PLC0415 - as above
+    from pai_lsp.expansion.effective import (  # noqa: PLC0415 - few jobs have prerequisites with a path
+        effective_job,
+        mounted_storages,
+    )
 
     mounted = tuple(storage.mount_path for storage in mounted_storages(job))
 

@@ -38,7 +38,7 @@ _TAR_NAMES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
 _TAR_MODES = frozenset("xctruAd")
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("wget", "curl"))
 def download_of_page(job: Job) -> Iterator[Finding]:
     """Download of a page that shows a file, instead of the file.
 
@@ -69,7 +69,7 @@ def download_of_page(job: Job) -> Iterator[Finding]:
             yield Finding(use.span(span), "this is the address of a page, not of the file that it shows", fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("wget", "curl"))
 def download_option(job: Job) -> Iterator[Finding]:
     """Option of wget or curl that does something else than downloading to the file.
 
@@ -129,7 +129,7 @@ def _curl_findings(use: CommandUse, arguments: Arguments) -> Iterator[Finding]:
         yield Finding(use.word(use.line.name), f"curl prints the file; add '-O' to store it as '{name}'", fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("wget", "curl"))
 def address_without_quotes(job: Job) -> Iterator[Finding]:
     """`&` in an address without quotes.
 
@@ -162,7 +162,7 @@ def address_without_quotes(job: Job) -> Iterator[Finding]:
             yield Finding(use.span(span), "bash ends the command at '&'; quote the address", fixes[:1])
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("tar", "wget", "curl"))
 def download_to_missing_folder(job: Job) -> Iterator[Finding]:
     """Download or archive into a folder that nothing creates.
 
@@ -208,7 +208,7 @@ def download_to_missing_folder(job: Job) -> Iterator[Finding]:
         yield Finding(use.span(option.value_span), f"nothing creates the folder '{folder}' before this")
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("tar", "unzip", "gunzip"))
 def archive_mismatch(job: Job) -> Iterator[Finding]:
     """Archive unpacked with the wrong program, compression or options.
 
@@ -373,7 +373,7 @@ def shebang_not_first(job: Job) -> Iterator[Finding]:
                 yield Finding(place.span(span), "'#!' only counts at the start of a file")
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("python",))
 def python_code_unquoted(job: Job) -> Iterator[Finding]:
     """Code for `python -c` without quotes.
 

@@ -37,7 +37,7 @@ _RELIABLE = frozenset(
 )  # fmt: skip
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=(*_FINDING, "command"))
 def command_finds_nothing(job: Job) -> Iterator[Finding]:
     """Command whose result "nothing found" or "different" ends the task.
 
@@ -139,7 +139,7 @@ def arithmetic_is_zero(job: Job) -> Iterator[Finding]:
                 yield Finding(place.span(step.span), "the value is 0, so this returns code 1 and ends the task", fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("yes", "find", "seq", "cat", "tr"))
 def pipe_cut_short(job: Job) -> Iterator[Finding]:
     """Pipeline whose reader stops early.
 
@@ -256,7 +256,7 @@ def background_last(job: Job) -> Iterator[Finding]:
             yield Finding(place.span(last[0].span), message)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("wait",))
 def wait_loses_code(job: Job) -> Iterator[Finding]:
     """`wait` without arguments, which loses the results of what it waits for.
 
@@ -288,7 +288,7 @@ def wait_loses_code(job: Job) -> Iterator[Finding]:
             yield Finding(use.span(use.line.span), "'wait' alone returns 0 whatever failed; use 'wait $!' or 'wait -n'")
 
 
-@rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION, about=("export", "readonly", "declare", "local"))
 def failure_hidden(job: Job) -> Iterator[Finding]:
     """Command whose failure `export` hides.
 

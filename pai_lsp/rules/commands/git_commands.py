@@ -23,7 +23,7 @@ _ADDRESS_FOR_SSH = lazy_pattern(r"(?:ssh://)?git@([\w.-]+)[:/](.+)")
 _ADDRESS_OF_PAGE = lazy_pattern(r"(https?://git(?:hub|lab)\.com/[^/]+/[^/]+?)(?:/-)?/(?:tree|blob)/.*")
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("git",))
 def git_clone_operands(job: Job) -> Iterator[Finding]:
     """`git clone` with more than an address and a folder.
 
@@ -56,7 +56,7 @@ def git_clone_operands(job: Job) -> Iterator[Finding]:
             yield Finding(use.span(span), "'git clone' takes an address and a folder, and nothing more")
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("git",))
 def git_clone_page(job: Job) -> Iterator[Finding]:
     """Address of a page instead of a repository.
 
@@ -85,7 +85,7 @@ def git_clone_page(job: Job) -> Iterator[Finding]:
                 yield Finding(use.word(word), "this is the address of a page, which git cannot clone", fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("git",))
 def git_clone_without_key(job: Job) -> Iterator[Finding]:
     """`git clone` by ssh without a key.
 
@@ -115,7 +115,7 @@ def git_clone_without_key(job: Job) -> Iterator[Finding]:
                 yield Finding(use.word(word), "a container has no ssh key, so git cannot clone this; use https", fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("git",))
 def git_outside_repository(job: Job) -> Iterator[Finding]:
     """Git command beside the folder that was just cloned.
 

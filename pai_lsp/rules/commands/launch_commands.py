@@ -9,7 +9,7 @@ import re
 
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.platform.programs import TORCH, hosts_of, program
-from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, insert_fix, known_lines
+from pai_lsp.rules.commands.command_uses import LAUNCHING, CommandUse, all_uses, edit_fix, insert_fix, known_lines
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.text import Span
@@ -143,7 +143,7 @@ def missing_command_argument(job: Job) -> Iterator[Finding]:
             yield Finding(use.word(use.line.name), f"'{name}' needs the script to run")
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=LAUNCHING)
 def torchrun_bad_value(job: Job) -> Iterator[Finding]:
     """Value that a launcher cannot use.
 
@@ -200,7 +200,7 @@ def torchrun_bad_value(job: Job) -> Iterator[Finding]:
                 yield Finding(use.span(span), f"'{_written(use, option)}' needs a number, but is '{value}'", fixes)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("deepspeed",))
 def deepspeed_arguments(job: Job) -> Iterator[Finding]:
     """Deepspeed that cannot start here.
 

@@ -10,7 +10,7 @@ from collections import Counter
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.platform.programs import TORCH, program
 from pai_lsp.platform.tables import converted_role_name
-from pai_lsp.rules.commands.command_uses import CommandUse, edit_fix, insert_fix, known_lines, uses
+from pai_lsp.rules.commands.command_uses import LAUNCHING, CommandUse, edit_fix, insert_fix, known_lines, uses
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
@@ -30,7 +30,7 @@ _NUMBER = lazy_pattern(r"[0-9]{1,6}")
 _INDEX = "$PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX"
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=LAUNCHING)
 def processes_exceed_gpu(job: Job) -> Iterator[Finding]:
     """More processes than the task has GPUs.
 
@@ -58,7 +58,7 @@ def processes_exceed_gpu(job: Job) -> Iterator[Finding]:
             yield Finding(use.span(option.value_span), f"{count} processes, but the task has {_gpus(gpu)}", fixes)
 
 
-@rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION, about=LAUNCHING)
 def processes_below_gpu(job: Job) -> Iterator[Finding]:
     """Fewer processes than the task has GPUs.
 
@@ -89,7 +89,7 @@ def processes_below_gpu(job: Job) -> Iterator[Finding]:
             yield Finding(use.span(option.value_span), f"the task has {_gpus(gpu)}, of which {count} are used", fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=LAUNCHING)
 def launch_nodes_mismatch(job: Job) -> Iterator[Finding]:
     """Number of nodes that is not the number of instances of the task role.
 
@@ -131,7 +131,7 @@ def launch_nodes_mismatch(job: Job) -> Iterator[Finding]:
             yield Finding(use.span(option.value_span), message, fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=LAUNCHING)
 def launch_rank(job: Job) -> Iterator[Finding]:
     """Rank that is the same in every task.
 
@@ -171,7 +171,7 @@ def launch_rank(job: Job) -> Iterator[Finding]:
             yield Finding(use.span(span), f"all tasks have rank {option.value}; use {_INDEX}", fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=LAUNCHING)
 def launch_master(job: Job) -> Iterator[Finding]:
     """Address of the master that other tasks cannot reach, or that is not the task of rank 0.
 

@@ -12,7 +12,7 @@ from pai_lsp.job.parts import whole_number
 from pai_lsp.platform.programs import HOROVOD, OPEN_MPI, PREPARING, WAITING, foreign_option, launchers
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.commands.command_uses import edit_fix, insert_fix
-from pai_lsp.rules.commands.mpi_launches import ending_command, launches, launches_on_hosts
+from pai_lsp.rules.commands.mpi_launches import MPI, ending_command, launches, launches_on_hosts
 from pai_lsp.rules.resources.job_lifecycle import instances_place
 from pai_lsp.source.nodes import Mapping, Scalar
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pai_lsp.rules.commands.mpi_launches import Launch
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=(MPI,))
 def mpi_without_ssh(job: Job) -> Iterator[Finding]:
     """MPI program on several tasks without ssh between them.
 
@@ -63,7 +63,7 @@ def mpi_without_ssh(job: Job) -> Iterator[Finding]:
             yield Finding(launch.span(launch.use.line.name.span), message)
 
 
-@rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION, about=(MPI,))
 def mpi_without_barrier(job: Job) -> Iterator[Finding]:
     """MPI program that does not wait for the other tasks.
 
@@ -108,7 +108,7 @@ def mpi_without_barrier(job: Job) -> Iterator[Finding]:
             yield Finding(launch.span(launch.use.line.name.span), message, related=related)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=(MPI,))
 def mpi_launcher_instances(job: Job) -> Iterator[Finding]:
     """MPI program started by every instance of a task role.
 
@@ -141,7 +141,7 @@ def mpi_launcher_instances(job: Job) -> Iterator[Finding]:
             yield Finding(launch.span(launch.use.line.name.span), message, related=instances_place(launch.role))
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=(MPI,))
 def mpi_infiniband_partial(job: Job) -> Iterator[Finding]:
     """InfiniBand for only some of the task roles of an MPI program.
 
@@ -182,7 +182,7 @@ def mpi_infiniband_partial(job: Job) -> Iterator[Finding]:
                 yield Finding(launch.span(host.span), f"'{role.name}' has no InfiniBand, but others of these hosts do")
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=(MPI,))
 def mpi_run_as_root(job: Job) -> Iterator[Finding]:
     """Open MPI's launcher started by root without `--allow-run-as-root`.
 
@@ -215,7 +215,7 @@ def mpi_run_as_root(job: Job) -> Iterator[Finding]:
             yield Finding(use.word(use.line.name), message, fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=(MPI,))
 def mpi_worker_ends(job: Job) -> Iterator[Finding]:
     """Task role that an MPI program uses and that ends at once.
 
@@ -254,7 +254,7 @@ def mpi_worker_ends(job: Job) -> Iterator[Finding]:
                 yield Finding(job.command_text(role).span(last.span.start, last.span.end), message, related=related)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=(MPI,))
 def mpi_option_unknown(job: Job) -> Iterator[Finding]:
     """Option that the MPI launcher does not have.
 
@@ -289,7 +289,7 @@ def mpi_option_unknown(job: Job) -> Iterator[Finding]:
             yield Finding(launch.span(span), message, fixes)
 
 
-@rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION, about=(MPI,))
 def mpi_launcher_gpu_unused(job: Job) -> Iterator[Finding]:
     """GPUs of a launching task that runs no MPI process.
 

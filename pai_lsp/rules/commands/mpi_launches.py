@@ -23,7 +23,7 @@ from pai_lsp.platform.programs import (
     looks_like_hydra,
 )
 from pai_lsp.platform.tables import converted_role_name
-from pai_lsp.rules.commands.command_uses import uses
+from pai_lsp.rules.commands.command_uses import programs_of, uses
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.patterns import lazy_pattern
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from pai_lsp.rules.commands.command_uses import CommandUse
     from pai_lsp.source.text import Span
 
+# What a rule is about that looks at launches only.
+MPI = "mpi"
 _HOST = lazy_pattern(r"(?P<role>[A-Za-z0-9_]+)-(?P<index>[0-9]+)")
 
 
@@ -118,6 +120,11 @@ def slots_of(host: LaunchHost) -> int:
     return 1 if host.slots is None else host.slots
 
 
+def may_launch(job: Job) -> bool:
+    """Whether a script runs a launcher of MPI."""
+    return has_launcher(job.text) and not launchers().isdisjoint(programs_of(job))
+
+
 def launches(job: Job) -> Iterator[Launch]:
     """Every launch of the task roles."""
     return (Launch(job, *one) for one in job.once(_read_launches))
@@ -126,7 +133,7 @@ def launches(job: Job) -> Iterator[Launch]:
 def _read_launches(job: Job) -> tuple[tuple[CommandUse, TaskRole, LaunchLine, tuple[LaunchHost, ...]], ...]:
     """The launches without the job, which keeps them."""
     found: list[tuple[CommandUse, TaskRole, LaunchLine, tuple[LaunchHost, ...]]] = []
-    for use in uses(job, *sorted(launchers()), with_callbacks=False) if has_launcher(job.text) else ():
+    for use in uses(job, *sorted(launchers()), with_callbacks=False) if may_launch(job) else ():
         if use.role is not None:
             text = use.place.script.text
             line = launch_line(use.line.program, use.line.arguments, text)

@@ -38,7 +38,7 @@ _APT_YES = frozenset({"--yes", "--assume-yes", "--force-yes", "--simulate", "--d
 _APT_WITH_VALUE = frozenset({"-o", "--option", "-c", "--config-file", "-t", "--target-release", "-a"})
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("pip",))
 def pip_requirements_without_r(job: Job) -> Iterator[Finding]:
     """File of requirements without `-r`.
 
@@ -65,7 +65,7 @@ def pip_requirements_without_r(job: Job) -> Iterator[Finding]:
             yield Finding(use.word(word), f"pip takes '{word.text}' for a package; add '-r'", fixes)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("pip",))
 def pip_invalid_requirement(job: Job) -> Iterator[Finding]:
     """Word that is not a requirement for pip.
 
@@ -101,7 +101,7 @@ def pip_invalid_requirement(job: Job) -> Iterator[Finding]:
             yield Finding(use.word(word), "a version must follow its package without a space", fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("pip",))
 def pip_glued_option(job: Job) -> Iterator[Finding]:
     """Option that is part of a package's name, because the space before it is missing.
 
@@ -130,7 +130,7 @@ def pip_glued_option(job: Job) -> Iterator[Finding]:
             yield Finding(use.word(word), f"a space is missing before '{match[2]}'", fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("pip", "conda", "mamba"))
 def version_redirected(job: Job) -> Iterator[Finding]:
     """Version after `>` or `<` without quotes.
 
@@ -168,7 +168,7 @@ def version_redirected(job: Job) -> Iterator[Finding]:
             yield Finding(use.span(span), f"bash takes '{operator}' for a redirection; quote '{written}'", fixes[:1])
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("pip", "apt-get", "accelerate"))
 def unknown_subcommand(job: Job) -> Iterator[Finding]:
     """Unknown subcommand of pip, apt-get or accelerate.
 
@@ -204,7 +204,7 @@ def unknown_subcommand(job: Job) -> Iterator[Finding]:
             yield Finding(use.word(word), f"{message}{did_you_mean(word.text, names)}", fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("apt-get", "apt", "pip"))
 def asks_for_confirmation(job: Job) -> Iterator[Finding]:
     """Command that asks a question.
 
@@ -244,7 +244,7 @@ def asks_for_confirmation(job: Job) -> Iterator[Finding]:
         yield Finding(use.word(word), message, insert_fix(use.place, word.span.end, " -y", safe=True))
 
 
-@rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION, about=("apt-get", "apt"))
 def apt_install_without_update(job: Job) -> Iterator[Finding]:
     """Installation without `apt-get update`.
 
@@ -273,7 +273,7 @@ def apt_install_without_update(job: Job) -> Iterator[Finding]:
             yield Finding(use.word(word), "no 'apt-get update' before this; official images have no package lists")
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("apt-get", "apt"))
 def apt_version_like_pip(job: Job) -> Iterator[Finding]:
     """Version with `==` for apt-get, which wants one `=`.
 
@@ -307,7 +307,7 @@ def apt_version_like_pip(job: Job) -> Iterator[Finding]:
                 )
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("conda", "mamba", "micromamba"))
 def conda_activate_without_hook(job: Job) -> Iterator[Finding]:
     """`conda activate` in a shell that conda has not prepared.
 

@@ -54,7 +54,7 @@ def commands_never_run(job: Job) -> Iterator[Finding]:
             yield Finding(place.span(step.span), f"nothing after '{words[0].text}' runs")
 
 
-@rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION, about=("break", "continue", "return"))
 def jump_outside(job: Job) -> Iterator[Finding]:
     """`break` or `continue` outside of a loop, or `return` outside of a function.
 
@@ -136,7 +136,7 @@ def not_repeatable(job: Job) -> Iterator[Finding]:
             made.add(name)
 
 
-@rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION, about=("rm",))
 def file_may_be_missing(job: Job) -> Iterator[Finding]:
     """`rm` of a file that may not exist.
 
@@ -173,7 +173,7 @@ def file_may_be_missing(job: Job) -> Iterator[Finding]:
         yield Finding(use.span(use.line.span), f"this ends the task if there is no '{name}'; use 'rm -f'", fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("cd",))
 def cd_in_subshell(job: Job) -> Iterator[Finding]:
     """`cd` alone in a subshell.
 

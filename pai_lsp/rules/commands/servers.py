@@ -36,7 +36,7 @@ _JUPYTER = frozenset({"notebook", "lab", "server"})
 _PORT = lazy_pattern(r"[1-9][0-9]{1,4}")
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("jupyter", "jupyter-notebook", "jupyter-lab"))
 def jupyter_as_root(job: Job) -> Iterator[Finding]:
     """Jupyter started by root without `--allow-root`.
 
@@ -65,7 +65,7 @@ def jupyter_as_root(job: Job) -> Iterator[Finding]:
         yield Finding(use.span(span), "'jupyter' refuses to run as root; add '--allow-root'", fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=_LISTENING)
 def server_on_localhost(job: Job) -> Iterator[Finding]:
     """Server that only listens on localhost.
 
@@ -117,7 +117,7 @@ def server_on_localhost(job: Job) -> Iterator[Finding]:
             yield Finding(use.word(use.line.name), message, fixes)
 
 
-@rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION, about=(*TRAINING, *_LISTENING))
 def fixed_port(job: Job) -> Iterator[Finding]:
     """Fixed port of a server.
 

@@ -82,7 +82,7 @@ def program_not_in_container(job: Job) -> Iterator[Finding]:
         yield Finding(place.span(word.span), f"'{name}' does not work here: {why}", fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=(*_TERMINAL, "top", "tmux", "read", "git"))
 def needs_terminal(job: Job) -> Iterator[Finding]:
     """Program that needs a terminal or an answer.
 
@@ -128,7 +128,7 @@ def needs_terminal(job: Job) -> Iterator[Finding]:
         yield Finding(use.word(line.name), f"'{line.program}' fails here: {what}")
 
 
-@rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION, about=_SHELLS)
 def reads_empty_input(job: Job) -> Iterator[Finding]:
     """Shell or interpreter without a script.
 
@@ -216,7 +216,7 @@ def path_without_storage(job: Job) -> Iterator[Finding]:
                 yield Finding(use.span(span), f"no storage is mounted at '{match[0]}'{known}")
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=(*_BY_SSH, *_BY_ADDRESS, "python"))
 def ssh_without_plugin(job: Job) -> Iterator[Finding]:
     """Ssh to another task without the ssh plugin, or the name of a task where an address is needed.
 

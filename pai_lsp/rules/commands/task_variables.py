@@ -159,7 +159,7 @@ def env_index_out_of_range(job: Job) -> Iterator[Finding]:
             yield Finding(mention.span, message, related=related)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("gangAllocation",))
 def host_ip_without_gang(job: Job) -> Iterator[Finding]:
     """Address of another task in a job without gang allocation.
 

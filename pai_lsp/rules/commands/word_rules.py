@@ -364,7 +364,7 @@ def braces_not_expanded(job: Job) -> Iterator[Finding]:
             yield Finding(place.span(span), "bash does not expand braces in quotes", fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("find",))
 def pattern_without_quotes(job: Job) -> Iterator[Finding]:
     """Pattern for find that bash expands itself.
 
@@ -470,7 +470,7 @@ def path_replaced(job: Job) -> Iterator[Finding]:
                 yield Finding(place.span(span), "this hides all programs of the system; add ':$PATH'", fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("sh", "dash"))
 def source_in_sh(job: Job) -> Iterator[Finding]:
     """`source` in a script for `sh`.
 

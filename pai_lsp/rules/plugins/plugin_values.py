@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pai_lsp.source.nodes import Entry, Node
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("plugin",))
 def plugin_parameter_type(job: Job) -> Iterator[Finding]:
     """Plugin parameter of the wrong type.
 
@@ -147,7 +147,7 @@ def _is_null(node: Node) -> bool:
     return isinstance(node, Scalar) and node.runtime_value is None
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("plugin",))
 def plugin_key_misspelt(job: Job) -> Iterator[Finding]:
     """Misspelled key of a runtime plugin or of its parameters.
 
@@ -189,7 +189,7 @@ def _misspelt(holder: Mapping, known: Collection[str], ignored: frozenset[str]) 
             yield Finding(span, f"unknown key '{entry.name}' has no effect; did you mean '{meant}'?", fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("plugin",))
 def unknown_plugin_parameter(job: Job) -> Iterator[Finding]:
     """Parameter that a runtime plugin does not read.
 
@@ -249,7 +249,7 @@ def _templates(job: Job) -> Iterator[str]:
         yield from (one.text for one in walk(definition.node) if isinstance(one, Scalar) and "<%" in one.text)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("tensorboard",))
 def tensorboard_wrong_role(job: Job) -> Iterator[Finding]:
     """TensorBoard is not enabled for the first task role, the only one it runs in.
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MOST_RELATED = 20
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("require",))
 def unknown_required_prerequisite(job: Job) -> Iterator[Finding]:
     """A prerequisite requires an undefined one.
 
@@ -163,7 +163,7 @@ def malformed_reference(job: Job) -> Iterator[Finding]:
             yield Finding(span, fault.message, fixes)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("require",))
 def prerequisite_cycle(job: Job) -> Iterator[Finding]:
     """Prerequisite cycle.
 

@@ -222,7 +222,7 @@ def unknown_output(job: Job) -> Iterator[Finding]:
     return _unknown(job, "output")
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("plugin",))
 def plugin_never_runs(job: Job) -> Iterator[Finding]:
     """Prerequisite with a plugin that is only named in `data`, `script` or `output`.
 

@@ -56,7 +56,7 @@ def instances_missing(job: Job) -> Iterator[Finding]:
             yield Finding(role.name_span, f"'{role.name}' has no 'instances', which means 1", _instances_fix(job, role))
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("hivedScheduler",))
 def hived_needs_instances(job: Job) -> Iterator[Finding]:
     """Task role without `instances` in a HiveD job.
 
@@ -210,7 +210,7 @@ def resource_suspicious(job: Job) -> Iterator[Finding]:
                 yield Finding(entry.value.span, message, (Fix(f"Change to {number * 1024} ({number} GB)", (edit,)),))
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("shmMB",))
 def shm_exceeds_memory(job: Job) -> Iterator[Finding]:
     """Shared memory larger than the task's memory.
 
@@ -250,7 +250,7 @@ def shm_exceeds_memory(job: Job) -> Iterator[Finding]:
             yield Finding(shared.value.span, message, related=(Related(memory.value.span, "the task's memory"),))
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("ports",))
 def reserved_port_count(job: Job) -> Iterator[Finding]:
     """Zero `ssh` or `http` ports.
 
@@ -285,7 +285,7 @@ def reserved_port_count(job: Job) -> Iterator[Finding]:
                 )
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("ports",))
 def port_count_looks_like_number(job: Job) -> Iterator[Finding]:
     """Port count that looks like a port number.
 

@@ -161,7 +161,7 @@ def _rename_fixes(job: Job, name: str, new_name: str | None) -> tuple[Fix, ...]:
     return (Fix(f"Rename to '{new_name}'", renaming.edits, safe=renaming.is_complete and is_same),)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("invalid-prerequisite-name",))
 def invalid_prerequisite_name(job: Job) -> Iterator[Finding]:
     """Invalid prerequisite name.
 
@@ -197,7 +197,7 @@ def _prerequisite_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     return (Fix(f"Rename to '{new_name}'", rename_prerequisite(job, definition, new_name), safe=True),)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("invalid-name",))
 def invalid_name(job: Job) -> Iterator[Finding]:
     """Invalid name of a deployment, of a task role in it, or of a port.
 

@@ -74,7 +74,7 @@ def job_too_large(job: Job) -> Iterator[Finding]:
         yield Finding(line_of_content(job.text), message)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("unknown-key",))
 def unknown_key(job: Job) -> Iterator[Finding]:
     """Unknown key.
 
@@ -140,7 +140,7 @@ def task_role_name_missing(job: Job) -> Iterator[Finding]:
     yield Finding(first.key.span, message)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("dockerimage-extra-key",))
 def dockerimage_extra_key(job: Job) -> Iterator[Finding]:
     """Key that is not allowed in a `dockerimage` prerequisite.
 
@@ -173,7 +173,7 @@ def dockerimage_extra_key(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, fixes)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("v1-job-key",))
 def v1_job_key(job: Job) -> Iterator[Finding]:
     """Key of a protocol v1 job in a protocol v2 job.
 
@@ -232,7 +232,7 @@ def _as_prerequisite(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     return (Fix("Convert to a prerequisite", (edit,)),)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("missing-key",))
 def missing_key(job: Job) -> Iterator[Finding]:
     """Missing required key.
 
@@ -273,7 +273,7 @@ def missing_key(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, insert_fixes(job, place))
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("empty-section",))
 def empty_section(job: Job) -> Iterator[Finding]:
     """Empty section.
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pai_lsp.source.nodes import Entry
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("deployment",))
 def unknown_deployment(job: Job) -> Iterator[Finding]:
     """`defaults.deployment` names a deployment that the job does not define.
 
@@ -50,7 +50,7 @@ def unknown_deployment(job: Job) -> Iterator[Finding]:
         yield Finding(span, message, near_name_fixes(span, node.text, names))
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("deployments",))
 def duplicate_deployment(job: Job) -> Iterator[Finding]:
     """Two deployments have the same name.
 
@@ -87,7 +87,7 @@ def duplicate_deployment(job: Job) -> Iterator[Finding]:
         yield Finding(span, f"another deployment is named '{deployment.name}'", fixes, related)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("deployments",))
 def deployment_unknown_role(job: Job) -> Iterator[Finding]:
     """A deployment names a task role that the job does not define.
 
@@ -117,7 +117,7 @@ def deployment_unknown_role(job: Job) -> Iterator[Finding]:
         yield from _unknown_role_keys(job, kept)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("hivedScheduler",))
 def hived_unknown_role(job: Job) -> Iterator[Finding]:
     """`extras.hivedScheduler` names a task role that the job does not define.
 
@@ -157,7 +157,7 @@ def _unknown_role_keys(job: Job, entries: tuple[Entry, ...]) -> Iterator[Finding
         yield Finding(span, message, near_name_fixes(span, entry.name, free))
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("taskroles",))
 def plugin_unknown_role(job: Job) -> Iterator[Finding]:
     """A runtime plugin names a task role that the job does not define.
 

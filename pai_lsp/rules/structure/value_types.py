@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("type-mismatch",))
 def type_mismatch(job: Job) -> Iterator[Finding]:
     """Value of the wrong type.
 
@@ -52,7 +52,7 @@ def type_mismatch(job: Job) -> Iterator[Finding]:
             yield Finding(place.span, place.error.message, type_fixes(job, place))
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("invalid-enum",))
 def invalid_enum(job: Job) -> Iterator[Finding]:
     """Value that is not one of the allowed ones.
 
@@ -79,7 +79,7 @@ def invalid_enum(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, choice_fixes(place))
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("out-of-range",))
 def out_of_range(job: Job) -> Iterator[Finding]:
     """Number out of range.
 
@@ -103,7 +103,7 @@ def out_of_range(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, fixes)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("invalid-job-name",))
 def invalid_job_name(job: Job) -> Iterator[Finding]:
     """Invalid job name.
 
@@ -129,7 +129,7 @@ def invalid_job_name(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, fixes)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("taskroles-not-mapping",))
 def taskroles_not_mapping(job: Job) -> Iterator[Finding]:
     """`taskRoles` is not a mapping.
 
@@ -154,7 +154,7 @@ def taskroles_not_mapping(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, roles_as_mapping_fixes(job, place))
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("ports-not-mapping",))
 def ports_not_mapping(job: Job) -> Iterator[Finding]:
     """`ports` is not a mapping.
 
