@@ -27,7 +27,7 @@ _NEAR = 0.8
 
 @rule(Severity.HINT, about=("pathForUser",))
 def path_without_content(job: Job) -> Iterator[Finding]:
-    """A command reads a path that nearly is the one at which a prerequisite has its content.
+    """A command reads a path that is similar to the path of a prerequisite's content.
 
     A definition states with `pathForUser` where the commands of a task role find its content. Reported only if no
     command of the role uses that path, and nothing in the role creates the other one.

@@ -53,7 +53,7 @@ def git_clone_operands(job: Job) -> Iterator[Finding]:
             yield Finding(use.span(span), "'git clone' is written twice", fixes)
         else:
             span = Span(operands[2].span.start, operands[-1].span.end)
-            yield Finding(use.span(span), "'git clone' takes an address and a folder, and nothing more")
+            yield Finding(use.span(span), "'git clone' takes only an address and a folder")
 
 
 @rule(Severity.ERROR, about=("git",))
@@ -149,7 +149,7 @@ def git_outside_repository(job: Job) -> Iterator[Finding]:
         if word.text == "lfs" and any(one.text == "install" for one in use.line.arguments):
             continue
         span = Span(use.line.name.span.start, word.span.end)
-        yield Finding(use.span(span), "this does not run in the cloned repository; change the folder with 'cd' first")
+        yield Finding(use.span(span), "this does not run in the cloned repository; use 'cd' first")
 
 
 def _git_clones(job: Job) -> tuple[tuple[CommandUse, Arguments], ...]:

@@ -173,7 +173,7 @@ scene("a cluster is chosen from the user's profiles", async () => {
 
 scene("images are asked for at their registry", async () => {
   await workbench.run(page, "OpenPAI: Check Images");
-  await dialog().filter({ hasText: "Not all images are there" }).waitFor();
+  await dialog().filter({ hasText: "Not all images were found" }).waitFor();
   assert.match(await dialog().innerText(), /worker: .*team\/image:v1/);
   await page.keyboard.press("Escape");
   await dialog().waitFor({ state: "detached" });
