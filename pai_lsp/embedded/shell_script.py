@@ -7,7 +7,7 @@ from enum import Enum, auto
 from functools import cached_property
 from itertools import pairwise
 
-from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.frozen import dataclass, dataclass_of_many
 from pai_lsp.source.patterns import lazy_pattern
 
 TYPE_CHECKING = False
@@ -34,7 +34,7 @@ _EXIT = frozenset({"EXIT", "0"})
 _NEUTRAL = {"command": {"-p", "--"}, "builtin": {"--"}}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass_of_many(frozen=True, slots=True)
 class Word:
     """A word of a command; `text` is the word without its quotes, expansions as they are written."""
 
@@ -82,7 +82,7 @@ class PartKind(Enum):
     HERE_DOCUMENT = "<<"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass_of_many(frozen=True, slots=True)
 class Part:
     """A quoted part, an expansion, a comment, or the lines of a here-document; `span` includes the quotes."""
 
@@ -100,6 +100,8 @@ class Unclosed:
 
 class EventKind(Enum):
     """What the reader meets that matters to how commands depend on each other; `shell_structure` makes a tree of it."""
+
+    __hash__ = object.__hash__  # the one of Enum is many times slower
 
     COMMAND = auto()  # a simple command ends; the number of the command, as text
     ASSIGNED = auto()  # a variable in front of a command; its name, and the place of the whole word
@@ -120,7 +122,7 @@ class EventKind(Enum):
 Event: TypeAlias = "tuple[EventKind, str, Span | None]"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass_of_many(frozen=True, slots=True)
 class SimpleCommand:
     """A command and its arguments, without assignments in front and without redirections.
 

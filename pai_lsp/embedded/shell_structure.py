@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _PIPES = frozenset({"|", "|&"})
 _JOINED = frozenset({"&&", "||", "|", "|&"})
 _MOST_STEPS = 60
+# The events with which a step begins.
+_STEP_EVENTS = frozenset({EventKind.COMMAND, EventKind.BARE, EventKind.COMPOUND, EventKind.OPEN})
 
 
 @dataclass(slots=True, eq=False)
@@ -150,7 +152,7 @@ class Structure:
         outer: list[tuple[tuple[str, ...], list[tuple[str, Span]], list[tuple[str, Span]]]] = []
         function = ""
         for kind, text, span in events:
-            if kind in {EventKind.COMMAND, EventKind.BARE, EventKind.COMPOUND, EventKind.OPEN}:
+            if kind in _STEP_EVENTS:
                 step = Step("assignment", here, part[-1], span or Span(0, 0))
                 step.siblings = siblings = lists[-1]
                 step.number = len(siblings)

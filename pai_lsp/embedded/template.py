@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import Enum
 from functools import cached_property, lru_cache
 
-from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.frozen import dataclass, dataclass_of_many
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.text import Span
@@ -66,7 +66,7 @@ class TagKind(Enum):
 _KINDS = {kind.value: kind for kind in TagKind if kind.value}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass_of_many(frozen=True, slots=True)
 class PathStep:
     """One part of a path: a key, or an index as a number; `span` is its text without dot or brackets."""
 

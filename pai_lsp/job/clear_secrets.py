@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import lru_cache
 
 from pai_lsp.job.definition import name_span
 from pai_lsp.source.frozen import dataclass
@@ -56,7 +57,7 @@ _FORMS = (
     ("TOKEN", lazy_pattern(rf"{_NAME}TOKEN{_SET_LONG}"), "a token"),
     ("SECRET", lazy_pattern(rf"{_NAME}SECRET{_SET_LONG}"), "a token"),
     ("KEY", lazy_pattern(rf"{_NAME}(?:API|ACCESS|SECRET|PRIVATE|ACCOUNT|STORAGE)_?KEY{_SET_LONG}"), "a key"),
-    ("docker", lazy_pattern(rf"\bdocker\s+login\s{_SAME_COMMAND}(?<=\s)(?:-p|--password)[ =]{_WORD}"), "a password"),
+    ("login", lazy_pattern(rf"\bdocker\s+login\s{_SAME_COMMAND}(?<=\s)(?:-p|--password)[ =]{_WORD}"), "a password"),
     ("sshpass", lazy_pattern(rf"\bsshpass\s+-p\s*{_WORD}"), "a password"),
     (
         "curl",
@@ -110,7 +111,9 @@ def clear_secrets(job: JobTree) -> tuple[ClearSecret, ...]:
 def tokens(text: str) -> Iterator[tuple[Span, str]]:
     """Well-known forms of tokens, and passwords in addresses: the place and the kind of each."""
     for needle, form, kind in _FORMS:
-        for match in form.finditer(text) if needle in text else ():
+        if needle not in text:
+            continue
+        for match in form.finditer(text):
             group = 1 if form.groups else 0
             if not _PLACEHOLDER.fullmatch(match[group]) and not _WORD_FOR_PASSWORD.fullmatch(match[group]):
                 yield Span(*match.span(group)), kind
@@ -135,19 +138,26 @@ def _named_by_key(job: JobTree) -> Iterator[tuple[Entry, str]]:
 
 def _kind(name: str, value: Scalar) -> str:
     """What kind of secret a key names; empty where its value is not a secret."""
-    if not _is_literal(value):
+    kind = _kind_of_name(name)
+    if not kind or not _is_literal(value):
         return ""
-    words = words_of(name)
-    if not words:
-        return ""
-    last = words[-1]
-    if last in _PASSWORDS:
-        return "" if isinstance(value.value, bool) else "a password"
-    is_key = last == "key" and not _KEY_OWNERS.isdisjoint(words[:-1])
-    if not (is_key or last in _TOKENS) or not isinstance(value.value, str) or _OUTSIDE.match(value.text):
+    if kind == "a password":
+        return "" if isinstance(value.value, bool) else kind
+    if not isinstance(value.value, str) or _OUTSIDE.match(value.text):
         return ""
     is_long = len(value.text) >= _SHORTEST_TOKEN and not any(character.isspace() for character in value.text)
-    return ("a key" if is_key else "a token") if is_long else ""
+    return kind if is_long else ""
+
+
+@lru_cache(maxsize=1024)
+def _kind_of_name(name: str) -> str:
+    """What kind of secret a key names; empty for none. Found once for each name: most jobs have the same ones."""
+    *owners, last = words_of(name) or [""]
+    if last in _PASSWORDS:
+        return "a password"
+    if last == "key" and not _KEY_OWNERS.isdisjoint(owners):
+        return "a key"
+    return "a token" if last in _TOKENS else ""
 
 
 def _is_literal(value: Scalar) -> bool:

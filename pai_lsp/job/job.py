@@ -149,9 +149,10 @@ class Job(JobTree):
 
     def once(self, compute: Callable[[Job], _Answer]) -> _Answer:
         """What `compute` gives for this job, computed at the first call: answers that only packages above know."""
-        if compute not in self._computed:
-            self._computed[compute] = compute(self)
-        answer: _Answer = self._computed[compute]
+        computed = self._computed
+        if compute in computed:
+            return computed[compute]  # type: ignore[no-any-return]  # what the same function gave before
+        answer = computed[compute] = compute(self)
         return answer
 
     @cached_property

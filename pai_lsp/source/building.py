@@ -137,14 +137,15 @@ class _OpenCollection:
 
 
 def _block_span(opened: _OpenCollection, *, is_mapping: bool) -> Span:
-    children, start = opened.children, opened.content_start
+    children, start, end = opened.children, opened.content_start, opened.aliases_end
     if not children:
-        return Span(start, max(start, opened.aliases_end))
-    if is_mapping:
-        start = max(start, children[0].span.start)
+        return Span(start, max(start, end))
+    if is_mapping and children[0].span.start > start:
+        start = children[0].span.start
     # An alias has the span of its anchor's node; an empty value may be before the end of its key.
-    last = max(opened.aliases_end, children[-1].span.end, children[-2].span.end if len(children) > 1 else 0)
-    return Span(min(start, last), max(start, last))
+    for child in children[-2:]:
+        end = max(end, child.span.end)
+    return Span(start, end) if start < end else Span(end, start)
 
 
 class _Builder:
@@ -197,8 +198,7 @@ class _Builder:
                     # Most scalars: what `_add` does for a node in a collection.
                     node = Scalar(Span(start, end), value, _PLAIN, None, reader)
                     scalars.append(node)
-                    if collections and collections[-1].weight < MAX_NODES:
-                        parent = collections[-1]
+                    if collections and (parent := collections[-1]).weight < MAX_NODES:
                         parent.weight += 1
                         parent.children.append(node)
                     else:
@@ -360,14 +360,17 @@ class _Builder:
         if len(children) % 2:  # the text broke off after a key
             key = children[-1]
             children = [*children, Scalar(Span(key.span.end, key.span.end), "")]
-        pairs = iter(children)
-        return tuple([Entry(key, value, self._key_name(key)) for key, value in zip(pairs, pairs, strict=True)])
+        keys = children[::2]
+        names = [
+            key.text
+            if type(key) is Scalar and key.text[:1] not in _MAY_BE_VALUES and not key.tag
+            else self._key_name(key)
+            for key in keys
+        ]
+        return tuple(map(Entry, keys, children[1::2], names))
 
     def _key_name(self, key: Node) -> str:
         if isinstance(key, Scalar):
-            text = key.text
-            if key.tag is None and text[:1] not in _MAY_BE_VALUES:
-                return text
             value = key.value
             return value if isinstance(value, str) else server_text(value)
         if isinstance(key, Sequence) and any(isinstance(item, Sequence) for item in key.items):

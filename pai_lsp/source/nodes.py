@@ -159,7 +159,9 @@ class Mapping:
         own = self.first_by_name.get(name)
         if own is not None and (name not in _MERGE_NAMES or not own.is_merge):
             return own
-        for source in self.merged if "<<" in self.first_by_name else ():
+        if "<<" not in self.first_by_name:
+            return None
+        for source in self.merged:
             if found := source.entry(name):
                 return found
         return None

@@ -11,7 +11,7 @@ from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import ScriptPlace, callback_scripts
 from pai_lsp.platform.programs import TRAINING, program, program_of
-from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.frozen import dataclass, dataclass_of_many
 from pai_lsp.source.nodes import ScalarStyle
 from pai_lsp.source.text import Span, TextEdit
 
@@ -34,7 +34,7 @@ LAUNCHING = (*TRAINING, "accelerate.commands.launch")
 _PROGRAMS = (*LAUNCHING, "horovodrun", "apt-get", "tensorboard", "pip", "git")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass_of_many(frozen=True, slots=True, eq=False)
 class CommandUse:
     """A command line in a script of the file."""
 
@@ -72,13 +72,13 @@ class CommandUse:
         return self.place.span(word.span)
 
 
-def uses(job: Job, *programs: str, with_callbacks: bool = True) -> Iterator[CommandUse]:
+def uses(job: Job, *programs: str, with_callbacks: bool = True) -> Sequence[CommandUse]:
     """The command lines of some programs, in the commands of task roles and in callbacks."""
     by_program = _found(job).by_program
-    for name in programs:
-        for use in by_program.get(name, ()):
-            if with_callbacks or use.role is not None:
-                yield use
+    if by_program.keys().isdisjoint(programs):  # for most rules, in most jobs
+        return ()
+    found = [use for name in programs for use in by_program.get(name, ())]
+    return found if with_callbacks else [use for use in found if use.role is not None]
 
 
 def all_uses(job: Job, *, with_callbacks: bool = True) -> Iterator[CommandUse]:
@@ -86,10 +86,12 @@ def all_uses(job: Job, *, with_callbacks: bool = True) -> Iterator[CommandUse]:
     return (use for use in _found(job).uses if with_callbacks or use.role is not None)
 
 
-def known_lines(job: Job, names: tuple[str, ...] = ()) -> Iterator[tuple[CommandUse, str, Arguments]]:
+def known_lines(job: Job, names: tuple[str, ...] = ()) -> Sequence[tuple[CommandUse, str, Arguments]]:
     """The command lines of programs with a table; `names` are those wanted, all without."""
     by_name = _known_lines(job)
-    return (one for name in names or by_name for one in by_name.get(name, ()))
+    if names and by_name.keys().isdisjoint(names):
+        return ()
+    return [one for name in names or by_name for one in by_name.get(name, ())]
 
 
 @lru_cache(maxsize=1)

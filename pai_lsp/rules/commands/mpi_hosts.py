@@ -13,7 +13,7 @@ from pai_lsp.job.parts import whole_number
 from pai_lsp.platform.programs import HOROVOD, OPERATOR_HOST_FILE
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.commands.command_uses import insert_fix
-from pai_lsp.rules.commands.mpi_launches import (
+from pai_lsp.rules.commands.mpi import (
     MPI,
     Launch,
     launches,

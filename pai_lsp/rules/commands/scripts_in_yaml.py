@@ -30,6 +30,7 @@ _BEGINNING = frozenset(
 _WITH_WORDS = frozenset(
     {"export", "cd", "echo", "source", "mkdir", "set", "pip", "git", "wget", "curl", "apt-get", "apt", "rm"}
 )
+_MARK = lazy_pattern(r"- +[!&]")
 _YAML_MARK = lazy_pattern(r"(?:^|\n)[ \t]*-[ \t]+(?:-[ \t]+)*((?:![^\s,\[\]{}]*|&[^\s,\[\]{}]+)(?:[ \t]+|$))+$")
 # Minimum length of a line of prose that continues on the next line; a shorter line was ended on purpose.
 _PROSE_WIDTH = 50
@@ -201,7 +202,7 @@ def yaml_mark_in_command(job: Job) -> Iterator[Finding]:
             commands:
               - "! grep -q error train.log"
     """
-    if not re.search(r"- +[!&]", job.text):
+    if not _MARK.search(job.text):
         return
     for place in scripts(job):
         for scalar in place.parts:

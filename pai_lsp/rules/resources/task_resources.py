@@ -6,6 +6,7 @@ Facts: rest-server, config/v2/protocol.js and models/v2/job/k8s.js; Kubernetes' 
 from __future__ import annotations
 
 import math
+from itertools import chain
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import number_fix
@@ -150,9 +151,8 @@ def number_too_large(job: Job) -> Iterator[Finding]:
     """
     retries = [] if job.has_gang_allocation else [role.field("taskRetryCount") for role in job.task_roles]
     yield from _unsuitable([job.section("jobRetryCount"), *retries], -2, _INT_32)
-    for role in job.task_roles:
-        amounts = [role.field("instances"), *_amounts(role), *role.port_labels]
-        yield from _unsuitable(amounts, -math.inf, _INT_64)
+    amounts = [(role.field("instances"), *_amounts(role), *role.port_labels) for role in job.task_roles]
+    yield from _unsuitable(chain.from_iterable(amounts), -math.inf, _INT_64)
 
 
 def _amounts(role: TaskRole) -> tuple[Entry, ...]:
@@ -162,6 +162,8 @@ def _amounts(role: TaskRole) -> tuple[Entry, ...]:
 def _unsuitable(entries: Iterable[Entry | None], least: float, most: int) -> Iterator[Finding]:
     for entry in entries:
         value = entry.value.value if entry and isinstance(entry.value, Scalar) else None
+        if type(value) is int and least <= value <= most:
+            continue
         if entry is None or isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
             continue
         if math.isinf(value):

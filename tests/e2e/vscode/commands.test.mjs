@@ -180,7 +180,7 @@ scene("images are asked for at their registry", async () => {
   await page.locator(".squiggly-error").first().waitFor();
   hasImage = true;
   await workbench.run(page, "OpenPAI: Check Images");
-  await toast("The image is there").waitFor();
+  await toast("The image exists").waitFor();
   await page.locator(".squiggly-error").first().waitFor({ state: "detached" });
   await workbench.dismiss(page);
 });
