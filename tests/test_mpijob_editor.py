@@ -318,7 +318,7 @@ def test_conversions_that_are_not_offered() -> None:
     assert offered(JOB.replace("mpirun", "python")) == []
     assert "writes another file" in offered(JOB, "train.pai.yaml")[0]
     assert offered(JOB.replace("sleep infinity", "ls")) == [
-        "'worker' does not end with 'sleep infinity', so that its tasks end before the launcher does"
+        "'worker' does not end with 'sleep infinity', so its tasks would end before the launcher"
     ]
 
 

@@ -135,7 +135,7 @@ def refuse_another_run(job: Job, text: str) -> None:
         CanNotRefactorError: in this case, and if it cannot be known.
     """
     if what_runs(job) != what_runs(job.of_text(text)):
-        raise CanNotRefactorError("the job would not run the same commands in the same order any more")
+        raise CanNotRefactorError("the job would no longer run the same commands in the same order")
 
 
 def refuse_unknown(job: Job) -> None:
@@ -257,7 +257,7 @@ def _written_here(sequence: Sequence, key: Node) -> Sequence:
         last.span.start < sequence.span.start or (isinstance(last, Mapping) and not last.entries and not last.is_flow)
     )
     if sequence.span.start < key.span.start or is_last_elsewhere:
-        raise CanNotRefactorError("the list is written in another place; write it out first")
+        raise CanNotRefactorError("the list is shared through an anchor; write it out first")
     return sequence
 
 

@@ -67,12 +67,12 @@ def download_of_page(job: Job) -> Iterator[Finding]:
             new = match[0].expand(match[1]) if match[1] else ""
             span = _inner(use, word)
             fixes = edit_fix(use.place, f"Change to '{new}'", span, new) if new else ()
-            yield Finding(use.span(span), "this is the address of a page, not of the file that it shows", fixes)
+            yield Finding(use.span(span), "this is the address of the page that shows the file, not of the file", fixes)
 
 
 @rule(Severity.WARNING, about=("wget", "curl"))
 def download_option(job: Job) -> Iterator[Finding]:
-    """Option of wget or curl that does something else than downloading to the file.
+    """Wrong option of wget or curl, so that the file is not stored.
 
     `wget -o` names a log file and `curl -c` a file for cookies. `curl -O` without `-L` does not follow the redirection
     of a release and stores an empty answer; `curl` without `-o`, `-O` or `>` prints the file.
@@ -108,7 +108,8 @@ def download_option(job: Job) -> Iterator[Finding]:
         cookies = arguments.option("-c")
         if cookies is not None and cookies.value and _ADDRESS.match(cookies.value):
             yield Finding(
-                use.span(cookies.span), "'-c' writes cookies to a file of that name; '-C -' continues a download"
+                use.span(cookies.span),
+                "'-c' writes cookies to a file with this name; use '-C -' to continue a download",
             )
         elif not use.line.step.redirections and use.line.step.after != "|" and use.role is not None:
             yield from _curl_findings(use, arguments)
@@ -124,10 +125,18 @@ def _curl_findings(use: CommandUse, arguments: Arguments) -> Iterator[Finding]:
     rest = use.place.script.text[use.line.span.end :]
     if is_saved and "/releases/download/" in address.text and not arguments.has("-L"):
         fixes = insert_fix(use.place, use.line.name.span.end, " -L")
-        yield Finding(use.word(use.line.name), "curl does not follow the redirection of a release; add '-L'", fixes)
+        yield Finding(
+            use.word(use.line.name),
+            "a release is downloaded through a redirect, which curl does not follow; add '-L'",
+            fixes,
+        )
     elif not is_saved and "." in name and name in rest and not arguments.has("-I", "-X", "-d", "-T", "-F"):
         fixes = insert_fix(use.place, use.line.name.span.end, " -O")
-        yield Finding(use.word(use.line.name), f"curl prints the file; add '-O' to store it as '{name}'", fixes)
+        yield Finding(
+            use.word(use.line.name),
+            f"curl prints the file instead of storing it; add '-O' to store it as '{name}'",
+            fixes,
+        )
 
 
 @rule(Severity.WARNING, about=("wget", "curl"))
@@ -192,7 +201,7 @@ def download_to_missing_folder(job: Job) -> Iterator[Finding]:
             if flag.text not in {"-C", "--directory"} or not is_path or first in {".", ".."} or first in rest:
                 continue
             if "cd " not in rest and use.ends_script:
-                yield Finding(use.word(word), f"nothing creates the folder '{word.text}' before this")
+                yield Finding(use.word(word), f"the folder '{word.text}' is not created before this")
     for use in uses(job, "wget", "curl", with_callbacks=False):
         arguments = use.arguments(use.line.program)
         option = arguments.option("-O" if use.line.program == "wget" else "-o") if arguments else None
@@ -206,7 +215,7 @@ def download_to_missing_folder(job: Job) -> Iterator[Finding]:
             continue
         if "cd " in before or option.value_span is None or not use.ends_script:
             continue
-        yield Finding(use.span(option.value_span), f"nothing creates the folder '{folder}' before this")
+        yield Finding(use.span(option.value_span), f"the folder '{folder}' is not created before this")
 
 
 @rule(Severity.ERROR, about=("tar", "unzip", "gunzip"))
@@ -269,13 +278,13 @@ def _tar_findings(use: CommandUse) -> Iterator[Finding]:
         span = Span(use.line.name.span.start, bundle.span.end)
         new = f"{'-' if has_dash else ''}x{letters}"
         fixes = edit_fix(use.place, f"Change to '{new}'", bundle.span, new) if "f" in letters else ()
-        yield Finding(use.span(span), "tar needs a mode, such as 'x' to extract", fixes)
+        yield Finding(use.span(span), "tar needs an operation, such as 'x' to extract", fixes)
         return
     if has_dash and "f" in letters[:-1] and "x" in all_letters:
         rest = letters[letters.index("f") + 1 :]
         new = "-" + letters.replace("f", "") + "f"
         fixes = edit_fix(use.place, f"Change to '{new}'", bundle.span, new)
-        yield Finding(use.word(bundle), f"tar reads '{rest}' after 'f' as the name of the file", fixes)
+        yield Finding(use.word(bundle), f"tar reads '{rest}' after 'f' as the name of the archive; put 'f' last", fixes)
         return
     if "f" not in letters or len(words) < 2 or ("x" not in letters and "t" not in letters):
         return
@@ -371,7 +380,7 @@ def shebang_not_first(job: Job) -> Iterator[Finding]:
             match = re.match(r"(?:[ \t]*(?:#(?!!)[^\n]*)?\n){0,5}[ \t]*(#!/[^\n]*)", body)
             if match and match.start(1):
                 span = Span(part.span.start + match.start(1), part.span.start + match.end(1))
-                yield Finding(place.span(span), "'#!' only counts at the start of a file")
+                yield Finding(place.span(span), "'#!' only has an effect in the first line of a file")
 
 
 @rule(Severity.ERROR, about=("python",))
@@ -462,7 +471,7 @@ def git_clone_operands(job: Job) -> Iterator[Finding]:
             yield Finding(use.span(span), "'git clone' is written twice", fixes)
         else:
             span = Span(operands[2].span.start, operands[-1].span.end)
-            yield Finding(use.span(span), "'git clone' takes an address and a folder, and nothing more")
+            yield Finding(use.span(span), "'git clone' takes only an address and a folder")
 
 
 @rule(Severity.ERROR, about=("git",))
@@ -558,7 +567,7 @@ def git_outside_repository(job: Job) -> Iterator[Finding]:
         if word.text == "lfs" and any(one.text == "install" for one in use.line.arguments):
             continue
         span = Span(use.line.name.span.start, word.span.end)
-        yield Finding(use.span(span), "this does not run in the cloned repository; change the folder with 'cd' first")
+        yield Finding(use.span(span), "this does not run in the cloned repository; use 'cd' first")
 
 
 def _git_clones(job: Job) -> tuple[tuple[CommandUse, Arguments], ...]:

@@ -258,7 +258,7 @@ def loopback_between_tasks(job: Job) -> Iterator[Finding]:
     for place, name, value in _values(job, ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME")):
         text = place.script.text[value.start : value.end].strip("\"'=")
         if text == "lo" and place.role is not None and place.role.instances > 1:
-            yield Finding(place.span(value), f"'{name}=lo' only reaches the same machine")
+            yield Finding(place.span(value), f"with '{name}=lo', tasks on different machines cannot connect")
 
 
 @rule(Severity.WARNING)

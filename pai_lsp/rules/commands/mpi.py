@@ -336,7 +336,9 @@ def mpi_infiniband_partial(job: Job) -> Iterator[Finding]:
         for role in launch.reached_roles:
             if role.name not in having:
                 host = next(host for host in launch.hosts if launch.role_of(host) is role)
-                yield Finding(launch.span(host.span), f"'{role.name}' has no InfiniBand, but others of these hosts do")
+                yield Finding(
+                    launch.span(host.span), f"'{role.name}' has no InfiniBand, but other hosts in this list have it"
+                )
 
 
 @rule(Severity.WARNING, about=(MPI,))

@@ -259,7 +259,7 @@ def ssh_without_plugin(job: Job) -> Iterator[Finding]:
                 new = f"$PAI_HOST_IP_{match[1]}_{match[2]}"
                 span = Span(word.span.start, word.span.start + len(f"{match[1]}-{match[2]}"))
                 fixes = edit_fix(use.place, f"Change to '{new}'", span, new)
-                yield Finding(use.span(span), f"this is a name for ssh only, not an address; use {new}", fixes)
+                yield Finding(use.span(span), f"this is only a name for ssh, not an address; use {new}", fixes)
     for use in connecting:
         for word in use.line.arguments:
             match = _HOST.fullmatch(word.text.removeprefix("http://"))
@@ -268,14 +268,14 @@ def ssh_without_plugin(job: Job) -> Iterator[Finding]:
             if use.line.program in _BY_SSH:
                 if not has_ssh and "ssh_config" not in use.place.script.text and use.ends_script:
                     related = (Related(use.word(word), "the name of a task"),)
-                    message = "tasks only reach each other by ssh with the plugin 'ssh' and 'jobssh: true'"
+                    message = "tasks can use ssh between them only with the plugin 'ssh' and 'jobssh: true'"
                     yield Finding(use.word(use.line.name), message, related=related)
             elif "/etc/hosts" not in use.place.script.text:
                 new = f"$PAI_HOST_IP_{match[1]}_{match[2]}"
                 start = use.place.script.text.find(f"{match[1]}-{match[2]}", word.span.start)
                 span = Span(start, start + len(match[1]) + 1 + len(match[2]))
                 fixes = edit_fix(use.place, f"Change to '{new}'", span, new)
-                yield Finding(use.span(span), f"this is a name for ssh only, not an address; use {new}", fixes)
+                yield Finding(use.span(span), f"this is only a name for ssh, not an address; use {new}", fixes)
             break
 
 
@@ -324,7 +324,7 @@ _NEAR = 0.8
 
 @rule(Severity.HINT, about=("pathForUser",))
 def path_without_content(job: Job) -> Iterator[Finding]:
-    """A command reads a path that nearly is the one at which a prerequisite has its content.
+    """A command reads a path that is similar to the path of a prerequisite's content.
 
     A definition states with `pathForUser` where the commands of a task role find its content. Reported only if no
     command of the role uses that path, and nothing in the role creates the other one.

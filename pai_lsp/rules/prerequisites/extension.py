@@ -42,7 +42,7 @@ class _Feature:
 
 @rule(Severity.WARNING, explains_stop=True)
 def needs_expansion(job: Job) -> Iterator[Finding]:
-    """Extended protocol that a released cluster ignores.
+    """Part of the extended protocol that a released cluster ignores.
 
     A released cluster silently ignores `require`, `plugin_params`, `template_variables`, `requireStorages`,
     `pathForUser`, `<% this.… %>`, `extras.reference_prerequisites`, short or missing plugin names, and the events
@@ -95,7 +95,7 @@ def needs_expansion(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def refused_until_expanded(job: Job) -> Iterator[Finding]:
-    """Extended protocol that the rest-server refuses.
+    """Part of the extended protocol that the rest-server refuses.
 
     The rest-server refuses an address or a name from `extras.reference_prerequisites` in a task role's list
     ("Prerequisite ... does not exist."), a prerequisite of type `storage`, and an entry of `require` with template

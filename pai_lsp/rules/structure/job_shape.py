@@ -327,7 +327,7 @@ def job_template(job: Job) -> Iterator[Finding]:
         return
     first = spans[0]
     written = job.text[first.start : first.end]
-    message = f"'{written}' is to be filled in by a program; the cluster refuses the file as it is"
+    message = f"'{written}' is a placeholder for another program; the cluster refuses the file as it is"
     end = line_end(job.text)
     at = 1 if job.text.startswith("\ufeff") else 0
     edit = TextEdit(Span(at, at), f"# pai-lsp: template{end}")
