@@ -393,8 +393,9 @@ def _problems_of_expansion(job: Job) -> tuple[Diagnostic, ...]:
 
     found = expanded(job)
     is_stopped = found.run is not None and found.text is None
-    # What stops the expanded job mostly stops this one, too, and then other rules report it.
-    return () if is_stopped and released_run(job).stops else found.problems
+    # What stops this job too, other rules report.
+    known = {stop.message for stop in released_run(job).stops} if is_stopped else ()
+    return tuple(one for one in found.problems if one.message not in known)
 
 
 # The codes of findings that end with expansion.
