@@ -127,7 +127,7 @@ def test_the_configuration_of_an_image(place: Path, capsys: pytest.CaptureFixtur
         shown = capsys.readouterr().out
     assert shown.splitlines()[1:] == [
         "  for arm64, amd64",
-        "  names the user 'app'",
+        "  its user is 'app'",
         "  its entry point is not run: /start --fast",
     ]
     assert "gum" not in shown

@@ -261,7 +261,7 @@ def _refusal(status: int, message: str, retry_after: str) -> str:
     if status == 403:
         return f"access is denied (403){quoted}"
     if status in {404, 410}:
-        return f"nothing is found at this address ({status}){quoted}"
+        return f"there is nothing at this address ({status}){quoted}"
     if status == 429:
         seconds = retry_after.strip()
         when = f"in {seconds} seconds" if seconds.isascii() and seconds.isdecimal() and len(seconds) < 7 else "later"
@@ -273,7 +273,7 @@ def _refusal(status: int, message: str, retry_after: str) -> str:
 
 def _proxy_refusal(status: str) -> str:
     if status == "407":
-        return "the proxy requires a user name and a password (407); write them into HTTPS_PROXY"
+        return "the proxy requires a user name and a password (407); set them in HTTPS_PROXY"
     return f"the proxy refused the connection{f' ({status})' if status else ''}; check HTTPS_PROXY and NO_PROXY"
 
 
@@ -296,7 +296,9 @@ def _unconnected(error: BaseException) -> str:
     causes = list(_causes(error))
     for cause in causes:
         if isinstance(cause, ssl.SSLCertVerificationError):
-            return f"the certificate is not trusted: {cause.verify_message}; set SSL_CERT_FILE to the file of your CA"
+            return (
+                f"the certificate is not trusted: {cause.verify_message}; set SSL_CERT_FILE to the your CA certificates"
+            )
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
         return "no TLS connection can be made"
     for cause in causes:

@@ -50,7 +50,7 @@ class _Worker:
 
 
 def can_fork() -> bool:
-    """Whether this machine and this moment allow it: another thread may hold a lock that a fork would keep for ever."""
+    """Whether this machine and this moment allow it: another thread may hold a lock that a fork would keep forever."""
     if not hasattr(os, "fork"):
         return False
     threading = sys.modules.get("threading")

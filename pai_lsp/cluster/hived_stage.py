@@ -281,7 +281,7 @@ class _Validation:
     def request(self) -> HivedRequest:
         if self._name == "":
             # The address without a name is that of the list of all virtual clusters.
-            text = "'virtualCluster' is empty; the cluster answers with an error of its own"
+            text = "'virtualCluster' is empty; the cluster fails with an internal error"
             refusal = Refusal(
                 Stage.HIVED, 500, None, "vcStatus.map is not a function", text, ("defaults", "virtualCluster"),
                 "virtual-cluster-not-allowed",
@@ -359,7 +359,7 @@ class _Validation:
             usable = self._usable()
             having = [name for name, sku in usable.items() if getattr(sku, attribute)]
             lacking = ", ".join(name for name, sku in usable.items() if not getattr(sku, attribute))
-            text = f"without 'skuType' the smallest SKU counts, and {lacking} has no {word}"
+            text = f"without 'skuType' the smallest SKU is used, and {lacking} has no {word}"
             if having:
                 text += f"; set 'skuType' to {' or '.join(having)} for this task role"
         choices = tuple(self._known) if rule == "virtual-cluster-not-allowed" else ()

@@ -1,7 +1,7 @@
 """The runtime's check of an image before a task starts, and the requests to registries that repeat it here.
 
 The check refuses an image (exit code 254) only when it is sure; whatever it does not understand passes, and the pull
-then fails and is tried again for ever. The name's rules are stricter than those of registries. Where the check does not
+then fails and is tried again forever. The name's rules are stricter than those of registries. Where the check does not
 find the image, the user's own account at the registry can tell why; the platform never has that account.
 Sources: openpai-runtime, src/init.d/image_checker.py; ltp-platform, src/openpai-runtime/src/src/init.d.
 
@@ -251,7 +251,7 @@ def _own_authorization(reply: Reply, account: RegistryAccount, registry: Registr
     given = dict(_CHALLENGE.findall(challenge))
     realm = given.pop("realm", None)
     if scheme != "bearer" or realm is None:
-        raise _PassedOverError("the registry does not say how to log in")
+        raise _PassedOverError("the registry does not describe how to log in")
     wanted = {key: given[key] for key in ("service", "scope") if key in given}
     if account.identity_token:
         wanted |= {"grant_type": "refresh_token", "client_id": "pai-lsp", "refresh_token": account.identity_token}
@@ -362,13 +362,13 @@ def _ask(question: _Question, url: str, registry: Registry) -> str | None:
     if (challenge := reply.header("www-authenticate")) is not None:
         authorization = _token(challenge, question, registry) or question.basic
     elif reply.status == 401:
-        raise _RefusedError("the registry asks for a login and does not say how")
+        raise _RefusedError("the registry requires a login, but does not describe how")
     reply = registry.ask("HEAD", url, authorization, {})
     if reply.status == 404 and _is_there_as_oci(url, authorization, registry):
         lack = "which the platform's check does not ask for; build it with oci-mediatypes=false"
         raise _RefusedError(f"the registry has the image in OCI format only, {lack}", Presence.THERE)
     if reply.status in {401, 404}:
-        lack = "the account may not read it" if question.basic else "wants an account for it, and the job has none"
+        lack = "the account may not read it" if question.basic else "requires an account for it, and the job has none"
         raise _RefusedError(f"the registry does not have the image, or {lack}", Presence.ABSENT)
     if not _is_manifest(reply):
         _pass_over(reply)
@@ -440,10 +440,10 @@ def _json(reply: Reply) -> dict[str, Any]:
 
 def _pass_over(reply: Reply) -> None:
     if reply.status == 404:
-        text = "the registry does not have the image; the check lets it pass, and the job would wait for ever"
+        text = "the registry does not have the image; the platform's check accepts it, and the job would wait forever"
         raise _PassedOverError(text, Presence.ABSENT)
     what = f"answers {reply.status}" if reply.status >= 300 else "answers with a page"
-    raise _PassedOverError(f"the registry {what}; the check lets the image pass")
+    raise _PassedOverError(f"the registry {what}; the platform's check accepts the image")
 
 
 def _token(challenge: str, question: _Question, registry: Registry) -> str | None:
@@ -454,7 +454,7 @@ def _token(challenge: str, question: _Question, registry: Registry) -> str | Non
     for part in challenge.strip().removeprefix("Bearer").split(","):
         name, equals, value = part.strip().partition("=")
         if not equals:
-            raise _PassedOverError("the registry's challenge is not understood; the check lets the image pass")
+            raise _PassedOverError("the registry's challenge is not understood; the platform's check accepts the image")
         found[name] = value.partition("=")[0].strip('"')
     realm = found.pop("realm", None)
     if realm is None:
@@ -462,11 +462,11 @@ def _token(challenge: str, question: _Question, registry: Registry) -> str | Non
     reply = registry.ask("GET", realm, question.basic, found)
     if reply.status == 401:
         is_wrong = "does not accept the user name or the password"
-        what = is_wrong if question.basic else "wants an account, and the job has none; add 'auth' to the image"
+        what = is_wrong if question.basic else "requires an account, and the job has none; add 'auth' to the image"
         raise _RefusedError(f"the registry {what}")
     token = reply.body.get("access_token") if isinstance(reply.body, dict) else None
     if not reply.is_good or not isinstance(token, str):
-        raise _PassedOverError("the token service's answer is not understood; the check lets the image pass")
+        raise _PassedOverError("the token service's answer is not understood; the platform's check accepts the image")
     return f"Bearer {token}"
 
 

@@ -177,7 +177,7 @@ def _part(
         if name == "cmd":
             scripts = cmd_scripts(parameters, policy)
             if scripts.fails and policy != "ignore":
-                raise RuntimeStopError("the plugin fails on its parameters")
+                raise RuntimeStopError("the plugin cannot read its parameters")
             return _PluginPart(number, scripts.pre, scripts.post)
         if name == "ssh":
             return _PluginPart(number, _script(_ssh_commands(job, parameters), policy), has_keys=True)
@@ -189,7 +189,7 @@ def _part(
             return _PluginPart(number, _script(_git_commands(parameters), policy), clone=_cloned(parameters))
     except (TypeError, LookupError, AttributeError, ValueError):
         if policy != "ignore":
-            raise RuntimeStopError(f"the plugin '{name}' fails on its parameters") from None
+            raise RuntimeStopError(f"the plugin '{name}' cannot read its parameters") from None
     return _PluginPart(number)
 
 

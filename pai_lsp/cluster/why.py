@@ -28,7 +28,7 @@ class Blame(Enum):
     NODE = "the node"
     PLATFORM = "the platform"
     CLUSTER = "the cluster's resources"
-    NOBODY = "nobody: it was asked for"
+    NOBODY = "nobody: somebody asked for it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +64,12 @@ PLATFORM_CAUSES = (
         r"VC \S* does not exists?|VirtualCluster is empty|hivedscheduler-ds-null",
     ),
     Cause(
-        "waits-spec", _J, "The scheduler refuses the request of the task, so the job waits for ever.",
+        "waits-spec", _J, "The scheduler refuses the request of the task, so the job waits forever.",
         "Write `instances`, request at least one CPU, and use a virtual cluster with SKUs.",
         r"pod-scheduling-spec|LeafCellNumber is|PodNumber|which VC \S+ does not have|leaf cell type \S+ which",
     ),
     Cause(
-        "waits-nodes", Blame.NODE, "A node that the job needs is not ready. The job goes on when it is back.",
+        "waits-nodes", Blame.NODE, "A node that the job needs is not ready. The job continues when it is ready.",
         "Wait, or tell the administrators.",
         r"bad node|nodes? (?:is|are|were) (?:not ready|unhealthy|unschedulable)|"
         r"had taints? .*(?:not-ready|unreachable)",
@@ -134,16 +134,16 @@ PLATFORM_CAUSES = (
         r'"reason": ?"Evicted"|The node was low on resource|\bEvicted\b|DiskPressure|MemoryPressure',
     ),
     Cause(
-        "node-lost", Blame.NODE, "The node of the task does not answer any more.", "Wait for the next attempt.",
+        "node-lost", Blame.NODE, "The node of the task no longer answers.", "Wait for the next attempt.",
         r"NodeLost|node .*unresponsive|node .*(?:was )?lost",
     ),
     Cause(
-        "resources", Blame.CLUSTER, "The task was sent to a node that has not enough free resources.",
+        "resources", Blame.CLUSTER, "The task was sent to a node that does not have enough free resources.",
         "Wait; if it happens again, request less for each task or tell the administrators.",
         r"\bOutOf(?!Memory|Range)\S+|didn't have enough resource|OutOfmemory",
     ),
     Cause(
-        "other-role-ended", _J, "The job ended for another reason, so this task was stopped; it is not the reason.",
+        "other-role-ended", _J, "The job ended for another reason, and the platform then stopped this task.",
         "Look at the task that the exit trigger names.",
         r"Stop to complete current FrameworkAttempt|FrameworkAttemptCompletion",
     ),
@@ -178,7 +178,7 @@ PLATFORM_CAUSES = (
         r"FRAMEWORK_BARRIER, exit code is 201|JobGangAllocationTimeout",
     ),
     Cause(
-        "ports-zero", _J, "The count of the port `ssh` or `http` is 0, which the platform does not survive.",
+        "ports-zero", _J, "The count of the port `ssh` or `http` is 0, which makes the platform's script fail.",
         "Remove the port, or set its count to 1.",
         r"ENV_GENERATOR",
     ),
@@ -196,8 +196,8 @@ PLATFORM_CAUSES = (
 # What programs write into the log of a task.
 LOG_CAUSES = (
     Cause(
-        "carriage-return", _J, "The file or the commands have Windows line ends (CRLF).",
-        "Convert them: `sed -i 's/\\r$//' FILE`, or store the job with Unix line ends.",
+        "carriage-return", _J, "The file or the commands have Windows line endings (CRLF).",
+        "Convert them: `sed -i 's/\\r$//' FILE`, or store the job with Unix line endings.",
         r"\\r'?: (?:command not found|No such file)|\^M|bad interpreter: .*\r|\r': command not found|\$'\\r'|\\r['’]|"
         r"invalid option\w* name\s*$|: invalid option.*\\r|'\S+\\r'",
     ),
@@ -279,7 +279,7 @@ LOG_CAUSES = (
         r"is not available, but is referred|npm ERR!|Unable to find a match",
     ),
     Cause(
-        "encoding", _P, "A text is not in the encoding that the program expects.",
+        "encoding", _P, "A text does not have the encoding that the program expects.",
         "Set `export PYTHONIOENCODING=utf-8 LC_ALL=C.UTF-8`, or name the encoding when the file is opened.",
         r"Unicode(?:De|En)codeError|invalid (?:continuation|start) byte|codec can't (?:de|en)code|"
         r"ascii codec|illegal byte sequence|invalid multibyte",
@@ -299,7 +299,7 @@ LOG_CAUSES = (
     ),
     Cause(
         "network", _J, "A name was not found, or a connection failed.",
-        "Check the address and whether the node can reach it; for ports of your own use PAI_PORT_LIST_….",
+        "Check the address and whether the node can reach it; for your own ports, use PAI_PORT_LIST_….",
         r"Could not resolve|name resolution|Name or service not known|Connection (?:refused|timed out|reset|aborted)|"
         r"Address already in use|Network is unreachable|No route to host|ncclSystemError|ncclInternalError|"
         r"NCCL (?:error|WARN)|ConnectTimeout|ReadTimeout|timed out|Max retries exceeded|unable to access|"
@@ -345,11 +345,11 @@ OTHER_CAUSES = {
     cause.name: cause
     for cause in (
         Cause(
-            "silent-failure", _J, "A command failed without a word; 'errexit' ends the commands there.",
+            "silent-failure", _J, "A command failed without a message; 'errexit' ends the commands there.",
             "Add `|| true` where a failure is not a problem, such as a `grep` without a match.",
         ),
         Cause(
-            "program-error", _P, "The program ended with an exit code of its own.", "Read the end of its log.",
+            "program-error", _P, "The program ended with its own exit code.", "Read the end of its log.",
         ),
         Cause(
             "image-without-bash", _I, "The image has no bash, which the platform needs to start the commands.",
@@ -394,7 +394,7 @@ def first_in(causes: tuple[Cause, ...], text: str) -> Cause | None:
 RETRIES = {"always": "always", "backoff": "always-with-pause", "limited": "limited", "never": "never"}
 _RETRY_TEXTS = {
     "always": "retried without limit",
-    "backoff": "retried without limit, with growing pauses",
+    "backoff": "retried without limit, with longer and longer pauses",
     "limited": "retried `jobRetryCount` times",
     "never": "not retried",
 }

@@ -270,7 +270,7 @@ class Script:
 
     @cached_property
     def endless_command(self) -> SimpleCommand | None:
-        """The command in which the script surely waits for ever once it gets there, if there is one."""
+        """The command in which the script surely waits forever once it gets there, if there is one."""
         if not self.commands:
             return None
         last = self.commands[-1]
@@ -334,7 +334,7 @@ def _programs(arguments: list[str]) -> list[str]:
 
 
 def _waits_forever(words: tuple[Word, ...]) -> bool:
-    """Whether a command waits for ever, as `sleep infinity` does."""
+    """Whether a command waits forever, as `sleep infinity` does."""
     texts = [word.text for word in words]
     if texts[0] == "exec" and len(texts) > 1:
         del texts[0]

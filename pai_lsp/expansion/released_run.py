@@ -575,7 +575,7 @@ def plugin_runs(role: RuntimeRole) -> Iterator[PluginRun]:
         yield from _prerequisites(role)
         yield from _extras(role)
     except (LookupError, TypeError, AttributeError):
-        raise RuntimeStopError("the runtime fails to gather the plugins of this task role") from None
+        raise RuntimeStopError("the runtime cannot collect the plugins of this task role") from None
 
 
 def _prerequisites(role: RuntimeRole) -> Iterator[PluginRun]:
@@ -622,7 +622,7 @@ def _plugin_scripts(
         # A secret may change the structure of the parameters.
         filled = cmd_scripts(passed_parameters(plugin.parameters, role, shows_secrets=True), plugin.failure_policy)
     if filled.fails and plugin.failure_policy != "ignore":
-        raise RuntimeStopError("the plugin fails on its parameters")
+        raise RuntimeStopError("the plugin cannot read its parameters")
     return scripts.pre, scripts.post
 
 

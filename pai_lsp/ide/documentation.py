@@ -28,7 +28,7 @@ _ENFORCED = {
     "portal": "checked by the web portal only",
     "api-server": "checked by the Kubernetes API server",
     "operator": "checked by the MPI operator; after a refusal nothing starts",
-    "expansion": "of the extended protocol: released clusters need the expanded job",
+    "expansion": "part of the extended protocol: expand the job for a released cluster",
 }
 _MOST_COMMANDS = 12
 
@@ -145,12 +145,12 @@ def event_documentation(event: Event) -> str:
     """When an event's commands run, and what a released cluster makes of it."""
     lines = [f"**{event.name}**", event.when]
     if event.replacement:
-        lines.append(f"Superseded; write `{event.replacement}`.")
+        lines.append(f"Outdated; write `{event.replacement}` instead.")
     elif event.status == "extended":
-        form = "an EXIT trap set in front of the commands"
+        form = "an EXIT trap before the commands"
         if event.released_form is EventForm.CALLBACK:
             form = f"a callback for `{event_at(event.moment)}`"
-        lines.append(f"_Of the extended protocol_; when expanded: {form}.")
+        lines.append(f"_Part of the extended protocol_; when expanded: {form}.")
     return "\n\n".join(lines)
 
 

@@ -103,7 +103,7 @@ def template_value(job: Job, use: TemplateUse) -> str:
         return "a parameter of this definition or of what it requires; filled when the job is expanded"
     text = template_text(job, use)
     if text is None:
-        return "nothing is known under this name here"
+        return "this name is not defined here"
     return block("text", text) if text else "the empty text"
 
 

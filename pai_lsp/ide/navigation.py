@@ -187,7 +187,7 @@ def _check(document: Document, symbol: Symbol, new_name: str) -> None:
     if not form.fullmatch(new_name):
         raise RenameRefused(f"'{new_name}' cannot name a {kind}: use {words}")
     if symbol.kind is SymbolKind.PORT and new_name in {"ssh", "http"}:
-        raise RenameRefused(f"every task has a port '{new_name}' already")
+        raise RenameRefused(f"every task already has a port '{new_name}'")
     if symbol.kind is SymbolKind.ANCHOR:
         return
     same = {
@@ -200,7 +200,7 @@ def _check(document: Document, symbol: Symbol, new_name: str) -> None:
     else:
         taken = new_name if new_name in same else None
     if taken is not None:
-        raise RenameRefused(f"there is a {kind} '{taken}' already")
+        raise RenameRefused(f"there is already a {kind} '{taken}'")
 
 
 @dataclass(frozen=True, slots=True)

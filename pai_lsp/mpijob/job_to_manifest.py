@@ -225,7 +225,7 @@ class _JobReader:
                 storages.append((claim, str(entry.get("mountPath") or f"/mnt/{claim}")))
                 self._lost += others_lost(entry, ("name", "mountPath"), f"{path}.", _UNKNOWN)
             else:
-                self._lost.append(Lost(path, "it names no storage"))
+                self._lost.append(Lost(path, "it does not name a storage"))
         for number, entry in enumerate(map(as_mapping, as_list(extras.get(RUNTIME_PLUGIN)))):
             path, parameters = f"extras.{RUNTIME_PLUGIN}[{number}]", as_mapping(entry.get("parameters"))
             if entry.get("plugin") == "ssh":
@@ -293,7 +293,7 @@ def _script(job: Job, role: TaskRole) -> str:
 def _worker_command(name: str, text: str) -> dict[str, Any]:
     before, _, last = text.rpartition("\n")
     if not SLEEP_AT_END.fullmatch(last.strip()):
-        message = f"'{name}' does not end with 'sleep infinity', so that its tasks end before the launcher does"
+        message = f"'{name}' does not end with 'sleep infinity', so its tasks would end before the launcher"
         raise ConversionError("worker-ends", message)
     if not before.strip():
         return {}

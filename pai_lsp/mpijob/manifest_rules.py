@@ -51,7 +51,7 @@ def mpijob_unserved(manifest: Manifest) -> Iterator[Finding]:
     if kind != "MPIJob":
         span = manifest.place("kind")
         fix = Fix("Write MPIJob", (TextEdit(span, "MPIJob"),), safe=True)
-        message = f"no cluster serves the kind '{kind}'; the kind is 'MPIJob', with these capitals"
+        message = f"no cluster serves the kind '{kind}'; write 'MPIJob' with these capitals"
         yield Finding(span, message, (fix,), field="kind")
     version = manifest.version
     if version == SERVED:
@@ -66,7 +66,7 @@ def mpijob_unserved(manifest: Manifest) -> Iterator[Finding]:
     else:
         known = version in {"kubeflow.org/v1alpha1", "kubeflow.org/v1alpha2", OTHER_OPERATOR}
         hint = f" ({convert})" if known else ""
-        message = f"'{version}' is not served any more; the MPI operator serves {SERVED}{hint}"
+        message = f"'{version}' is no longer served; the MPI operator serves {SERVED}{hint}"
         yield Finding(span, message, _upgrade(manifest), field="apiVersion")
 
 

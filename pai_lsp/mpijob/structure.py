@@ -219,15 +219,15 @@ def _metadata(manifest: Manifest) -> Iterator[Fault]:
         written = one.content if field == "metadata.name" else f"{one.content[:58]}aaaaa"
         if len(written) > 253 or not _SUBDOMAIN.fullmatch(written):
             rule = "lower-case letters, digits, '-' and '.', at most 253 characters"
-            message = f"'{one.content[:60]}' is not a name for Kubernetes: {rule}"
+            message = f"'{one.content[:60]}' is not a valid name; use {rule}"
             yield Fault("refused", field, one.span, message)
             if field == "metadata.generateName" and name is None:
-                yield Fault("refused", "metadata.name", one.span, f"{message}; nor are the names made from it")
+                yield Fault("refused", "metadata.name", one.span, f"{message}; a name made from it is not valid either")
     namespace = metadata.get("namespace")
     written = namespace.content if namespace is not None and namespace.kind == "string" else ""
     if namespace is not None and written and (len(written) > _LONGEST or not LABEL.fullmatch(written)):
         rule = f"lower-case letters, digits and '-', at most {_LONGEST} characters"
-        message = f"'{written[:60]}' is not a namespace: {rule}"
+        message = f"'{written[:60]}' is not a valid namespace; use {rule}"
         yield Fault("refused", "metadata.namespace", namespace.span, message)
     yield from _labels(metadata)
 
@@ -244,7 +244,7 @@ def _labels(metadata: Value) -> Iterator[Fault]:
                     "refused",
                     field,
                     value.key.span if value.key else value.span,
-                    f"'{name[:60]}' is not a key of {group} that Kubernetes takes",
+                    f"'{name[:60]}' is not a valid key of {group}",
                 )
             content = value.content
             if (
@@ -254,7 +254,7 @@ def _labels(metadata: Value) -> Iterator[Fault]:
                 and (len(content) > _LONGEST or not _NAME.fullmatch(content))
             ):
                 rule = f"letters, digits, '-', '_' and '.', at most {_LONGEST} characters"
-                message = f"'{content[:60]}' is not a value of a label: {rule}"
+                message = f"'{content[:60]}' is not a valid label value; use {rule}"
                 yield Fault("refused", field, value.span, message)
 
 
@@ -310,7 +310,7 @@ def _replica(manifest: Manifest, name: str) -> Iterator[Fault]:
     count, written = manifest.number(f"{path}.replicas"), manifest.get(f"{path}.replicas")
     if written is None or written.kind == "integer":
         if name == "Launcher" and count not in {None, 1}:
-            yield _refused(manifest, f"{path}.replicas", f"a job has exactly 1 launcher, not {count}")
+            yield _refused(manifest, f"{path}.replicas", f"a job has exactly one launcher, not {count}")
         if name == "Worker" and (count is None or count <= 0):
             found = "'replicas' is missing, which means 0" if count is None else f"{count} is below 1"
             yield _refused(manifest, f"{path}.replicas", f"{found}; a job with 'Worker' needs at least 1 worker")
@@ -354,7 +354,7 @@ def manifest_field(path: Sequence[str | int]) -> Field | None:
     names = tuple(step for step in path if isinstance(step, str))
     if (moved := MOVED.get(".".join(names))) is not None:
         found = _field(tuple(moved.split(".")))
-        note = f"Not a key here any more; its place is `{moved}`."
+        note = f"No longer a key here; it is now `{moved}`."
         return found and replace(found, description=f"{note} {found.description}", deprecated=True)
     return _field(names)
 

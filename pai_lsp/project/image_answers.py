@@ -71,7 +71,7 @@ class ImageAnswers:
         if found.presence is not Presence.UNKNOWN and file is not None:
             _save(file, found, self.now())
         elif kept is not None and not found.is_refused:
-            note = f"{found.explanation}; {age(self.now() - asked)}, it was {kept.presence.value}"
+            note = f"{found.explanation}; {age(self.now() - asked)}, the answer was '{kept.presence.value}'"
             return replace(found, explanation=note)
         return found
 

@@ -118,7 +118,7 @@ def job_does_not_fit(job: Job) -> Iterable[Finding]:
     """The cluster accepts the job, but it can never start, even if the cluster is empty.
 
     HiveD places each group of tasks in cells of one kind, and each task in one node. A task that needs more SKUs than
-    the largest node has waits for ever, and so does a group that does not fit together.
+    the largest node has waits forever, and so does a group that does not fit together.
     Source: microsoft/hivedscheduler, pkg/algorithm/topology_aware_scheduler.go, findNodesForPods.
     """
     return _found(job, "job-does-not-fit")

@@ -6,7 +6,7 @@ Most rules are about one program, key, plugin or fault that most jobs do not hav
 from __future__ import annotations
 
 from pai_lsp.rules.commands.command_uses import programs_of
-from pai_lsp.rules.commands.mpi_launches import MPI, may_launch
+from pai_lsp.rules.commands.mpi import MPI, may_launch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

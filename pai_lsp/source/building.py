@@ -115,7 +115,7 @@ def duplicate_keys(entries: Iterable[Entry]) -> Iterator[SyntaxProblem]:
     for entry in entries:
         first = seen.setdefault(entry.name, entry)
         if first is not entry and not entry.is_merge:
-            message = f"'{entry.name}' is written twice in one mapping"
+            message = f"the key '{entry.name}' occurs twice in one mapping"
             yield SyntaxProblem(ProblemKind.DUPLICATE_KEY, entry.key.span, message, first.key.span)
 
 
@@ -387,7 +387,7 @@ class _Builder:
                     self._problem(
                         ProblemKind.SYNTAX,
                         source.span if len(source.span) else entry.key.span,
-                        "'<<' takes over the keys of a mapping or of a list of mappings",
+                        "'<<' must be followed by a mapping or a list of mappings",
                     )
 
     def _alias(self, span: Span) -> None:
@@ -398,7 +398,7 @@ class _Builder:
             node, weight = anchor.node, self._weights[anchor.node]
             self._aliased += weight
             if self._aliased > MAX_ALIASED_NODES:
-                message = f"more than {MAX_ALIASED_NODES:,} values once the aliases are followed"
+                message = f"more than {MAX_ALIASED_NODES:,} values after all aliases are expanded"
                 self._stop(ProblemKind.TOO_LARGE, span, message)
                 return
         else:

@@ -385,7 +385,7 @@ def _without_conflict_markers(text: str) -> tuple[str, list[SyntaxProblem]]:
         marker = _CONFLICT.fullmatch(body)
         if marker:
             if marker[1][0] == "<":
-                message = "a merge conflict is left in the file; keep one side and delete the marks"
+                message = "a merge conflict is left in the file; keep one side and delete the conflict markers"
                 problems.append(SyntaxProblem(ProblemKind.SYNTAX, Span(offset, offset + len(body)), message))
             hidden = marker[1][0] in "|="
         parts.append("#" * len(body) + line[len(body) :] if marker or hidden else line)

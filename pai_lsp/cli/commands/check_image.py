@@ -70,7 +70,7 @@ def _configuration_lines(verdict: ImageVerdict) -> list[str]:
     if found is None:
         return []
     lines = [f"for {', '.join(found.architectures)}"] if found.architectures else []
-    lines += [f"names the user '{found.user}'"] if found.user else []
+    lines += [f"its user is '{found.user}'"] if found.user else []
     lines += [f"its entry point is not run: {' '.join(found.entrypoint)}"] if found.entrypoint else []
     return lines
 

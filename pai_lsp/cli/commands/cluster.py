@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 _NO_PROFILE = """\
-There is no profile in {folder}. To make one:
+There is no profile in {folder}. To create one:
 
   from the administrator's files
     pai-lsp cluster import services-configuration.yaml --name lab --group default

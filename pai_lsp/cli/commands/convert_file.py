@@ -68,5 +68,5 @@ def _convert_manifest(old: Document, to: str, output: str | None, *, is_json: bo
         answer = {"result": converted.result, "text": converted.text, "lost": lost}
         return put("convert", json.dumps(answer) + "\n", output)
     for one in converted.lost:
-        sys.stderr.write(f"pai-lsp convert: lost: {one.field}: {one.reason}\n")
+        sys.stderr.write(f"pai-lsp convert: not converted: {one.field}: {one.reason}\n")
     return put("convert", converted.text, output)

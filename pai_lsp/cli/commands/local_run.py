@@ -123,15 +123,16 @@ def _folders(options: list[str]) -> dict[str, str] | None:
 def _notes(plan: TaskPlan, folders: dict[str, str], *, is_contained: bool) -> Iterator[str]:
     """What differs from a run on a cluster."""
     if reason := left_out(plan, is_contained=is_contained):
-        yield f"the plugin ssh is left out here: {reason}"
+        yield f"the plugin ssh does not run here: {reason}"
     elif reason == "":
-        yield "the plugin ssh connects the tasks that run here, with a key of this run; 'userssh' is left out"
+        yield "the plugin ssh connects the tasks that run here, with a key for this run only; 'userssh' is ignored"
     storages = {name.removesuffix("-volume"): path for path, name in plan.mounts if name.endswith("-volume")}
     for name, path in storages.items():
         if name == "pai":
             continue
         if name not in folders and not (not is_contained and Path(path).is_dir()):
-            yield f"the storage '{name}' is not there; the task finds no {path}"
+            step = f"; give --storage {name}=FOLDER" if is_contained else ""
+            yield f"the storage '{name}' is missing here, so the task does not find {path}{step}"
     if not is_contained and folders:
         yield "--storage needs --container docker or podman"
     if not is_contained:

@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
         return document
     job = document.job
     if document.is_catalog or not is_accepted(job):
-        message = f"{visible(arguments.job)}: a cluster would refuse this job; see pai-lsp check"
+        message = f"{visible(arguments.job)}: a cluster would refuse this job; run pai-lsp check to see why"
         return failed("run", message, FINDINGS)
     if arguments.all and (arguments.dry or arguments.role is not None or arguments.index):
         return failed("run", "--all runs every task; it cannot be combined with --dry, --role or --index", WRONG_USAGE)

@@ -132,7 +132,7 @@ def _is_agreed(path: str) -> bool:
 
 
 def _submit(ready: _Submission) -> int:
-    taken = f"a job named '{visible(ready.name)}' exists already; give the job another name"
+    taken = f"a job named '{visible(ready.name)}' already exists; give the job another name"
     if ready.has_job():
         return failed("submit", f"nothing was sent: {taken}", FINDINGS)
     try:
@@ -171,9 +171,9 @@ def _refusal(ready: _Submission, answer: ApiAnswer) -> str:
     if answer.status == 404 and not answer.code:
         return f"no rest-server at '{ready.access.url}' (404); check 'url' in your file of clusters"
     if answer.status == 413:
-        return f"the cluster takes no job of this size (413){_quoted(ready, answer)}"
+        return f"the cluster does not accept a job of this size (413){_quoted(ready, answer)}"
     if answer.code and answer.status not in {401, 403}:
-        return f"the cluster refuses it ({answer.status}){_quoted(ready, answer)}"
+        return f"the cluster refuses the job ({answer.status}){_quoted(ready, answer)}"
     return ready.job.hidden.without(answer.refusal)
 
 

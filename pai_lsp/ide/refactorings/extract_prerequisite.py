@@ -244,14 +244,16 @@ def callback_commands(job: Job, role: TaskRole, count: int) -> CallbackCommands:
     """
     moved, left = role.commands[:count], role.commands[count:]
     if not left:
-        raise CanNotRefactorError("a task role needs a command of its own")
+        raise CanNotRefactorError("a task role must keep at least one command")
     _refuse_what_runs_between(job, role, "\n".join(scalar.text for scalar in moved))
     after = [scalar for scalar in job.command_parts(role) if scalar not in moved]
     texts = [scalar.text.strip() for scalar in moved]
     rest = "\n".join(scalar.text.strip() for scalar in after)
     script, script_after = read_script("\n".join(texts)), read_script(rest)
     if not (script.is_complete and script_after.is_complete):
-        raise CanNotRefactorError("these commands begin or end something that other commands go on with")
+        raise CanNotRefactorError(
+            "these commands contain only a part of a block, such as an 'if', that other commands complete"
+        )
     _refuse_lost_effects(script, script_after)
     return CallbackCommands(_options(script), _items(job, role, texts))
 
@@ -283,7 +285,7 @@ def _refuse_lost_effects(moved: Script, rest: Script) -> None:
         if name in _LOST and not command.is_subshell:
             raise CanNotRefactorError(f"'{name}' has no effect on the commands after a callback")
         if command.is_background:
-            raise CanNotRefactorError("a command in the background belongs to the callback alone")
+            raise CanNotRefactorError("a command in the background only lives as long as its callback")
     if moved.is_open_ended:
         raise CanNotRefactorError("they may set variables that the commands after them use")
     if moved.functions:
@@ -291,7 +293,7 @@ def _refuse_lost_effects(moved: Script, rest: Script) -> None:
     used = {use.name for use in rest.uses} | rest.tested_names
     for assignment in moved.assignments:
         if assignment.is_exported:
-            raise CanNotRefactorError(f"'{assignment.name}' is exported, which reaches nothing outside its callback")
+            raise CanNotRefactorError(f"'{assignment.name}' is exported, which has no effect outside its callback")
         if assignment.name in used or rest.is_open_ended:
             raise CanNotRefactorError(f"'{assignment.name}' is set here and used by the commands after it")
 
@@ -355,7 +357,7 @@ def _moved(job: Job, role: TaskRole, definition: Definition, numbers: list[int])
     sequence = role.get("commands")
     is_plain_list = isinstance(sequence, Sequence) and all(isinstance(item, Scalar) for item in sequence.items)
     if not isinstance(sequence, Sequence) or not is_plain_list or role.node is None or not role.node.own("commands"):
-        raise CanNotRefactorError(f"the commands of '{role.name}' are not a list of texts")
+        raise CanNotRefactorError(f"the commands of '{role.name}' are not a list of strings")
     _refuse_definition(job, role, definition)
     refuse_shared(job, sequence, f"the commands of '{role.name}'")
     refuse_shared(job, definition.node, f"the keys of '{definition.name}'")

@@ -175,8 +175,8 @@ def launch_rank(job: Job) -> Iterator[Finding]:
 def launch_master(job: Job) -> Iterator[Finding]:
     """Address of the master that other tasks cannot reach, or that is not the task of rank 0.
 
-    `localhost` and the default are each task itself. The master is the task with rank 0: `$PAI_HOST_IP_ROLE_0`. A name
-    such as `worker-0` only exists in the configuration of ssh.
+    In each task, `localhost` and the default mean the task itself. The master is the task with rank 0:
+    `$PAI_HOST_IP_ROLE_0`. A name such as `worker-0` only exists in the configuration of ssh.
     Source: torch/distributed/run.py (`master_addr` defaults to 127.0.0.1); openpai-runtime, src/plugins/ssh/sshd.sh.
 
         taskRoles:
@@ -220,14 +220,14 @@ def launch_master(job: Job) -> Iterator[Finding]:
         fixes = edit_fix(use.place, f"Change to '{right}'", host_span, right)
         match = _HOST_OF_TASK.fullmatch(written.strip('"'))
         if _LOCAL.fullmatch(written):
-            yield Finding(use.span(host_span), f"'{host}' is each task itself; use {right}", fixes)
+            yield Finding(use.span(host_span), f"in each task, '{host}' is the task itself; use {right}", fixes)
         elif match and match[1] == converted_role_name(launch.role.name) and match[2] != "0":
             fixes = edit_fix(use.place, f"Change to '{right}{after}'", option.value_span, right + after)
             yield Finding(use.span(option.value_span), f"the master is the task with rank 0; use {right}", fixes)
         elif not match and (role := roles.get(host.rpartition("-")[0])) and host.rpartition("-")[2].isdigit():
             right = f"$PAI_HOST_IP_{converted_role_name(role.name)}_{host.rpartition('-')[2]}"
             fixes = edit_fix(use.place, f"Change to '{right}'", host_span, right)
-            yield Finding(use.span(host_span), f"'{host}' is a name for ssh only, not an address; use {right}", fixes)
+            yield Finding(use.span(host_span), f"'{host}' is only a name for ssh, not an address; use {right}", fixes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,7 +13,7 @@ from pai_lsp.job.parts import whole_number
 from pai_lsp.platform.programs import HOROVOD, OPERATOR_HOST_FILE
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.commands.command_uses import insert_fix
-from pai_lsp.rules.commands.mpi_launches import (
+from pai_lsp.rules.commands.mpi import (
     MPI,
     Launch,
     launches,
@@ -78,7 +78,7 @@ def mpi_unknown_host(job: Job) -> Iterator[Finding]:
                 continue
             else:
                 foreign = True  # the others of the list are likely of the same kind
-                message = f"no task is reached as '{host.name}'; tasks are 'ROLE-INDEX', such as '{example}'"
+                message = f"no task has the host name '{host.name}'; the names are 'ROLE-INDEX', such as '{example}'"
             yield Finding(span, message, fixes)
 
 
@@ -365,7 +365,7 @@ def _files_of_operator(launch: Launch) -> Iterator[tuple[Span, str]]:
 
 @rule(Severity.WARNING, about=(MPI,))
 def mpi_hosts_missing(job: Job) -> Iterator[Finding]:
-    """Launcher without hosts while other task roles only wait.
+    """MPI launcher without hosts, although other task roles wait for it.
 
     Without `-H` or a file of hosts, all processes run on the launching task, and the tasks that wait stay unused.
     Source: Open MPI, mpirun(1), "Specifying Host Nodes"; MPICH, mpiexec -help.

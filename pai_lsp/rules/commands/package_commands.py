@@ -40,7 +40,7 @@ _APT_WITH_VALUE = frozenset({"-o", "--option", "-c", "--config-file", "-t", "--t
 
 @rule(Severity.ERROR, about=("pip",))
 def pip_requirements_without_r(job: Job) -> Iterator[Finding]:
-    """File of requirements without `-r`.
+    """File of requirements for pip without `-r`.
 
     pip takes the file's name for a package: "Could not find a version that satisfies the requirement", or it installs a
     package of that name from the index, such as `requirements-dev.txt`.
@@ -62,7 +62,7 @@ def pip_requirements_without_r(job: Job) -> Iterator[Finding]:
     for use, _, word in _pip_operands(job):
         if _REQUIREMENTS.fullmatch(word.text):
             fixes = edit_fix(use.place, "Add '-r'", word.span, f"-r {use.line.written(word)}", safe=True)
-            yield Finding(use.word(word), f"pip takes '{word.text}' for a package; add '-r'", fixes)
+            yield Finding(use.word(word), f"pip treats '{word.text}' as the name of a package; add '-r'", fixes)
 
 
 @rule(Severity.ERROR, about=("pip",))
@@ -90,7 +90,7 @@ def pip_invalid_requirement(job: Job) -> Iterator[Finding]:
         if match := _ONE_EQUALS.fullmatch(word.text):
             new = f"{match[1]}=={match[2]}"
             fixes = edit_fix(use.place, f"Change to '{new}'", word.span, new)
-            yield Finding(use.word(word), "pip wants two '=' before a version: 'name==version'", fixes)
+            yield Finding(use.word(word), "pip needs '==' before a version: 'name==version'", fixes)
         elif _REPOSITORY.fullmatch(word.text):
             new = f"git+https://{word.text}"
             fixes = edit_fix(use.place, f"Change to '{new}'", word.span, new)
@@ -165,7 +165,7 @@ def version_redirected(job: Job) -> Iterator[Finding]:
             fixes = tuple(
                 fix for mark in ('"', "'") for fix in edit_fix(use.place, "Quote it", span, f"{mark}{written}{mark}")
             )
-            yield Finding(use.span(span), f"bash takes '{operator}' for a redirection; quote '{written}'", fixes[:1])
+            yield Finding(use.span(span), f"bash reads '{operator}' as a redirection; quote '{written}'", fixes[:1])
 
 
 @rule(Severity.ERROR, about=("pip", "apt-get", "accelerate"))
@@ -275,7 +275,7 @@ def apt_install_without_update(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, about=("apt-get", "apt"))
 def apt_version_like_pip(job: Job) -> Iterator[Finding]:
-    """Version with `==` for apt-get, which wants one `=`.
+    """Version with `==` for apt-get, which needs a single `=`.
 
     apt-get stops with "Unable to locate package" or "Version ... was not found".
     Source: APT, apt-get(8), install.
@@ -302,7 +302,7 @@ def apt_version_like_pip(job: Job) -> Iterator[Finding]:
                 new = one.text.replace("==", "=")
                 yield Finding(
                     use.word(one),
-                    "apt-get wants one '=' before a version",
+                    "apt-get needs a single '=' before a version",
                     edit_fix(use.place, f"Change to '{new}'", one.span, new, safe=True),
                 )
 

@@ -86,7 +86,7 @@ def jump_outside(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def not_repeatable(job: Job) -> Iterator[Finding]:
-    """Link or folder that the script has already made.
+    """Link, folder or extracted archive that the script creates twice.
 
     `ln -s` and `mkdir` fail when the name exists, which ends the task; `unzip` asks before it replaces files.
     Source: ln(1), `-f`; mkdir(1), `-p`; unzip(1), `-o`.
@@ -203,8 +203,8 @@ def cd_in_subshell(job: Job) -> Iterator[Finding]:
             continue
         end = use.place.script.text.find(")", use.line.span.end) + 1
         span = Span(parent.span.start, end)
-        fixes = edit_fix(use.place, "Remove the brackets", span, written(use.place, use.line.span))
-        yield Finding(use.span(span), "the folder only changes inside these brackets", fixes)
+        fixes = edit_fix(use.place, "Remove the parentheses", span, written(use.place, use.line.span))
+        yield Finding(use.span(span), "'cd' only has an effect inside these parentheses", fixes)
 
 
 @rule(Severity.INFORMATION)

@@ -125,7 +125,7 @@ def backslash_then_space(job: Job) -> Iterator[Finding]:
             fixes = edit_fix(place, "Remove the space", Span(start, cut), "\\") if not is_folded else ()
             span = Span(where.start, where.start + 1) if is_folded else place.span(Span(start, cut))
             message = (
-                "YAML joins the lines with a space, which this '\\' quotes"
+                "YAML joins the lines with a space, and this '\\' quotes the space"
                 if is_folded
                 else ("this '\\' quotes the space after it and does not continue the line")
             )
@@ -175,8 +175,8 @@ def folded_lines_joined(job: Job) -> Iterator[Finding]:
                 if scalar is None or scalar.style is ScalarStyle.LITERAL:
                     continue
                 edit = TextEdit(Span(scalar.span.start, scalar.span.start + 1), "|")
-                fixes = (Fix("Keep the lines with '|'", (edit,)),) if scalar.style is ScalarStyle.FOLDED else ()
-                message = f"YAML joins the lines, so this is an argument of '{use.line.name.text}'"
+                fixes = (Fix("Use '|' to keep the lines", (edit,)),) if scalar.style is ScalarStyle.FOLDED else ()
+                message = f"YAML joins the lines, so this becomes an argument of '{use.line.name.text}'"
                 yield Finding(use.word(word), message, fixes)
                 break
 
@@ -281,14 +281,14 @@ def comment_in_folded_scalar(job: Job) -> Iterator[Finding]:
             if is_prose or all(not line or line.startswith("#") for line in swallowed):
                 continue
             edit = TextEdit(Span(scalar.span.start, scalar.span.start + 1), "|")
-            fixes = (Fix("Keep the lines with '|'", (edit,)),) if scalar.style is ScalarStyle.FOLDED else ()
+            fixes = (Fix("Use '|' to keep the lines", (edit,)),) if scalar.style is ScalarStyle.FOLDED else ()
             message = "YAML joins these lines, so bash reads the lines below as part of this comment"
             yield Finding(Span(span.start, span.start + len(first)), message, fixes)
 
 
 @rule(Severity.WARNING)
 def crlf_in_commands(job: Job) -> Iterator[Finding]:
-    r"""Windows line ends in a command.
+    r"""Windows line endings in a command.
 
     YAML converts the file's own line ends to `\n`, but keeps a `\r` that is written as an escape, as by programs that
     convert a script to YAML. Bash treats it as part of the last word of the line: "command not found", or a file whose

@@ -97,7 +97,7 @@ def server_on_localhost(job: Job) -> Iterator[Finding]:
             if host in THIS_HOST:
                 at = Span(use.place.script.text.rfind(host, span.start, span.end), span.end)
                 fixes = edit_fix(use.place, "Change to '0.0.0.0'", Span(at.start, at.start + len(host)), "0.0.0.0")  # noqa: S104
-                yield Finding(use.span(span), f"on '{host}' nothing outside of the task reaches it", fixes)
+                yield Finding(use.span(span), f"a server on '{host}' cannot be reached from outside the task", fixes)
         elif is_jupyter or use.line.program == "tensorboard":
             if any(text in {"--bind_all", "--version", "--help", "-h", "--inspect", "--db"} for text in use.line.texts):
                 continue
@@ -113,7 +113,7 @@ def server_on_localhost(job: Job) -> Iterator[Finding]:
                 else use.line.name.span.end
             )
             fixes = insert_fix(use.place, end, f" {option}")
-            message = f"this listens on localhost only, where nothing reaches it; add '{option}'"
+            message = f"this listens on localhost only and cannot be reached from outside; add '{option}'"
             yield Finding(use.word(use.line.name), message, fixes)
 
 

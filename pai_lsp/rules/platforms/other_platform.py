@@ -109,7 +109,7 @@ def unknown_platform(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def platform_program(job: Job) -> Iterator[Finding]:
-    """A program of the platform that is run through a shell, or that only another platform has.
+    """A program of the platform that is started with a shell, or that only another platform has.
 
     LTP has the program `/usr/local/pai/runtime.d/barrier`, which waits for all tasks. It is compiled, so `bash` ends
     with exit code 126 and `sh` with 2. On OpenPAI the program does not exist (127).
@@ -143,7 +143,7 @@ def platform_program(job: Job) -> Iterator[Finding]:
                 yield Finding(use.word(word), message)
             elif is_there and is_in_shell:
                 fixes = edit_fix(use.place, f"Remove '{name.text}'", Span(name.span.start, words[0].span.start), "")
-                message = f"'{path}' is not a script, so '{name.text}' fails on it; call it directly"
+                message = f"'{path}' is not a script, so '{name.text}' cannot run it; remove '{name.text}'"
                 yield Finding(use.word(name), message, fixes)
 
 

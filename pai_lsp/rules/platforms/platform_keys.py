@@ -219,7 +219,7 @@ def plugin_needs_privilege(job: Job) -> Iterator[Finding]:
             continue
         for use in job.uses_of_plugin(name):
             if isinstance(use.owner, Definition):
-                message = f"list '{name}' under 'extras': in a prerequisite it runs in a container without privilege"
+                message = f"list '{name}' under 'extras': in a prerequisite, it runs in a container without privileges"
                 yield Finding(use.name_span, message)
 
 

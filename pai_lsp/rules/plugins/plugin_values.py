@@ -86,7 +86,7 @@ def _git(job: Job, use: PluginUse) -> Iterator[Finding]:
                 fixes = (quote_fix(item),) if isinstance(item, Scalar) and item.text else ()
                 yield Finding(item.span, "an option of 'git clone' must be a string", fixes)
             elif isinstance(item, Scalar) and _has_open_quote(item.text):
-                yield Finding(item.span, "this option has a quote without its end; the task dies before it starts")
+                yield Finding(item.span, "this option has an unclosed quote; the task dies before it starts")
     elif not isinstance(options.value, Scalar) or options.value.runtime_value is not None:
         fix = wrap_in_list_fix(job.text, options.value)
         yield Finding(options.place, "'options' must be a list of strings", (fix,) if fix else ())

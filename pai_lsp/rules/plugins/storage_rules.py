@@ -131,7 +131,7 @@ def storage_names_in_extras(job: Job) -> Iterator[Finding]:
     """
     entry = job.extras_entry("storageConfigNames")
     if entry is not None:
-        yield Finding(key_name_span(entry), "nothing reads 'storageConfigNames' here; list the storages in 'storages'")
+        yield Finding(key_name_span(entry), "'storageConfigNames' has no effect here; list the storages in 'storages'")
 
 
 # With `-volume` at its end, at most 63 characters.

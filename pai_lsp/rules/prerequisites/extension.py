@@ -42,13 +42,13 @@ class _Feature:
 
 @rule(Severity.WARNING, explains_stop=True)
 def needs_expansion(job: Job) -> Iterator[Finding]:
-    """Extended protocol that a released cluster ignores.
+    """Part of the extended protocol that a released cluster ignores.
 
     A released cluster silently ignores `require`, `plugin_params`, `template_variables`, `requireStorages`,
     `pathForUser`, `<% this.… %>`, `extras.reference_prerequisites`, short or missing plugin names, and the events
     `taskFails` and `containerExit`: the job runs without them. `pai-lsp expand` writes a job that every cluster
     understands. Each use has one finding; the first one that the cluster refuses has the error `refused-until-expanded`
-    instead. Where jobs are always expanded, switch both rules off in `.pai-lsp.yaml`.
+    instead. If you always expand jobs, turn off both rules in `.pai-lsp.yaml`.
     Source: docs/protocol.md, "Layers"; openpai-runtime, src/init.d/initializer.py, src/plugins/cmd/init.py; openpai,
     issues 5145 and 5345.
 
@@ -95,7 +95,7 @@ def needs_expansion(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def refused_until_expanded(job: Job) -> Iterator[Finding]:
-    """Extended protocol that the rest-server refuses.
+    """Part of the extended protocol that the rest-server refuses.
 
     The rest-server refuses an address or a name from `extras.reference_prerequisites` in a task role's list
     ("Prerequisite ... does not exist."), a prerequisite of type `storage`, and an entry of `require` with template
@@ -393,8 +393,9 @@ def _problems_of_expansion(job: Job) -> tuple[Diagnostic, ...]:
 
     found = expanded(job)
     is_stopped = found.run is not None and found.text is None
-    # What stops the expanded job mostly stops this one, too, and then other rules report it.
-    return () if is_stopped and released_run(job).stops else found.problems
+    # What stops this job too, other rules report.
+    known = {stop.message for stop in released_run(job).stops} if is_stopped else ()
+    return tuple(one for one in found.problems if one.message not in known)
 
 
 # The codes of findings that end with expansion.

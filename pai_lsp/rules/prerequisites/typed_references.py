@@ -271,7 +271,7 @@ def plugin_never_runs(job: Job) -> Iterator[Finding]:
                 continue
             what = "callbacks of" if plugin == "cmd" else f"plugin '{plugin}' of"
             verb = "run" if plugin == "cmd" else "runs"
-            message = f"the {what} '{reference.name}' never {verb}; list it in 'prerequisites', too"
+            message = f"the {what} '{reference.name}' never {verb}; also list it in 'prerequisites'"
             related = (Related(definition.name_span, "defined here"),)
             yield Finding(reference.span, message, _listed_too(job, role, reference.name), related)
 
