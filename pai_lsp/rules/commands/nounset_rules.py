@@ -203,7 +203,7 @@ class _Judge:
         self._all_steps: dict[str, list[Step]] = {}
         self._shells: dict[str, set[Step | None]] = {}
         self._starts: dict[str, list[int]] = {}  # by variable, where the script sets it, in order
-        self._steps: dict[str, list[Step]] = {}  # by variable, the steps that it stands in front of
+        self._steps: dict[str, list[Step]] = {}  # by variable, the steps that it precedes
         for one in sorted(tree.script.assignments, key=lambda one: one.span):
             self._starts.setdefault(one.name, []).append(one.span.start)
         for step in tree.all:
