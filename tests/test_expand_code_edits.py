@@ -143,7 +143,7 @@ def test_a_definition_comes_into_the_job_with_its_variables_filled() -> None:
     ("listed", "name", "reason"),
     [
         (("second", "first"), "second", "'first' runs between 'second' and the commands; inline it first"),
-        (("base", "second"), "base", "'base' is required by another prerequisite of this task role, too"),
+        (("base", "second"), "base", "'base' is also required by another prerequisite of this task role"),
         (("first", "nothing"), "first", "no prerequisite is named 'nothing'"),
     ],
 )

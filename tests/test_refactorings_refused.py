@@ -49,7 +49,7 @@ def reason(marked: str, title: str) -> str:
 @pytest.mark.parametrize(
     ("commands", "expected"),
     [
-        (("⟦echo a⟧",), "a task role needs a command of its own"),
+        (("⟦echo a⟧",), "a task role must keep at least one command"),
         (("echo a", "⟦echo b⟧", "echo c"), "only the first commands can run before the others"),
         (("⟦cd /data⟧", "ls"), "'cd' has no effect on the commands after a callback"),
         (("⟦export A=1⟧", "ls"), "'A' is exported, which has no effect outside its callback"),
@@ -293,7 +293,7 @@ def test_what_is_no_command_is_not_inlined(reference: str, expected: str) -> Non
 def test_a_copy_that_would_run_twice_is_not_made() -> None:
     before = '  - {name: other, type: script, require: ["marketplace://name/install_wget"]}\n'
     text = job("ls", before=before, role='    prerequisites: ["$0marketplace://name/install_wget", other]\n')
-    expected = "other prerequisites need the same one; a copy would run beside it"
+    expected = "other prerequisites also require it, so it would run twice"
     assert reason(text, "Copy 'install_wget' into the job") == expected
     assert reason(text, "Import 'install_wget' and what it requires into the job") == expected
 

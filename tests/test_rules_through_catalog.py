@@ -205,7 +205,7 @@ def test_what_nothing_fills_in_a_definition_of_the_catalog() -> None:
     assert first.code == "undeclared-template-variable"
     assert first.message == "template variable 'port' is not declared in 'lost'"
     assert second.code == "unresolved-this"
-    assert second.message == "neither 'lost' nor what it requires has a parameter 'nothing'"
+    assert second.message == "neither 'lost' nor a definition that it requires has a parameter 'nothing'"
     assert {related.path for one in (first, second) for related in one.related} == {"marketplace/lost.yaml"}
 
 

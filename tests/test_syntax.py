@@ -240,7 +240,7 @@ def test_hostile_texts_are_refused_at_once() -> None:
         for before, name in zip("abcdefgh", "bcdefghi", strict=True)
     )
     for text, message in (
-        (laughs, "more than 20,000 values once the aliases are followed"),
+        (laughs, "more than 20,000 values after all aliases are expanded"),
         ("[" * 10_000, "nested deeper than 100 levels"),
         (
             "x" * (MAX_CHARACTERS + 1),

@@ -69,7 +69,7 @@ PLATFORM_CAUSES = (
         r"pod-scheduling-spec|LeafCellNumber is|PodNumber|which VC \S+ does not have|leaf cell type \S+ which",
     ),
     Cause(
-        "waits-nodes", Blame.NODE, "A node that the job needs is not ready. The job goes on when it is back.",
+        "waits-nodes", Blame.NODE, "A node that the job needs is not ready. The job continues when it is ready.",
         "Wait, or tell the administrators.",
         r"bad node|nodes? (?:is|are|were) (?:not ready|unhealthy|unschedulable)|"
         r"had taints? .*(?:not-ready|unreachable)",
@@ -299,7 +299,7 @@ LOG_CAUSES = (
     ),
     Cause(
         "network", _J, "A name was not found, or a connection failed.",
-        "Check the address and whether the node can reach it; for ports of your own use PAI_PORT_LIST_….",
+        "Check the address and whether the node can reach it; for your own ports, use PAI_PORT_LIST_….",
         r"Could not resolve|name resolution|Name or service not known|Connection (?:refused|timed out|reset|aborted)|"
         r"Address already in use|Network is unreachable|No route to host|ncclSystemError|ncclInternalError|"
         r"NCCL (?:error|WARN)|ConnectTimeout|ReadTimeout|timed out|Max retries exceeded|unable to access|"
@@ -349,7 +349,7 @@ OTHER_CAUSES = {
             "Add `|| true` where a failure is not a problem, such as a `grep` without a match.",
         ),
         Cause(
-            "program-error", _P, "The program ended with an exit code of its own.", "Read the end of its log.",
+            "program-error", _P, "The program ended with its own exit code.", "Read the end of its log.",
         ),
         Cause(
             "image-without-bash", _I, "The image has no bash, which the platform needs to start the commands.",

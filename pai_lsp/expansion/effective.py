@@ -435,7 +435,7 @@ class _EffectiveJobReader:
         for code, link, message in unmet(self._job, found, entries):
             self._report(code, link, entries, message)
         if not found.is_complete and role.prerequisites:
-            message = f"more than {MAX_STEPS:,} prerequisites once all that they require is followed"
+            message = f"more than {MAX_STEPS:,} prerequisites, including all that they require"
             self._problem(CANNOT_BE_EXPANDED, role.prerequisites[0].span, message)
         prerequisites = tuple(self._prerequisite(step, entries.get(step.link, step.link)) for step in found.steps)
         plugins = tuple(one for one in self._plugins if _is_for(one, role))

@@ -368,7 +368,7 @@ def proven(job: Job, text: str, form: ReleasedForm, items: Items, added: Mapping
     roles = {role.role.name: role for role in again.roles}
     if again.problems:
         span = next((role.role.name_span for role in form.effective.roles), Span(0, 0))
-        return Proof(after, (_problem(span, f"expansion would make a job that is wrong: {again.problems[0].message}"),))
+        return Proof(after, (_problem(span, f"expansion would produce an invalid job: {again.problems[0].message}"),))
     found: list[Diagnostic] = []
     for role in form.effective.roles:
         name = role.role.name

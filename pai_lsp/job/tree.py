@@ -298,17 +298,17 @@ class JobTree:
 
         By role and not by name: in a file with a duplicate key two roles have the same name.
         """
-        return {
-            role: read_script("\n".join(scalar.text.strip() for scalar in self.command_parts(role)))
-            for role in self.task_roles
-        }
+        return {role: read_script(text.text) for role, text in self._command_texts.items()}
+
+    @cached_property
+    def _command_texts(self) -> dict[TaskRole, MappedText]:
+        return {role: self.command_text(role) for role in self.task_roles}
 
     @cached_property
     def command_templates(self) -> dict[str, tuple[MappedText, tuple[TemplateTag, ...], TemplateFault | None]]:
         """By role: its text, its tags and the fault that would stop the rest-server; only roles that have a `<%`."""
         found: dict[str, tuple[MappedText, tuple[TemplateTag, ...], TemplateFault | None]] = {}
-        for role in self.task_roles:
-            if OPENING in self.scripts[role].text:
-                text = self.command_text(role)
+        for role, text in self._command_texts.items():
+            if OPENING in text.text:
                 found[role.name] = (text, *tags(text.text))
         return found

@@ -354,7 +354,7 @@ def manifest_field(path: Sequence[str | int]) -> Field | None:
     names = tuple(step for step in path if isinstance(step, str))
     if (moved := MOVED.get(".".join(names))) is not None:
         found = _field(tuple(moved.split(".")))
-        note = f"Not a key here any more; its place is `{moved}`."
+        note = f"No longer a key here; it is now `{moved}`."
         return found and replace(found, description=f"{note} {found.description}", deprecated=True)
     return _field(names)
 

@@ -398,7 +398,7 @@ class _Builder:
             node, weight = anchor.node, self._weights[anchor.node]
             self._aliased += weight
             if self._aliased > MAX_ALIASED_NODES:
-                message = f"more than {MAX_ALIASED_NODES:,} values once the aliases are followed"
+                message = f"more than {MAX_ALIASED_NODES:,} values after all aliases are expanded"
                 self._stop(ProblemKind.TOO_LARGE, span, message)
                 return
         else:

@@ -148,7 +148,7 @@ class Mapping:
     @property
     def may_merge(self) -> bool:
         """Whether a key may be `<<`; most mappings are known to have none without looking at each entry."""
-        return not _MERGE_NAMES.isdisjoint(self.first_by_name)
+        return "<<" in self.first_by_name or "null" in self.first_by_name
 
     def own(self, name: str) -> Entry | None:
         """The entry written in this very mapping; of several, the first."""

@@ -65,11 +65,11 @@ function checkTask(
  */
 export async function runInTerminal(controller: Controller, title: string, words: readonly string[]): Promise<void> {
   if (!vscode.workspace.isTrusted) {
-    throw new NoAnswer("this is not done in an untrusted folder");
+    throw new NoAnswer("this command runs only in a trusted folder; see 'Workspaces: Manage Workspace Trust'");
   }
   const { launch } = controller;
   if (launch === undefined) {
-    throw new NoAnswer("the server is not running");
+    throw new NoAnswer("the server is not running; 'OpenPAI: Show Output' shows why");
   }
   const run = new vscode.ProcessExecution(launch.program, [...launch.words, ...words]);
   const task = new vscode.Task({ type: TYPE, task: words[0] }, vscode.TaskScope.Workspace, title, "OpenPAI", run);

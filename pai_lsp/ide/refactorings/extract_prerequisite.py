@@ -244,7 +244,7 @@ def callback_commands(job: Job, role: TaskRole, count: int) -> CallbackCommands:
     """
     moved, left = role.commands[:count], role.commands[count:]
     if not left:
-        raise CanNotRefactorError("a task role needs a command of its own")
+        raise CanNotRefactorError("a task role must keep at least one command")
     _refuse_what_runs_between(job, role, "\n".join(scalar.text for scalar in moved))
     after = [scalar for scalar in job.command_parts(role) if scalar not in moved]
     texts = [scalar.text.strip() for scalar in moved]

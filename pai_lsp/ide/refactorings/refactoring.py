@@ -199,7 +199,7 @@ def definition_added(job: Job, lines: str, flow: str) -> TextEdit:
         )
     node = entry.value
     if not isinstance(node, Sequence) or root.own("prerequisites") is None:
-        raise CanNotRefactorError("'prerequisites' is not a list of its own in this job")
+        raise CanNotRefactorError("'prerequisites' is not a list in this job, or is shared through an anchor")
     return append_item(job.text, _written_here(node, entry.key), flow if node.is_flow else lines)
 
 
@@ -231,7 +231,7 @@ def value_added(job: Job, section: str, name: str, written: str) -> TextEdit:
     if edit is None and job.root is not None and job.root.is_flow and job.section(section) is None and job.root.entries:
         edit = insert_entry(job.text, job.root, f"{section}: {{{line}}}")
     if edit is None:
-        raise CanNotRefactorError(f"'{section}' is not a mapping of its own in this job")
+        raise CanNotRefactorError(f"'{section}' is not a mapping in this job, or is shared through an anchor")
     return edit
 
 

@@ -203,7 +203,7 @@ def _copy(document: Document, reference: Reference) -> tuple[TextEdit, ...]:
 
 def _there(document: Document, edits: tuple[TextEdit, ...]) -> tuple[TextEdit, ...]:
     if not edits:
-        raise CanNotRefactorError("other prerequisites need the same one; a copy would run beside it")
+        raise CanNotRefactorError("other prerequisites also require it, so it would run twice")
     return _without_unused(document, edits)
 
 
@@ -265,7 +265,7 @@ def inline_edits(job: Job, role_name: str, references: SequenceOf[Reference]) ->
     added = added_commands(job, role, role_values(job)[role_name], sources, problems.append, shares_shell=True)
     staying = next((one for one in role.prerequisites if one not in own and has_hooks([one])), None)
     if added.has_trap and staying is not None:
-        raise CannotInlineError(f"{staying.title} runs commands at the end, too; inline all prerequisites at once")
+        raise CannotInlineError(f"{staying.title} also runs commands at the end; inline all prerequisites at once")
     storages, conflicts = merged_storages(job, [storage for one in own for storage in one.storages])
     for problem in (*problems, *conflicts):
         raise CannotInlineError(problem.message)
@@ -299,7 +299,7 @@ def _refuse_what_stays(
     running = [one for one in role.prerequisites if _runs_something(one)]
     first = next((number for number, one in enumerate(running) if one in own), None)
     if first is None:
-        reason = "only mounts a storage" if own else "is required by another prerequisite of this task role, too"
+        reason = "only mounts a storage" if own else "is also required by another prerequisite of this task role"
         raise CannotInlineError(f"'{references[0].name}' {reason}")
     between = next((one for one in running[first:] if one not in own), None)
     if between is not None:

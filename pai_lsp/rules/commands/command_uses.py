@@ -17,7 +17,7 @@ from pai_lsp.source.text import Span, TextEdit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, KeysView, Sequence
+    from collections.abc import KeysView, Sequence
 
     from pai_lsp.embedded.command_lines import Arguments, CommandLine
     from pai_lsp.embedded.shell_script import Word
@@ -81,9 +81,9 @@ def uses(job: Job, *programs: str, with_callbacks: bool = True) -> Sequence[Comm
     return found if with_callbacks else [use for use in found if use.role is not None]
 
 
-def all_uses(job: Job, *, with_callbacks: bool = True) -> Iterator[CommandUse]:
+def all_uses(job: Job, *, with_callbacks: bool = True) -> tuple[CommandUse, ...]:
     """Every command line."""
-    return (use for use in _found(job).uses if with_callbacks or use.role is not None)
+    return _found(job).uses if with_callbacks else _found(job).role_uses
 
 
 def known_lines(job: Job, names: tuple[str, ...] = ()) -> Sequence[tuple[CommandUse, str, Arguments]]:
@@ -105,9 +105,9 @@ def _known_lines(job: Job) -> dict[str, list[tuple[CommandUse, str, Arguments]]]
     return found
 
 
-def scripts(job: Job, *, with_callbacks: bool = False) -> Iterator[ScriptPlace]:
+def scripts(job: Job, *, with_callbacks: bool = False) -> tuple[ScriptPlace, ...]:
     """The scripts that bash can read; those of callbacks too, if wanted."""
-    return (place for place in _found(job).places if with_callbacks or place.role is not None)
+    return _found(job).places if with_callbacks else _found(job).role_places
 
 
 def programs_of(job: Job) -> KeysView[str]:
@@ -122,11 +122,17 @@ def all_scripts(job: Job) -> tuple[ScriptPlace, ...]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Found:
-    """What all rules ask for, found once for a job."""
+    """What all rules ask for, found once for a job.
+
+    all_places: the scripts, those with a syntax error too; the others are about those that bash can read.
+    role_places, role_uses: without those of callbacks.
+    """
 
     all_places: tuple[ScriptPlace, ...]
     places: tuple[ScriptPlace, ...]
+    role_places: tuple[ScriptPlace, ...]
     uses: tuple[CommandUse, ...]
+    role_uses: tuple[CommandUse, ...]
     by_program: dict[str, list[CommandUse]]
 
 
@@ -139,7 +145,9 @@ def _found(job: Job) -> _Found:
     by_program: dict[str, list[CommandUse]] = {}
     for use in found:
         by_program.setdefault(use.line.program, []).append(use)
-    return _Found(all_places, places, found, by_program)
+    role_places = tuple([place for place in places if place.role is not None])
+    role_uses = tuple([use for use in found if use.role is not None])
+    return _Found(all_places, places, role_places, found, role_uses, by_program)
 
 
 def written(place: ScriptPlace, span: Span) -> str:

@@ -175,8 +175,8 @@ def launch_rank(job: Job) -> Iterator[Finding]:
 def launch_master(job: Job) -> Iterator[Finding]:
     """Address of the master that other tasks cannot reach, or that is not the task of rank 0.
 
-    `localhost` and the default are each task itself. The master is the task with rank 0: `$PAI_HOST_IP_ROLE_0`. A name
-    such as `worker-0` only exists in the configuration of ssh.
+    In each task, `localhost` and the default mean the task itself. The master is the task with rank 0:
+    `$PAI_HOST_IP_ROLE_0`. A name such as `worker-0` only exists in the configuration of ssh.
     Source: torch/distributed/run.py (`master_addr` defaults to 127.0.0.1); openpai-runtime, src/plugins/ssh/sshd.sh.
 
         taskRoles:

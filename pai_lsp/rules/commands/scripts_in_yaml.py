@@ -175,7 +175,7 @@ def folded_lines_joined(job: Job) -> Iterator[Finding]:
                 if scalar is None or scalar.style is ScalarStyle.LITERAL:
                     continue
                 edit = TextEdit(Span(scalar.span.start, scalar.span.start + 1), "|")
-                fixes = (Fix("Keep the lines with '|'", (edit,)),) if scalar.style is ScalarStyle.FOLDED else ()
+                fixes = (Fix("Use '|' to keep the lines", (edit,)),) if scalar.style is ScalarStyle.FOLDED else ()
                 message = f"YAML joins the lines, so this becomes an argument of '{use.line.name.text}'"
                 yield Finding(use.word(word), message, fixes)
                 break
@@ -281,7 +281,7 @@ def comment_in_folded_scalar(job: Job) -> Iterator[Finding]:
             if is_prose or all(not line or line.startswith("#") for line in swallowed):
                 continue
             edit = TextEdit(Span(scalar.span.start, scalar.span.start + 1), "|")
-            fixes = (Fix("Keep the lines with '|'", (edit,)),) if scalar.style is ScalarStyle.FOLDED else ()
+            fixes = (Fix("Use '|' to keep the lines", (edit,)),) if scalar.style is ScalarStyle.FOLDED else ()
             message = "YAML joins these lines, so bash reads the lines below as part of this comment"
             yield Finding(Span(span.start, span.start + len(first)), message, fixes)
 

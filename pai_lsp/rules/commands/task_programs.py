@@ -388,7 +388,7 @@ def _of_role(job: Job, role: EffectiveRole, mounted: tuple[str, ...]) -> Iterato
         meant = ((part, home) for part in _folders(path) for home in unused if _is_meant(part, home))
         for part, home in islice(meant, 1):
             place = Span(span.start, span.start + len(part))
-            fixes = edit_fix(use.place, f"Replace by '{home}'", place, home)
+            fixes = edit_fix(use.place, f"Change to '{home}'", place, home)
             message = f"'{homes[home].definition.name}' has its content at '{home}', not here"
             yield Finding(use.span(place), message, fixes)
 

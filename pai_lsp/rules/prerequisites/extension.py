@@ -48,7 +48,7 @@ def needs_expansion(job: Job) -> Iterator[Finding]:
     `pathForUser`, `<% this.… %>`, `extras.reference_prerequisites`, short or missing plugin names, and the events
     `taskFails` and `containerExit`: the job runs without them. `pai-lsp expand` writes a job that every cluster
     understands. Each use has one finding; the first one that the cluster refuses has the error `refused-until-expanded`
-    instead. Where jobs are always expanded, switch both rules off in `.pai-lsp.yaml`.
+    instead. If you always expand jobs, turn off both rules in `.pai-lsp.yaml`.
     Source: docs/protocol.md, "Layers"; openpai-runtime, src/init.d/initializer.py, src/plugins/cmd/init.py; openpai,
     issues 5145 and 5345.
 

@@ -81,14 +81,19 @@ def _a(kind: str) -> str:
     return f"an {kind}" if kind[:1] in "aeiou" else f"a {kind}"
 
 
-def _typed(job: Job, field: str) -> Iterator[tuple[TaskRole, Reference]]:
+def _typed(job: Job, field: str) -> list[tuple[TaskRole, Reference]]:
     """The names in one of the four typed fields of task roles, even empty ones."""
+    return job.once(_all_typed)[field]
+
+
+def _all_typed(job: Job) -> dict[str, list[tuple[TaskRole, Reference]]]:
+    found: dict[str, list[tuple[TaskRole, Reference]]] = {field: [] for field in TYPED_FIELDS}
     for role in job.task_roles:
-        if (reference := role.typed_references.get(field)) is not None:
-            if reference.scalar.is_string:
-                yield role, reference
-        elif isinstance(node := role.get(field), Scalar) and node.is_string:
-            yield role, Reference(node.text, node)
+        for field, names in found.items():
+            node = role.get(field)
+            if isinstance(node, Scalar) and node.is_string:
+                names.append((role, role.typed_references.get(field) or Reference(node.text, node)))
+    return found
 
 
 def _names(job: Job, kind: str) -> tuple[str, ...]:
