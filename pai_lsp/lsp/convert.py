@@ -6,6 +6,7 @@ Markdown for clients that show it, and the same in plain text for those that do 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from lsprotocol import types as lsp
 from pygls.uris import to_fs_path, urlparse
@@ -208,6 +209,7 @@ def written_beside(uri: str, addition: str, text: str) -> lsp.WorkspaceEdit | No
     return lsp.WorkspaceEdit(document_changes=[created, edit])
 
 
+@lru_cache(maxsize=256)
 def path_of(uri: str) -> str:
     """The file's path; for a document that is not a file (`untitled:…`, `git:…`), the text that names it."""
     try:
