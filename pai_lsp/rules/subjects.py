@@ -26,10 +26,11 @@ def _words(job: Job) -> set[str] | None:
     """What a file is about; None where the job is more than its file, so that every rule may find something.
 
     The words are its scalars, keys included; the programs that its scripts run; the plugins that it uses, and `plugin`
-    for any, known or not; the kinds of its structure errors and syntax problems; and the outcomes of its templates.
+    for any, known or not; the kinds of its structure errors with what they expect, and of its syntax problems; and the
+    outcomes of its templates.
     """
     graph = job.require_graph
-    if job.meant_root is not None or any(map(graph.is_outside, graph.definitions)):
+    if any(map(graph.is_outside, graph.definitions)):
         return None
     words = {scalar.text for scalar in job.syntax.scalars}
     words.update(programs_of(job))
@@ -38,7 +39,8 @@ def _words(job: Job) -> set[str] | None:
     if job.plugin_uses or job.plugins:
         words.add("plugin")
         words.update(use.plugin.name for use in job.plugin_uses)
-    words.update(error.kind for error in job.structure_errors)
+    for error in job.structure_errors:
+        words.update((error.kind, *error.expected))  # a misspelled key counts as the one that is meant
     words.update(problem.kind.value for problem in job.syntax.problems)
     words.update(outcome.value for outcome in job.template_outcomes)
     return words
