@@ -204,7 +204,7 @@ def check(
     """All diagnostics of a document, with `others` that a program found, sorted by place and code, each once.
 
     Raises:
-        CheckAbandoned: as soon as `IS_WANTED` says so.
+        CheckAbandoned: as soon as `IS_WANTED` returns false.
     """
     if document.is_mpijob:
         return _check_mpijob(document, on_fault)

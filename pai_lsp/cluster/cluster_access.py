@@ -178,7 +178,7 @@ class ApiAnswer:
 
     is_json: whether the body is a JSON object; the page of a login or of a proxy is not.
     code, message: those of the API's errors; empty if there are none.
-    refusal: the message about a status that is no success.
+    refusal: the message about an unsuccessful status.
     """
 
     status: int

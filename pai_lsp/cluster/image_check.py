@@ -570,7 +570,7 @@ class DockerAccounts:
         if not program:
             raise CouldNotAskError(f"{shown} is not installed")
         try:
-            status, printed = program_output([program, "get"], shown, told=registry.encode())
+            status, printed = program_output([program, "get"], shown, standard_input=registry.encode())
         except ProgramError as error:
             raise CouldNotAskError(str(error)) from None
         if status:

@@ -208,7 +208,7 @@ def _image_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
         )
 
 
-# What Python says of patterns that no JavaScript takes either.
+# Python's messages about patterns that JavaScript does not accept either.
 _BAD_PATTERNS = frozenset(
     ["missing ), unterminated subpattern", "unbalanced parenthesis", "unterminated character set"]
 )

@@ -110,6 +110,8 @@ class TemplateTag:
         Source: rest-server, middlewares/v2/protocol.js, render; mustache.js 2.3.2, Context.lookup.
         """
         content, at = self.content, self.content_span.start
+        if "[" not in content and not content.startswith("."):
+            return self.runtime_steps  # both split it at the dots
         cuts = list(_SERVER_CUT.finditer(content))
         if not cuts or cuts[0].start() == 0:
             return (PathStep(content, self.content_span),)

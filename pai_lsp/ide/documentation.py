@@ -34,7 +34,7 @@ _MOST_COMMANDS = 12
 
 
 # What makes an image, a link or an HTML element of Markdown's text: GitHub Flavored Markdown, sections 6.4 to 6.10, and
-# 4.7. A client may load an image when it shows it, which tells its owner who reads.
+# 4.7. A client may load an image when it shows it, which shows its owner who reads.
 _LINKS = lazy_pattern(r"(!(?=\[)|\](?=[(\[:])|<(?=[A-Za-z/!?]))")
 _FENCES = lazy_pattern(r"`{3,}|~{3,}")
 _BACKQUOTES = lazy_pattern(r"`+")

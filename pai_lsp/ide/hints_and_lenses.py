@@ -1,6 +1,6 @@
 """What an editor shows beside the text: hints in a line, and lenses above a definition.
 
-Hints are the value of a template, the order in which prerequisites run, and totals. A lens says how often a name is
+Hints are the value of a template, the order in which prerequisites run, and totals. A lens shows how often a name is
 used and how many tasks run it, and shows what a role runs.
 """
 

@@ -179,7 +179,7 @@ def cluster_names(job: Job, cluster: object, path: tuple[str | int, ...]) -> Ite
 
 
 def cluster_name_documentation(job: Job, cluster: object, path: tuple[str | int, ...], name: str) -> str | None:
-    """What the cluster knows about the name that is the value at `path`, in Markdown; None if it is no such name.
+    """What the cluster knows about the name that is the value at `path`, in Markdown; None for any other name.
 
     A name that the cluster does not have, or that the user may not use, is described as well.
     """

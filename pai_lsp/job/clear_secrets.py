@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # A word of a command that is not a variable or a template, and what may be before it in the same command.
 _WORD = r"['\"]?([^\s'\"`<>${}|;&()-][^\s'\"`<>${}|;&()]*)(?=['\"\s]|\Z)"
 _SAME_COMMAND = r"[^\n|;&#]{0,200}?"
-# The value of a variable that holds a password, where it is no path; and one that looks like a token or key.
+# The value of a variable that holds a password, unless it is a path; and one that looks like a token or key.
 _END = r"(?=['\"\s;&|)]|\Z)"
 _SET = rf"=(?!['\"]?[/.~])['\"]?([^\s'\"`<>${{}}|;&()-][^\s'\"`<>${{}}|;&()]{{0,200}}){_END}"
 _SET_LONG = rf"=['\"]?((?=[^\s'\"]{{0,200}}[0-9])(?=[^\s'\"]{{0,200}}[A-Za-z])[\w.+=~-]{{16,400}}){_END}"

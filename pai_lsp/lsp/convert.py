@@ -194,7 +194,7 @@ _AFTER_ALL_LINES = 2**31 - 1
 
 
 def written_beside(uri: str, addition: str, text: str) -> lsp.WorkspaceEdit | None:
-    """An edit that opens a file beside a job's, with an addition to its name and this text; None if it is no file.
+    """An edit that opens a file beside a job's, with an addition to its name and this text; None if it is not a file.
 
     A file of that name that exists already gets the text; the user sees it before it is saved.
     """

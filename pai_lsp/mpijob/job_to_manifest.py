@@ -315,7 +315,7 @@ def _plain_words(text: str) -> list[str]:
 
 
 def _name(name: str) -> str:
-    """A name that Kubernetes takes and that leaves room for the names of the pods."""
+    """A name that Kubernetes accepts and that is short enough for the names of the pods."""
     text = _NOT_IN_NAMES.sub("-", name.lower())
     if not text[:1].isalpha():
         text = f"job-{text}"

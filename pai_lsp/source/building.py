@@ -182,7 +182,7 @@ class _Builder:
         tree, reader, shift = self._tree, self._reader, self._part.start
         next_event = _Parser(self._text[shift : self._part.end]).get_event
         scalar, starts, ends = yaml.ScalarEvent, _STARTS, _ENDS
-        scalars, collections = self._scalars, self._open
+        scalars, collections, has_stand_ins = self._scalars, self._open, self._has_stand_ins
         try:
             while not self._too_large:
                 event = next_event()
@@ -192,7 +192,7 @@ class _Builder:
                 if kind is scalar:
                     start, end = event.start_mark.index + shift, event.end_mark.index + shift
                     value: str = event.value
-                    if event.style or event.tag or event.anchor or value in _ODD or self._has_stand_ins:
+                    if event.style or event.tag or event.anchor or value in _ODD or has_stand_ins:
                         self._scalar(event, start, end)
                         continue
                     # Most scalars: what `_add` does for a node in a collection.

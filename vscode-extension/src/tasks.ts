@@ -22,7 +22,7 @@ export class CheckTasks implements vscode.TaskProvider, vscode.Disposable {
     this.registration = vscode.tasks.registerTaskProvider(TYPE, this);
   }
 
-  /** The tasks that nobody has written: one for each folder, in windows with a job. */
+  /** The tasks that the extension provides: one for each folder, in windows with a job. */
   provideTasks(): vscode.Task[] {
     const { launch } = this.controller;
     const folders = vscode.workspace.workspaceFolders ?? [];

@@ -388,7 +388,7 @@ def shebang_not_first(job: Job) -> Iterator[Finding]:
 def python_code_unquoted(job: Job) -> Iterator[Finding]:
     """Code for `python -c` without quotes.
 
-    Bash splits it at the spaces, and Python gets only the first word: "SyntaxError".
+    Bash splits it at the spaces, and Python receives only the first word: "SyntaxError".
     Source: the documentation of Python's command line, `-c`.
 
         taskRoles:

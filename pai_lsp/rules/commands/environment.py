@@ -266,7 +266,7 @@ def cuda_devices(job: Job) -> Iterator[Finding]:
     """`CUDA_VISIBLE_DEVICES` with GPUs that the task does not have, or with a space.
 
     A task numbers its GPUs from 0; CUDA ends the list at the first number that does not exist. After a space, bash
-    takes the rest for the program to run.
+    reads the rest as the program to run.
     Source: the CUDA C++ Programming Guide, "CUDA Environment Variables".
 
         taskRoles:

@@ -41,7 +41,7 @@ _RELIABLE = frozenset(
 def command_finds_nothing(job: Job) -> Iterator[Finding]:
     """Command that ends the task if it finds nothing, or finds a difference.
 
-    grep, pgrep, which, diff and cmp report by their exit code, which errexit takes for a failure, also in the middle of
+    grep, pgrep, which, diff and cmp report by their exit code, which errexit treats as a failure, also in the middle of
     a pipeline. Write `|| true`, or use the command in a condition.
     Source: grep(1), "Exit Status"; the bash reference manual, "The Set Builtin".
 
@@ -295,8 +295,8 @@ def wait_loses_code(job: Job) -> Iterator[Finding]:
 def failure_hidden(job: Job) -> Iterator[Finding]:
     """Command whose failure `export` hides.
 
-    The result of `export X=$(command)` is that of `export`: the script goes on with an empty value. `X=$(command)` ends
-    it; export the variable afterwards.
+    The result of `export X=$(command)` is that of `export`: the script continues with an empty value. `X=$(command)`
+    ends it; export the variable afterwards.
     Source: the bash reference manual, "Command Substitution" and "Bourne Shell Builtins".
 
         taskRoles:

@@ -245,7 +245,7 @@ def deepspeed_arguments(job: Job) -> Iterator[Finding]:
 def module_path(job: Job) -> Iterator[Finding]:
     """Path where a module name is expected.
 
-    `python -m` and `torchrun -m` take a name with dots, without `.py`: "No module named ...".
+    `python -m` and `torchrun -m` need a name with dots, without `.py`: "No module named ...".
     Source: Python, `runpy`; the documentation of the command line, `-m`.
 
         taskRoles:

@@ -94,8 +94,8 @@ def launch_nodes_mismatch(job: Job) -> Iterator[Finding]:
     """Number of nodes that is not the number of instances of the task role.
 
     Every instance runs the commands. With more nodes than instances, each waits for others that never come and gives up
-    after some minutes; with fewer, some wait in vain. One node in a role of several means independent runs and is not
-    reported.
+    after some minutes; with fewer, some tasks wait and then give up. One node in a role of several means independent
+    runs and is not reported.
     Source: torch/distributed/elastic/rendezvous/static_tcp_rendezvous.py; accelerate/commands/launch.py.
 
         taskRoles:

@@ -270,7 +270,7 @@ def mpi_too_many_processes(job: Job) -> Iterator[Finding]:
 def mpi_host_format(job: Job) -> Iterator[Finding]:
     """Host without slots in a list for `horovodrun`.
 
-    `horovodrun` wants the slots of each host, as in `worker-0:2`, and stops otherwise. mpirun counts one slot.
+    `horovodrun` needs the slots of each host, as in `worker-0:2`, and stops otherwise. mpirun counts one slot.
     Source: Horovod 0.28.1, runner/common/util/hosts.py, parse_hosts.
 
         taskRoles:
@@ -300,7 +300,8 @@ def mpi_host_format(job: Job) -> Iterator[Finding]:
 def mpi_hosts_twice(job: Job) -> Iterator[Finding]:
     """`horovodrun` with a list of hosts and a file of hosts.
 
-    It takes one of the two and stops: "not allowed with argument". mpirun picks the hosts of the list from the file.
+    It accepts only one of the two and stops: "not allowed with argument". mpirun picks the hosts of the list from the
+    file.
     Source: Horovod 0.28.1, runner/launch.py, parse_args.
 
         taskRoles:

@@ -123,8 +123,8 @@ def unset_in_container(job: Job) -> Iterator[Finding]:
 def used_before_set(job: Job) -> Iterator[Finding]:
     """Variable that is only set later, or only where it has no effect.
 
-    `OUT` in `mkdir $OUT` before `OUT=/data` is not set. Brackets and pipelines run in a process of their own, and
-    `A=1 echo $A` reads `A` before it is set for `echo`.
+    `OUT` in `mkdir $OUT` before `OUT=/data` is not set. Commands in parentheses and pipelines run in a separate
+    process, and `A=1 echo $A` reads `A` before it is set for `echo`.
     Source: the bash reference manual, "Command Execution Environment" and "Simple Command Expansion".
 
         taskRoles:
@@ -203,7 +203,7 @@ class _Judge:
         self._all_steps: dict[str, list[Step]] = {}
         self._shells: dict[str, set[Step | None]] = {}
         self._starts: dict[str, list[int]] = {}  # by variable, where the script sets it, in order
-        self._steps: dict[str, list[Step]] = {}  # by variable, the steps that it stands in front of
+        self._steps: dict[str, list[Step]] = {}  # by variable, the steps that it precedes
         for one in sorted(tree.script.assignments, key=lambda one: one.span):
             self._starts.setdefault(one.name, []).append(one.span.start)
         for step in tree.all:

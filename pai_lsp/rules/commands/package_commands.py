@@ -42,8 +42,8 @@ _APT_WITH_VALUE = frozenset({"-o", "--option", "-c", "--config-file", "-t", "--t
 def pip_requirements_without_r(job: Job) -> Iterator[Finding]:
     """File of requirements for pip without `-r`.
 
-    pip takes the file's name for a package: "Could not find a version that satisfies the requirement", or it installs a
-    package of that name from the index, such as `requirements-dev.txt`.
+    pip treats the file's name as the name of a package: "Could not find a version that satisfies the requirement", or
+    it installs a package of that name from the index, such as `requirements-dev.txt`.
     Source: pip, pip/_internal/req/constructors.py, install_req_from_line.
 
         taskRoles:
@@ -134,7 +134,7 @@ def pip_glued_option(job: Job) -> Iterator[Finding]:
 def version_redirected(job: Job) -> Iterator[Finding]:
     """Version after `>` or `<` without quotes.
 
-    Bash takes `>` and `<` for redirections: `six>=1.0` installs any version of `six` and writes a file named `=1.0`;
+    Bash reads `>` and `<` as redirections: `six>=1.0` installs any version of `six` and writes a file named `=1.0`;
     `six<2` reads a file named `2`.
     Source: the bash reference manual, "Redirections".
 

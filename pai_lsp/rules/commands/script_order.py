@@ -58,7 +58,7 @@ def commands_never_run(job: Job) -> Iterator[Finding]:
 def jump_outside(job: Job) -> Iterator[Finding]:
     """`break` or `continue` outside of a loop, or `return` outside of a function.
 
-    `break` and `continue` only print a message there, and the script goes on; `return` ends it with code 2.
+    `break` and `continue` only print a message there, and the script continues; `return` ends it with code 2.
     Source: the bash reference manual, "Bourne Shell Builtins".
 
         taskRoles:
@@ -177,7 +177,7 @@ def file_may_be_missing(job: Job) -> Iterator[Finding]:
 def cd_in_subshell(job: Job) -> Iterator[Finding]:
     """`cd` alone in a subshell.
 
-    The folder only changes inside the brackets; the next command runs where it was.
+    `cd` only has an effect inside the parentheses; the next command runs in the folder from before.
     Source: the bash reference manual, "Command Grouping".
 
         taskRoles:

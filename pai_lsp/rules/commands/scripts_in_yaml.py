@@ -41,7 +41,7 @@ def line_not_continued(job: Job) -> Iterator[Finding]:
     r"""Option at the start of a command.
 
     The line before it does not end with `\`, or with `\` and a space, or a comment is between: each line, and each item
-    of `commands`, is a command of its own, and bash looks for a program of that name, code 127.
+    of `commands`, is a separate command, and bash looks for a program with that name: code 127.
     Source: the bash reference manual, "Escape Character"; rest-server, protocol.js, protocolRender.
 
         taskRoles:
@@ -85,8 +85,7 @@ def backslash_then_space(job: Job) -> Iterator[Finding]:
     r"""`\` before a space at the end of a line.
 
     It quotes the space instead of continuing the line: the program gets a word that is a space, and the next line is a
-    command of its own. In a folded string (`>`), where lines are joined with spaces, every `\` at a line's end does
-    this.
+    separate command. In a folded string (`>`), where lines are joined with spaces, every `\` at a line's end does this.
     Source: the bash reference manual, "Escape Character"; YAML 1.2, 8.1.3 (folding).
 
         taskRoles:
@@ -244,8 +243,8 @@ def _source(job: Job, scalar: Scalar) -> str:
 def comment_in_folded_scalar(job: Job) -> Iterator[Finding]:
     """Comment that swallows the following commands, because YAML joins the lines.
 
-    In a `>` block, and in an unquoted or quoted string over several lines, YAML replaces line ends with spaces. In bash
-    the comment then extends to the end of the whole string. A `|` block keeps the lines.
+    In a `>` block, and in an unquoted or quoted string over several lines, YAML replaces line breaks with spaces. In
+    bash the comment then extends to the end of the whole string. A `|` block keeps the lines.
     Source: YAML 1.2, 8.1.3 (folding); the bash reference manual, "Comments".
 
         taskRoles:
@@ -290,9 +289,9 @@ def comment_in_folded_scalar(job: Job) -> Iterator[Finding]:
 def crlf_in_commands(job: Job) -> Iterator[Finding]:
     r"""Windows line endings in a command.
 
-    YAML converts the file's own line ends to `\n`, but keeps a `\r` that is written as an escape, as by programs that
-    convert a script to YAML. Bash treats it as part of the last word of the line: "command not found", or a file whose
-    name ends with it.
+    YAML converts the file's own line endings to `\n`, but keeps a `\r` that is written as an escape, as by programs
+    that convert a script to YAML. Bash treats it as part of the last word of the line: "command not found", or a file
+    whose name ends with it.
     Source: openpai, issue 1897; the bash reference manual, "Definitions" (blank, word).
 
         taskRoles:

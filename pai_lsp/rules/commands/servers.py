@@ -69,7 +69,7 @@ def jupyter_as_root(job: Job) -> Iterator[Finding]:
 def server_on_localhost(job: Job) -> Iterator[Finding]:
     """Server that only listens on localhost.
 
-    Nothing outside of the task's machine reaches it. TensorBoard and Jupyter do this by default.
+    It cannot be reached from outside the task's machine. TensorBoard and Jupyter listen there by default.
     Source: TensorBoard, program.py, `--bind_all`; jupyter_server, `ServerApp.ip`.
 
         taskRoles:
@@ -121,7 +121,7 @@ def server_on_localhost(job: Job) -> Iterator[Finding]:
 def fixed_port(job: Job) -> Iterator[Finding]:
     """Fixed port of a server.
 
-    Tasks share the network of their machine: another task may use the port already. Declare a port and use
+    Tasks share the network of their machine: another task may already use the port. Declare a port and use
     `$PAI_PORT_LIST_ROLE_INDEX_LABEL`; `http` always exists.
     Source: rest-server, models/v2/job/k8s.js (`hostNetwork: true`).
 

@@ -35,7 +35,7 @@ def shell_syntax(job: Job) -> Iterator[Finding]:
 
     Bash refuses the script: it runs everything before the error, then the task ends with exit code 2. All items of
     `commands` form one script, together with `preCommands` and `postCommands` of the default deployment; each callback
-    is a script of its own.
+    is a separate script.
     Source: the bash reference manual, "Shell Syntax"; bash 5.2, parse.y.
 
         taskRoles:

@@ -193,9 +193,9 @@ def _misspelt(holder: Mapping, known: Collection[str], ignored: frozenset[str]) 
 def unknown_plugin_parameter(job: Job) -> Iterator[Finding]:
     """Parameter that a runtime plugin does not read.
 
-    It has no effect: the ssh plugin reads `userssh`, not `publicKeys`, and git clones the default branch whatever
-    `branch` says. Keys of a prerequisite that a template uses are not reported, and with the plugin `cmd` only those
-    under `extras`, because prerequisites have keys of their own for templates. If a required parameter is missing,
+    It has no effect: the ssh plugin reads `userssh`, not `publicKeys`, and git clones the default branch even if
+    `branch` names another. Keys of a prerequisite that a template uses are not reported, and with the plugin `cmd` only
+    those under `extras`, because prerequisites may have other keys for templates. If a required parameter is missing,
     only that is reported.
     Source: openpai-runtime, src/plugins/*/init.py.
 

@@ -100,8 +100,8 @@ def refused_until_expanded(job: Job) -> Iterator[Finding]:
     The rest-server refuses an address or a name from `extras.reference_prerequisites` in a task role's list
     ("Prerequisite ... does not exist."), a prerequisite of type `storage`, and an entry of `require` with template
     variables. A job has this error once, at the first such place; the others are related locations and have the warning
-    `needs-expansion`. `pai-lsp expand` writes a job that the rest-server accepts. Where jobs are always expanded,
-    switch both rules off in `.pai-lsp.yaml`.
+    `needs-expansion`. `pai-lsp expand` writes a job that the rest-server accepts. If you always expand jobs, turn off
+    both rules in `.pai-lsp.yaml`.
     Source: rest-server, config/v2/protocol.js, middlewares/v2/protocol.js; docs/protocol.md, "Layers".
 
         taskRoles:

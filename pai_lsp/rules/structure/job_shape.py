@@ -180,7 +180,7 @@ def v1_job_key(job: Job) -> Iterator[Finding]:
     """Key of a protocol v1 job in a protocol v2 job.
 
     The rest-server refuses the keys of the older JSON protocol: "should NOT have additional properties". In version 2
-    some keys have another name, some are in a section of their own, and an image is a prerequisite.
+    some keys have another name, some are in a separate section, and an image is a prerequisite.
     Source: rest-server, config/v2/protocol.js; openpaivscode, schemas/pai_job_config.schema.json, for the old keys.
 
         taskRoles:
