@@ -138,10 +138,10 @@ class Document:
     def is_job(self) -> bool:
         """Whether it is an OpenPAI job, by its name or by its root.
 
-        A job's root has `protocolVersion: 2` and `taskRoles` or `type: job`.
+        A job's root has `protocolVersion: 2` and `taskRoles` or `type: job`. An MPIJob never is one.
         """
         if self.path is not None and JOB_FILE.search(self.path):
-            return True
+            return "protocolVersion" in self.text or not self._holds_mpijob
         if "protocolVersion" not in self.text:
             return False
         if _JOB_VERSION.search(self.text) and _JOB_KIND.search(self.text) and not _DOCUMENT.search(self.text):
@@ -157,7 +157,11 @@ class Document:
     @lazy
     def is_mpijob(self) -> bool:
         """Whether it holds an MPIJob of Kubernetes, and not a job of OpenPAI."""
-        if "pijob" not in self.text.lower() or "kind" not in self.text or self.is_job:
+        return self._holds_mpijob and not self.is_job
+
+    @lazy
+    def _holds_mpijob(self) -> bool:
+        if "pijob" not in self.text.lower() or "kind" not in self.text:
             return False
         from pai_lsp.mpijob.manifest import has_mpijob  # noqa: PLC0415 - most files are jobs of OpenPAI
 

@@ -64,8 +64,10 @@ def test_documented_examples(rule: Rule) -> None:
         assert [one for one in Document(text).diagnostics if one.code == rule.code] == []
 
 
-def test_a_good_manifest() -> None:
-    assert Document(GOOD).diagnostics == ()
+@pytest.mark.parametrize("name", ["train.yaml", "train.pai.yaml"])
+def test_a_good_manifest(name: str) -> None:
+    assert Document(GOOD, path=name).diagnostics == ()
+    assert not Document(GOOD, path=name).is_job
 
 
 @pytest.mark.parametrize(

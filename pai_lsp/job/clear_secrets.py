@@ -26,9 +26,14 @@ _END = r"(?=['\"\s;&|)]|\Z)"
 _SET = rf"=(?!['\"]?[/.~])['\"]?([^\s'\"`<>${{}}|;&()-][^\s'\"`<>${{}}|;&()]{{0,200}}){_END}"
 _SET_LONG = rf"=['\"]?((?=[^\s'\"]{{0,200}}[0-9])(?=[^\s'\"]{{0,200}}[A-Za-z])[\w.+=~-]{{16,400}}){_END}"
 _NAME = r"(?<![\w$-])(?:[A-Z0-9_]*_)?"
+# A header with credentials, such as `Authorization: Bearer …` or `X-Api-Key: …`, and a value that looks like one.
+_HEADER = (
+    r"\\?['\"]?(?i:authorization|[\w-]*(?:key|token|secret))[ \t]*:[ \t]*(?i:bearer[ \t]+|basic[ \t]+|token[ \t]+)?"
+    r"((?=[^\s'\"]{0,200}[0-9])(?=[^\s'\"]{0,200}[A-Za-z])[\w.+/=~-]{8,400})(?=[\\'\"\s]|\Z)"
+)
 # Forms of tokens: a substring of every such token, its pattern, and its name in messages.
 # Sources of the longer ones: AWS, IAM User Guide, "Manage access keys"; wandb, cli "login"; RFC 7519 and RFC 6750;
-# Azure CLI, "az storage"; Docker, "docker login"; the manual pages of mysql, sshpass and curl.
+# Azure CLI, "az storage"; Docker, "docker login"; the manual pages of mysql, sshpass, curl and wget.
 _FORMS = (
     ("gh", lazy_pattern(r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,})"), "a GitHub token"),
     ("glpat-", lazy_pattern(r"\bglpat-[\w-]{20,}"), "a GitLab token"),
@@ -64,6 +69,8 @@ _FORMS = (
         lazy_pattern(rf"\bcurl\s{_SAME_COMMAND}(?<=\s)(?:-[A-Za-z]*u|--user[ =])\s*['\"]?[^\s:'\"<${{}}]+:{_WORD}"),
         "a password",
     ),
+    ("-H", lazy_pattern(rf"(?<=\s)-H[ \t]*{_HEADER}"), "a token"),
+    ("--header", lazy_pattern(rf"(?<=\s)--header[ =]{_HEADER}"), "a token"),
     ("@", lazy_pattern(r"://(?:<%[^%]*%>|[^\s/:@'\"<>])*:([^\s/@'\"<>${}]+)@"), "a password in an address"),
 )
 # A placeholder for a secret.

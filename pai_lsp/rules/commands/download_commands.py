@@ -120,7 +120,8 @@ def _curl_findings(use: CommandUse, arguments: Arguments) -> Iterator[Finding]:
     if len(addresses) != 1 or arguments.is_open or use.line.step.parent is None or use.line.step.parent.is_substitution:
         return
     address = addresses[0]
-    name = address.text.rpartition("/")[2].partition("?")[0]
+    path = address.text.partition("://")[2].partition("?")[0].partition("/")[2]
+    name = path.rpartition("/")[2]
     is_saved = arguments.has("-o", "-O", "--remote-name-all", "-J")
     rest = use.place.script.text[use.line.span.end :]
     if is_saved and "/releases/download/" in address.text and not arguments.has("-L"):
