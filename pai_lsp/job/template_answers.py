@@ -14,7 +14,7 @@ from pai_lsp.embedded.template import ROOTS, TagKind
 from pai_lsp.job.template_uses import RUNTIME_PLACES, TemplatePlace, TemplateUse
 from pai_lsp.job.this_lookup import is_this
 from pai_lsp.platform.tables import ROLE_TYPES, converted_role_name
-from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.frozen import dataclass_of_many
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 
@@ -36,6 +36,8 @@ _INDEX = lazy_pattern(r"0|[1-9][0-9]{0,8}")
 class PathOutcome(Enum):
     """The result of looking up a path."""
 
+    __hash__ = object.__hash__  # the one of Enum is many times slower
+
     FOUND = "found"
     NULL = "null"
     UNKNOWN_ROOT = "unknown root"
@@ -47,7 +49,7 @@ class PathOutcome(Enum):
     DOTTED_INDEX = "an index after a dot, where only brackets work"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass_of_many(frozen=True, slots=True, eq=False)
 class PathEnd:
     """The end of a path.
 
@@ -151,7 +153,7 @@ _NO_NAME = frozenset("{<")
 ROLE_FIELDS = {f"${kind}": kind for kind in ROLE_TYPES}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass_of_many(frozen=True, slots=True, eq=False)
 class TemplateAnswer:
     """What one `<% %>` finds; the same for all its `roles`.
 
@@ -223,53 +225,41 @@ class _Finder:
     def __init__(self, job: JobTree, roles_running: Callable[[Definition], tuple[TaskRole, ...]]) -> None:
         self._job = job
         self._roles_running = roles_running
-        self._known: dict[tuple[str, bool, Mapping | int], PathEnd] = {}
+        self._known: dict[tuple[str, bool, Mapping | int], PathEnd | None] = {}
 
-    def answers(self, use: TemplateUse) -> Iterator[TemplateAnswer]:
+    def answers(self, use: TemplateUse) -> Iterable[TemplateAnswer]:
         tag = use.tag
         if tag.kind is not TagKind.NAME or tag.in_section or not tag.content or not _NO_NAME.isdisjoint(tag.content):
-            return
+            return ()
         if use.place is TemplatePlace.COMMANDS and use.role is not None:
-            if not _is_in_comment(use):
-                yield from self._by_role(use, (use.role,))
-        elif use.place is TemplatePlace.AUTH:
-            yield from self._in_auth(use)
-        elif use.place is TemplatePlace.DEFINITION and use.definition is not None:
-            if not is_this(tag):
-                yield from self._by_role(use, self._roles_running(use.definition))
-        elif use.place is TemplatePlace.PLUGIN and use.plugin is not None:
-            plugin = use.plugin
-            yield from self._by_role(
-                use, (role for role in self._job.task_roles if plugin.acts_for(converted_role_name(role.name)))
-            )
+            return () if _is_in_comment(use) else self._by_role(use, (use.role,))
+        if use.place is TemplatePlace.AUTH:
+            return self._in_auth(use)
+        if use.place is TemplatePlace.DEFINITION and use.definition is not None:
+            return () if is_this(tag) else self._by_role(use, self._roles_running(use.definition))
+        if use.place is TemplatePlace.PLUGIN and (plugin := use.plugin) is not None:
+            roles = self._job.task_roles
+            return self._by_role(use, tuple(role for role in roles if plugin.acts_for(converted_role_name(role.name))))
+        return ()
 
-    def _by_role(self, use: TemplateUse, roles: Iterable[TaskRole]) -> Iterator[TemplateAnswer]:
+    def _by_role(self, use: TemplateUse, roles: tuple[TaskRole, ...]) -> list[TemplateAnswer]:
         in_plugin = use.place in RUNTIME_PLACES
         root = _root(use.tag.content, in_plugin=in_plugin)
-        if root not in ROLE_FIELDS:  # the same for all of them
-            those = tuple(roles)
-            if those and (found := self._found(use.tag, root, those[0], in_plugin=in_plugin)) is not None:
-                yield _answer(use, root, those, found)
-            return
+        if len(roles) == 1 or (roles and root not in ROLE_FIELDS):  # the same for all of them
+            found = self._found(use.tag, root, roles[0], in_plugin=in_plugin)
+            return [] if found is None else [_answer(use, root, roles, found)]
         by_end: dict[PathEnd, list[TaskRole]] = {}
         for role in roles:
             if (found := self._found(use.tag, root, role, in_plugin=in_plugin)) is not None:
                 by_end.setdefault(found, []).append(role)
-        for end, who in by_end.items():
-            yield _answer(use, root, tuple(who), end)
+        return [_answer(use, root, tuple(who), end) for end, who in by_end.items()]
 
     def _found(self, tag: TemplateTag, root: str, role: TaskRole, *, in_plugin: bool) -> PathEnd | None:
         field = ROLE_FIELDS.get(root)
-        if root not in ROOTS:
-            return self._kept((tag.content, in_plugin, 0), lambda: PathEnd(PathOutcome.UNKNOWN_ROOT, 0))
         if field is None:
-            section = self._job.section(root[1:])
-            if section is not None and not isinstance(section.value, Mapping):
-                return None
-            top = section.value if section and isinstance(section.value, Mapping) else None
-            return self._kept((tag.content, in_plugin, 1), lambda: followed(tag, top, None, in_plugin=in_plugin))
+            return self._kept((tag.content, in_plugin, 0), lambda: self._in_section(tag, root, in_plugin=in_plugin))
         if role.node is None or role.node.entry(field) is None:
-            return self._kept((tag.content, in_plugin, 2), lambda: PathEnd(PathOutcome.NO_FIELD, 0))
+            return self._kept((tag.content, in_plugin, 1), lambda: PathEnd(PathOutcome.NO_FIELD, 0))
         reference = role.typed_references.get(field)
         definition = self._job.find_typed(field, reference.name) if reference else None
         if definition is None:
@@ -277,11 +267,19 @@ class _Finder:
         key = (tag.content, in_plugin, definition.node)
         return self._kept(key, lambda: followed(tag, definition.node, definition, in_plugin=in_plugin))
 
-    def _kept(self, key: tuple[str, bool, Mapping | int], look_up: Callable[[], PathEnd]) -> PathEnd:
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = look_up()
-        return found
+    def _kept(self, key: tuple[str, bool, Mapping | int], look_up: Callable[[], PathEnd | None]) -> PathEnd | None:
+        if key not in self._known:
+            self._known[key] = look_up()
+        return self._known[key]
+
+    def _in_section(self, tag: TemplateTag, root: str, *, in_plugin: bool) -> PathEnd | None:
+        """The end of a path that is the same for all roles; None where its section has the wrong shape."""
+        if root not in ROOTS:
+            return PathEnd(PathOutcome.UNKNOWN_ROOT, 0)
+        section = self._job.section(root[1:])
+        if section is None:
+            return followed(tag, None, None, in_plugin=in_plugin)
+        return followed(tag, section.value, None, in_plugin=in_plugin) if isinstance(section.value, Mapping) else None
 
     def _in_auth(self, use: TemplateUse) -> Iterator[TemplateAnswer]:
         root = _root(use.tag.content, in_plugin=False)
@@ -289,10 +287,8 @@ class _Finder:
             outcome = PathOutcome.ROOT_NOT_FILLED if root in ROOTS else PathOutcome.UNKNOWN_ROOT
             yield _answer(use, root, (), PathEnd(outcome, 0))
             return
-        section = self._job.section("secrets")
-        if section is None or isinstance(section.value, Mapping):
-            top = section.value if section and isinstance(section.value, Mapping) else None
-            yield _answer(use, root, (), followed(use.tag, top, None, in_plugin=False))
+        if (found := self._in_section(use.tag, root, in_plugin=False)) is not None:
+            yield _answer(use, root, (), found)
 
 
 def _answer(use: TemplateUse, root: str, roles: tuple[TaskRole, ...], found: PathEnd) -> TemplateAnswer:

@@ -40,9 +40,9 @@ class Publisher:
         self._connection = connection
         self._lane = lane
         self._checks: dict[str, asyncio.Task[None]] = {}
-        # With the version that they are of, if it is open: freeing its tree takes long at the limit of a cluster, so it
-        # is kept until the diagnostics of a newer one are sent.
-        self._shown: dict[str, OpenDocument | None] = {}
+        self._shown: set[str] = set()
+        # To free a large document takes milliseconds: the former version goes when the newer one has been published.
+        self._published: dict[str, OpenDocument] = {}
 
     def check_soon(self, uri: str) -> None:
         """Check the newest text of a document, after all messages that have arrived were read."""
@@ -50,17 +50,21 @@ class Publisher:
             # In a context of its own: the context of the message keeps the old documents alive.
             self._checks[uri] = Context().run(asyncio.get_running_loop().create_task, self._check(uri))
 
+    def forget(self, uri: str) -> None:
+        """Free a document that was closed."""
+        self._published.pop(uri, None)
+
     def clear(self, uri: str) -> None:
         """Remove the diagnostics of a document that was closed."""
         if uri in self._shown:
-            del self._shown[uri]
+            self._shown.discard(uri)
             self._send(lsp.PublishDiagnosticsParams(uri, []))
 
     def show(self, uri: str, found: Sequence[lsp.Diagnostic]) -> None:
         """Show the diagnostics of a file that is not open."""
         if found or uri in self._shown:
+            self._shown.add(uri)
             self._send(lsp.PublishDiagnosticsParams(uri, found))
-            self._shown[uri] = None
 
     def refresh(self) -> None:
         """Ask a client that pulls diagnostics to pull them again."""
@@ -82,6 +86,7 @@ class Publisher:
                 if self._is_newest(document):
                     if found is not None:
                         self._show(document, found)
+                    self._published[uri] = document
                     return
         finally:
             del self._checks[uri]
@@ -91,13 +96,13 @@ class Publisher:
 
     def _show(self, document: OpenDocument, found: list[lsp.Diagnostic]) -> None:
         uri = document.uri
-        if document.kind is FileKind.OTHER and uri not in self._shown:
+        if document.kind is not FileKind.OTHER:
+            self._shown.add(uri)
+        elif uri in self._shown:
+            self._shown.discard(uri)
+        else:
             return
         self._send(lsp.PublishDiagnosticsParams(uri, found, document.version))
-        if document.kind is FileKind.OTHER:
-            del self._shown[uri]
-        else:
-            self._shown[uri] = document
 
     def _send(self, params: lsp.PublishDiagnosticsParams) -> None:
         self._connection.server.text_document_publish_diagnostics(params)

@@ -245,6 +245,7 @@ class Session:
         """Remove a document that the client has closed."""
         self.documents = {other: document for other, document in self.documents.items() if other != uri}
         path = path_of(uri)
+        self._publisher.forget(uri)
         if self._folder_checks is None or not self._folder_checks.closed(path):
             self._publisher.clear(uri)
         self.marketplaces.definitions_edited(path)
