@@ -168,7 +168,7 @@ def test_the_configuration_names_the_cluster(tmp_path: Path, capsys: pytest.Capt
     (tmp_path / ".pai-lsp.yaml").write_text("cluster: of-a-colleague\n", encoding="utf-8")
     assert main(["check", str(job)]) == 0
     assert main(["check", "--severity", "information", str(job)]) == 1
-    assert "no file and no cluster is named 'of-a-colleague'" in capsys.readouterr().out
+    assert "no file and no profile is named 'of-a-colleague' (profiles: " in capsys.readouterr().out
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

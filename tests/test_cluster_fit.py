@@ -282,7 +282,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     (answer,) = json.loads(capsys.readouterr().out)
     assert (answer["outcome"], answer["stage"], answer["total"]) == ("refused", "hived", 9)
     assert main(["fit", "--cluster", "lob", str(good)]) == 2
-    assert "known clusters: lab" in capsys.readouterr().err
+    assert "(profiles: lab" in capsys.readouterr().err
 
 
 def profile_of(facts: dict[str, Any], platform: str) -> Profile:

@@ -196,7 +196,8 @@ def profile_named(name: str) -> Profile:
         path = path_of_name(name)
         if not path.is_file():
             known = ", ".join(sorted(one.stem for one in profiles_folder().glob("*.json"))) or "none"
-            raise ProfileError(f"no file and no cluster is named '{visible(name)}'; known clusters: {known}")
+            step = "'pai-lsp cluster list' shows how to make one"
+            raise ProfileError(f"no file and no profile is named '{visible(name)}' (profiles: {known}); {step}")
     elif not path.is_file():
         raise ProfileError(f"no such file: {visible(name)}")
     try:
