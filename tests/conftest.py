@@ -1,9 +1,12 @@
-"""What holds for all tests: a profile with smaller budgets (see `budgets`), and less work for Python's collector."""
+"""What holds for all tests: a profile with smaller budgets (see `budgets`), and less work beside the tests themselves."""
 
 from __future__ import annotations
 
 import gc
+from typing import Literal
 
+import pytest
+from _pytest.runner import runtestprotocol
 from hypothesis import settings
 
 settings.register_profile("fast", max_examples=20)
@@ -13,3 +16,19 @@ gc.set_threshold(200_000, 20, 50)  # as in the language server
 def pytest_collection_finish() -> None:
     """Thousands of tests and all modules are there now and stay; looking through them again and again takes time."""
     gc.freeze()
+
+
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Literal[True] | None:
+    """With several processes: report what is printed, and not each setup and teardown without a fault.
+
+    pytest-xdist writes, sends and reads five messages a test, which takes it longer than most of the tests.
+    """
+    if not hasattr(item.config, "workerinput"):  # not a process of pytest-xdist
+        return None
+    for report in runtestprotocol(item, nextitem=nextitem, log=False):
+        if report.when == "call" or not report.passed:
+            if report.passed:
+                report.keywords = {}
+            item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
