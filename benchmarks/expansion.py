@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.document import Document
 from pai_lsp.expansion.effective import effective_job
+from pai_lsp.expansion.released_job import expanded
 from pai_lsp.expansion.script import scripts
-from pai_lsp.expansion.write.released_job import expanded
 
 if TYPE_CHECKING:
     from collections.abc import Callable

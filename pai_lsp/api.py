@@ -57,8 +57,8 @@ def check(text: str, *, path: str | None = None, platform: str | None = None) ->
 
     path: where the job is, or would be: its `.pai-lsp.yaml` and its folder of definitions apply. The file itself is not
         read. Without it nothing is read from the disk. The network is never used.
-    platform: a name that `--platform` takes, such as `openpai`, `ltp` or `ltp/1.3`; None for what the text says or its
-        configuration.
+    platform: a name that `--platform` takes, such as `openpai`, `ltp` or `ltp/1.3`; None for the one that the text or
+        its configuration names.
 
     Raises:
         ValueError: for an unknown platform.
@@ -76,7 +76,7 @@ def expand(text: str, *, path: str | None = None, platform: str | None = None, i
         ExpansionError: if `pai-lsp expand` would print nothing.
         ValueError: for an unknown platform.
     """
-    from pai_lsp.expansion.write.released_job import expanded  # noqa: PLC0415 - most programs only check
+    from pai_lsp.expansion.released_job import expanded  # noqa: PLC0415 - most programs only check
 
     document = _document(text, path, platform)
     roles = [role.name for role in document.job.task_roles] if inline else ()

@@ -21,6 +21,7 @@ from pai_lsp.rules import BY_CODE, EXPLAINING, RULES
 from pai_lsp.rules.cluster_rules import rules_on
 from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION, cannot_be_expanded
 from pai_lsp.rules.structure.job_shape import job_template, placeholders, touched
+from pai_lsp.rules.subjects import rules_about
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass, lazy, replace
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeAlias
 
+    from pai_lsp.catalog.setup import CatalogFolder
     from pai_lsp.expansion.effective import Prerequisite
-    from pai_lsp.expansion.write.released_job import ExpandedJob
+    from pai_lsp.expansion.released_job import ExpandedJob
     from pai_lsp.findings.diagnostic import Finding, Fix, Rule
     from pai_lsp.job.symbols import Occurrence
     from pai_lsp.platform.platforms import Platform
@@ -136,10 +138,10 @@ class Document:
     def is_job(self) -> bool:
         """Whether it is an OpenPAI job, by its name or by its root.
 
-        A job's root has `protocolVersion: 2` and `taskRoles` or `type: job`.
+        A job's root has `protocolVersion: 2` and `taskRoles` or `type: job`. An MPIJob never is one.
         """
         if self.path is not None and JOB_FILE.search(self.path):
-            return True
+            return "protocolVersion" in self.text or not self._holds_mpijob
         if "protocolVersion" not in self.text:
             return False
         if _JOB_VERSION.search(self.text) and _JOB_KIND.search(self.text) and not _DOCUMENT.search(self.text):
@@ -155,7 +157,11 @@ class Document:
     @lazy
     def is_mpijob(self) -> bool:
         """Whether it holds an MPIJob of Kubernetes, and not a job of OpenPAI."""
-        if "pijob" not in self.text.lower() or "kind" not in self.text or self.is_job:
+        return self._holds_mpijob and not self.is_job
+
+    @lazy
+    def _holds_mpijob(self) -> bool:
+        if "pijob" not in self.text.lower() or "kind" not in self.text:
             return False
         from pai_lsp.mpijob.manifest import has_mpijob  # noqa: PLC0415 - most files are jobs of OpenPAI
 
@@ -168,6 +174,10 @@ class Document:
         if self.is_job or not reads_as_definitions(self.syntax, is_wanted=is_wanted):
             return self
         return replace(self, is_catalog=True)
+
+    def in_folder(self, folder: CatalogFolder | None) -> Document:
+        """The same text as a file of a folder of definitions; itself without a folder."""
+        return self if folder is None else self.as_definitions(is_wanted=folder.is_configured)
 
     @lazy
     def occurrences(self) -> tuple[Occurrence, ...]:
@@ -194,13 +204,13 @@ def check(
     """All diagnostics of a document, with `others` that a program found, sorted by place and code, each once.
 
     Raises:
-        CheckAbandoned: as soon as `IS_WANTED` says so.
+        CheckAbandoned: as soon as `IS_WANTED` returns false.
     """
     if document.is_mpijob:
         return _check_mpijob(document, on_fault)
     template = document.job.once(placeholders)
-    rules = rules_on(None if template else document.settings.cluster, RULES)
     job = document.job.as_meant
+    rules = _asked(rules_on(None if template else document.settings.cluster, RULES), job)
     checks = [(rule, rule.check) for rule in rules if not rule.is_last]
     found = dict.fromkeys(_found(checks, document, on_fault, job))
     known = {(one.code, one.span) for one in found}
@@ -212,6 +222,14 @@ def check(
         checks = [(rule, rule.check) for rule in rules if rule.is_last]
         found |= dict.fromkeys(_found(checks, document, on_fault, job))
     return _finished((*found, *others), document)
+
+
+def _asked(rules: tuple[Rule, ...], job: Job) -> tuple[Rule, ...]:
+    """The rules that may find something in a job; all of them if a fault of ours hides what the job is about."""
+    try:
+        return tuple(rules_about(job, rules))
+    except Exception:  # noqa: BLE001 - the rules that meet the same fault report it
+        return rules
 
 
 def check_expanded(document: Document, found: ExpandedJob) -> Iterator[Diagnostic]:
@@ -227,7 +245,7 @@ def _in_definitions_outside(document: Document, on_fault: OnFault) -> Iterator[D
     graph = job.require_graph
     if document.is_catalog or not any(map(graph.is_outside, graph.definitions)):
         return
-    from pai_lsp.expansion.write.released_job import expanded  # noqa: PLC0415 - most jobs use no other file
+    from pai_lsp.expansion.released_job import expanded  # noqa: PLC0415 - most jobs use no other file
 
     try:
         found = expanded(job)

@@ -149,7 +149,7 @@ def _started(document: Document) -> int:
     """How many task roles a released cluster starts; 0 if it cannot read the file."""
     if document.is_catalog or document.syntax.problems or not document.job.task_roles:
         return 0
-    from pai_lsp.expansion.as_is.released_run import released_run  # noqa: PLC0415 - only fixing needs it
+    from pai_lsp.expansion.released_run import released_run  # noqa: PLC0415 - only fixing needs it
 
     return len(released_run(document.job).roles)
 

@@ -54,7 +54,7 @@ _NOT_BUILT = """\
 
 
 def _playground(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """The files of the page that checks jobs in the browser; without them, a page that says so."""
+    """The files of the page that checks jobs in the browser; without them, a page that reports this."""
     if not (folder / "index.html").exists():
         yield "index.html", {"content": _NOT_BUILT}
         return

@@ -91,7 +91,7 @@ def _section(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:
     yield from _text(parser.description or "")
     parts, arguments = _parts(parser), _arguments(parser)
     for argument in sorted(arguments, key=lambda argument: bool(argument.option_strings)):
-        if "--help" not in argument.option_strings:  # said once, at the top
+        if "--help" not in argument.option_strings:  # described once, at the top
             yield f".TP\n{_heading(argument)}\n{_line(argument.help or '')}\n"
     if parser.epilog:
         yield ".PP\n"

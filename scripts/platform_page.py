@@ -20,7 +20,7 @@ _HEAD = """\
 
 <!-- Made by scripts/platform_page.py from schemas/platforms/; do not edit. -->
 
-pai-lsp checks a job for OpenPAI unless you name another platform. From the strongest to the weakest:
+pai-lsp checks a job for OpenPAI unless you name another platform. The first of these that names a platform wins:
 
 1. `--platform NAME` of `pai-lsp check` and `pai-lsp expand`
 2. a comment in the job: `# pai-lsp: platform=NAME`

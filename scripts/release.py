@@ -33,7 +33,7 @@ _VERSION_LINES = {
 
 
 class ReleaseError(Exception):
-    """The release cannot be made; the message says why."""
+    """The release cannot be made; the message has the reason."""
 
 
 def versions(root: Path = ROOT) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from programs import harmless_programs
 
-from pai_lsp.expansion.as_is.released_run import released_run
+from pai_lsp.expansion.released_run import RoleRun, released_run
 from pai_lsp.job.definition import Definition, Origin, read_definitions
 from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import JobTemplate, LookupAnswer, LookupState, SuggestedDefinition
@@ -19,7 +19,6 @@ from pai_lsp.source.syntax import parse
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.expansion.as_is.released_run import RoleRun
 
 FOLDER = Path(__file__).parent / "expand"
 

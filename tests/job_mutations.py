@@ -17,8 +17,8 @@ from test_check_and_expand import assert_agreed, other_texts
 from test_expand_round_trip import ANSWERED
 
 from pai_lsp.document import Document
-from pai_lsp.expansion.as_is.released_run import released_run
-from pai_lsp.expansion.write.released_job import expanded
+from pai_lsp.expansion.released_job import expanded
+from pai_lsp.expansion.released_run import released_run
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.ide.prerequisite_graph import dot, mermaid, prerequisite_graph
 from pai_lsp.rules import structure

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from marks import read_marks
 
+from pai_lsp.rules import RULES
+from pai_lsp.rules.subjects import rules_about
 from pai_lsp.source.text import LineIndex, apply_edits
 
 if TYPE_CHECKING:
@@ -118,6 +120,14 @@ def assert_sound(document: Document) -> None:
         for fix in diagnostic.fixes:
             assert all(0 <= edit.span.start <= edit.span.end <= size for edit in fix.edits), diagnostic
             apply_edits(document.text, fix.edits)
+    assert_rules_not_asked_find_nothing(document)
+
+
+def assert_rules_not_asked_find_nothing(document: Document) -> None:
+    """A rule that says what it is about finds nothing in a file without that."""
+    job = document.job.as_meant
+    asked = set(rules_about(job, RULES))
+    assert not [(rule.code, found) for rule in RULES if rule not in asked for found in rule.check(job)]
 
 
 @contextmanager

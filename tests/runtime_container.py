@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from pai_lsp.expansion.as_is.released_run import RoleRun
+    from pai_lsp.expansion.released_run import RoleRun
 
 _HEADER = "#!/bin/bash\n\nset -o errexit\nset -o nounset\nset -o pipefail\n\n"
 

@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 from loopback import alone
 
-from pai_lsp.catalog import directory_source
+from pai_lsp.catalog import loading
 from pai_lsp.catalog.catalog import Catalog
 from pai_lsp.catalog.definition_text import DefinitionText, read_definition_text
-from pai_lsp.catalog.directory_source import read_directory
-from pai_lsp.catalog.loading import Surroundings, load_catalog, overlaid_catalog
+from pai_lsp.catalog.loading import Surroundings, load_catalog, overlaid_catalog, read_directory
 from pai_lsp.catalog.lock import definition_hash
 from pai_lsp.catalog.setup import CatalogSetup, DirectorySource, Marketplace, ServerSource, catalog_setup
 from pai_lsp.catalog.store import SourceState, Store
@@ -219,7 +218,7 @@ def test_only_changed_files_are_read_again(folder: Path, monkeypatch: pytest.Mon
         read.append(Path(path).name)
         return read_definition_text(path, text, item=item)
 
-    monkeypatch.setattr(directory_source, "read_definition_text", counted)
+    monkeypatch.setattr(loading, "read_definition_text", counted)
     changing.write_text("name: other\ntype: data\n")
     after = load_catalog(before.setup, Surroundings(), before)
     assert read == ["script.yaml"]
@@ -243,7 +242,7 @@ def test_a_large_folder_is_kept(folder: Path, tmp_path: Path, monkeypatch: pytes
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("read again")
 
-    monkeypatch.setattr(directory_source, "read_definition_text", refuse)
+    monkeypatch.setattr(loading, "read_definition_text", refuse)
     assert read_directory(str(folder), store).count == 250
     (folder / "7.yaml").unlink()
     assert read_directory(str(folder), store).count == 249
@@ -297,7 +296,7 @@ def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
 
 
 def test_too_many_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(directory_source, "MOST_FILES", 3)
+    monkeypatch.setattr(loading, "MOST_FILES", 3)
     for number in range(9):
         write(folder, f"{number}.yaml", f"name: n{number}\ntype: data\n")
     shelf = read_directory(str(folder))

@@ -257,7 +257,7 @@ FAULTS: dict[str, tuple[Reaction, str]] = {
         answering(403, b"The access to the item ID is forbidden"),
         "access is denied (403): 'The access to the item ID is forbidden'",
     ),
-    "404": (answering(404, b"Result not found"), "nothing is found at this address (404): 'Result not found'"),
+    "404": (answering(404, b"Result not found"), "there is nothing at this address (404): 'Result not found'"),
     "500": (answering(500, b"Database error"), "the server failed (500): 'Database error'"),
     "gateway": (answering(502, b"<html><h1>Bad Gateway</h1></html>"), "the server failed (502)"),
     "long": (answering(500, b"no " * 1000), f"the server failed (500): '{('no ' * 40)}'"),
@@ -293,7 +293,7 @@ FAULTS: dict[str, tuple[Reaction, str]] = {
         answering(200, b"\n<!DOCTYPE html><title>Log in</title>"),
         "the answer is a web page, perhaps a login page, instead of JSON; check the address and the access token",
     ),
-    "407": (answering(407), "the proxy requires a user name and a password (407); write them into HTTPS_PROXY"),
+    "407": (answering(407), "the proxy requires a user name and a password (407); set them in HTTPS_PROXY"),
     "429": (answering(429), "the server refuses further requests for now (429); try again later"),
     "429 with a time": (
         answering(429, Retry_After="60"),
@@ -369,7 +369,7 @@ def test_certificates(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         failed = refreshed(setup(server), Limits())
         assert failed.state is SourceState.UNREACHABLE
         assert failed.doubts[0].startswith(f"{server.url}: the certificate is not trusted: ")
-        assert failed.doubts[0].endswith("; set SSL_CERT_FILE to the file of your CA")
+        assert failed.doubts[0].endswith("; set SSL_CERT_FILE to the your CA certificates")
         file = tmp_path / "ca.pem"
         authority.cert_pem.write_to_path(str(file))
         monkeypatch.setenv("SSL_CERT_FILE", str(file))

@@ -15,7 +15,7 @@ from random_edits import edited, job_texts
 from test_expand_round_trip import ANSWERED, document_of, jobs
 
 from pai_lsp.document import Document, check_expanded
-from pai_lsp.expansion.write.released_job import expanded
+from pai_lsp.expansion.released_job import expanded
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.source.nodes import Mapping
 
@@ -192,7 +192,21 @@ def generated(draw: st.DrawFn) -> str:
     return HEAD + "\n".join(lines) + "\n" + ROLE
 
 
+# As written, the cluster refuses the address; expanded, it stops at what the runtime makes of `note`.
+STOPPED_TWICE = (
+    HEAD
+    + """\
+  - name: one
+    type: script
+    note: "it's \\"one\\""
+    callbacks: [{event: taskStarts, commands: [echo one]}]
+"""
+    + ROLE.replace("[one, two]", "[one, 'marketplace://name/install_wget']")
+)
+
+
 @settings(max_examples=budget(250), deadline=None, derandomize=True)
+@example(STOPPED_TWICE)
 @given(generated())
 def test_on_small_jobs(text: str) -> None:
     assert_agreed(Document(text, path="a.pai.yaml", lookup=marketplace()))

@@ -151,7 +151,7 @@ def test_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
             (2, 7),
         ),
         (GOOD.encode("utf-16"), "this file is UTF-16; OpenPAI reads UTF-8, so save it as UTF-8", (1, 1)),
-        (b"\x7fELF\0\0", "this is a binary file: it holds a NUL character", (1, 1)),
+        (b"\x7fELF\0\0", "this is a binary file: it contains a NUL character", (1, 1)),
     ],
 )
 def test_a_file_that_is_no_text(
@@ -204,7 +204,7 @@ def test_a_file_that_is_far_too_large(capsys: pytest.CaptureFixture[str]) -> Non
     _, output, _ = run(capsys, "--format", "concise")
     assert output == (
         "a.pai.yaml:1:1: error[unreadable-file] "
-        "this file is larger than 20,000,000 bytes; OpenPAI takes jobs up to 102,400\n"
+        "this file is larger than 20,000,000 bytes; OpenPAI accepts jobs of up to 102,400\n"
     )
 
 
@@ -561,7 +561,7 @@ def test_fixes_that_may_be_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--fix", "--select", "unknown-prerequisite"]) == 1
     assert main(["check", "--fix", "--unsafe-fixes", "--select", "unknown-prerequisite"]) == 0
     assert main(["check", "--unsafe-fixes"]) == 2
-    assert "--unsafe-fixes is for --fix and --diff" in capsys.readouterr().err
+    assert "--unsafe-fixes works only with --fix or --diff" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")

@@ -187,7 +187,7 @@ def test_the_owner_is_kept_where_that_is_allowed(monkeypatch: pytest.MonkeyPatch
 
 def test_somebody_elses_change_is_not_lost() -> None:
     Path("a.yaml").write_text("a: 3\n")
-    with pytest.raises(OSError, match="changed by somebody else"):
+    with pytest.raises(OSError, match="another program has changed the file"):
         write_text(SourceFile("a.yaml", "a: 1\n"), "a: 2\n")
     assert Path("a.yaml").read_text() == "a: 3\n"
 

@@ -123,7 +123,7 @@ def test_checking_loads_nothing_that_it_does_not_need(tmp_path: Path) -> None:
             "subprocess",
         ),
         *("shutil", "tempfile", "pickle", "unicodedata", "pai_lsp.cli.processes", "pai_lsp.project.config_reader"),
-        *("pai_lsp.safe_fixes", "pai_lsp.cli.report.sarif_format", "pai_lsp.cli.report.text_report"),
+        *("pai_lsp.safe_fixes", "pai_lsp.cli.report.json_formats", "pai_lsp.cli.report.text_report"),
     }
     assert loaded & heavy == set()
 

@@ -127,7 +127,12 @@ WAITS = [
     ("worker", "insufficient capacity", "largest node of virtual cluster 'default' has 4", job(sized(1, 5))),
     ("worker", "insufficient capacity", "has 1", job(sized(1, 2), in_vc("cards"))),
     ("worker", "does not have pinned cell x", "it has last", job(tail=in_vc("cards", hived("{pinnedCellId: x}")))),
-    ("worker", "VC ghost does not exists", "no virtual cluster 'ghost'", job(sized(1, 0), in_vc("ghost"))),
+    (
+        "worker",
+        "VC ghost does not exists",
+        "virtual cluster 'ghost', but the scheduler does not have it",
+        job(sized(1, 0), in_vc("ghost")),
+    ),
     ("worker", "LeafCellNumber", "requests no SKU", job(sized(1, 0, cpu=0, memory=0))),
     ("worker", "VirtualCluster is empty", "null", job(sized(1, 0), in_vc("null"))),
 ]

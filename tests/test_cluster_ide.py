@@ -9,8 +9,8 @@ from test_cluster_fit import cluster
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.ide.completion.complete import complete
+from pai_lsp.ide.hints_and_lenses import LensKind, lenses
 from pai_lsp.ide.hover import hover
-from pai_lsp.ide.lenses import LensKind, lenses
 
 SETTINGS = Settings(cluster=cluster())
 PLUGIN = """\

@@ -93,7 +93,7 @@ def test_a_job_is_expanded_and_sent_once(home: Path, job: str, capsys: pytest.Ca
     ("reaction", "keeps", "status", "part"),
     some(
         [
-            (error(400, "InvalidProtocolError", "bad job"), False, 1, "refuses it (400): bad job"),
+            (error(400, "InvalidProtocolError", "bad job"), False, 1, "refuses the job (400): bad job"),
             (
                 error(401, "UnauthorizedUserError", "Guest is not allowed"),
                 False,
@@ -101,10 +101,10 @@ def test_a_job_is_expanded_and_sent_once(home: Path, job: str, capsys: pytest.Ca
                 "requires a valid access token (401): 'Guest is",
             ),
             (error(403, "ForbiddenUserError", "User ann is not allowed"), False, 1, "denied (403): 'User ann is not"),
-            (error(404, "NoStorageError", "Storage x is not found."), False, 1, "refuses it (404): Storage x"),
+            (error(404, "NoStorageError", "Storage x is not found."), False, 1, "refuses the job (404): Storage x"),
             (answering(404, b"<html>"), False, 1, "no rest-server at"),
-            (error(409, "ConflictJobError", "exists"), False, 1, "a job named 'train' exists already"),
-            (answering(413, b""), False, 1, "no job of this size (413)"),
+            (error(409, "ConflictJobError", "exists"), False, 1, "a job named 'train' already exists"),
+            (answering(413, b""), False, 1, "does not accept a job of this size (413)"),
             (
                 answering(302, b"", Location="https://other.example.com/"),
                 False,
@@ -116,7 +116,7 @@ def test_a_job_is_expanded_and_sent_once(home: Path, job: str, capsys: pytest.Ca
             (answering(429, b"", Retry_After="7"), False, 1, "for now (429); try again in 7 seconds"),
             (answering(200, b"<html>Sign in</html>"), False, 1, "the answer is not that of a rest-server"),
             (answering(202, b"x" * 2_000_000), True, 0, "the cluster has the job"),
-            (error(500, "UnknownError", "secret paper-and-glue"), False, 1, "the cluster failed (500): secret ***"),
+            (error(500, "UnknownError", "secret paper-and-glue"), False, 1, "the server failed (500): 'secret ***'"),
             (answering(503, b""), True, 0, "the cluster has the job"),
             (half, True, 0, "the cluster has the job"),
             (never, False, 1, "was not submitted: the server did not answer in time"),

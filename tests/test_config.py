@@ -129,7 +129,7 @@ def test_an_empty_one_changes_nothing(text: str) -> None:
         ),
         (
             "marketplace: {sources: [{directory: a, token_env: B}]}\n",
-            [("token_env", "'token_env' is for a source with 'url'; a folder needs no token")],
+            [("token_env", "'token_env' works only with 'url'; a folder needs no token")],
         ),
         (
             "marketplace: {sources: [{url: 'ftp://b'}]}\n",
@@ -147,7 +147,7 @@ def test_an_empty_one_changes_nothing(text: str) -> None:
             "marketplace: {sources: [{url: 'http://b', token_command: []}]}\n",
             [("token_command", "'token_command' is empty; it needs at least one item")],
         ),
-        ("plugins: []\nplugins: [a]\n", [("plugins", "'plugins' is written twice in one mapping")]),
+        ("plugins: []\nplugins: [a]\n", [("plugins", "the key 'plugins' occurs twice in one mapping")]),
     ],
 )
 def test_what_is_wrong_is_said_on_the_very_words(text: str, expected: list[tuple[str, str]]) -> None:

@@ -8,8 +8,8 @@ import pytest
 from expansion import Ended, job_of, run_of, run_task
 from job_text import HEAD
 
-from pai_lsp.expansion.write.code_edits import CannotInlineError, import_edits, inline_edits, into_job_edits
-from pai_lsp.expansion.write.released_job import expanded
+from pai_lsp.expansion.released_job import expanded
+from pai_lsp.ide.refactorings.resolve_references import CannotInlineError, import_edits, inline_edits, into_job_edits
 from pai_lsp.source.text import apply_edits
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def test_a_definition_comes_into_the_job_with_its_variables_filled() -> None:
     ("listed", "name", "reason"),
     [
         (("second", "first"), "second", "'first' runs between 'second' and the commands; inline it first"),
-        (("base", "second"), "base", "'base' is required by another prerequisite of this task role, too"),
+        (("base", "second"), "base", "'base' is also required by another prerequisite of this task role"),
         (("first", "nothing"), "first", "no prerequisite is named 'nothing'"),
     ],
 )

@@ -10,8 +10,8 @@ from job_text import HEAD
 
 from pai_lsp.document import Document
 from pai_lsp.expansion.effective import effective_job
+from pai_lsp.expansion.released_commands import role_values
 from pai_lsp.expansion.script import Origins, effective_parts
-from pai_lsp.expansion.write.released_commands import role_values
 from pai_lsp.ide.preview import preview
 from pai_lsp.source.text import LineIndex
 

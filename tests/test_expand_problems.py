@@ -7,7 +7,7 @@ from expansion import job_of, marketplace
 
 from pai_lsp.document import Document, check
 from pai_lsp.expansion.effective import effective_job
-from pai_lsp.expansion.write.released_job import expanded
+from pai_lsp.expansion.released_job import expanded
 from pai_lsp.job.job import Job
 from pai_lsp.source.syntax import parse
 
@@ -90,7 +90,7 @@ def problems(text: str, *, inline: bool = False) -> list[tuple[str, str, str]]:
             "marketplace://name/digits",
             (
                 "'marketplace://name/digits' needs a value for 'dataPath'; "
-                "set it in a 'require', a task role's list cannot"
+                "set it in a 'require', because the list of a task role cannot set values"
             ),
         ),
         (
@@ -113,7 +113,7 @@ def problems(text: str, *, inline: bool = False) -> list[tuple[str, str, str]]:
             job(callback("taskStarts", "echo <% this.nothing %>")),
             "unresolved-this",
             "nothing",
-            "neither 'one' nor what it requires has a parameter 'nothing'",
+            "neither 'one' nor a definition that it requires has a parameter 'nothing'",
         ),
         (
             job(callback("taskStarts", "echo a: b")),

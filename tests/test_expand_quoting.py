@@ -10,7 +10,7 @@ from budgets import budget
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pai_lsp.expansion.write.quoting import surviving
+from pai_lsp.expansion.released_commands import surviving
 from pai_lsp.job.plugin_parameters import runtime_round_trip
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.syntax import parse

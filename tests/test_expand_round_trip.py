@@ -14,7 +14,7 @@ from marks import is_catalog, read_marks
 from pai_lsp.catalog.loading import Surroundings, load_catalog
 from pai_lsp.catalog.setup import CatalogSetup, DirectorySource
 from pai_lsp.document import Document
-from pai_lsp.expansion.write.released_job import ExpandedJob, expanded
+from pai_lsp.expansion.released_job import ExpandedJob, expanded
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.job.lookup import Lookup, NoLookup
 

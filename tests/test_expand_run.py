@@ -10,7 +10,7 @@ from expansion import Ended, job_of, run_of, run_task
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pai_lsp.expansion.write.released_job import expanded
+from pai_lsp.expansion.released_job import expanded
 from pai_lsp.source.writing import flow_value, indented, item_lines
 
 HEAD = """\

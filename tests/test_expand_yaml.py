@@ -7,7 +7,7 @@ from expansion import FOLDER, cases, job_of, marketplace
 from job_text import HEAD
 
 from pai_lsp.document import Document, check
-from pai_lsp.expansion.write.released_job import expanded
+from pai_lsp.expansion.released_job import expanded
 from pai_lsp.findings.diagnostic import Severity
 
 CASES = [*cases("yaml"), *cases("inline")]

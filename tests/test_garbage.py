@@ -10,13 +10,10 @@ from budgets import some
 
 from pai_lsp.document import Document, check
 from pai_lsp.ide.completion.complete import complete
-from pai_lsp.ide.folding import folds
+from pai_lsp.ide.hints_and_lenses import inlay_hints, lenses
 from pai_lsp.ide.hover import hover
-from pai_lsp.ide.inlay_hints import inlay_hints
-from pai_lsp.ide.lenses import lenses
-from pai_lsp.ide.links import links
-from pai_lsp.ide.names import definitions, references
-from pai_lsp.ide.outline import outline
+from pai_lsp.ide.navigation import definitions, links, references
+from pai_lsp.ide.outline import folds, outline
 from pai_lsp.ide.semantic_tokens import semantic_tokens
 from pai_lsp.source.text import Span
 

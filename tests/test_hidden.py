@@ -24,9 +24,9 @@ from pai_lsp.cli.report.terminal import Terminal
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Rule, Settings
 from pai_lsp.ide.completion.complete import complete
+from pai_lsp.ide.hints_and_lenses import inlay_hints
 from pai_lsp.ide.hover import hover
-from pai_lsp.ide.inlay_hints import inlay_hints
-from pai_lsp.ide.links import links
+from pai_lsp.ide.navigation import links
 from pai_lsp.ide.outline import outline
 from pai_lsp.ide.prerequisite_graph import dot, mermaid, prerequisite_graph
 from pai_lsp.ide.preview import preview

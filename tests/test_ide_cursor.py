@@ -11,9 +11,9 @@ from pai_lsp.document import Document
 from pai_lsp.ide import cursor as cursor_module
 from pai_lsp.ide.completion.complete import complete
 from pai_lsp.ide.cursor import Cursor, Location
-from pai_lsp.ide.folding import selection_ranges
 from pai_lsp.ide.hover import hover
-from pai_lsp.ide.names import definitions
+from pai_lsp.ide.navigation import definitions
+from pai_lsp.ide.outline import selection_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,14 +12,10 @@ from lsprotocol import types as lsp
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.ide.completion.complete import complete
-from pai_lsp.ide.folding import folds, selection_ranges
-from pai_lsp.ide.hierarchy import members_at, needed_by, needs
+from pai_lsp.ide.hints_and_lenses import HintKind, LensKind, inlay_hints, lenses
 from pai_lsp.ide.hover import hover
-from pai_lsp.ide.inlay_hints import HintKind, inlay_hints
-from pai_lsp.ide.lenses import LensKind, lenses
-from pai_lsp.ide.links import links
-from pai_lsp.ide.names import RenameRefused, references, rename
-from pai_lsp.ide.outline import OutlineItem, outline
+from pai_lsp.ide.navigation import RenameRefused, links, members_at, needed_by, needs, references, rename
+from pai_lsp.ide.outline import OutlineItem, folds, outline, selection_ranges
 from pai_lsp.ide.semantic_tokens import semantic_tokens
 from pai_lsp.lsp.features import DOCUMENT_FEATURES, WORKSPACE_FEATURES
 from pai_lsp.source.text import Span, apply_edits

@@ -9,7 +9,7 @@ from budgets import some
 from marks import read_cursor
 
 from pai_lsp.document import Document
-from pai_lsp.ide.folding import folds, selection_ranges
+from pai_lsp.ide.outline import folds, selection_ranges
 
 JOB = """\
 # about

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pai_lsp.document import Document
-from pai_lsp.ide.hierarchy import Call, members_at, needed_by, needs
+from pai_lsp.ide.navigation import Call, members_at, needed_by, needs
 from pai_lsp.job.definition import Origin, read_definitions
 from pai_lsp.job.lookup import LookupAnswer, LookupState, NoLookup
 from pai_lsp.source.syntax import parse

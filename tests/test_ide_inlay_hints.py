@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pai_lsp.document import Document
-from pai_lsp.ide.inlay_hints import HintKind, inlay_hints
+from pai_lsp.ide.hints_and_lenses import HintKind, inlay_hints
 from pai_lsp.source.text import Span
 
 JOB = """\

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pai_lsp.document import Document
-from pai_lsp.ide.lenses import Lens, LensKind, lenses
+from pai_lsp.ide.hints_and_lenses import Lens, LensKind, lenses
 
 JOB = """\
 protocolVersion: 2

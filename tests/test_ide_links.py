@@ -7,7 +7,7 @@ import pytest
 from pai_lsp.catalog.remote_sources import item_page
 from pai_lsp.document import Document
 from pai_lsp.ide.hover import hover
-from pai_lsp.ide.links import links
+from pai_lsp.ide.navigation import links
 from pai_lsp.job.definition import Origin, read_definitions
 from pai_lsp.job.lookup import LookupAnswer, LookupState, NoLookup
 from pai_lsp.platform.image_addresses import image_page

@@ -9,7 +9,7 @@ from budgets import budget, some, stride
 
 from pai_lsp.document import Document
 from pai_lsp.ide.cursor import Cursor
-from pai_lsp.ide.names import places_of
+from pai_lsp.ide.navigation import places_of
 from pai_lsp.job.symbols import SymbolKind, occurrence_at
 
 TESTS = Path(__file__).parent

@@ -49,9 +49,9 @@ def test_a_comment_at_the_end_of_the_line(before: str, after: str) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("a: >\n  echo $x\n  echo y\n", "a part of the text"),
-        ("a: $b\n  c\n", "a part of the text"),
-        ('a: "$b\n  c"\n', "a part of the text"),
+        ("a: >\n  echo $x\n  echo y\n", "become part of the text"),
+        ("a: $b\n  c\n", "become part of the text"),
+        ('a: "$b\n  c"\n', "become part of the text"),
         ("a: |\n  echo $x \\\n    y\n", "continues"),
         ("a: |\n  cat <<EOF\n  $x\n  EOF\n", "here-document"),
         ("a: |\n  echo '$x\n  y'\n", "quoted word"),

@@ -9,8 +9,7 @@ import pytest
 
 from pai_lsp.catalog.fetching import keeps_secrets
 from pai_lsp.cli.main import main
-from pai_lsp.cluster.image_check import RegistryAccount, image_verdict
-from pai_lsp.cluster.registry_access import NetworkRegistry, RecordedRegistry
+from pai_lsp.cluster.image_check import NetworkRegistry, RecordedRegistry, RegistryAccount, image_verdict
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.platform.platforms import platform_named

@@ -17,9 +17,8 @@ from loopback import Marketplace, Reaction, Request, alone, answering, marketpla
 
 from pai_lsp.catalog.fetching import Limits
 from pai_lsp.cli.main import main
-from pai_lsp.cluster import registry_access
-from pai_lsp.cluster.image_check import CouldNotAskError, RegistryAccount
-from pai_lsp.cluster.registry_access import DockerAccounts, NetworkRegistry
+from pai_lsp.cluster import image_check
+from pai_lsp.cluster.image_check import CouldNotAskError, DockerAccounts, NetworkRegistry, RegistryAccount
 from pai_lsp.document import Document
 from pai_lsp.project.image_answers import ImageAnswers, image_diagnostics
 
@@ -128,7 +127,7 @@ def test_the_configuration_of_an_image(place: Path, capsys: pytest.CaptureFixtur
         shown = capsys.readouterr().out
     assert shown.splitlines()[1:] == [
         "  for arm64, amd64",
-        "  names the user 'app'",
+        "  its user is 'app'",
         "  its entry point is not run: /start --fast",
     ]
     assert "gum" not in shown
@@ -161,7 +160,7 @@ def test_findings(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(registry_access, "LIMITS", Limits(silence=0.3))
+    monkeypatch.setattr(image_check, "LIMITS", Limits(silence=0.3))
     with marketplace(reaction) as server:
         place.write_text(job(server.url, image), encoding="utf-8")
         assert main(["check", "--images", "--format", "json", str(place)]) == status

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from test_expand_events import COMMANDS, ENDS, HOOKS, Hooks
 from test_refactorings import document
 
-from pai_lsp.expansion.write.released_job import expanded
+from pai_lsp.expansion.released_job import expanded
 from pai_lsp.ide.refactorings import Refactoring, RefactoringKind, refactorings
 from pai_lsp.source.text import Span, apply_edits
 from pai_lsp.source.writing import flow_value
@@ -126,7 +126,7 @@ def test_one_by_one_and_all_at_once_run_the_same(
 def test_a_second_trap_is_not_made() -> None:
     hooks = [Hooks({"taskSucceeds": "well"}, ignores=False), Hooks({"taskFails": "well"}, ignores=False)]
     single, _ = inlining(job(hooks, [0, 0], "leaving", ""), "p0")
-    assert single.disabled_reason == "'p1' runs commands at the end, too; inline all prerequisites at once"
+    assert single.disabled_reason == "'p1' also runs commands at the end; inline all prerequisites at once"
 
 
 DIAMOND = """\
@@ -195,7 +195,7 @@ def test_plugins_stay_in_the_list() -> None:
 @pytest.mark.parametrize(
     ("listed", "place", "reason"),
     [
-        ("[top, base]", "base", "'base' is required by another prerequisite of this task role, too"),
+        ("[top, base]", "base", "'base' is also required by another prerequisite of this task role"),
         (
             "[top, base]",
             "top",

@@ -181,7 +181,7 @@ def test_a_refresh_that_fails(capsys: pytest.CaptureFixture[str], server: Market
 @pytest.mark.parametrize(
     ("reaction", "note"),
     [
-        (answering(404, b"Result not found"), "nothing is found at this address (404): 'Result not found'"),
+        (answering(404, b"Result not found"), "there is nothing at this address (404): 'Result not found'"),
         (answering(401, b"Authentication token is missing"), "the server requires a valid access token (401)"),
         (answering(302, Location="https://login.example.com/"), "a redirect to another host, 'login.example.com'"),
         (answering(200, b"<!doctype html><title>Sign in</title>"), "the answer is a web page, perhaps a login page,"),
@@ -234,7 +234,7 @@ def test_a_refresh_names_the_addresses_that_fail(capsys: pytest.CaptureFixture[s
         f"http://localhost:1/x: not asked; {host}",
         f"{server.url}/login.yaml: {login}",
         f"{server.url}/moved.yaml: {moved}",
-        f"{server.url}/none.yaml: nothing is found at this address (404)",
+        f"{server.url}/none.yaml: there is nothing at this address (404)",
     }
     assert (
         f"could not be looked up: {moved}; asked just now"
@@ -370,7 +370,7 @@ def test_a_lock_of_the_former_version_has_absolute_paths(
         (lambda text: f"<<<<<<< HEAD\n{text}=======\n{text}>>>>>>> theirs\n", "line 1: a merge conflict is left in"),
         (lambda text: text.replace('"sha256"', '\n<<<<<<< HEAD\n=======\n>>>>>>> x\n"sha256"'), "line 9: a merge"),
         (lambda text: text.rstrip("}\n"), "is never closed"),
-        (lambda text: text.replace('"version"', '"definitions": {}, "version"'), "'definitions' is written twice"),
+        (lambda text: text.replace('"version"', '"definitions": {}, "version"'), "the key 'definitions' occurs twice"),
     ],
     ids=["conflict", "conflict inside", "cut off", "key twice"],
 )
@@ -452,7 +452,7 @@ def test_a_configuration_of_another_user_is_not_read(
     _, _, errors = run(capsys, "check")
     assert errors == (
         f"pai-lsp: '{project / '.pai-lsp.yaml'}' is not read, because it belongs to another user; "
-        "copy it to a file of your own, or have its owner changed\n"
+        "copy it to a file that belongs to you, or change its owner\n"
     )
 
 

@@ -14,11 +14,9 @@ from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.lsp.client import Client
 from pai_lsp.lsp.documents import OpenDocument
-from pai_lsp.mpijob.conversion import ConversionError, manifest_text
-from pai_lsp.mpijob.kubernetes_values import is_quantity, plain_value
-from pai_lsp.mpijob.manifest import manifests
+from pai_lsp.mpijob.conversion import ConversionError, manifest_text, upgraded
+from pai_lsp.mpijob.manifest import is_quantity, manifests, plain_value
 from pai_lsp.mpijob.manifest_rules import MANIFEST_RULES
-from pai_lsp.mpijob.upgrade import upgraded
 from pai_lsp.source.syntax import parse
 
 if TYPE_CHECKING:
@@ -66,8 +64,10 @@ def test_documented_examples(rule: Rule) -> None:
         assert [one for one in Document(text).diagnostics if one.code == rule.code] == []
 
 
-def test_a_good_manifest() -> None:
-    assert Document(GOOD).diagnostics == ()
+@pytest.mark.parametrize("name", ["train.yaml", "train.pai.yaml"])
+def test_a_good_manifest(name: str) -> None:
+    assert Document(GOOD, path=name).diagnostics == ()
+    assert not Document(GOOD, path=name).is_job
 
 
 @pytest.mark.parametrize(

@@ -293,7 +293,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["convert", "--to", "pai", str(path)]) == 0
     output, errors = capsys.readouterr()
     assert output.startswith("# Trains the model.\n# slotsPerWorker: one for each GPU\nprotocolVersion: 2\n")
-    assert errors == "pai-lsp convert: lost: metadata.namespace: an OpenPAI job has no such key\n"
+    assert errors == "pai-lsp convert: not converted: metadata.namespace: an OpenPAI job has no such key\n"
     assert main(["convert", "--to", "mpijob", "--format", "json", str(path)]) == 1
     assert json.loads(capsys.readouterr().out)["error"] == "not-a-job"
 

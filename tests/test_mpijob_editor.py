@@ -99,9 +99,9 @@ def test_a_whole_manifest_from_suggestions() -> None:
     [
         (f"{HEAD}spec:\n  slotsPer$0Worker: 2\n", "How many processes each worker runs"),
         (f"{HEAD}spec:\n  runPolicy: {{cleanPodPolicy: Run$0ning}}\n", "Which pods are deleted"),
-        (f"{HEAD}spec:\n  clean$0PodPolicy: Running\n", "its place is `spec.runPolicy.cleanPodPolicy`"),
+        (f"{HEAD}spec:\n  clean$0PodPolicy: Running\n", "it is now `spec.runPolicy.cleanPodPolicy`"),
         (f"{HEAD}spec:\n  mpiReplicaSpecs:\n    Wor$0ker: {{replicas: 2}}\n", "The pods that run the processes"),
-        (f"{HEAD}{SPEC.replace('image', 'ima$0ge')}", "no pod can be made"),
+        (f"{HEAD}{SPEC.replace('image', 'ima$0ge')}", "no pod can be created"),
         (f"a: b\n---\n{HEAD}spec:\n  slotsPer$0Worker: 2\n", "default `1`"),
     ],
 )
@@ -318,7 +318,7 @@ def test_conversions_that_are_not_offered() -> None:
     assert offered(JOB.replace("mpirun", "python")) == []
     assert "writes another file" in offered(JOB, "train.pai.yaml")[0]
     assert offered(JOB.replace("sleep infinity", "ls")) == [
-        "'worker' does not end with 'sleep infinity', so that its tasks end before the launcher does"
+        "'worker' does not end with 'sleep infinity', so its tasks would end before the launcher"
     ]
 
 

@@ -9,7 +9,7 @@ from marks import read_cursor
 
 from pai_lsp.document import Document
 from pai_lsp.ide.hover import hover
-from pai_lsp.ide.names import RenameRefused, definitions, highlights, prepare, references, rename
+from pai_lsp.ide.navigation import RenameRefused, definitions, highlights, prepare, references, rename
 from pai_lsp.platform.programs import nccl_variables, program
 from pai_lsp.platform.tables import table
 from pai_lsp.source.text import Span, apply_edits
@@ -186,11 +186,11 @@ def test_rename_changes_every_place(word: str, number: int, new_name: str, lines
     ("word", "number", "new_name", "reason"),
     [
         ("worker", 2, "Worker", "lower-case letters and digits"),
-        ("worker", 2, "master", "there is a task role 'master' already"),
-        ("prepare", 1, "dataset", "there is a prerequisite 'dataset' already"),
+        ("worker", 2, "master", "there is already a task role 'master'"),
+        ("prepare", 1, "dataset", "there is already a prerequisite 'dataset'"),
         ("prepare", 1, "two words", "letters, digits, '_' and '-'"),
         ("rate", 2, "a.b", "a word without spaces, dots"),
-        ("sync", 1, "ssh", "every task has a port 'ssh' already"),
+        ("sync", 1, "ssh", "every task already has a port 'ssh'"),
         ("protocolVersion", 1, "x", "only names that a job defines can be renamed"),
     ],
 )

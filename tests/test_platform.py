@@ -11,7 +11,7 @@ import pytest
 from job_text import HEAD
 
 from pai_lsp.document import Document
-from pai_lsp.expansion.write.released_job import expanded
+from pai_lsp.expansion.released_job import expanded
 from pai_lsp.job.variable_places import platform_names
 from pai_lsp.platform.platforms import OPENPAI
 from pai_lsp.platform.tables import (

@@ -14,7 +14,7 @@ from job_text import HEAD
 
 from pai_lsp.cli.main import main
 from pai_lsp.document import Document
-from pai_lsp.expansion.as_is.released_run import released_run
+from pai_lsp.expansion.released_run import released_run
 from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.ide.completion.complete import complete
 from pai_lsp.ide.hover import hover

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from runtime_container import FINISHED, STARTING, USER_END, USER_START, Container
 
 from pai_lsp.document import Document
-from pai_lsp.expansion.as_is.released_run import released_run
-from pai_lsp.expansion.write.released_job import expanded
+from pai_lsp.expansion.released_job import expanded
+from pai_lsp.expansion.released_run import released_run
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.job.definition import Origin, read_definitions
 from pai_lsp.job.lookup import LookupAnswer, LookupState, NoLookup

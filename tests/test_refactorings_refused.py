@@ -49,17 +49,20 @@ def reason(marked: str, title: str) -> str:
 @pytest.mark.parametrize(
     ("commands", "expected"),
     [
-        (("⟦echo a⟧",), "a task role needs a command of its own"),
+        (("⟦echo a⟧",), "a task role must keep at least one command"),
         (("echo a", "⟦echo b⟧", "echo c"), "only the first commands can run before the others"),
         (("⟦cd /data⟧", "ls"), "'cd' has no effect on the commands after a callback"),
-        (("⟦export A=1⟧", "ls"), "'A' is exported, which reaches nothing outside its callback"),
+        (("⟦export A=1⟧", "ls"), "'A' is exported, which has no effect outside its callback"),
         (("⟦A=1⟧", "echo $A"), "'A' is set here and used by the commands after it"),
         (("⟦echo ${A:=1}⟧", "echo $A"), "'A' is set here and used by the commands after it"),
         (("⟦source env.sh⟧", "ls"), "they may set variables that the commands after them use"),
         (("⟦'f() { echo; }'⟧", "f"), "a function is not known outside its callback"),
-        (("⟦serve &⟧", "ls"), "a command in the background belongs to the callback alone"),
+        (("⟦serve &⟧", "ls"), "a command in the background only lives as long as its callback"),
         (("⟦exit 0⟧", "ls"), "'exit' has no effect on the commands after a callback"),
-        (("⟦if true; then⟧", "ls", "fi"), "these commands begin or end something that other commands go on with"),
+        (
+            ("⟦if true; then⟧", "ls", "fi"),
+            "these commands contain only a part of a block, such as an 'if', that other commands complete",
+        ),
         (("⟦'echo \"it''s\"'⟧", "ls"), "the runtime changes a callback's command that holds both ' and \""),
         (("⟦echo a\\b⟧", "ls"), "the runtime changes a callback's command that holds a backslash"),
         (("⟦echo <% $parameters.lr %>⟧", "ls"), "a value that is filled in here reaches commands, but no callback"),
@@ -99,7 +102,7 @@ def test_complete_commands_become_a_callback_whatever_words_they_hold(command: s
      ("( ls", ")"), ("while true; do", "done"), ("select x in a; do", "done"), ("until a", "do b; done")],
 )  # fmt: skip
 def test_commands_that_others_end_stay(command: str, after: str) -> None:
-    expected = "these commands begin or end something that other commands go on with"
+    expected = "these commands contain only a part of a block, such as an 'if', that other commands complete"
     assert reason(job(f"⟦{command}⟧", f'"{after}"'), EXTRACT) == expected
 
 
@@ -209,7 +212,7 @@ LEGACY = "Run the commands that use $data from 'digits'"
 @pytest.mark.parametrize(
     ("before", "command", "expected"),
     [
-        (DIGITS, "export A=<% $data.uri[0] %>", "'A' is exported, which reaches nothing outside its callback"),
+        (DIGITS, "export A=<% $data.uri[0] %>", "'A' is exported, which has no effect outside its callback"),
         (
             DIGITS.replace("name:", "plugin: com.microsoft.pai.runtimeplugin.git, name:"),
             "wget <% $data.uri[0] %>",
@@ -290,7 +293,7 @@ def test_what_is_no_command_is_not_inlined(reference: str, expected: str) -> Non
 def test_a_copy_that_would_run_twice_is_not_made() -> None:
     before = '  - {name: other, type: script, require: ["marketplace://name/install_wget"]}\n'
     text = job("ls", before=before, role='    prerequisites: ["$0marketplace://name/install_wget", other]\n')
-    expected = "other prerequisites need the same one; a copy would run beside it"
+    expected = "other prerequisites also require it, so it would run twice"
     assert reason(text, "Copy 'install_wget' into the job") == expected
     assert reason(text, "Import 'install_wget' and what it requires into the job") == expected
 

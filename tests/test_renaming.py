@@ -10,7 +10,7 @@ from job_text import HEAD
 from random_edits import edited, job_texts
 
 from pai_lsp.document import Document
-from pai_lsp.ide.names import RenameRefused, rename
+from pai_lsp.ide.navigation import RenameRefused, rename
 from pai_lsp.ide.refactorings import refactorings
 from pai_lsp.job.symbols import SymbolKind, occurrence_at, rename_prerequisite, rename_role
 from pai_lsp.source.text import apply_edits

@@ -12,6 +12,7 @@ from unittest import mock
 import pytest
 from budgets import IS_FAST, some
 from marks import Mark, as_marks, before, examples, is_catalog, read_marks
+from random_edits import assert_rules_not_asked_find_nothing
 
 import pai_lsp.document
 from pai_lsp.document import Document
@@ -82,6 +83,7 @@ def test_findings_are_the_marks(path: Path) -> None:
     document, marks = fixture(path)
     assert as_marks(document.text, document.diagnostics, with_messages=marks) == marks
     assert_well_formed(document)
+    assert_rules_not_asked_find_nothing(document)
 
 
 MESSAGE = re.compile(r"^[^A-Z\s].*[^.\s]$|^(?:U\+|YAML|'|HiveD|OpenPAI|PAI_)", re.DOTALL)

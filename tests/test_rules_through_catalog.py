@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pai_lsp.document import Document, check_expanded
-from pai_lsp.expansion.write.released_job import expanded
+from pai_lsp.expansion.released_job import expanded
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.job.definition import Origin, read_definitions
 from pai_lsp.job.lookup import JobTemplate, LookupAnswer, LookupState, NoLookup, SuggestedDefinition
@@ -205,7 +205,7 @@ def test_what_nothing_fills_in_a_definition_of_the_catalog() -> None:
     assert first.code == "undeclared-template-variable"
     assert first.message == "template variable 'port' is not declared in 'lost'"
     assert second.code == "unresolved-this"
-    assert second.message == "neither 'lost' nor what it requires has a parameter 'nothing'"
+    assert second.message == "neither 'lost' nor a definition that it requires has a parameter 'nothing'"
     assert {related.path for one in (first, second) for related in one.related} == {"marketplace/lost.yaml"}
 
 

@@ -13,7 +13,7 @@ import pytest
 from job_text import HEAD
 from programs import harmless_programs
 
-from pai_lsp.cli.commands import local_ssh
+from pai_lsp.cli.commands import local_run
 from pai_lsp.cli.main import main
 
 if TYPE_CHECKING:
@@ -169,14 +169,14 @@ def started(
 def test_a_run_without_a_container(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local_ssh, "_FOLDERS_OF_SERVERS", ())
+    monkeypatch.setattr(local_run, "_FOLDERS_OF_SERVERS", ())
     monkeypatch.setenv("PATH", harmless_programs())
     command = "echo $PAI_TASK_INDEX $PAI_HOST_IP_ps_0 && [[ $PAI_CONTAINER_HOST_PORT -gt 0 ]]"
     status, output, notes = started(tmp_path, capfd, command, "--yes", extras=PLUGINS)
     assert (status, output.splitlines()[1:4]) == (0, ["first", "second", "[commands]"])
     assert "\n0 127.0.0.1\n" in output
     assert output.endswith("last\n")
-    assert "the plugin ssh is left out here: 'ssh-keygen' is not installed on this machine" in notes
+    assert "the plugin ssh does not run here: 'ssh-keygen' is not installed on this machine" in notes
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs bash")
@@ -215,7 +215,7 @@ def test_a_run_in_a_container(
     assert f"--volume {tmp_path}:/mnt/data" in output
     assert "--shm-size=2048m" in output
     assert output.endswith("--entrypoint=/bin/bash ubuntu:20.04 /usr/local/pai/runtime.d/entry.sh\n")
-    assert "the storage 'home' is not there" in notes
+    assert "the storage 'home' is missing here, so the task does not find /home/me; give --storage home=FOLDER" in notes
     stand_in.write_text("#!/bin/sh\nexit 125\n", encoding="utf-8")
     status, _, notes = started(tmp_path, capfd, "echo hi", *options)
     assert (status, "docker could not start the container" in notes) == (3, True)

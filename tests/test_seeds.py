@@ -15,7 +15,7 @@ from runtime_container import FINISHED, STARTING, USER_END, USER_START, Containe
 
 from pai_lsp.cli.main import main
 from pai_lsp.document import Document
-from pai_lsp.expansion.as_is.released_run import released_run
+from pai_lsp.expansion.released_run import released_run
 from pai_lsp.findings.diagnostic import Severity
 
 MARKETPLACE = Path(__file__).parent.parent / "examples" / "marketplace"

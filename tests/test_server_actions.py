@@ -140,7 +140,7 @@ async def test_no_room_for_a_comment_is_said() -> None:
     async with connected() as client:
         client.open(text)
         found = titled(await actions(client, IN_NAME), "Ignore 'unknown-prerequisite' on this line")
-        assert found["disabled"] == {"reason": "a comment here would become a part of the text"}
+        assert found["disabled"] == {"reason": "a comment here would become part of the text"}
         assert "edit" not in found
     literals: Action = {"codeActionLiteralSupport": {"codeActionKind": {"valueSet": []}}}
     async with connected(capabilities={"textDocument": {"codeAction": literals}}) as client:

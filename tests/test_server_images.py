@@ -76,7 +76,7 @@ async def test_the_editor_keeps_accounts_at_registries(monkeypatch: pytest.Monke
             await client.published(URI)
             for answer, part in (
                 ({"name": "ann", "password": "glue"}, "has no account; add"),
-                (None, "wants an account, and the job has none"),
+                (None, "requires an account, and the job has none"),
             ):
                 question = client.question("workspace/executeCommand", command="pai-lsp.checkImages", arguments=[URI])
                 client.send(question)

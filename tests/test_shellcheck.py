@@ -80,7 +80,7 @@ def test_a_comment_without_a_finding_is_no_mistake(capsys: pytest.CaptureFixture
 
 def test_a_program_that_does_not_exist(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["check", str(tmp_path), "--shellcheck", "no-such-shellcheck"]) == 2
-    assert "there is no program 'no-such-shellcheck'" in capsys.readouterr().err
+    assert "--shellcheck: no program 'no-such-shellcheck' was found" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("code", ["print('no JSON')", "raise SystemExit(3)", "print('[]')"])

@@ -8,11 +8,11 @@ from job_text import HEAD
 from pai_lsp.document import Document
 from pai_lsp.platform.structure_errors import StructureError
 from pai_lsp.rules import BY_CODE
-from pai_lsp.rules.structure import job_shape, value_types
+from pai_lsp.rules.structure import job_shape
 from pai_lsp.rules.structure.job_shape import MAX_BYTES
 from pai_lsp.source.text import apply_edits
 
-CODES = {rule.code for rule in (*job_shape.RULES, *value_types.RULES)}
+CODES = {rule.code for rule in job_shape.RULES}
 
 JOB = (
     HEAD

@@ -190,10 +190,10 @@ def test_merges() -> None:
             {"data": "x"},
         ),
         ("data: *x", "no anchor is named 'x'", "*x", {"data": None}),
-        ("data: 'it's'", "'s'' is left over after the value", "s'", {"data": "it"}),
+        ("data: 'it's'", "'s'' is not expected after the value", "s'", {"data": "it"}),
         (
             "  data: x",
-            "'data' is indented deeper than the key above it, which has a value already",
+            "'data' is indented deeper than the key above it, which already has a value",
             "data",
             {"data": "x"},
         ),
@@ -207,7 +207,7 @@ def test_merges() -> None:
         ("data: {{ x }}", "'{{ x }}' is read as a mapping; quote it to make it text", "{{ x }}", {"data": "{{ x }}"}),
         (
             "<<<<<<< ours\n    data: x\n=======\n    data: y\n>>>>>>> theirs",
-            "a merge conflict is left in the file; keep one side and delete the marks",
+            "a merge conflict is left in the file; keep one side and delete the conflict markers",
             "<<<<<<< ours",
             {"data": "x"},
         ),
@@ -240,7 +240,7 @@ def test_hostile_texts_are_refused_at_once() -> None:
         for before, name in zip("abcdefgh", "bcdefghi", strict=True)
     )
     for text, message in (
-        (laughs, "more than 20,000 values once the aliases are followed"),
+        (laughs, "more than 20,000 values after all aliases are expanded"),
         ("[" * 10_000, "nested deeper than 100 levels"),
         (
             "x" * (MAX_CHARACTERS + 1),

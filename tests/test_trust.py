@@ -143,7 +143,7 @@ async def test_the_server_asks_once_and_remembers_the_answer(folder: Path, serve
         client.send(client.notification("textDocument/didSave", textDocument={"uri": file.as_uri()}))
         await until_status(client, "untrusted")
         question = await client.next(lambda one: one.get("method") == QUESTION)
-        assert "; ask the addresses that jobs name on evil.example." in question["params"]["message"]
+        assert "; request the addresses that jobs name on evil.example." in question["params"]["message"]
         assert len(server.requests) == asked
 
 

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pai_lsp.cli.main import main
-from pai_lsp.cluster.failure_causes import LOG_CAUSES, OTHER_CAUSES, PLATFORM_CAUSES, cause_named, cause_of_code
 from pai_lsp.cluster.failure_report import container_code
-from pai_lsp.cluster.why import explained_code, failure
+from pai_lsp.cluster.why import (
+    LOG_CAUSES,
+    OTHER_CAUSES,
+    PLATFORM_CAUSES,
+    cause_named,
+    cause_of_code,
+    explained_code,
+    failure,
+)
 from pai_lsp.document import Document
 from pai_lsp.platform.tables import exit_codes
 

@@ -69,7 +69,7 @@ def _runs(document: Document) -> dict[str, Any]:
 
 
 def _expanded(document: Document, *, inline: bool = False) -> dict[str, Any]:
-    from pai_lsp.expansion.write.released_job import expanded  # noqa: PLC0415 - as above
+    from pai_lsp.expansion.released_job import expanded  # noqa: PLC0415 - as above
 
     if _kind(document) != "job":
         return {"text": None, "findings": []}

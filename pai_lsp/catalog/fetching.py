@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _CHECK_ENVIRONMENT = "check the variables HTTPS_PROXY, HTTP_PROXY, SSL_CERT_FILE and SSL_CERT_DIR"
 _MOST_REDIRECTS = 3
 _MOST_QUOTED = 120
-# Of an answer that is no success, this much is read.
+# How much of an unsuccessful answer is read.
 _MOST_EXPLAINED = 64 * 1024
 # Statuses that lead to another address. RFC 9110, section 15.4.
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -87,7 +87,7 @@ class HttpAnswer:
 
     @property
     def refusal(self) -> str:
-        """The message about a status that is no success, with the start of the body if it is text."""
+        """The message about an unsuccessful status, with the start of the body if it is text."""
         return _refusal(self.status, message_in(self.body), self.headers.get("retry-after", ""))
 
 
@@ -242,7 +242,7 @@ def unfollowed_redirect(url: str, target: str) -> str:
 
 
 def message_in(body: bytes) -> str:
-    """What the start of an answer says: the `message` of a JSON object, or text in one line; empty for a page."""
+    """The message in the start of an answer: the `message` of a JSON object, or text in one line; empty for a page."""
     text = body.decode("utf-8", "replace")
     try:
         found = json.loads(text)
@@ -261,7 +261,7 @@ def _refusal(status: int, message: str, retry_after: str) -> str:
     if status == 403:
         return f"access is denied (403){quoted}"
     if status in {404, 410}:
-        return f"nothing is found at this address ({status}){quoted}"
+        return f"there is nothing at this address ({status}){quoted}"
     if status == 429:
         seconds = retry_after.strip()
         when = f"in {seconds} seconds" if seconds.isascii() and seconds.isdecimal() and len(seconds) < 7 else "later"
@@ -273,7 +273,7 @@ def _refusal(status: int, message: str, retry_after: str) -> str:
 
 def _proxy_refusal(status: str) -> str:
     if status == "407":
-        return "the proxy requires a user name and a password (407); write them into HTTPS_PROXY"
+        return "the proxy requires a user name and a password (407); set them in HTTPS_PROXY"
     return f"the proxy refused the connection{f' ({status})' if status else ''}; check HTTPS_PROXY and NO_PROXY"
 
 
@@ -296,7 +296,9 @@ def _unconnected(error: BaseException) -> str:
     causes = list(_causes(error))
     for cause in causes:
         if isinstance(cause, ssl.SSLCertVerificationError):
-            return f"the certificate is not trusted: {cause.verify_message}; set SSL_CERT_FILE to the file of your CA"
+            return (
+                f"the certificate is not trusted: {cause.verify_message}; set SSL_CERT_FILE to the your CA certificates"
+            )
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
         return "no TLS connection can be made"
     for cause in causes:
@@ -407,10 +409,12 @@ class ProgramError(Exception):
     """A program cannot be run, or does not end in time; the message has the reason."""
 
 
-def program_output(command: Sequence[str], name: str, *, told: bytes = b"", folder: str = "") -> tuple[int, bytes]:
+def program_output(
+    command: Sequence[str], name: str, *, standard_input: bytes = b"", folder: str = ""
+) -> tuple[int, bytes]:
     """Run a program that the user's own configuration names, without a shell: its status and what it printed.
 
-    name: what messages call it. told: its standard input. folder: where it runs; empty for the folder of this process.
+    name: its name in messages. standard_input: what it reads. folder: where it runs; empty for this process' own.
 
     Raises:
         ProgramError: if it cannot be run, or does not end within `PATIENCE`.
@@ -421,7 +425,7 @@ def program_output(command: Sequence[str], name: str, *, told: bytes = b"", fold
         ended = subprocess.run(  # noqa: S603 - callers see to it that the configuration is trusted
             command,
             cwd=folder or None,
-            input=told,
+            input=standard_input,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             timeout=PATIENCE,

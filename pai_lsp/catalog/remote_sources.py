@@ -477,7 +477,7 @@ def why_not_asked(address: str, allowed_hosts: Collection[str]) -> str:
     except ValueError:
         return "this is not a valid web address"
     if parts.username is not None or parts.password is not None:
-        return "an address with a user name or a password is never requested"
+        return "an address that contains a user name or a password is not requested"
     allowed = {one.lower() for one in allowed_hosts}
     name = f"[{host}]" if ":" in host else host
     if host and not allowed.isdisjoint({host, name, f"{name}:{port}"}):

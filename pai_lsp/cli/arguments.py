@@ -89,7 +89,7 @@ def check(parser: argparse.ArgumentParser) -> None:
     fixing = parser.add_mutually_exclusive_group()
     fixing.add_argument("--fix", action="store_true", help="apply safe fixes; with -, print the fixed text")
     fixing.add_argument("--diff", action="store_true", help="show what --fix would change; write nothing")
-    fixing.add_argument("--add-ignore", action="store_true", help="write comments that ignore all findings")
+    fixing.add_argument("--add-ignore", action="store_true", help="add comments that ignore all current findings")
     fixing.add_argument("--show-files", action="store_true", help="list the files that are checked; check nothing")
     add("--unsafe-fixes", action="store_true", help="with --fix and --diff: also apply fixes that may be wrong")
     add(
@@ -98,7 +98,11 @@ def check(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="file name for standard input in reports, also used to find .pai-lsp.yaml",
     )
-    add("--cluster", metavar="CLUSTER", help="also check whether the jobs fit this cluster: its name, or a profile")
+    add(
+        "--cluster",
+        metavar="CLUSTER",
+        help="also check whether the jobs fit this cluster: its name or its profile file",
+    )
     add("--force-exclude", action="store_true", help="skip excluded files even if they are named here")
     add("--no-gitignore", action="store_true", help="also check files in folders that .gitignore excludes")
     add("--only-jobs", action="store_true", help="skip files that are not jobs even if they are named here")
@@ -114,7 +118,7 @@ def check(parser: argparse.ArgumentParser) -> None:
         metavar="PROGRAM",
         help="also run ShellCheck on the commands: a program, 'auto' (where it is installed) or 'off'",
     )
-    add("--images", action="store_true", help="also ask the registries whether the images are there")
+    add("--images", action="store_true", help="also ask the registries whether the images exist")
     configuring = parser.add_mutually_exclusive_group()
     configuring.add_argument("--config", type=path, metavar="FILE", help="use this configuration for all files")
     configuring.add_argument("--isolated", action="store_true", help="ignore all configuration files")
@@ -127,7 +131,7 @@ def check(parser: argparse.ArgumentParser) -> None:
 
 
 def _platform(parser: argparse.ArgumentParser) -> None:
-    help_text = "the platform of the jobs (default: from their comment or .pai-lsp.yaml, else openpai)"
+    help_text = "the platform of the jobs (default: as in their comment or .pai-lsp.yaml, or openpai)"
     parser.add_argument("--platform", choices=ALL_NAMES, metavar="NAME", help=help_text)
 
 
@@ -198,7 +202,7 @@ def expand(parser: argparse.ArgumentParser) -> None:
     add("--task-role", metavar="ROLE", help="print only this task role; with yaml, inline only this task role")
     add("--output", type=path, metavar="FILE", help="write to this file")
     add("--check", action="store_true", help="write nothing; exit with 1 if the file of --output is not up to date")
-    add("--force", action="store_true", help="print the expanded job even if it has errors; exit with 1 then")
+    add("--force", action="store_true", help="print the expanded job even if it has errors, and exit with 1")
 
 
 _CONVERT_DESCRIPTION = """\
@@ -244,7 +248,7 @@ def convert(parser: argparse.ArgumentParser) -> None:
         "--to",
         choices=("v2", "v2beta1", "pai", "mpijob"),
         default="v2",
-        help="v2 (default): job of version 2; v2beta1: newer MPIJob; pai: MPIJob to job; mpijob: job to MPIJob",
+        help="v2 (default): v1 job to v2; v2beta1: upgrade an MPIJob; pai: MPIJob to job; mpijob: job to MPIJob",
     )
     parser.add_argument(
         "--format", choices=("text", "json"), default="text", help="output format of --to v2beta1, pai and mpijob"
@@ -335,7 +339,7 @@ def marketplace(parser: argparse.ArgumentParser) -> None:
         added.add_argument("--folder", type=path, default=os.curdir, help="the project (default: this folder)")
         return added
 
-    listing = part("list", "list the definitions, or those with a text in their name, type or summary")
+    listing = part("list", "list all definitions, or those that contain QUERY in their name, type or summary")
     listing.add_argument("query", nargs="?", default="", metavar="QUERY", help="text to search for (default: list all)")
     showing = part("show", "show a definition and its source")
     showing.add_argument("reference", metavar="REF", help="an address or a name")
@@ -356,9 +360,9 @@ def marketplace(parser: argparse.ArgumentParser) -> None:
 
 _TRUST_DESCRIPTION = """\
 Trust the 'marketplace' section of a folder's .pai-lsp.yaml. Only then does the
-language server run its token commands, send its tokens, ask its servers and
-hosts, and read its folders outside the workspace; 'pai-lsp marketplace refresh'
-likewise. Everything else works without trust.
+language server run its token commands, send its tokens, contact its servers and
+hosts, and read its folders outside the workspace. The same holds for
+'pai-lsp marketplace refresh'. Everything else works without trust.
 
 The answer is for this section only: when the section, or a script in the folder
 that it runs, changes, it is no longer trusted. Sources in your own
@@ -387,12 +391,12 @@ def trust(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder", nargs="?", type=path, default=os.curdir, metavar="FOLDER", help="the project (default: this folder)"
     )
-    parser.add_argument("--list", action="store_true", help="list the folders with an answer, and what they want")
+    parser.add_argument("--list", action="store_true", help="list the folders with an answer, and what each may do")
 
 
 _UNTRUST_EPILOG = """\
 exit status:
-  0  forgotten
+  0  the answer was forgotten
   1  there is no answer for this folder
   2  wrong usage
   3  pai-lsp failed
@@ -467,11 +471,11 @@ def schema(parser: argparse.ArgumentParser) -> None:
 _SHELL_DESCRIPTION = """\
 Check the syntax of bash scripts as bash does, without running anything.
 
-Standard input holds one JSON object a line, {"id": ..., "script": "..."}. For
-each, a line is printed: {"id", "status", "line", "message"} with the status
-"ok", "warning" (a here-document never ends) or "error", and the line that bash
-names, from 1. Use it in other programs, or to check scripts that a program
-generates.
+Standard input holds one JSON object per line, {"id": ..., "script": "..."}. For
+each of them, one line is printed: {"id", "status", "line", "message"} with the
+status "ok", "warning" (a here-document never ends) or "error", and the line
+that bash reports, from 1. Use this command in other programs, or to check
+scripts that a program generates.
 """
 
 _SHELL_EPILOG = """\
@@ -494,7 +498,7 @@ def shell(parser: argparse.ArgumentParser) -> None:
 
 _SERVER_DESCRIPTION = """\
 Run the language server. It uses the Language Server Protocol over standard
-input and output. With --tcp it uses TCP, for debugging only: everybody who can
+input and output. With --tcp it uses TCP, for debugging only: everyone who can
 reach the address can use the server.
 """
 
@@ -503,7 +507,9 @@ def server(parser: argparse.ArgumentParser) -> None:
     """Describe `pai-lsp server`."""
     parser.description = _SERVER_DESCRIPTION
     parser.add_argument("--stdio", action="store_true", help="use standard input and output (default)")
-    parser.add_argument("--tcp", type=address, metavar="HOST:PORT", help="listen there, such as on 127.0.0.1:2087")
+    parser.add_argument(
+        "--tcp", type=address, metavar="HOST:PORT", help="listen on this address, such as 127.0.0.1:2087"
+    )
 
 
 _COMPLETION_DESCRIPTION = """\

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     import argparse
 
 _FIT_DESCRIPTION = """\
-Check whether jobs fit a cluster: what its server would refuse, how many SKUs
-each task needs, and what would be accepted and never start.
+Check whether jobs fit a cluster: whether its server would refuse them, how many
+SKUs each task needs, and whether they would be accepted but never start.
 
-The answer holds for an empty and healthy cluster: "fits" does not mean that
-its nodes are free now. It comes from the cluster's profile alone; the cluster
-is not asked.
+The answer is for an empty and healthy cluster: "fits" does not mean that its
+nodes are free now. It is based on the cluster's profile alone; the cluster is
+not contacted.
 """
 
 _FIT_EPILOG = """\
@@ -39,14 +39,15 @@ def fit(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _FIT_EPILOG
     add = parser.add_argument
     add("jobs", nargs="+", type=path, metavar="JOB", help="job files, or - for standard input")
-    help_text = "a cluster's profile: its name, or a file (default: 'cluster' of the configuration)"
+    help_text = "a cluster's profile: its name, or a file (default: 'cluster' in .pai-lsp.yaml)"
     add("--cluster", metavar="CLUSTER", help=help_text)
     add("--format", choices=("text", "json"), default="text", help="output format (default: text)")
 
 
 _CLUSTER_DESCRIPTION = """\
-Make and list the profiles of clusters. A profile holds what pai-lsp needs to
-know about a cluster: SKU types, virtual clusters and their cells, your rights.
+Create and list the profiles of clusters. A profile is a file with what pai-lsp
+needs to know about a cluster: SKU types, virtual clusters and their cells, and
+your rights.
 It holds no token, host name, e-mail address or account key.
 """
 
@@ -69,13 +70,15 @@ def cluster(parser: argparse.ArgumentParser) -> None:
     def part(name: str, summary: str) -> argparse.ArgumentParser:
         return parts.add_parser(name, help=summary, description=summary, allow_abbrev=False)
 
-    importing = part("import", "make a profile from services-configuration.yaml, hivedscheduler.yaml, or both")
-    importing.add_argument("files", nargs="+", type=path, metavar="FILE", help="the administrator's files")
+    importing = part("import", "create a profile from services-configuration.yaml, hivedscheduler.yaml, or both")
+    importing.add_argument(
+        "files", nargs="+", type=path, metavar="FILE", help="the administrator's configuration files"
+    )
     importing.add_argument("--group", action="append", default=[], metavar="NAME", help="a group whose rights you have")
-    importing.add_argument("--platform", choices=NAMES, help="the platform (default: as the files show)")
+    importing.add_argument("--platform", choices=NAMES, help="the platform (default: as in the files)")
     importing.add_argument("--name", required=True, metavar="NAME", help="your name for the cluster")
     importing.add_argument("--output", type=path, metavar="FILE", help="write to this file, or to - (default: by name)")
-    pulling = part("pull", "make a profile from the REST API of a cluster that clusters.yaml names")
+    pulling = part("pull", "create a profile from the REST API of a cluster in your clusters.yaml")
     pulling.add_argument("name", metavar="NAME", help="the cluster's name in your own clusters.yaml")
     pulling.add_argument("--output", type=path, metavar="FILE", help="write to this file, or to - (default: by name)")
     login = part("login", "store the access token of a cluster in the key store of the system")
@@ -85,11 +88,11 @@ def cluster(parser: argparse.ArgumentParser) -> None:
 
 _WHY_DESCRIPTION = """\
 Explain why a task failed: what happened, who can fix it, which line of the job
-led to it, and what to change.
+caused it, and what to change.
 
-The text is an exit code, a file, - for standard input, or a pasted text
-itself: the end of a log, the diagnostics of the portal, or an event of the
-scheduler. Nothing is sent anywhere.
+TEXT is an exit code, a file, - for standard input, or the text itself: the end
+of a log, the diagnostics of the portal, or an event of the scheduler. Nothing
+is sent anywhere.
 """
 
 _WHY_EPILOG = """\
@@ -107,14 +110,14 @@ def why(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("text", metavar="TEXT", help="an exit code, a file, - for standard input, or the text itself")
     add("--job", type=path, metavar="JOB", help="the job that failed, to find the line")
-    add("--role", metavar="ROLE", help="the task role that failed (default: the one that the text names, or the first)")
-    add("--exit-code", type=int, metavar="N", help="the exit code of the commands, for the end of a log")
+    add("--role", metavar="ROLE", help="the task role that failed (default: the one that TEXT names, or the first)")
+    add("--exit-code", type=int, metavar="N", help="the exit code of the commands, if TEXT is a log")
     add("--platform-log", type=path, metavar="FILE", help="the runtime's log of the task")
     add("--format", choices=("text", "json"), default="text", help="output format (default: text)")
 
 
 _RUN_DESCRIPTION = """\
-Run one task of a job on this machine as an OpenPAI cluster would run it: the
+Run one task of a job on this machine as an OpenPAI cluster would: with the
 same environment variables, scripts, order and shell options. The task runs in
 a container of its image, or without a container in a new folder.
 
@@ -143,17 +146,17 @@ def run(parser: argparse.ArgumentParser) -> None:
     add("job", type=path, metavar="JOB", help="a job file")
     add("--role", metavar="ROLE", help="the task role (default: the first)")
     add("--index", type=int, default=0, metavar="N", help="the index of the task, from 0 (default: 0)")
-    add("--all", action="store_true", help="all tasks of all task roles at once; the first failure ends the others")
+    add("--all", action="store_true", help="run all tasks of all task roles at once; the first failure ends the others")
     add("--user", default="user", metavar="NAME", help="the user name that the task sees (default: user)")
     add("--dry", action="store_true", help="run nothing; show the environment, the scripts and their order")
     add("--show-secrets", action="store_true", help="with --dry: insert the values of secrets as the runtime does")
-    add("--container", choices=("none", "docker", "podman"), default="none", help="where it runs (default: none)")
+    add("--container", choices=("none", "docker", "podman"), default="none", help="where the task runs (default: none)")
     add(
         "--storage",
         action="append",
         default=[],
         metavar="NAME",
-        help="NAME=FOLDER: a folder here for a storage",
+        help="NAME=FOLDER: use this folder as the storage NAME",
     )
     add("--yes", action="store_true", help="do not ask before running")
     add("--format", choices=("text", "json"), default="text", help="output format of --dry (default: text)")
@@ -164,8 +167,9 @@ Check the images of a job as the platform does before a task starts: is the
 name accepted, and does the registry have the image? The registry in the
 image's name is asked, with the job's account where the platform would use it.
 
-Three answers: there, not there, could not ask. The platform lets images pass
-that it cannot check; a job with a missing image then waits forever.
+There are three answers: the image exists, it does not exist, or the registry
+could not be asked. The platform accepts images that it cannot check; if such an
+image does not exist, the job waits forever.
 """
 
 _IMAGE_EPILOG = """\
@@ -194,7 +198,7 @@ def image_check(parser: argparse.ArgumentParser) -> None:
 
 _SUBMIT_DESCRIPTION = """\
 Submit a job to one of your clusters: expand it, check it for the cluster, show
-a summary, ask, and send it to the cluster's rest-server once. Prints the
+a summary, ask you, send it to the cluster's rest-server once, and print the
 address of the job's page.
 
 The address comes from your own clusters.yaml, never from a job or a project.
@@ -222,4 +226,4 @@ def submit(parser: argparse.ArgumentParser) -> None:
     add("job", type=path, metavar="JOB", help="a job file, or - for standard input")
     add("--cluster", required=True, metavar="CLUSTER", help="the cluster's name in your own clusters.yaml")
     add("--yes", action="store_true", help="do not ask before the job is sent")
-    add("--force", action="store_true", help="send the job although it has errors")
+    add("--force", action="store_true", help="send the job even if it has errors")

@@ -11,6 +11,8 @@ import pickle
 import selectors
 import signal
 import sys
+import time
+from collections import deque
 
 from pai_lsp.source.frozen import dataclass, field
 
@@ -24,6 +26,10 @@ if TYPE_CHECKING:
 
 
 _LENGTH = 8
+# With many items ahead, answers gather for `_REST` seconds before they are read: waking up for each one would take the
+# processors from the processes that work.
+_MANY = 100
+_REST = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +45,12 @@ class _Worker:
 
     identifier: int
     pipe: int
-    waiting: list[int]
+    waiting: deque[int]
     received: bytearray = field(default_factory=bytearray)
 
 
 def can_fork() -> bool:
-    """Whether this machine and this moment allow it: another thread may hold a lock that a fork would keep for ever."""
+    """Whether this machine and this moment allow it: another thread may hold a lock that a fork would keep forever."""
     if not hasattr(os, "fork"):
         return False
     threading = sys.modules.get("threading")
@@ -68,15 +74,17 @@ def mapped(
     selector = selectors.DefaultSelector()
     workers: list[_Worker] = []
 
-    def start(numbers: list[int]) -> None:
+    def start(numbers: deque[int]) -> None:
         worker = _fork(function, items, numbers, [other.pipe for other in workers])
         workers.append(worker)
         selector.register(worker.pipe, selectors.EVENT_READ, worker)
 
     try:
         for first in range(min(processes, len(items))):
-            start(list(range(first, len(items), processes)))
+            start(deque(range(first, len(items), processes)))
         while workers:
+            if len(workers[0].waiting) > _MANY:
+                time.sleep(_REST)
             for key, _ in selector.select():
                 worker = key.data
                 data = os.read(worker.pipe, 1 << 20)
@@ -88,9 +96,9 @@ def mapped(
                 workers.remove(worker)
                 reason = _end(worker)
                 if worker.waiting:
-                    yield worker.waiting[0], LostItem(reason)
-                    if worker.waiting[1:]:
-                        start(worker.waiting[1:])
+                    yield worker.waiting.popleft(), LostItem(reason)
+                if worker.waiting:
+                    start(worker.waiting)
     finally:
         for worker in workers:
             os.kill(worker.identifier, signal.SIGTERM)
@@ -98,7 +106,7 @@ def mapped(
         selector.close()
 
 
-def _fork(function: Callable[[Any], Any], items: Sequence[Any], numbers: list[int], other_pipes: list[int]) -> _Worker:
+def _fork(function: Callable[[Any], Any], items: Sequence[Any], numbers: deque[int], other_pipes: list[int]) -> _Worker:
     read_end, write_end = os.pipe()
     identifier = os.fork()
     if identifier:
@@ -126,7 +134,7 @@ def _answers(worker: _Worker) -> Iterator[tuple[int, Any]]:
             return
         answer = pickle.loads(received[_LENGTH : _LENGTH + length])  # noqa: S301 - from our own process, over our own pipe
         del received[: _LENGTH + length]
-        yield worker.waiting.pop(0), answer
+        yield worker.waiting.popleft(), answer
 
 
 def _end(worker: _Worker) -> str:

@@ -22,8 +22,7 @@ from pai_lsp.catalog.fetching import (
     unfollowed_redirect,
 )
 from pai_lsp.catalog.setup import ServerSource
-from pai_lsp.cluster.profile import ProfileError
-from pai_lsp.cluster.profile_file import clusters_file
+from pai_lsp.cluster.profile import ProfileError, clusters_file
 from pai_lsp.source.failures import why
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import plain_value
@@ -179,7 +178,7 @@ class ApiAnswer:
 
     is_json: whether the body is a JSON object; the page of a login or of a proxy is not.
     code, message: those of the API's errors; empty if there are none.
-    refusal: the message about a status that is no success.
+    refusal: the message about an unsuccessful status.
     """
 
     status: int

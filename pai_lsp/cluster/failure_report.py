@@ -1,9 +1,14 @@
-"""What a pasted text reports about a failed task: the end of a log, the portal's diagnostics, an event, or an answer.
+"""What a pasted text reports about a failed task, and which line of the job led to it.
 
-The shapes: the portal's summary (`[Exit Diagnostics]`, `code: N`), `PodFailed matched: {json}`, the block that the
-runtime writes between `[PAI_RUNTIME_ERROR_START]` and `[PAI_RUNTIME_ERROR_END]`, the log of the first container
-(`child process is X, exit code is N`), events of the scheduler, and plain ends of logs.
+The texts are the end of a log, the portal's diagnostics, an event, or an answer. Their shapes: the portal's summary
+(`[Exit Diagnostics]`, `code: N`), `PodFailed matched: {json}`, the block that the runtime writes between
+`[PAI_RUNTIME_ERROR_START]` and `[PAI_RUNTIME_ERROR_END]`, the log of the first container (`child process is X, exit
+code is N`), events of the scheduler, and plain ends of logs.
 Sources: openpai-runtime, src/init and go/cmd/exithandler; rest-server, models/v2/job/k8s.js, generateExitDiagnostics.
+
+The line is that of the command that failed, or of the key to change. The runtime writes the commands of a role into one
+script after a header, so `user.sh: line N` is line N - 24 of the commands. Source: openpai-runtime,
+runtime.d/user.sh; the header is the same on LTP.
 """
 
 from __future__ import annotations
@@ -11,12 +16,19 @@ from __future__ import annotations
 import json
 import re
 
-from pai_lsp.platform.tables import exit_codes
+from pai_lsp.platform.tables import RUNTIME_PLUGIN, converted_role_name, exit_codes
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence
+from pai_lsp.source.text import LineIndex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
+
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
+    from pai_lsp.source.nodes import Node
 
 # The runtime searches the last part of the log only.
 _SEARCHED = 10 * 1024 * 1024
@@ -154,3 +166,357 @@ def _pod_code(pod: Any) -> int | None:
             return -1203 if code == -1204 and _NOT_FOUND.search(str(one.get("message", ""))) else code
     codes = [one["code"] for one in containers if isinstance(one.get("code"), int) and one["code"] != 0]
     return codes[0] if codes else -300
+
+
+HEADER_LINES = 24
+_SCRIPT_LINE = re.compile(r"user\.sh: line (\d+):")
+_PLUGIN_FILE = re.compile(r"/plugins/([^/']+)")
+_PYTHON_FILE = re.compile(r'File "([^"]+\.py)"|can\'t open file \'([^\']+)\'')
+_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./=:@+-]{2,}")
+_PINNED = re.compile(r"pinned cell (\S+)")
+_RESOURCE = re.compile(r"\bOutOf(\w[\w./-]*)|Insufficient ([\w./-]+)|enough resource: ([\w./-]+)", re.IGNORECASE)
+_SILENT = re.compile(
+    r"(?m)(?:^|[;&|]\s*)(?:(?:[ef]?grep|test|diff|cmp|false|expr|let|which|pgrep|exit|read)\b|\[|\(\()"
+)
+_INSTALL = re.compile(r"\b(?:pip\d?|conda|apt|apt-get|yum|dnf|npm)\b.*\binstall\b")
+_PIPE_TO_END = re.compile(r"\|\s*(?:head|tail|grep|sed|less|more|true|awk)\b")
+_PYTHON = re.compile(r"\b(?:python[\d.]*|ipython|jupyter|torchrun|horovodrun|mpirun|deepspeed|accelerate)\b|\.py\b")
+# Words of messages that also occur in commands, without a meaning for the place.
+_COMMON = frozenset({"error", "line", "file", "python", "from", "import", "the", "usr", "local", "home", "root", "bin"})
+
+
+def line_of(cause: str, report: FailureReport, job: Job) -> int | None:
+    """The line of the job, from 1, to look at; None where no line led to the failure."""
+    offset = _offset(cause, report, job)
+    return None if offset is None else LineIndex(job.text).line_of(offset) + 1
+
+
+def _offset(cause: str, report: FailureReport, job: Job) -> int | None:
+    role = _role(report, job)
+    if role is None:
+        return None
+    if cause in _KEYS:
+        return _of_key(cause, report, job, role)
+    if cause in _WITHOUT_LINE:
+        return None
+    if found := _SCRIPT_LINE.search(report.text):
+        number = int(found[1]) - HEADER_LINES
+        if (offset := _script_offset(job, role, number)) is not None:
+            return offset
+    if cause == "gpu-missing":
+        return _gpu_missing(report, job, role)
+    return _command(cause, report.text, job, role)
+
+
+def has_silent_command(job: Job, report: FailureReport) -> bool:
+    """Whether the role has a command that can fail without a message, such as `grep`, and the exit code fits."""
+    role = _role(report, job)
+    return role is not None and report.user_code == 1 and bool(_SILENT.search(job.command_text(role).text))
+
+
+# Causes that no line of a job leads to.
+_WITHOUT_LINE = frozenset(
+    {
+        "node-lost", "waits-nodes", "waits-sandbox", "waits-spec", "port-conflict", "stopped", "gpu-hardware",
+        "other-role-ended", "evicted", "priority-class",
+    }
+)  # fmt: skip
+
+
+def _role(report: FailureReport, job: Job) -> TaskRole | None:
+    """The role that the text names, else the first."""
+    named = (role for role in job.task_roles if report.role and converted_role_name(role.name) == report.role.lower())
+    return next(named, None) or (job.task_roles[0] if job.task_roles else None)
+
+
+# --- keys ---
+
+
+def _of_key(cause: str, report: FailureReport, job: Job, role: TaskRole) -> int | None:
+    for path in _KEYS[cause]:
+        if (offset := _path_offset(path, report, job, role)) is not None:
+            return offset
+    return None
+
+
+# For each cause, the keys to change, the first one that the job has: paths below the task role, or special names.
+_KEYS: dict[str, tuple[str, ...]] = {
+    "host-memory": ("resourcePerInstance.memoryMB",),
+    "image-without-bash": ("image",),
+    "image-name": ("image",),
+    "image-not-found": ("image",),
+    "registry-login": ("image",),
+    "waits-image": ("image",),
+    "gpu-driver": ("image",),
+    "resources": ("resource",),
+    "waits-capacity": ("many gpus", "instances", "resourcePerInstance.gpu"),
+    "gang-timeout": ("instances", "resourcePerInstance.gpu"),
+    "waits-vc": ("virtual cluster",),
+    "waits-pinned": ("pinned cell",),
+    "waits-storage": ("storages",),
+    "pod-refused": ("equal mounts",),
+    "job-refused-late": ("count", "instances"),
+    "job-too-large": ("longest command",),
+    "job-ended-by-rule": ("completion.minSucceededInstances", "completion", "role"),
+    "job-failed-by-rule": ("completion.minFailedInstances", "completion", "role"),
+    "plugin-unknown": ("plugin name",),
+    "plugin-parameters": ("plugin quotes", "plugin"),
+    "ssh-barrier": ("ssh barrier", "ssh plugin"),
+    "ports-zero": ("zero port", "resourcePerInstance.ports"),
+}
+
+
+def _path_offset(path: str, report: FailureReport, job: Job, role: TaskRole) -> int | None:
+    if path in _SPECIAL:
+        node = _SPECIAL[path](report, job, role)
+        return node.span.start if node is not None else None
+    node = role.node
+    offset: int | None = None
+    for name in path.split("."):
+        entry = node.entry(name) if isinstance(node, Mapping) else None
+        if entry is None:
+            return None
+        offset, node = entry.key.span.start, entry.value if isinstance(entry.value, Mapping) else None
+    return offset
+
+
+def _image(_report: FailureReport, job: Job, role: TaskRole) -> Node | None:
+    definition = job.image_of(role)
+    return definition.node.get("uri") if definition else None
+
+
+def _resource(report: FailureReport, _job: Job, role: TaskRole) -> Node | None:
+    """The resource that the message names: cpu, memory, or a device of a maker."""
+    found = _RESOURCE.search(report.text)
+    name = next((one.lower() for one in found.groups() if one), "") if found else ""
+    key = "cpu" if name.startswith("cpu") else "memoryMB" if name.startswith("mem") else "gpu"
+    entry = role.resources.entry(key) if role.resources else None
+    return entry.key if entry else None
+
+
+def _many_gpus(_report: FailureReport, _job: Job, role: TaskRole) -> Node | None:
+    entry = role.resources.entry("gpu") if role.resources else None
+    number = entry.value.value if entry and isinstance(entry.value, Scalar) else None
+    return entry.key if entry and isinstance(number, int) and number > 1 else None
+
+
+def _virtual_cluster(_report: FailureReport, job: Job, _role: TaskRole) -> Node | None:
+    defaults = job.mapping("defaults")
+    entry = defaults.entry("virtualCluster") if defaults else None
+    return entry.key if entry else None
+
+
+def _pinned_cell(report: FailureReport, job: Job, _role: TaskRole) -> Node | None:
+    found = _PINNED.search(report.text)
+    entries = [
+        entry
+        for one in job.hived_role_entries
+        if isinstance(one.value, Mapping) and (entry := one.value.entry("pinnedCellId"))
+    ]
+    named = [one for one in entries if found and isinstance(one.value, Scalar) and one.value.text == found[1]]
+    return next((one.key for one in (*named, *entries)), None)
+
+
+def _storages(report: FailureReport, job: Job, _role: TaskRole) -> Node | None:
+    """The storage that the message names, else the first."""
+    named = [
+        node for node in job.storages if isinstance(node, Mapping) and (name := _name(node)) and name in report.text
+    ]
+    entry = job.extras_entry("storages")
+    return next(iter((*named, *job.storages)), entry.key if entry else None)
+
+
+def _name(node: Mapping) -> str:
+    name = node.get("name")
+    return name.text if isinstance(name, Scalar) else ""
+
+
+def _equal_mounts(report: FailureReport, job: Job, _role: TaskRole) -> Node | None:
+    """The second of two storages with one name or one path."""
+    if not re.search(r"mountPath|volumes?\b|must be unique|Duplicate", report.text):
+        return None
+    seen: set[str] = set()
+    for node in job.storages:
+        if isinstance(node, Mapping):
+            path = node.get("mountPath")
+            keys = {_name(node), path.text if isinstance(path, Scalar) else f"/mnt/{_name(node)}"}
+            if seen & keys:
+                return node
+            seen |= keys
+    return None
+
+
+def _count(report: FailureReport, job: Job, role: TaskRole) -> Node | None:
+    """The count or name that Kubernetes names, such as `minFailedTaskCount`."""
+    if role.node is None:
+        return None
+    entry = job.section("jobRetryCount")
+    if entry and "spec.retryPolicy" in report.text:
+        return entry.key
+    if re.search(r"taskRoles\.name|a-z0-9", report.text):
+        return role.entry.key
+    completion = role.get("completion")
+    keys = [(role.node, "taskRetryCount")]
+    if isinstance(completion, Mapping):
+        keys = [(completion, "minFailedInstances"), (completion, "minSucceededInstances"), *keys]
+    words = {"minFailedInstances": "minFailed", "minSucceededInstances": "minSucceeded", "taskRetryCount": "retry"}
+    for mapping, key in keys:
+        entry = mapping.entry(key)
+        if entry and words[key].lower() in report.text.lower():
+            return entry.key
+    return None
+
+
+def _longest_command(_report: FailureReport, job: Job, _role: TaskRole) -> Node | None:
+    parts = [part for role in job.task_roles for part in job.command_parts(role)]
+    return max(parts, key=lambda part: len(part.text), default=None)
+
+
+def _role_name(_report: FailureReport, _job: Job, role: TaskRole) -> Node | None:
+    return role.entry.key
+
+
+def _plugin_name(report: FailureReport, job: Job, _role: TaskRole) -> Node | None:
+    found = _PLUGIN_FILE.search(report.text)
+    named = [plugin.node for plugin in job.plugins if found and plugin.plugin == found[1]]
+    prerequisites = [
+        one.node for one in job.prerequisites if found and _text(one.node.get("plugin")).endswith(f".{found[1]}")
+    ]
+    return next(iter((*named, *prerequisites)), None)
+
+
+def _text(node: Node | None) -> str:
+    return node.text if isinstance(node, Scalar) else ""
+
+
+def _plugin_quotes(_report: FailureReport, job: Job, _role: TaskRole) -> Node | None:
+    """The first text in plugin parameters with both kinds of quotes, which the runtime cannot read."""
+    entry = job.extras_entry(RUNTIME_PLUGIN)
+    prerequisites = [one.node for one in job.prerequisites if one.node.get("plugin") is not None]
+    nodes = ([entry.value] if entry else []) + prerequisites
+    return next((one for node in nodes for one in _scalars(node) if "'" in one.text and '"' in one.text), None)
+
+
+def _scalars(node: Node) -> Iterator[Scalar]:
+    if isinstance(node, Scalar):
+        yield node
+    elif isinstance(node, Sequence):
+        for item in node.items:
+            yield from _scalars(item)
+    else:
+        for entry in node.effective_entries():
+            yield from _scalars(entry.value)
+
+
+def _plugin(report: FailureReport, job: Job, _role: TaskRole) -> Node | None:
+    """The plugin that the message names, else the first."""
+    named = [plugin.node for plugin in job.plugins if plugin.plugin and plugin.plugin in report.text]
+    return next(iter((*named, *(plugin.node for plugin in job.plugins))), None)
+
+
+def _ssh_barrier(_report: FailureReport, job: Job, _role: TaskRole) -> Node | None:
+    entries = [plugin.parameter("sshbarrier") for plugin in job.plugins if plugin.plugin == "ssh"]
+    return next((entry.key for entry in entries if entry), None)
+
+
+def _ssh_plugin(_report: FailureReport, job: Job, _role: TaskRole) -> Node | None:
+    return next((plugin.node for plugin in job.plugins if plugin.plugin == "ssh"), None)
+
+
+def _zero_port(_report: FailureReport, job: Job, _role: TaskRole) -> Node | None:
+    labels = (label for role in job.task_roles for label in role.port_labels)
+    return next((one.key for one in labels if isinstance(one.value, Scalar) and one.value.value == 0), None)
+
+
+_SPECIAL = {
+    "image": _image,
+    "resource": _resource,
+    "many gpus": _many_gpus,
+    "virtual cluster": _virtual_cluster,
+    "pinned cell": _pinned_cell,
+    "storages": _storages,
+    "equal mounts": _equal_mounts,
+    "count": _count,
+    "longest command": _longest_command,
+    "role": _role_name,
+    "plugin name": _plugin_name,
+    "plugin quotes": _plugin_quotes,
+    "plugin": _plugin,
+    "ssh barrier": _ssh_barrier,
+    "ssh plugin": _ssh_plugin,
+    "zero port": _zero_port,
+}
+
+
+def _gpu_missing(report: FailureReport, job: Job, role: TaskRole) -> int | None:
+    """The key `gpu` if no GPU is requested; the image for packages without CUDA; no line for a GPU that broke."""
+    if report.pod is not None:
+        return None
+    entry = role.resources.entry("gpu") if role.resources else None
+    if entry and isinstance(entry.value, Scalar) and entry.value.value == 0:
+        return entry.key.span.start
+    if entry and re.search(r"invalid device ordinal", report.text, re.IGNORECASE):
+        return entry.key.span.start
+    if re.search(r"not compiled with CUDA|libcuda", report.text, re.IGNORECASE):
+        return _path_offset("image", report, job, role)
+    return _command("gpu-missing", report.text, job, role)
+
+
+# --- commands ---
+
+
+def _script_offset(job: Job, role: TaskRole, number: int) -> int | None:
+    """The offset of line `number`, from 1, of the role's commands; the last line for one after the end."""
+    text = job.command_text(role)
+    lines = text.text.split("\n")
+    if not lines or number < 1:
+        return None
+    number = min(number, len(lines))
+    start = sum(len(line) + 1 for line in lines[: number - 1])
+    return text.span(start, start + len(lines[number - 1])).start if lines[number - 1] else text.offset(start)
+
+
+def _command(cause: str, text: str, job: Job, role: TaskRole) -> int | None:
+    """The offset of the line of the commands that the message fits best."""
+    mapped = job.command_text(role)
+    lines: list[tuple[int, str]] = []
+    at = 0
+    for line in mapped.text.split("\n"):
+        if line.strip() and not line.lstrip().startswith("#"):
+            lines.append((at + len(line) - len(line.lstrip()), line.strip()))
+        at += len(line) + 1
+    if not lines:
+        return None
+    best = max(range(len(lines)), key=lambda number: (_score(cause, text, lines[number][1]), number))
+    return mapped.offset(lines[best][0])
+
+
+def _score(cause: str, text: str, line: str) -> float:
+    """How well a line of the commands fits a message."""
+    score = 0.0
+    for found in _PYTHON_FILE.finditer(text):
+        name = (found[1] or found[2]).rpartition("/")[2]
+        if name and name in line:
+            score += 10
+    words = {word.strip("./:=") for word in _WORD.findall(text)} - _COMMON
+    score += sum(1 + len(word) / 10 for word in words if len(word) > 2 and _occurs(word, line))
+    program = re.match(r"\s*(?:\S+/)?([\w.+-]+):", text.strip().splitlines()[-1] if text.strip() else "")
+    if program and re.search(rf"(?:^|[\s|;&(/]){re.escape(program[1])}(?:\s|$)", line):
+        score += 5
+    if cause == "broken-pipe" and _PIPE_TO_END.search(line):
+        score += 8
+    if cause == "silent-failure" and _SILENT.search(line):
+        score += 8
+    if cause == "unset-variable" and re.search(r"\bactivate\b", line):
+        score += 20
+    if cause == "python-import" and "shared object" in text and _INSTALL.search(line):
+        score += 8
+    if cause in {"python-error", "python-import", "gpu-memory", "host-memory", "encoding"} and _PYTHON.search(line):
+        score += 2
+    if cause == "package-install" and _INSTALL.search(line):
+        score += 4
+    return score
+
+
+def _occurs(word: str, line: str) -> bool:
+    return re.search(rf"(?<![A-Za-z0-9_]){re.escape(word)}(?![A-Za-z0-9_])", line) is not None

@@ -12,11 +12,9 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from itertools import groupby
 
-from pai_lsp.cluster.cells import Cells
-from pai_lsp.cluster.hived_stage import HivedRequest, RoleRequest, has_barrier, hived_request
+from pai_lsp.cluster.hived_stage import Cells, HivedRequest, Pieces, RoleRequest, has_barrier, hived_request
 from pai_lsp.cluster.job_stage import forced_nodes, job_refusals, mounted_storages, quota_refusals
-from pai_lsp.cluster.protocol_stage import protocol_refusals, render_refusals
-from pai_lsp.cluster.refusal import Refusal, Stage, Wait
+from pai_lsp.cluster.protocol_stage import Refusal, Stage, Wait, protocol_refusals, render_refusals
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.scalar import Reader, server_text
 
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from pai_lsp.cluster.cells import Pieces
     from pai_lsp.cluster.profile import Profile
     from pai_lsp.job.job import Job
 
@@ -105,7 +102,7 @@ def _missing_instances(request: HivedRequest) -> Refusal | None:
 def _hived_wait(values: Any, request: HivedRequest, profile: Profile) -> Wait | None:
     name = request.virtual_cluster
     if name is None:
-        text = "'virtualCluster' is null; the job is sent to a scheduler that does not exist"
+        text = "'virtualCluster' is null, so the job is sent to a scheduler that does not exist"
         first = next(iter(values["taskRoles"]), None)
         return Wait(first, "VirtualCluster is empty", text, ("defaults", "virtualCluster"), is_refused=True)
     return _HivedPlacement(values, request, profile.hived or {}, server_text(name)).wait()
@@ -176,7 +173,7 @@ class _HivedPlacement:
                 if role.number <= 0:
                     return _zero_skus(role, leader.name)
         if not self._cells.has_virtual_cluster(self._virtual_cluster):
-            text = f"the scheduler has no virtual cluster '{self._virtual_cluster}', although you may use it"
+            text = f"you may use the virtual cluster '{self._virtual_cluster}', but the scheduler does not have it"
             reason = f"VC {self._virtual_cluster} does not exists!"
             return Wait(leader.name, reason, text, ("defaults", "virtualCluster"), is_refused=True)
         if leader.pinned_cell is None or leader.pinned_cell == "":
@@ -238,7 +235,7 @@ class _HivedPlacement:
             return f"{sum(tasks)} more SKUs for '{leader.name}' do not fit {where} together with the other tasks"
         sizes = " or ".join(_sizes(place.sizes) for place in places)
         wanted = ", ".join(f"{role.instances or 1} × {role.number} ({role.name})" for role in group)
-        return f"the tasks must run together in cells of one kind: {wanted} SKUs do not fit {sizes} of {where}"
+        return f"the tasks must run together in cells of one kind, but {wanted} SKUs do not fit into {sizes} of {where}"
 
 
 def _zero_skus(role: RoleRequest, leader: str | None = None) -> Wait:

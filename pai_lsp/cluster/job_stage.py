@@ -11,7 +11,7 @@ import re
 from datetime import datetime, timezone
 
 from pai_lsp.cluster.hived_stage import hived_section
-from pai_lsp.cluster.refusal import Refusal, Stage
+from pai_lsp.cluster.protocol_stage import Refusal, Stage
 from pai_lsp.embedded.server_rendering import trim
 from pai_lsp.platform.local_storage import local_storage_faults
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
@@ -155,7 +155,7 @@ def _storage_refusal(name: Any, number: int, place: tuple[str | int, ...], profi
 def _prod_refusals(user: Mapping[str, Any], now: datetime) -> Iterator[Refusal]:
     if user.get("jobPriority") != 1:
         message = 'You do not have the required job priority set to 1 to submit a job with "prod" priority.'
-        text = "you do not have the right to the priority 'prod'"
+        text = "you do not have the right to use the priority 'prod'"
         yield _quota("NoJobPriorityError", message, text, _PRIORITY)
         return
     written = user.get("jobExpiration")
@@ -179,7 +179,7 @@ def _code_refusals(values: Any, job: Job, profile: Profile, gpus: float, *, is_p
     name = defaults.get("virtualCluster") if isinstance(defaults, dict) else None
     if name is not None and not isinstance(name, str):
         message = "An unknown error occurred while checking the quota"
-        text = "'virtualCluster' must be a string; the cluster answers with an error of its own"
+        text = "'virtualCluster' must be a string; the cluster fails with an internal error"
         yield Refusal(Stage.QUOTA, 500, "UnknownError", message, text, ("defaults", "virtualCluster"), "cluster-limit")
         return
     if name is None or name.lower() not in restricted:
@@ -255,7 +255,7 @@ def _forced_node_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
     if schedulable:
         listed = ", ".join(schedulable)
         message = f"The following nodes are schedulable: {listed}"
-        text = f"'forceNodes' is for nodes that are closed to other jobs; {listed} is open"
+        text = f"'forceNodes' only accepts nodes that are closed to other jobs; {listed} is open to them"
         yield _job("SchedulableNodeError", message, text, place)
         return
     machines = profile.document.get("machines")

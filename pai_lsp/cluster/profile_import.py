@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
-from pai_lsp.cluster.cells import Cells
+from pai_lsp.cluster.hived_stage import Cells
 from pai_lsp.cluster.profile import PROFILE_VERSION, ProfileError, sku_types_of
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.syntax import parse

@@ -1,4 +1,4 @@
-"""What the rest-server refuses before it looks at the cluster: syntax, schema, references, templates.
+"""What a refusal is, and what the rest-server refuses before it looks at the cluster: syntax, schema, references.
 
 Only whether a job is refused matters here; the rules of `check` report each mistake at its place and in better words.
 Source: rest-server, config/v2/protocol.js and middlewares/v2/protocol.js, protocolValidate and protocolRender.
@@ -7,13 +7,14 @@ Source: rest-server, config/v2/protocol.js and middlewares/v2/protocol.js, proto
 from __future__ import annotations
 
 import re
+from enum import Enum
 
 from pai_lsp.cluster.profile import Profile
-from pai_lsp.cluster.refusal import Refusal, Stage
 from pai_lsp.embedded.server_rendering import rendered
 from pai_lsp.embedded.template import TemplateFault
-from pai_lsp.expansion.as_is.released_run import server_command
+from pai_lsp.expansion.released_run import server_command
 from pai_lsp.platform.tables import ROLE_NAME
+from pai_lsp.source.frozen import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,60 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.job import Job
     from pai_lsp.platform.structure_errors import StructureError
+
+
+class Stage(Enum):
+    """Where the rest-server refuses a job, in the order in which it looks.
+
+    Source: rest-server, controllers/v2/job.js and middlewares/v2/protocol.js, protocolSubmitMiddleware.
+    """
+
+    PROTOCOL = "protocol"
+    RENDER = "render"
+    HIVED = "hived"
+    QUOTA = "quota"
+    JOB = "job"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One refusal.
+
+    code: the rest-server's error code; None where its own program fails, which it answers with status 500.
+    message: what the rest-server answers.
+    explanation: what is wrong in the words of the job's author, with numbers.
+    path: the keys that lead to the place in the job; the last one may be missing there.
+    rule: the code of the rule that reports it; None if a rule that needs no cluster does.
+    role: the task role that the message names.
+    choices: names that would be right in this place; empty if the value is not a name.
+    """
+
+    stage: Stage
+    status: int
+    code: str | None
+    message: str
+    explanation: str
+    path: tuple[str | int, ...]
+    rule: str | None = None
+    role: str | None = None
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Why an accepted job never starts.
+
+    role: the task role of the first task that gets no place; None if each fits alone and all together do not.
+    reason: what the scheduler reports.
+    is_refused: whether the scheduler calls it an error of the user.
+    """
+
+    role: str | None
+    reason: str
+    explanation: str
+    path: tuple[str | int, ...]
+    is_refused: bool = False
+
 
 # Mappings whose content the schema of the rest-server leaves open, by the number of keys that lead to a key of theirs.
 _OPEN = {"extras": 2, "defaults": 2, "parameters": 2, "secrets": 2}
@@ -153,7 +208,7 @@ def _image_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
         )
 
 
-# What Python says of patterns that no JavaScript takes either.
+# Python's messages about patterns that JavaScript does not accept either.
 _BAD_PATTERNS = frozenset(
     ["missing ), unterminated subpattern", "unbalanced parenthesis", "unterminated character set"]
 )

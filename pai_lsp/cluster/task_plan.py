@@ -14,20 +14,18 @@ import shlex
 from pai_lsp.cluster.hived_stage import has_barrier
 from pai_lsp.cluster.job_stage import storage_entries, virtual_cluster_for_rights
 from pai_lsp.embedded.template import TemplateFault
-from pai_lsp.expansion.as_is.released_run import (
+from pai_lsp.expansion.released_run import (
     PluginRun,
-    passed_parameters,
-    plugin_folder,
-    plugin_runs,
-    server_command,
-)
-from pai_lsp.expansion.as_is.runtime_plugins import cmd_scripts
-from pai_lsp.expansion.as_is.runtime_reading import (
     RuntimeRole,
     RuntimeStopError,
     after_runtime,
+    cmd_scripts,
+    passed_parameters,
+    plugin_folder,
+    plugin_runs,
     runtime_job,
     runtime_role,
+    server_command,
 )
 from pai_lsp.platform.platforms import OPENPAI
 from pai_lsp.platform.tables import converted_role_name
@@ -179,7 +177,7 @@ def _part(
         if name == "cmd":
             scripts = cmd_scripts(parameters, policy)
             if scripts.fails and policy != "ignore":
-                raise RuntimeStopError("the plugin fails on its parameters")
+                raise RuntimeStopError("the plugin cannot read its parameters")
             return _PluginPart(number, scripts.pre, scripts.post)
         if name == "ssh":
             return _PluginPart(number, _script(_ssh_commands(job, parameters), policy), has_keys=True)
@@ -191,7 +189,7 @@ def _part(
             return _PluginPart(number, _script(_git_commands(parameters), policy), clone=_cloned(parameters))
     except (TypeError, LookupError, AttributeError, ValueError):
         if policy != "ignore":
-            raise RuntimeStopError(f"the plugin '{name}' fails on its parameters") from None
+            raise RuntimeStopError(f"the plugin '{name}' cannot read its parameters") from None
     return _PluginPart(number)
 
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import takewhile
 
 from pai_lsp.embedded.shell_structure import is_one_word, structure
-from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.frozen import dataclass, dataclass_of_many, field
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
@@ -45,7 +44,7 @@ _ASSIGNMENT = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*=")
 _NUMBER = lazy_pattern(r"-[0-9.]+")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass_of_many(frozen=True, slots=True, eq=False)
 class CommandLine:
     """A command of a script with the program that it runs.
 
@@ -53,6 +52,7 @@ class CommandLine:
     name: the word of the program, or of the module.
     arguments: the words after it.
     starters: the names of the programs in front of it, such as `sudo`.
+    is_module: whether it runs as `python -m MODULE`.
     """
 
     script: Script
@@ -61,13 +61,7 @@ class CommandLine:
     name: Word
     arguments: tuple[Word, ...]
     starters: tuple[str, ...] = ()
-
-    @property
-    def is_module(self) -> bool:
-        """Whether it runs as `python -m MODULE`."""
-        words = self.step.command.words if self.step.command else ()
-        start = self.name.span.start
-        return any(word.text == "-m" for word in takewhile(lambda word: word.span.start < start, words))
+    is_module: bool = False
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -197,7 +191,7 @@ def _line(script: Script, step: Step, words: tuple[Word, ...]) -> CommandLine:
             if word.text == "-m":
                 module = arguments[number + 1]
                 program = _MODULES.get(module.text, module.text)
-                return CommandLine(script, step, program, module, arguments[number + 2 :], tuple(starters))
+                return CommandLine(script, step, program, module, arguments[number + 2 :], tuple(starters), True)
             if not word.text.startswith("-") or word.text in {"-c", "-"}:
                 break
     elif _PIP.fullmatch(name):

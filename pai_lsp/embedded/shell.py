@@ -36,6 +36,9 @@ _LOOP_EXPRESSIONS = lazy_pattern(r"(?:[^;'\"\\$]|\\.|'[^']*'|\"[^\"]*\"|\$\([^)]
 _NO_BRACKETS = lazy_pattern(r"\([ \t]*\)")
 _DECLARING = frozenset({"export", "declare", "typeset", "local", "readonly"})
 _READING = frozenset({"read", "mapfile", "readarray", "getopts"})
+# Builtins that set variables, and those that ask whether one is set.
+_SETTING = _DECLARING | _READING | {"printf", "let"}
+_TESTING = frozenset({"[", "[[", "test"})
 # Builtins whose arguments may be arrays, as in an assignment.
 _TAKING_ARRAYS = _DECLARING | {"alias", "eval", "let"}
 # What may be between a reserved word and its command: an option, the name of a coprocess.
@@ -147,7 +150,7 @@ class _ScriptReader(LineReader):
             ):
                 command.is_begun = not grammar.is_after_compound
                 grammar.begin()
-            elif match := _OPERATOR.match(text, at, self._end):
+            elif character in ";&|)\n" and (match := _OPERATOR.match(text, at, self._end)):
                 self._finish(command, grammar)
                 command = _UnfinishedCommand()
                 self._at = match.end()
@@ -199,9 +202,10 @@ class _ScriptReader(LineReader):
     def _command_word(self, command: _UnfinishedCommand, grammar: Grammar) -> _UnfinishedCommand:
         """Read a word, give it the place that the grammar has for it, and give the command that continues."""
         text, at = self._text, self._at
-        is_first = grammar.may_assign and not command.words
-        is_declared = grammar.is_in_simple_command and command.words and command.words[0].text in _TAKING_ARRAYS
-        word, sets = self._word(may_assign=bool(is_first or is_declared))
+        words = command.words
+        is_first = not words and grammar.may_assign
+        is_declared = bool(words) and words[0].text in _TAKING_ARRAYS and grammar.is_in_simple_command
+        word, sets = self._word(may_assign=is_first or is_declared)
         if self._at == at:  # nothing that a word can begin with, in broken text
             self._at += 1
             self._found_fault(Span(at, at + 1))
@@ -212,12 +216,12 @@ class _ScriptReader(LineReader):
             command.is_begun = True
             grammar.begin()
             return command
-        if not command.words:
+        if not words:
             command.keyword, command.operator = grammar.keyword, grammar.operator
         written = text[at : self._at]
         role = grammar.word(written, word.span)
         if role is Role.ARGUMENT or role is Role.CONDITIONAL:
-            command.words.append(word)
+            words.append(word)
             command.sets.append(sets)
             if role is Role.CONDITIONAL:
                 self._conditional_command(command)
@@ -241,9 +245,12 @@ class _ScriptReader(LineReader):
                 self._events.append((EventKind.BARE, "", None))
             return
         self._events.append((EventKind.COMMAND, str(len(self._made)), None))
-        self._assignments += _set_by(words, command.sets)
-        self._tested.update(_tested_by(words))
-        if words[0].text == "shopt" and [word.text for word in words[1:]] == ["-s", "extglob"]:
+        name = words[0].text
+        if name in _SETTING:
+            self._assignments += _set_by(words, command.sets)
+        elif name in _TESTING:
+            self._tested.update(_tested_by(words))
+        elif name == "shopt" and [word.text for word in words[1:]] == ["-s", "extglob"]:
             self._extended_patterns = True
         is_nested = self._depth > 0
         self._made.append(
@@ -303,7 +310,7 @@ def _covered(ranges: list[tuple[int, int]], count: int) -> list[bool]:
 
 
 def _set_by(words: Sequence[Word], assignments: Sequence[Assignment | None]) -> Iterator[Assignment]:
-    """The variables that a command sets.
+    """The variables that a command sets; its name is in `_SETTING`.
 
     `words` are the command and its arguments, at least one; `assignments[i]` is what `words[i]` would set in front of a
     command, as in `X=1`.
@@ -329,6 +336,5 @@ def _set_by(words: Sequence[Word], assignments: Sequence[Assignment | None]) -> 
 
 
 def _tested_by(words: Sequence[Word]) -> Iterator[str]:
-    """The variables of which a command asks whether they are set: `[ -v X ]`."""
-    if words[0].text in {"[", "[[", "test"}:
-        yield from (word.text for option, word in pairwise(words) if option.text == "-v")
+    """The variables of which a command in `_TESTING` asks whether they are set: `[ -v X ]`."""
+    return (word.text for option, word in pairwise(words) if option.text == "-v")

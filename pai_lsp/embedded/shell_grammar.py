@@ -82,6 +82,10 @@ NEXT = {
 ENDING = frozenset(word for words in NEXT.values() for word in words)
 _PREFIXES = frozenset({"!", "time", "coproc"})
 JOINING = frozenset({"&&", "||", "|", "|&"})
+# Where a command may begin or has just ended, where its words may come, and where it may end.
+_AT_COMMAND = frozenset({_Expected.COMMAND, _Expected.AFTER, _Expected.FUNCTION_BODY})
+_AT_WORD = frozenset({_Expected.COMMAND, _Expected.WORDS})
+_AT_END = frozenset({_Expected.WORDS, _Expected.AFTER})
 # Line ends have no meaning here.
 _SKIPPING = frozenset(
     {
@@ -161,7 +165,7 @@ class Grammar:
     @property
     def may_assign(self) -> bool:
         """Whether an assignment is allowed here, if the command has no name yet."""
-        return self._expected in {_Expected.COMMAND, _Expected.WORDS}
+        return self._expected in _AT_WORD
 
     @property
     def is_after_compound(self) -> bool:
@@ -178,7 +182,7 @@ class Grammar:
         expected = self._expected
         if expected is _Expected.WORDS or expected is _Expected.FOR_WORDS:
             return Role.ARGUMENT if expected is _Expected.WORDS else Role.RESERVED
-        if expected in {_Expected.COMMAND, _Expected.AFTER, _Expected.FUNCTION_BODY}:
+        if expected in _AT_COMMAND:
             return self._first_word(written, span)
         if expected is _Expected.FUNCTION_NAME:
             self.function = written
@@ -286,7 +290,7 @@ class Grammar:
             else:
                 self._end_list()
                 self._expected, frame.part = _Expected.PATTERNS, "patterns"
-        elif expected in {_Expected.WORDS, _Expected.AFTER} or (self._prefix and operator == ";"):
+        elif expected in _AT_END or (self._prefix and operator == ";"):
             self._end_command(operator, span)
         else:
             self._unexpected(span)
@@ -297,7 +301,7 @@ class Grammar:
         return self._expected in {_Expected.COMMAND, _Expected.WORDS, _Expected.AFTER} and not self._prefix
 
     def _line_end(self, span: Span) -> None:
-        if self._expected in {_Expected.WORDS, _Expected.AFTER} or self._prefix:
+        if self._expected in _AT_END or self._prefix:
             self._end_command("\n", span)
         elif self._expected is _Expected.FOR_WORDS:
             self._expected = _Expected.FOR_DO

@@ -7,7 +7,7 @@ from enum import Enum, auto
 from functools import cached_property
 from itertools import pairwise
 
-from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.frozen import dataclass, dataclass_of_many
 from pai_lsp.source.patterns import lazy_pattern
 
 TYPE_CHECKING = False
@@ -34,7 +34,7 @@ _EXIT = frozenset({"EXIT", "0"})
 _NEUTRAL = {"command": {"-p", "--"}, "builtin": {"--"}}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass_of_many(frozen=True, slots=True)
 class Word:
     """A word of a command; `text` is the word without its quotes, expansions as they are written."""
 
@@ -82,7 +82,7 @@ class PartKind(Enum):
     HERE_DOCUMENT = "<<"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass_of_many(frozen=True, slots=True)
 class Part:
     """A quoted part, an expansion, a comment, or the lines of a here-document; `span` includes the quotes."""
 
@@ -100,6 +100,8 @@ class Unclosed:
 
 class EventKind(Enum):
     """What the reader meets that matters to how commands depend on each other; `shell_structure` makes a tree of it."""
+
+    __hash__ = object.__hash__  # the one of Enum is many times slower
 
     COMMAND = auto()  # a simple command ends; the number of the command, as text
     ASSIGNED = auto()  # a variable in front of a command; its name, and the place of the whole word
@@ -120,7 +122,7 @@ class EventKind(Enum):
 Event: TypeAlias = "tuple[EventKind, str, Span | None]"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass_of_many(frozen=True, slots=True)
 class SimpleCommand:
     """A command and its arguments, without assignments in front and without redirections.
 
@@ -268,7 +270,7 @@ class Script:
 
     @cached_property
     def endless_command(self) -> SimpleCommand | None:
-        """The command in which the script surely waits for ever once it gets there, if there is one."""
+        """The command in which the script surely waits forever once it gets there, if there is one."""
         if not self.commands:
             return None
         last = self.commands[-1]
@@ -332,7 +334,7 @@ def _programs(arguments: list[str]) -> list[str]:
 
 
 def _waits_forever(words: tuple[Word, ...]) -> bool:
-    """Whether a command waits for ever, as `sleep infinity` does."""
+    """Whether a command waits forever, as `sleep infinity` does."""
     texts = [word.text for word in words]
     if texts[0] == "exec" and len(texts) > 1:
         del texts[0]

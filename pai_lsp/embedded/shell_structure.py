@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _PIPES = frozenset({"|", "|&"})
 _JOINED = frozenset({"&&", "||", "|", "|&"})
 _MOST_STEPS = 60
+_NOWHERE = Span(0, 0)
+# The events with which a step begins.
+_STEP_EVENTS = frozenset({EventKind.COMMAND, EventKind.BARE, EventKind.COMPOUND, EventKind.OPEN})
 
 
 @dataclass(slots=True, eq=False)
@@ -43,7 +46,7 @@ class Step:
     kind: str
     parent: Step | None
     part: str = ""
-    span: Span = Span(0, 0)
+    span: Span = _NOWHERE
     command: SimpleCommand | None = None
     before: str = ""
     after: str = ""
@@ -150,8 +153,8 @@ class Structure:
         outer: list[tuple[tuple[str, ...], list[tuple[str, Span]], list[tuple[str, Span]]]] = []
         function = ""
         for kind, text, span in events:
-            if kind in {EventKind.COMMAND, EventKind.BARE, EventKind.COMPOUND, EventKind.OPEN}:
-                step = Step("assignment", here, part[-1], span or Span(0, 0))
+            if kind in _STEP_EVENTS:
+                step = Step("assignment", here, part[-1], span or _NOWHERE)
                 step.siblings = siblings = lists[-1]
                 step.number = len(siblings)
                 step.before = siblings[-1].after if siblings else ""
@@ -189,7 +192,7 @@ class Structure:
                     one.owner = here
                 here, _, _ = here.parent, part.pop(), lists.pop()
             elif kind is EventKind.SUBSTITUTION:
-                step = Step(text, here, part[-1], span or Span(0, 0))
+                step = Step(text, here, part[-1], span or _NOWHERE)
                 step.siblings = [step]
                 if not text.startswith("<<"):
                     waiting[-1].append(step)

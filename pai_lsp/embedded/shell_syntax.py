@@ -126,7 +126,7 @@ def _here_document(script: Script, one: Unclosed) -> ScriptProblem | None:
     message = f"no line is exactly '{_short(mark)}', so the rest of the script becomes text of this here-document"
     alike = next((line for line in script.text.split("\n")[1:] if line.strip() == mark != line), None)
     if alike is not None:
-        message += "; the line that looks like it has blanks around the word"
+        message += "; a similar line has spaces around the word"
     return ScriptProblem(False, one.span, script.text.count("\n") + 1, message)
 
 

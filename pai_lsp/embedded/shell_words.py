@@ -10,7 +10,11 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
+# What ends a word wherever it is, outside quotes.
+_ENDING_WORD = frozenset(" \t\n;&)")
 _PLAIN = lazy_pattern(r"[^ \t\n;&|()<>$`\"'\\]+")
+# A whole word of such characters that sets nothing, which is what most words are.
+_PLAIN_WORD = lazy_pattern(r"[^ \t\n;&|()<>$`\"'\\=\[]+(?=[ \t\n;&)]|\Z)")
 _PLAIN_IN_QUOTES = lazy_pattern(r"[^\"$`\\<]+")
 _ASSIGNMENT = lazy_pattern(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[[^\]\s]{0,100}\])?\+?=")
 _MAX_INDEX = 200
@@ -18,7 +22,7 @@ _MAX_INDEX = 200
 _INDEX = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*\[")
 _IN_INDEX = lazy_pattern(r"[\[\]]|'[^']*'|\"(?:[^\"\\]|\\[\s\S])*\"|\\[\s\S]")
 _EXTENDED_PATTERN = frozenset("?*+@!")
-_BLANK = lazy_pattern(r"(?:[ \t]|\\\n)+")
+_BLANK = lazy_pattern(r"(?:[ \t]+|\\\n)+")
 _REDIRECTION = lazy_pattern(
     r"(?:[0-9]+|\{([A-Za-z_][A-Za-z0-9_]*)\})?(<<<(?!%)|<<-|<<(?!%)|<>|>>|>\||>&|<&|<(?!%)|>)|&>>?"
 )
@@ -42,6 +46,9 @@ class WordReader(ExpansionReader):
     ) -> tuple[Word, Assignment | None]:
         """Read a word; `may_assign` where `NAME=` sets a variable, which the assignment then names."""
         text, start = self._text, self._at
+        if match := _PLAIN_WORD.match(text, start, self._end):
+            self._at = match.end()
+            return Word(match[0], Span(start, self._at)), None
         texts: list[str] = []
         is_literal = True
         sets = None
@@ -57,12 +64,12 @@ class WordReader(ExpansionReader):
             self._left_open("[", match.end() - 1)
         while self._at < self._end:
             at = self._at
-            if match := _PLAIN.match(text, at, self._end):
-                texts.append(match[0])
-                self._at = match.end()
-                continue
             character = text[at]
-            if character == "(":
+            if character in _ENDING_WORD:
+                break
+            if match := _PLAIN.match(text, at, self._end):
+                self._at = match.end()
+            elif character == "(":
                 is_extended = texts and texts[-1][-1:] in _EXTENDED_PATTERN and (is_pattern or self._extended_patterns)
                 if not (is_regex or is_extended):
                     break

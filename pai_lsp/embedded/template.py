@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import Enum
 from functools import cached_property, lru_cache
 
-from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.frozen import dataclass, dataclass_of_many
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.text import Span
@@ -66,7 +66,7 @@ class TagKind(Enum):
 _KINDS = {kind.value: kind for kind in TagKind if kind.value}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass_of_many(frozen=True, slots=True)
 class PathStep:
     """One part of a path: a key, or an index as a number; `span` is its text without dot or brackets."""
 
@@ -110,6 +110,8 @@ class TemplateTag:
         Source: rest-server, middlewares/v2/protocol.js, render; mustache.js 2.3.2, Context.lookup.
         """
         content, at = self.content, self.content_span.start
+        if "[" not in content and not content.startswith("."):
+            return self.runtime_steps  # both split it at the dots
         cuts = list(_SERVER_CUT.finditer(content))
         if not cuts or cuts[0].start() == 0:
             return (PathStep(content, self.content_span),)

@@ -1,7 +1,7 @@
 """What a job runs: on a released cluster, and as its author means it in the extended protocol.
 
-* `as_is.released_run`: what a released cluster runs for a file as it is
+* `released_run.released_run`: what a released cluster runs for a file as it is
 * `effective.effective_job`: what each task role is meant to run, with its places in the files
-* `write.expanded`: the released job that runs the same
+* `released_job.expanded`: the released job that runs the same
 * `script.effective_parts`, `script.script`: the same as text for a person
 """

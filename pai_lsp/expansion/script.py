@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pai_lsp.embedded.server_rendering import trim
 from pai_lsp.embedded.template import TemplateFault
-from pai_lsp.expansion.as_is.released_run import command_source, server_command
 from pai_lsp.expansion.effective import CmdPluginEntry, Prerequisite
-from pai_lsp.expansion.write.released_commands import role_values, shown_text
+from pai_lsp.expansion.released_commands import RoleValues, role_values, shown_text
+from pai_lsp.expansion.released_run import RoleRun, command_source, server_command
 from pai_lsp.job.lookup import displayed_path
 from pai_lsp.platform.tables import EventForm, Moment, moments_with
 from pai_lsp.source.frozen import dataclass
@@ -16,10 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pai_lsp.expansion.as_is.released_run import RoleRun
     from pai_lsp.expansion.effective import EffectiveJob, EffectiveRole
-    from pai_lsp.expansion.write.released_commands import RoleValues
-    from pai_lsp.expansion.write.role_commands import Source
+    from pai_lsp.expansion.released_commands import Source
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import PluginEntry
     from pai_lsp.source.nodes import Scalar

@@ -174,6 +174,7 @@ class Rule:
     explains_stop: a job with such a finding does not run as it is written on a released cluster.
     is_last: it is asked after all others, and only if none of them explains why the job does not run.
     only_on: the platform that a rule without examples is about; empty for all.
+    about: a file that the rule reports has one of these words, see `pai_lsp.rules.subjects`; empty for any file.
     """
 
     code: str
@@ -183,6 +184,7 @@ class Rule:
     explains_stop: bool = False
     is_last: bool = False
     only_on: str = ""
+    about: tuple[str, ...] = ()
 
     @property
     def documentation(self) -> str:
@@ -215,14 +217,19 @@ def _page(code: str) -> str:
 
 
 def rule(
-    severity: Severity, *, explains_stop: bool = False, is_last: bool = False, only_on: str = ""
+    severity: Severity,
+    *,
+    explains_stop: bool = False,
+    is_last: bool = False,
+    only_on: str = "",
+    about: Iterable[str] = (),
 ) -> Callable[[Callable[[Job], Iterable[Finding]]], Rule]:
     """Make a rule of a function: its name is the code, its docstring the documentation; errors explain a stop."""
     explains_stop = explains_stop or (severity is Severity.ERROR and not is_last)
 
     def make(check: Callable[[Job], Iterable[Finding]]) -> Rule:
         name, documentation = check.__name__.replace("_", "-"), check.__doc__ or ""
-        return Rule(name, severity, check, documentation, explains_stop, is_last, only_on)
+        return Rule(name, severity, check, documentation, explains_stop, is_last, only_on, tuple(about))
 
     return make
 

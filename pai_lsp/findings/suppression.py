@@ -86,7 +86,7 @@ def unused_ignores(
         if SHELLCHECK_CODE.fullmatch(comment.code):
             continue  # ShellCheck may not have been asked
         if comment.code in known:
-            message = f"unused ignore comment: there is no '{comment.code}' here"
+            message = f"unused ignore comment: there is no finding '{comment.code}' here"
         else:
             message = f"no rule is named '{comment.code}'{did_you_mean(comment.code, known)}"
         place = comment.comment if comment.is_only_code else comment.span

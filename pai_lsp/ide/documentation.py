@@ -28,13 +28,13 @@ _ENFORCED = {
     "portal": "checked by the web portal only",
     "api-server": "checked by the Kubernetes API server",
     "operator": "checked by the MPI operator; after a refusal nothing starts",
-    "expansion": "of the extended protocol: released clusters need the expanded job",
+    "expansion": "part of the extended protocol: expand the job for a released cluster",
 }
 _MOST_COMMANDS = 12
 
 
 # What makes an image, a link or an HTML element of Markdown's text: GitHub Flavored Markdown, sections 6.4 to 6.10, and
-# 4.7. A client may load an image when it shows it, which tells its owner who reads.
+# 4.7. A client may load an image when it shows it, which shows its owner who reads.
 _LINKS = lazy_pattern(r"(!(?=\[)|\](?=[(\[:])|<(?=[A-Za-z/!?]))")
 _FENCES = lazy_pattern(r"`{3,}|~{3,}")
 _BACKQUOTES = lazy_pattern(r"`+")
@@ -145,12 +145,12 @@ def event_documentation(event: Event) -> str:
     """When an event's commands run, and what a released cluster makes of it."""
     lines = [f"**{event.name}**", event.when]
     if event.replacement:
-        lines.append(f"Superseded; write `{event.replacement}`.")
+        lines.append(f"Outdated; write `{event.replacement}` instead.")
     elif event.status == "extended":
-        form = "an EXIT trap set in front of the commands"
+        form = "an EXIT trap before the commands"
         if event.released_form is EventForm.CALLBACK:
             form = f"a callback for `{event_at(event.moment)}`"
-        lines.append(f"_Of the extended protocol_; when expanded: {form}.")
+        lines.append(f"_Part of the extended protocol_; when expanded: {form}.")
     return "\n\n".join(lines)
 
 

@@ -19,7 +19,7 @@ from pai_lsp.ide.documentation import (
     variable_documentation,
 )
 from pai_lsp.ide.known_values import resources_sentence, template_value, variable_value
-from pai_lsp.ide.names import places_of
+from pai_lsp.ide.navigation import places_of
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.job.symbols import Occurrence, SymbolKind, meant_prerequisite
 from pai_lsp.platform.job_schema import field
@@ -85,7 +85,7 @@ def _found(document: Document, offset: int) -> Hover | None:
 def _in_manifest(location: Location) -> Hover | None:
     """A key of an MPIJob, or one of the only values of a key."""
     from pai_lsp.mpijob.manifest import is_mpijob  # noqa: PLC0415 - most files are jobs of OpenPAI
-    from pai_lsp.mpijob.manifest_keys import manifest_field  # noqa: PLC0415 - as above
+    from pai_lsp.mpijob.structure import manifest_field  # noqa: PLC0415 - as above
 
     root = location.parents[0] if location.parents else None
     if not isinstance(root, Mapping) or not is_mpijob(root):

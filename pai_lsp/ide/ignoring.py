@@ -60,7 +60,7 @@ def _no_room(text: str, scalar: Scalar, line: Span) -> str:
     if scalar.is_block and line.start <= scalar.span.start:
         return ""  # after the block's indicator YAML allows a comment
     if scalar.style is not ScalarStyle.LITERAL:
-        return "a comment here would become a part of the text"
+        return "a comment here would become part of the text"
     script = read_script(scalar.text)
     end = mapped(text, scalar).index(line.end)
     if end is None or end in script.line_ends or (end >= len(scalar.text) and script.is_complete):

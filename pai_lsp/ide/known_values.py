@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pai_lsp.cluster.cells import Cells
 from pai_lsp.cluster.fit import fit
-from pai_lsp.cluster.hived_stage import hived_quota, virtual_cluster_of
+from pai_lsp.cluster.hived_stage import Cells, hived_quota, virtual_cluster_of
 from pai_lsp.cluster.profile import Profile
 from pai_lsp.embedded.template import MISSING, server_lookup, server_path
 from pai_lsp.ide.documentation import block
@@ -104,7 +103,7 @@ def template_value(job: Job, use: TemplateUse) -> str:
         return "a parameter of this definition or of what it requires; filled when the job is expanded"
     text = template_text(job, use)
     if text is None:
-        return "nothing is known under this name here"
+        return "this name is not defined here"
     return block("text", text) if text else "the empty text"
 
 
@@ -180,7 +179,7 @@ def cluster_names(job: Job, cluster: object, path: tuple[str | int, ...]) -> Ite
 
 
 def cluster_name_documentation(job: Job, cluster: object, path: tuple[str | int, ...], name: str) -> str | None:
-    """What the cluster knows about the name that is the value at `path`, in Markdown; None if it is no such name.
+    """What the cluster knows about the name that is the value at `path`, in Markdown; None for any other name.
 
     A name that the cluster does not have, or that the user may not use, is described as well.
     """

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pai_lsp.embedded.template import TemplateFault
-from pai_lsp.expansion.as_is.released_run import command_source, server_command
 from pai_lsp.expansion.effective import effective_job
+from pai_lsp.expansion.released_run import command_source, server_command
 from pai_lsp.expansion.script import script_lines
 from pai_lsp.source.frozen import dataclass
 

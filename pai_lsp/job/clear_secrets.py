@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import lru_cache
 
 from pai_lsp.job.definition import name_span
 from pai_lsp.source.frozen import dataclass
@@ -20,14 +21,19 @@ if TYPE_CHECKING:
 # A word of a command that is not a variable or a template, and what may be before it in the same command.
 _WORD = r"['\"]?([^\s'\"`<>${}|;&()-][^\s'\"`<>${}|;&()]*)(?=['\"\s]|\Z)"
 _SAME_COMMAND = r"[^\n|;&#]{0,200}?"
-# The value of a variable that holds a password, where it is no path; and one that looks like a token or key.
+# The value of a variable that holds a password, unless it is a path; and one that looks like a token or key.
 _END = r"(?=['\"\s;&|)]|\Z)"
 _SET = rf"=(?!['\"]?[/.~])['\"]?([^\s'\"`<>${{}}|;&()-][^\s'\"`<>${{}}|;&()]{{0,200}}){_END}"
 _SET_LONG = rf"=['\"]?((?=[^\s'\"]{{0,200}}[0-9])(?=[^\s'\"]{{0,200}}[A-Za-z])[\w.+=~-]{{16,400}}){_END}"
 _NAME = r"(?<![\w$-])(?:[A-Z0-9_]*_)?"
+# A header with credentials, such as `Authorization: Bearer …` or `X-Api-Key: …`, and a value that looks like one.
+_HEADER = (
+    r"\\?['\"]?(?i:authorization|[\w-]*(?:key|token|secret))[ \t]*:[ \t]*(?i:bearer[ \t]+|basic[ \t]+|token[ \t]+)?"
+    r"((?=[^\s'\"]{0,200}[0-9])(?=[^\s'\"]{0,200}[A-Za-z])[\w.+/=~-]{8,400})(?=[\\'\"\s]|\Z)"
+)
 # Forms of tokens: a substring of every such token, its pattern, and its name in messages.
 # Sources of the longer ones: AWS, IAM User Guide, "Manage access keys"; wandb, cli "login"; RFC 7519 and RFC 6750;
-# Azure CLI, "az storage"; Docker, "docker login"; the manual pages of mysql, sshpass and curl.
+# Azure CLI, "az storage"; Docker, "docker login"; the manual pages of mysql, sshpass, curl and wget.
 _FORMS = (
     ("gh", lazy_pattern(r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,})"), "a GitHub token"),
     ("glpat-", lazy_pattern(r"\bglpat-[\w-]{20,}"), "a GitLab token"),
@@ -56,13 +62,15 @@ _FORMS = (
     ("TOKEN", lazy_pattern(rf"{_NAME}TOKEN{_SET_LONG}"), "a token"),
     ("SECRET", lazy_pattern(rf"{_NAME}SECRET{_SET_LONG}"), "a token"),
     ("KEY", lazy_pattern(rf"{_NAME}(?:API|ACCESS|SECRET|PRIVATE|ACCOUNT|STORAGE)_?KEY{_SET_LONG}"), "a key"),
-    ("docker", lazy_pattern(rf"\bdocker\s+login\s{_SAME_COMMAND}(?<=\s)(?:-p|--password)[ =]{_WORD}"), "a password"),
+    ("login", lazy_pattern(rf"\bdocker\s+login\s{_SAME_COMMAND}(?<=\s)(?:-p|--password)[ =]{_WORD}"), "a password"),
     ("sshpass", lazy_pattern(rf"\bsshpass\s+-p\s*{_WORD}"), "a password"),
     (
         "curl",
         lazy_pattern(rf"\bcurl\s{_SAME_COMMAND}(?<=\s)(?:-[A-Za-z]*u|--user[ =])\s*['\"]?[^\s:'\"<${{}}]+:{_WORD}"),
         "a password",
     ),
+    ("-H", lazy_pattern(rf"(?<=\s)-H[ \t]*{_HEADER}"), "a token"),
+    ("--header", lazy_pattern(rf"(?<=\s)--header[ =]{_HEADER}"), "a token"),
     ("@", lazy_pattern(r"://(?:<%[^%]*%>|[^\s/:@'\"<>])*:([^\s/@'\"<>${}]+)@"), "a password in an address"),
 )
 # A placeholder for a secret.
@@ -110,7 +118,9 @@ def clear_secrets(job: JobTree) -> tuple[ClearSecret, ...]:
 def tokens(text: str) -> Iterator[tuple[Span, str]]:
     """Well-known forms of tokens, and passwords in addresses: the place and the kind of each."""
     for needle, form, kind in _FORMS:
-        for match in form.finditer(text) if needle in text else ():
+        if needle not in text:
+            continue
+        for match in form.finditer(text):
             group = 1 if form.groups else 0
             if not _PLACEHOLDER.fullmatch(match[group]) and not _WORD_FOR_PASSWORD.fullmatch(match[group]):
                 yield Span(*match.span(group)), kind
@@ -135,19 +145,26 @@ def _named_by_key(job: JobTree) -> Iterator[tuple[Entry, str]]:
 
 def _kind(name: str, value: Scalar) -> str:
     """What kind of secret a key names; empty where its value is not a secret."""
-    if not _is_literal(value):
+    kind = _kind_of_name(name)
+    if not kind or not _is_literal(value):
         return ""
-    words = words_of(name)
-    if not words:
-        return ""
-    last = words[-1]
-    if last in _PASSWORDS:
-        return "" if isinstance(value.value, bool) else "a password"
-    is_key = last == "key" and not _KEY_OWNERS.isdisjoint(words[:-1])
-    if not (is_key or last in _TOKENS) or not isinstance(value.value, str) or _OUTSIDE.match(value.text):
+    if kind == "a password":
+        return "" if isinstance(value.value, bool) else kind
+    if not isinstance(value.value, str) or _OUTSIDE.match(value.text):
         return ""
     is_long = len(value.text) >= _SHORTEST_TOKEN and not any(character.isspace() for character in value.text)
-    return ("a key" if is_key else "a token") if is_long else ""
+    return kind if is_long else ""
+
+
+@lru_cache(maxsize=1024)
+def _kind_of_name(name: str) -> str:
+    """What kind of secret a key names; empty for none. Found once for each name: most jobs have the same ones."""
+    *owners, last = words_of(name) or [""]
+    if last in _PASSWORDS:
+        return "a password"
+    if last == "key" and not _KEY_OWNERS.isdisjoint(owners):
+        return "a key"
+    return "a token" if last in _TOKENS else ""
 
 
 def _is_literal(value: Scalar) -> bool:

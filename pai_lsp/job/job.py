@@ -18,7 +18,7 @@ from pai_lsp.source.nodes import Mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from typing import Any, TypeVar
 
     from pai_lsp.job.definition import Definition
@@ -131,6 +131,11 @@ class Job(JobTree):
             found.setdefault(answer.outcome, []).append(answer)
         return found
 
+    @property
+    def template_outcomes(self) -> Collection[PathOutcome]:
+        """What the templates that are filled come to, each outcome once."""
+        return self._answers_by_outcome.keys()
+
     def answers_with(self, outcome: PathOutcome) -> Iterator[TemplateAnswer]:
         """The answers of one outcome."""
         return iter(self._answers_by_outcome.get(outcome, ()))
@@ -144,9 +149,10 @@ class Job(JobTree):
 
     def once(self, compute: Callable[[Job], _Answer]) -> _Answer:
         """What `compute` gives for this job, computed at the first call: answers that only packages above know."""
-        if compute not in self._computed:
-            self._computed[compute] = compute(self)
-        answer: _Answer = self._computed[compute]
+        computed = self._computed
+        if compute in computed:
+            return computed[compute]  # type: ignore[no-any-return]  # what the same function gave before
+        answer = computed[compute] = compute(self)
         return answer
 
     @cached_property

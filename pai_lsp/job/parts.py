@@ -103,7 +103,7 @@ class TaskRole:
     def requests(self) -> tuple[Entry, ...]:
         """What it asks for of `cpu`, `memoryMB` and `gpu`, in this order."""
         wanted = self.resources
-        return tuple(entry for name in ("cpu", "memoryMB", "gpu") if (entry := wanted.entry(name))) if wanted else ()
+        return tuple([entry for name in ("cpu", "memoryMB", "gpu") if (entry := wanted.entry(name))]) if wanted else ()
 
     @cached_property
     def shared_memory(self) -> Entry | None:
@@ -116,7 +116,7 @@ class TaskRole:
         """The numbers of its completion policy."""
         node = self.get("completion")
         names = ("minFailedInstances", "minSucceededInstances")
-        return tuple(entry for name in names if (entry := node.entry(name))) if isinstance(node, Mapping) else ()
+        return tuple([entry for name in names if (entry := node.entry(name))]) if isinstance(node, Mapping) else ()
 
     @cached_property
     def port_labels(self) -> tuple[Entry, ...]:
@@ -208,4 +208,4 @@ class PluginEntry:
 def whole_number(node: Node | None) -> int | None:
     """The whole number that the rest-server reads; None for anything else."""
     value = node.value if isinstance(node, Scalar) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if type(value) is int else None  # true and false are no numbers

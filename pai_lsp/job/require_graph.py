@@ -401,7 +401,7 @@ def cycle_found(cycle: Cycle) -> str:
 
 def needs_values(reference: str, variables: Iterable[str], *, is_listed: bool) -> str:
     """A reference, in a task role's list or in a `require`, without values for some template variables."""
-    hint = "; set it in a 'require', a task role's list cannot" if is_listed else ""
+    hint = "; set it in a 'require', because the list of a task role cannot set values" if is_listed else ""
     listed = " and ".join(f"'{name}'" for name in variables)
     return f"'{reference}' needs a value for {listed}{hint}"
 
@@ -419,7 +419,9 @@ def undeclared_variable(name: str, declared: Iterable[str], definition: str = ""
 
 def no_parameter(name: str, definition: str, known: Iterable[str]) -> str:
     """The parameter of a `<% this.NAME %>` is not defined; `known` are the parameters that are."""
-    return f"neither '{definition}' nor what it requires has a parameter '{name}'{did_you_mean(name, known)}"
+    return (
+        f"neither '{definition}' nor a definition that it requires has a parameter '{name}'{did_you_mean(name, known)}"
+    )
 
 
 def no_event(name: str) -> str:

@@ -14,7 +14,7 @@ from pai_lsp.embedded.template import ROOTS, TagKind
 from pai_lsp.job.template_uses import RUNTIME_PLACES, TemplatePlace, TemplateUse
 from pai_lsp.job.this_lookup import is_this
 from pai_lsp.platform.tables import ROLE_TYPES, converted_role_name
-from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.frozen import dataclass_of_many
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 
@@ -36,6 +36,8 @@ _INDEX = lazy_pattern(r"0|[1-9][0-9]{0,8}")
 class PathOutcome(Enum):
     """The result of looking up a path."""
 
+    __hash__ = object.__hash__  # the one of Enum is many times slower
+
     FOUND = "found"
     NULL = "null"
     UNKNOWN_ROOT = "unknown root"
@@ -47,7 +49,7 @@ class PathOutcome(Enum):
     DOTTED_INDEX = "an index after a dot, where only brackets work"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass_of_many(frozen=True, slots=True, eq=False)
 class PathEnd:
     """The end of a path.
 
@@ -151,7 +153,7 @@ _NO_NAME = frozenset("{<")
 ROLE_FIELDS = {f"${kind}": kind for kind in ROLE_TYPES}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass_of_many(frozen=True, slots=True, eq=False)
 class TemplateAnswer:
     """What one `<% %>` finds; the same for all its `roles`.
 
@@ -225,38 +227,32 @@ class _Finder:
         self._roles_running = roles_running
         self._known: dict[tuple[str, bool, Mapping | int], PathEnd] = {}
 
-    def answers(self, use: TemplateUse) -> Iterator[TemplateAnswer]:
+    def answers(self, use: TemplateUse) -> Iterable[TemplateAnswer]:
         tag = use.tag
         if tag.kind is not TagKind.NAME or tag.in_section or not tag.content or not _NO_NAME.isdisjoint(tag.content):
-            return
+            return ()
         if use.place is TemplatePlace.COMMANDS and use.role is not None:
-            if not _is_in_comment(use):
-                yield from self._by_role(use, (use.role,))
-        elif use.place is TemplatePlace.AUTH:
-            yield from self._in_auth(use)
-        elif use.place is TemplatePlace.DEFINITION and use.definition is not None:
-            if not is_this(tag):
-                yield from self._by_role(use, self._roles_running(use.definition))
-        elif use.place is TemplatePlace.PLUGIN and use.plugin is not None:
-            plugin = use.plugin
-            yield from self._by_role(
-                use, (role for role in self._job.task_roles if plugin.acts_for(converted_role_name(role.name)))
-            )
+            return () if _is_in_comment(use) else self._by_role(use, (use.role,))
+        if use.place is TemplatePlace.AUTH:
+            return self._in_auth(use)
+        if use.place is TemplatePlace.DEFINITION and use.definition is not None:
+            return () if is_this(tag) else self._by_role(use, self._roles_running(use.definition))
+        if use.place is TemplatePlace.PLUGIN and (plugin := use.plugin) is not None:
+            roles = self._job.task_roles
+            return self._by_role(use, tuple(role for role in roles if plugin.acts_for(converted_role_name(role.name))))
+        return ()
 
-    def _by_role(self, use: TemplateUse, roles: Iterable[TaskRole]) -> Iterator[TemplateAnswer]:
+    def _by_role(self, use: TemplateUse, roles: tuple[TaskRole, ...]) -> list[TemplateAnswer]:
         in_plugin = use.place in RUNTIME_PLACES
         root = _root(use.tag.content, in_plugin=in_plugin)
-        if root not in ROLE_FIELDS:  # the same for all of them
-            those = tuple(roles)
-            if those and (found := self._found(use.tag, root, those[0], in_plugin=in_plugin)) is not None:
-                yield _answer(use, root, those, found)
-            return
+        if len(roles) == 1 or (roles and root not in ROLE_FIELDS):  # the same for all of them
+            found = self._found(use.tag, root, roles[0], in_plugin=in_plugin)
+            return [] if found is None else [_answer(use, root, roles, found)]
         by_end: dict[PathEnd, list[TaskRole]] = {}
         for role in roles:
             if (found := self._found(use.tag, root, role, in_plugin=in_plugin)) is not None:
                 by_end.setdefault(found, []).append(role)
-        for end, who in by_end.items():
-            yield _answer(use, root, tuple(who), end)
+        return [_answer(use, root, tuple(who), end) for end, who in by_end.items()]
 
     def _found(self, tag: TemplateTag, root: str, role: TaskRole, *, in_plugin: bool) -> PathEnd | None:
         field = ROLE_FIELDS.get(root)

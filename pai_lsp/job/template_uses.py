@@ -9,7 +9,7 @@ from enum import Enum
 
 from pai_lsp.embedded.template import OPENING, TemplateTag, runtime_tags, tags, tags_without_dollar
 from pai_lsp.source.content import MappedText, mapped
-from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.frozen import dataclass_of_many
 from pai_lsp.source.nodes import Node, Scalar, walk
 
 TYPE_CHECKING = False
@@ -40,7 +40,7 @@ RUNTIME_PLACES = frozenset({TemplatePlace.DEFINITION, TemplatePlace.PLUGIN})
 COMMAND_PLACES = frozenset({TemplatePlace.COMMANDS, TemplatePlace.IDLE_DEPLOYMENT})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass_of_many(frozen=True, slots=True, eq=False)
 class TemplateUse:
     """One `<% %>`; spans are places in the file. Its role, definition or plugin is set according to its place."""
 

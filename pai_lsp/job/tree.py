@@ -14,7 +14,7 @@ from collections import Counter
 from functools import cached_property
 
 from pai_lsp.embedded.shell import read_script
-from pai_lsp.embedded.template import TemplateFault, TemplateTag, tags
+from pai_lsp.embedded.template import OPENING, TemplateFault, TemplateTag, tags
 from pai_lsp.job.definition import Definition, Origin, Reference, read_definitions
 from pai_lsp.job.lookup import Lookup, LookupAnswer, LookupState, NoLookup
 from pai_lsp.job.parts import Deployment, PluginEntry, TaskRole
@@ -146,7 +146,7 @@ class JobTree:
             found |= {definition.name: definition for definition in self.definitions if definition.name}
         return found
 
-    @property
+    @cached_property
     def chosen_images(self) -> tuple[Definition, ...]:
         """The docker images that task roles run in."""
         references = (role.typed_references.get("dockerImage") for role in self.task_roles)
@@ -298,17 +298,17 @@ class JobTree:
 
         By role and not by name: in a file with a duplicate key two roles have the same name.
         """
-        return {
-            role: read_script("\n".join(scalar.text.strip() for scalar in self.command_parts(role)))
-            for role in self.task_roles
-        }
+        return {role: read_script(text.text) for role, text in self._command_texts.items()}
+
+    @cached_property
+    def _command_texts(self) -> dict[TaskRole, MappedText]:
+        return {role: self.command_text(role) for role in self.task_roles}
 
     @cached_property
     def command_templates(self) -> dict[str, tuple[MappedText, tuple[TemplateTag, ...], TemplateFault | None]]:
         """By role: its text, its tags and the fault that would stop the rest-server; only roles that have a `<%`."""
         found: dict[str, tuple[MappedText, tuple[TemplateTag, ...], TemplateFault | None]] = {}
-        for role in self.task_roles:
-            if any("<%" in scalar.text for scalar in self.command_parts(role)):
-                text = self.command_text(role)
+        for role, text in self._command_texts.items():
+            if OPENING in text.text:
                 found[role.name] = (text, *tags(text.text))
         return found

@@ -10,14 +10,24 @@ from __future__ import annotations
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
-from pai_lsp.ide.folding import folds, selection_ranges
 from pai_lsp.ide.formatting import formatted
-from pai_lsp.ide.hierarchy import Call, Member, members_at, needed_by, needs
+from pai_lsp.ide.hints_and_lenses import HintKind, Lens, LensKind, inlay_hints, lenses
 from pai_lsp.ide.hover import hover
-from pai_lsp.ide.inlay_hints import HintKind, inlay_hints
-from pai_lsp.ide.lenses import LensKind, lenses
-from pai_lsp.ide.links import links
-from pai_lsp.ide.names import RenameRefused, definitions, highlights, prepare, references, rename
+from pai_lsp.ide.navigation import (
+    Call,
+    Member,
+    RenameRefused,
+    definitions,
+    highlights,
+    links,
+    members_at,
+    needed_by,
+    needs,
+    prepare,
+    references,
+    rename,
+)
+from pai_lsp.ide.outline import folds, selection_ranges
 from pai_lsp.ide.semantic_tokens import semantic_tokens
 from pai_lsp.lsp import commands, completions, workspace
 from pai_lsp.lsp.checks import diagnostics_of
@@ -62,7 +72,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
-    from pai_lsp.ide.lenses import Lens
     from pai_lsp.lsp.commands import Command
     from pai_lsp.lsp.documents import OpenDocument
     from pai_lsp.lsp.workspace import Workspace

@@ -41,12 +41,18 @@ class Publisher:
         self._lane = lane
         self._checks: dict[str, asyncio.Task[None]] = {}
         self._shown: set[str] = set()
+        # To free a large document takes milliseconds: the former version goes when the newer one has been published.
+        self._published: dict[str, OpenDocument] = {}
 
     def check_soon(self, uri: str) -> None:
         """Check the newest text of a document, after all messages that have arrived were read."""
         if uri not in self._checks and not self._connection.client.pulls_diagnostics:
             # In a context of its own: the context of the message keeps the old documents alive.
             self._checks[uri] = Context().run(asyncio.get_running_loop().create_task, self._check(uri))
+
+    def forget(self, uri: str) -> None:
+        """Free a document that was closed."""
+        self._published.pop(uri, None)
 
     def clear(self, uri: str) -> None:
         """Remove the diagnostics of a document that was closed."""
@@ -80,6 +86,7 @@ class Publisher:
                 if self._is_newest(document):
                     if found is not None:
                         self._show(document, found)
+                    self._published[uri] = document
                     return
         finally:
             del self._checks[uri]

@@ -18,7 +18,7 @@ from pai_lsp.catalog.catalog import Catalog
 from pai_lsp.catalog.loading import Surroundings
 from pai_lsp.cluster.profile import Profile
 from pai_lsp.document import check_expanded
-from pai_lsp.expansion.write.released_job import expanded
+from pai_lsp.expansion.released_job import expanded
 from pai_lsp.findings.diagnostic import SHELLCHECK_CODE, Severity, shellcheck_page
 from pai_lsp.ide.completion.snippet_texts import JOBS
 from pai_lsp.ide.completion.suggestion import plain_text
@@ -242,7 +242,7 @@ async def folder_checked(session: Session, arguments: Sequence[Any]) -> dict[str
 
 async def clusters(session: Session, arguments: Sequence[Any]) -> list[dict[str, str]]:
     """The user's own profiles of clusters, each with its name and a line about it."""
-    from pai_lsp.cluster.profile_file import own_profiles  # noqa: PLC0415 - rarely asked for
+    from pai_lsp.cluster.profile import own_profiles  # noqa: PLC0415 - rarely asked for
 
     del session, arguments
     return [{"name": name, "description": summary} for name, summary in await in_thread(own_profiles)]

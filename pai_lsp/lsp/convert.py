@@ -6,6 +6,7 @@ Markdown for clients that show it, and the same in plain text for those that do 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from lsprotocol import types as lsp
 from pygls.uris import to_fs_path, urlparse
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from pai_lsp.findings.diagnostic import Diagnostic, Related
-    from pai_lsp.ide.folding import Fold
-    from pai_lsp.ide.names import DefinitionPlace
+    from pai_lsp.ide.navigation import DefinitionPlace
+    from pai_lsp.ide.outline import Fold
     from pai_lsp.ide.semantic_tokens import SemanticToken
     from pai_lsp.lsp.client import Client
 
@@ -193,7 +194,7 @@ _AFTER_ALL_LINES = 2**31 - 1
 
 
 def written_beside(uri: str, addition: str, text: str) -> lsp.WorkspaceEdit | None:
-    """An edit that opens a file beside a job's, with an addition to its name and this text; None if it is no file.
+    """An edit that opens a file beside a job's, with an addition to its name and this text; None if it is not a file.
 
     A file of that name that exists already gets the text; the user sees it before it is saved.
     """
@@ -208,6 +209,7 @@ def written_beside(uri: str, addition: str, text: str) -> lsp.WorkspaceEdit | No
     return lsp.WorkspaceEdit(document_changes=[created, edit])
 
 
+@lru_cache(maxsize=256)
 def path_of(uri: str) -> str:
     """The file's path; for a document that is not a file (`untitled:…`, `git:…`), the text that names it."""
     try:

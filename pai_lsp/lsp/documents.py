@@ -126,9 +126,7 @@ class OpenDocument:
         from pai_lsp.document import Document  # noqa: PLC0415 - loaded when the client is connected
 
         document = Document(self.text, self.settings, self.path, self.lookup)
-        if self.catalog_folder is None or self.language == JOB_LANGUAGE:
-            return document
-        return document.as_definitions(is_wanted=self.catalog_folder.is_configured)
+        return document if self.language == JOB_LANGUAGE else document.in_folder(self.catalog_folder)
 
     @lazy
     def places(self) -> Places:

@@ -110,7 +110,7 @@ class FolderChecks:
             self._task = None
 
     def closed(self, path: str) -> bool:
-        """Check a file from now on as it is on the disk; false for a file that nobody wanted checked."""
+        """Check a file from now on as it is on the disk; false for a file that no check of a folder includes."""
         if path not in self._files:
             return False
         self._soon([path])

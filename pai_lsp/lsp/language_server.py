@@ -72,7 +72,7 @@ def main(tcp: tuple[str, int] | None = None) -> int:
         tcp: the host and port to listen at; None for standard input and output.
     """
     log_to_stderr()
-    # A tree of thousands of nodes is no reason to search everything for cycles.
+    # A tree of thousands of nodes does not justify a search of everything for cycles.
     gc.set_threshold(200_000, 20, 50)
     # The loop must not wait long for the thread that analyses: 5 ms, Python's usual turn, is a whole small check.
     sys.setswitchinterval(0.0005)

@@ -98,13 +98,15 @@ class Protocol(LanguageServerProtocol):
             else:
                 _log.warning("a message '%s' cannot be read: %s", method or "response", type(error).__name__)
             return
-        ARRIVED.set(self.session.documents)
+        before = ARRIVED.set(self.session.documents)
         try:
             self.handle_message(structured)
         except Exception as error:  # noqa: BLE001 - the next message is to be answered
             _log.exception("'%s' failed", method)
             if is_request:
                 self._send_error(identifier, JsonRpcInternalError(f"'{method}' failed: {kind_and_place(error)}"))
+        finally:
+            ARRIVED.reset(before)  # the documents of a message live no longer than its own tasks
 
     def _refused(self, method: Any) -> JsonRpcException | None:
         """Why a request or notification is not allowed in the state of the connection; None if it is."""

@@ -38,6 +38,7 @@ from pai_lsp.lsp.workspace_settings import (
 from pai_lsp.project.configuration import FILE_NAME, Configuration
 from pai_lsp.project.projects import Projects, stamp_of
 from pai_lsp.project.trust import TrustAnswers
+from pai_lsp.source.files import is_in_folder
 from pai_lsp.source.frozen import replace
 
 TYPE_CHECKING = False
@@ -203,7 +204,7 @@ class Session:
 
     def folder_of(self, path: str) -> str:
         """The innermost workspace folder that contains a file or folder; empty without one."""
-        return max((one for one in self.folders if PurePath(path).is_relative_to(one)), key=len, default="")
+        return max((one for one in self.folders if is_in_folder(path, one)), key=len, default="")
 
     def saved(self, uri: str) -> None:
         """Reconfigure when a saved file is one that others depend on, or when such a file has changed outside."""
@@ -244,6 +245,7 @@ class Session:
         """Remove a document that the client has closed."""
         self.documents = {other: document for other, document in self.documents.items() if other != uri}
         path = path_of(uri)
+        self._publisher.forget(uri)
         if self._folder_checks is None or not self._folder_checks.closed(path):
             self._publisher.clear(uri)
         self.marketplaces.definitions_edited(path)

@@ -1,8 +1,14 @@
-"""What every conversion of an MPIJob answers: the new object as YAML and what it lacks, or why there is none."""
+"""What every conversion of an MPIJob answers, and the upgrade of an older MPIJob to kubeflow.org/v2beta1.
+
+Sources: kubeflow/training-operator v1.9.0, pkg/apis/kubeflow.org/v1/mpi_types.go; kubeflow/mpi-operator v0.2.3,
+pkg/apis/kubeflow/v1alpha1/types.go and v1alpha2/types.go.
+"""
 
 from __future__ import annotations
 
-from pai_lsp.mpijob.kubernetes_values import is_text
+from copy import deepcopy
+
+from pai_lsp.mpijob.manifest import GPU, OTHER_OPERATOR, SERVED, is_text
 from pai_lsp.source.comments import comments
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.patterns import lazy_pattern
@@ -92,3 +98,162 @@ def kept_comments(syntax: Syntax) -> list[str]:
         if text:
             found.append(f"# {key}: {text}" if key else f"# {text}")
     return found
+
+
+_POLICY = ("cleanPodPolicy", "backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished")
+_RESTARTS = ("Always", "ExitCode")
+_MANAGER = "kubeflow.org/training-operator"
+_SSHD = "/usr/sbin/sshd -De"
+
+
+def upgraded(manifest: dict[str, Any]) -> Converted:
+    """The manifest as v2beta1.
+
+    Raises:
+        ConversionError: if it cannot be expressed in v2beta1, or is not of an older version.
+    """
+    old = deepcopy(manifest)
+    spec = old.get("spec")
+    version = old.get("apiVersion")
+    if not isinstance(spec, dict) or old.get("kind") != "MPIJob":
+        raise ConversionError("not-an-mpijob", "this is not an MPIJob with a 'spec'")
+    converted = Converted({"apiVersion": SERVED, "kind": "MPIJob", "metadata": old.get("metadata") or {}})
+    if version in {"kubeflow.org/v1", "kubeflow.org/v1alpha2"}:
+        result = _from_replicas(spec, converted.lost)
+    elif version == "kubeflow.org/v1alpha1":
+        result = _from_one_template(spec, converted.lost)
+    elif version == OTHER_OPERATOR:
+        result = _from_templates(spec, converted.lost)
+    else:
+        raise ConversionError("not-an-older-version", f"'{version}' is not a version that can be upgraded")
+    converted.result["spec"] = result
+    return converted
+
+
+def _from_replicas(spec: dict[str, Any], lost: list[Lost]) -> dict[str, Any]:
+    result = {name: value for name, value in spec.items() if name not in (*_POLICY, "mainContainer")}
+    policy = {name: spec[name] for name in _POLICY if spec.get(name) is not None}
+    policy |= as_mapping(spec.get("runPolicy"))
+    if policy.get("managedBy") == _MANAGER:
+        del policy["managedBy"]
+    if policy:
+        result["runPolicy"] = policy
+    replicas = result.get("mpiReplicaSpecs")
+    for name, replica in replicas.items() if isinstance(replicas, dict) else ():
+        if not isinstance(replica, dict):
+            continue
+        path = f"spec.mpiReplicaSpecs.{name}"
+        if replica.get("restartPolicy") in _RESTARTS:
+            lost.append(Lost(f"{path}.restartPolicy", "v2beta1 has only Never and OnFailure"))
+            replica["restartPolicy"] = "OnFailure"
+        pod = _pod(replica.get("template"))
+        pod.pop("restartPolicy", None)
+        main, containers = spec.get("mainContainer"), _containers(pod)
+        containers.sort(key=lambda one: one.get("name") != main)
+        if name == "Worker":
+            if not replica.get("replicas"):
+                raise ConversionError("worker-replicas-missing", f"'{path}.replicas' is missing or 0")
+            _start_sshd(containers, f"{path}.template.spec.containers[0]", lost)
+        elif name == "Launcher" and any(_gpus(one) for one in containers[:1]):
+            result["runLauncherAsWorker"] = True
+    return result
+
+
+def _from_one_template(spec: dict[str, Any], lost: list[Lost]) -> dict[str, Any]:
+    units = next((name for name in ("gpus", "processingUnits") if spec.get(name)), None)
+    template = as_mapping(spec.get("template"))
+    kind = "cpu" if spec.get("processingResourceType") == "cpu" else GPU
+    worker, launcher = deepcopy(template), deepcopy(template)
+    for one in _containers(_pod(launcher))[:1]:
+        resources = as_mapping(one.get("resources"))
+        limits = as_mapping(resources.get("limits"))
+        limits.pop(GPU, None)
+        if "resources" in one and not limits and set(resources) <= {"limits"}:
+            del one["resources"]
+    workers, slots = spec.get("replicas") or 1, None
+    for one in _containers(_pod(worker))[:1]:
+        one.pop("command", None)
+        one.pop("args", None)
+        slots = _gpus(one)
+    if units is not None:
+        total = spec[units]
+        each = spec.get(f"{units}PerNode") or spec.get("gpusPerNode") or spec.get("processingUnitsPerNode")
+        if not all(isinstance(number, int) and number > 0 for number in (total, each)):
+            message = f"'{units}' needs '{units}PerNode'; the number was an option of the operator"
+            raise ConversionError("gpus-without-gpusPerNode", message)
+        workers, slots = (1, total) if total < each else (total // each, each)
+        for one in _containers(_pod(worker))[:1]:
+            resources = as_mapping(one.get("resources"))
+            one["resources"] = {**resources, "limits": {**as_mapping(resources.get("limits")), kind: slots}}
+    for pod in (_pod(launcher), _pod(worker)):
+        pod.pop("restartPolicy", None)
+    if "launcherOnMaster" in spec:
+        lost.append(Lost("spec.launcherOnMaster", "v2beta1 has no such key; use a nodeSelector"))
+    result: dict[str, Any] = {"slotsPerWorker": spec.get("slotsPerWorker") or slots or 1}
+    policy = {name: spec[name] for name in _POLICY if spec.get(name) is not None}
+    if policy:
+        result["runPolicy"] = policy
+    result["mpiReplicaSpecs"] = {
+        "Launcher": {"replicas": 1, "template": launcher},
+        "Worker": {"replicas": workers, "template": worker},
+    }
+    return result
+
+
+def _from_templates(spec: dict[str, Any], lost: list[Lost]) -> dict[str, Any]:
+    launcher: dict[str, Any] = {"replicas": 1, "template": as_mapping(spec.get("launcherTemplate"))}
+    worker: dict[str, Any] = {
+        "replicas": spec.get("numWorkers") or 1,
+        "template": as_mapping(spec.get("workerTemplate")),
+    }
+    policy = _pod(launcher["template"]).pop("restartPolicy", None)
+    if policy in {"Never", "OnFailure"}:
+        launcher = {"replicas": 1, "restartPolicy": policy, "template": launcher["template"]}
+    elif policy is not None:
+        lost.append(Lost("spec.launcherTemplate.spec.restartPolicy", "v2beta1 has only Never and OnFailure"))
+    policy = _pod(worker["template"]).pop("restartPolicy", None)
+    if policy is not None:
+        worker["restartPolicy"] = "OnFailure"
+    _start_sshd(_containers(_pod(worker["template"])), "spec.workerTemplate.spec.containers[0]", lost)
+    return {
+        "slotsPerWorker": 1,
+        "launcherCreationPolicy": "WaitForWorkersReady",
+        "mpiReplicaSpecs": {"Launcher": launcher, "Worker": worker},
+    }
+
+
+def _pod(template: Any) -> dict[str, Any]:
+    return as_mapping(as_mapping(template).get("spec"))
+
+
+def _containers(pod: dict[str, Any]) -> list[dict[str, Any]]:
+    """The containers of a pod; those of another type are not looked at."""
+    containers = as_list(pod.get("containers"))
+    return containers if all(isinstance(one, dict) for one in containers) else []
+
+
+def _gpus(container: dict[str, Any]) -> int | None:
+    limits = as_mapping(as_mapping(container.get("resources")).get("limits"))
+    number = str(limits.get(GPU, ""))
+    return int(number) if number.isdecimal() and int(number) > 0 else None
+
+
+def _start_sshd(containers: list[dict[str, Any]], path: str, lost: list[Lost]) -> None:
+    """Let the first container of a worker run the ssh server that v2beta1 needs."""
+    for one in containers[:1]:
+        words = [*as_list(one.get("command")), *as_list(one.get("args"))]
+        if not words or any("sshd" in str(word) for word in words):
+            return
+        key = "args" if one.get("args") else "command"
+        if str(words[0]).rpartition("/")[2] == "sleep":
+            one.pop("command", None)
+            one.pop("args", None)
+        elif isinstance(words[-1], str) and SLEEP_AT_END.search(words[-1]) and len(words) > 1:
+            script = SLEEP_AT_END.sub(_SSHD, words[-1])
+            if script == _SSHD:
+                one.pop("command", None)
+                one.pop("args", None)
+            else:
+                one[key][-1] = script
+        else:
+            lost.append(Lost(f"{path}.{'command' if one.get('command') else 'args'}", "no ssh server runs in it"))

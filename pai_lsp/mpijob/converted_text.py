@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, job_text, kept_comments, manifest_text
+from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, job_text, kept_comments, manifest_text, upgraded
 from pai_lsp.mpijob.job_to_manifest import job_to_manifest
 from pai_lsp.mpijob.manifest import SERVED, Manifest, manifests
 from pai_lsp.mpijob.manifest_edits import edits_towards
 from pai_lsp.mpijob.manifest_to_job import manifest_to_job
 from pai_lsp.mpijob.structure import structure_faults
-from pai_lsp.mpijob.upgrade import upgraded
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import apply_edits

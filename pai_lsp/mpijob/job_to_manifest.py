@@ -10,7 +10,7 @@ from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.server_rendering import rendered, trim
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.template import TemplateFault
-from pai_lsp.expansion.as_is.released_run import server_values
+from pai_lsp.expansion.released_run import server_values
 from pai_lsp.mpijob.conversion import SLEEP_AT_END, ConversionError, Converted, Lost, as_list, as_mapping, others_lost
 from pai_lsp.mpijob.launch import launch_of
 from pai_lsp.mpijob.manifest import GPU, HOST_FILE, SERVED
@@ -225,7 +225,7 @@ class _JobReader:
                 storages.append((claim, str(entry.get("mountPath") or f"/mnt/{claim}")))
                 self._lost += others_lost(entry, ("name", "mountPath"), f"{path}.", _UNKNOWN)
             else:
-                self._lost.append(Lost(path, "it names no storage"))
+                self._lost.append(Lost(path, "it does not name a storage"))
         for number, entry in enumerate(map(as_mapping, as_list(extras.get(RUNTIME_PLUGIN)))):
             path, parameters = f"extras.{RUNTIME_PLUGIN}[{number}]", as_mapping(entry.get("parameters"))
             if entry.get("plugin") == "ssh":
@@ -293,7 +293,7 @@ def _script(job: Job, role: TaskRole) -> str:
 def _worker_command(name: str, text: str) -> dict[str, Any]:
     before, _, last = text.rpartition("\n")
     if not SLEEP_AT_END.fullmatch(last.strip()):
-        message = f"'{name}' does not end with 'sleep infinity', so that its tasks end before the launcher does"
+        message = f"'{name}' does not end with 'sleep infinity', so its tasks would end before the launcher"
         raise ConversionError("worker-ends", message)
     if not before.strip():
         return {}
@@ -315,7 +315,7 @@ def _plain_words(text: str) -> list[str]:
 
 
 def _name(name: str) -> str:
-    """A name that Kubernetes takes and that leaves room for the names of the pods."""
+    """A name that Kubernetes accepts and that is short enough for the names of the pods."""
     text = _NOT_IN_NAMES.sub("-", name.lower())
     if not text[:1].isalpha():
         text = f"job-{text}"

@@ -11,7 +11,7 @@ from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_script import Word
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity
-from pai_lsp.mpijob.manifest import GPU, OTHER_OPERATOR, Manifest
+from pai_lsp.mpijob.manifest import GPU, OTHER_OPERATOR, Manifest, Value
 from pai_lsp.platform.programs import HYDRA, OPEN_MPI, LaunchLine, launch_line, launchers
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence as SequenceOf
 
     from pai_lsp.embedded.command_lines import CommandLine
-    from pai_lsp.mpijob.kubernetes_values import Value
-    from pai_lsp.mpijob.manifest import Manifest
     from pai_lsp.platform.programs import LaunchLine
     from pai_lsp.source.nodes import Node
 

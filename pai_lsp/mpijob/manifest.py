@@ -1,21 +1,197 @@
-"""Which documents of a text are MPIJobs, and the places in them by their field paths."""
+"""MPIJob manifests in a text, read as Kubernetes reads them: kubectl's Go reader, then JSON.
+
+Plain scalars differ from both readers of an OpenPAI job (`source/scalar.py`): `y` is true, `1e3` is an integer, and a
+date is text. Of a key that is written twice, the last one counts.
+Source: sigs.k8s.io/yaml, goyaml.v2/resolve.go (`resolve`) and yaml.go (`convertToJSONableObject`).
+"""
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 
 from pai_lsp.findings.diagnostic import Finding, Rule, Severity
-from pai_lsp.mpijob.kubernetes_values import KubernetesReader, Value
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Mapping, Scalar
+from pai_lsp.source.nodes import YAML_TAG, Mapping, Scalar, ScalarStyle, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
 
-    from pai_lsp.source.nodes import Syntax
+    from pai_lsp.source.nodes import Entry, Node, Syntax
     from pai_lsp.source.text import Span
+
+_TRUE = frozenset({"y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"})
+_FALSE = frozenset({"n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"})
+_NULL = frozenset({"", "~", "null", "Null", "NULL"})
+_UNSUPPORTED = lazy_pattern(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_INTEGER = lazy_pattern(
+    r"(?P<sign>[-+]?)(?:0[xX](?P<hex>[0-9a-fA-F]+)|0[bB](?P<binary>[01]+)"
+    r"|0[oO]?(?P<octal>[0-7]+)|(?P<decimal>0|[1-9][0-9]*))"
+)
+_FLOAT = lazy_pattern(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_BASES = {"hex": 16, "binary": 2, "octal": 8, "decimal": 10}
+_LARGEST = 2**63
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Value:
+    """A value with its places.
+
+    kind: the name of its type in JSON schema: null, boolean, integer, number, string, object or array.
+    content: the Python value; for an object the values by key, for an array the list of them.
+    node: where it is written; key: the key's node in its object.
+    """
+
+    kind: str
+    content: Any
+    node: Node
+    key: Node | None = None
+
+    @property
+    def span(self) -> Span:
+        """Where to point: the value, or the key of an empty one or of a large one."""
+        if self.key is not None and (not len(self.node.span) or self.kind in {"object", "array"}):
+            return self.key.span
+        return self.node.span
+
+    def get(self, *names: str | int) -> Value | None:
+        """The value below, by keys and indices; None if it is absent or null."""
+        found: Value | None = self
+        for name in names:
+            if found is None:
+                return None
+            if isinstance(name, int):
+                items = found.content if found.kind == "array" else ()
+                found = items[name] if name < len(items) else None
+            else:
+                found = found.content.get(name) if found.kind == "object" else None
+        return None if found is None or found.kind == "null" else found
+
+    @property
+    def plain(self) -> Any:
+        """The JSON value."""
+        if self.kind == "object":
+            return {name: value.plain for name, value in self.content.items()}
+        if self.kind == "array":
+            return [value.plain for value in self.content]
+        return self.content
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """A key that is written twice in one mapping; the last one counts."""
+
+    name: str
+    first: Node
+    last: Node
+
+
+class KubernetesReader:
+    """Reads a tree; `duplicates` and `unsupported` (scalars that JSON does not have) are collected on the way."""
+
+    def __init__(self) -> None:
+        self.duplicates: list[Duplicate] = []
+        self.unsupported: list[Node] = []
+
+    def read(self, node: Node, key: Node | None = None) -> Value:
+        """The value of a node."""
+        if isinstance(node, Scalar):
+            kind, content = scalar_value(node)
+            if kind == "unsupported":
+                self.unsupported.append(node)
+                kind = "number"
+            return Value(kind, content, node, key)
+        if isinstance(node, Sequence):
+            return Value("array", [self.read(item) for item in node.items], node, key)
+        return Value("object", self._entries(node), node, key)
+
+    def _entries(self, node: Mapping) -> dict[str, Value]:
+        found: dict[str, Value] = {}
+        for source in reversed(node.merged):
+            found |= self._entries(source)
+        own: dict[str, Entry] = {}
+        for entry in node.entries:
+            if entry.is_merge:
+                continue
+            name = _key(entry)
+            if name in own:
+                self.duplicates.append(Duplicate(name, own[name].key, entry.key))
+            own[name] = entry
+            found[name] = self.read(entry.value, entry.key)
+        return found
+
+
+def _key(entry: Entry) -> str:
+    if not isinstance(entry.key, Scalar):
+        return entry.name
+    kind, content = scalar_value(entry.key)
+    if kind == "boolean":
+        return "true" if content else "false"
+    return entry.key.text if kind in {"string", "null", "unsupported"} else str(content)
+
+
+def scalar_value(scalar: Scalar) -> tuple[str, Any]:
+    """The kind and the content of a scalar; the kind `unsupported` for what JSON does not have."""
+    tag = (scalar.tag or "").removeprefix(YAML_TAG)
+    if tag == "str" or (scalar.style is not ScalarStyle.PLAIN and tag in {"", "!"}):
+        return "string", scalar.text
+    if tag in {"", "!", "int", "float", "bool", "null"}:
+        return plain_value(scalar.text)
+    return "string", scalar.text
+
+
+def plain_value(text: str) -> tuple[str, Any]:
+    """The kind and the content of a plain scalar."""
+    if text in _NULL:
+        return "null", None
+    if text in _TRUE or text in _FALSE:
+        return "boolean", text in _TRUE
+    if text[0] not in "+-.0123456789":
+        return "string", text
+    if _UNSUPPORTED.fullmatch(text):
+        return "unsupported", None
+    digits = text.replace("_", "")
+    if match := _INTEGER.fullmatch(digits):
+        base = next(name for name in _BASES if match[name] is not None)
+        number = int(match["sign"] + match[base], _BASES[base])
+        if -_LARGEST <= number < _LARGEST:
+            return "integer", number
+        return "number", float(number)
+    if _FLOAT.fullmatch(digits):
+        real = float(digits)
+        whole = real == real // 1 if abs(real) < _LARGEST else False
+        return ("integer", int(real)) if whole else ("number", real)
+    return "string", text
+
+
+def is_text(text: str) -> bool:
+    """Whether a plain scalar is a string."""
+    return plain_value(text)[0] == "string"
+
+
+def is_quantity(text: str) -> bool:
+    """Whether the API server takes the text for a quantity, such as `500m` or `16Gi`."""
+    return _QUANTITY.fullmatch(text) is not None
+
+
+def quantity(text: str) -> float | None:
+    """The number that a quantity means; None for any other text."""
+    if not is_quantity(text):
+        return None
+    unit = next((one for one in _UNITS if text.endswith(one)), "")
+    return float(text.removesuffix(unit)) * _UNITS.get(unit, 1)
+
+
+# Source: the CRD's pattern of every quantity.
+_NUMBER = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
+_QUANTITY = lazy_pattern(rf"[-+]?{_NUMBER}(?:[KMGTPE]i|[numkMGTPE]|[eE][-+]?{_NUMBER})?", re.ASCII)
+_UNITS = {f"{unit}i": 1024.0**power for power, unit in enumerate("KMGTPE", 1)}
+_UNITS |= {"n": 1e-9, "u": 1e-6, "m": 1e-3, "k": 1e3}
+_UNITS |= {unit: 1000.0**power for power, unit in enumerate("MGTPE", 2)}
+
 
 SERVED = "kubeflow.org/v2beta1"
 TRAINING_OPERATOR = "kubeflow.org/v1"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pai_lsp.mpijob.kubernetes_values import KubernetesReader, is_text
+from pai_lsp.mpijob.manifest import KubernetesReader, Manifest, Value, is_text
 from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import keeping_comments, line_end
 from pai_lsp.source.frozen import replace
@@ -16,9 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
-
-    from pai_lsp.mpijob.kubernetes_values import Value
-    from pai_lsp.mpijob.manifest import Manifest
 
     Path = tuple[str | int, ...]
 

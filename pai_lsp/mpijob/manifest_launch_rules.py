@@ -66,7 +66,7 @@ def mpijob_np_over_slots(manifest: Manifest) -> Iterator[Finding]:
     for found, (number, field, span), capacity, line in _counted(manifest):
         if number > capacity:
             severity = Severity.INFORMATION if line.implementation == HYDRA else Severity.ERROR
-            consequence = "several share a slot" if severity is Severity.INFORMATION else "the launcher stops"
+            consequence = "processes share slots" if severity is Severity.INFORMATION else "the launcher stops"
             message = f"{number} processes for {capacity} slots ({found.slots} for each worker); {consequence}"
             yield Finding(span, message, field=field, severity=severity)
 
@@ -383,13 +383,13 @@ def mpijob_command_one_word(manifest: Manifest) -> Iterator[Finding]:
             continue
         first = container.words[0]
         if first.text and container.has_command and _is_command_line(first.text.strip()):
-            message = "Kubernetes looks for one program of this name; write each word as an item of the list"
+            message = "Kubernetes looks for one program with this whole name; write each word as an item of the list"
             yield Finding(first.span, message, field=first.field)
             continue
         for command in container.launchers[:1]:
             for word in command.arguments[:1]:
                 if word.text and re.match(r"-\S+\s", word.text):
-                    message = f"'{command.program}' gets all of this as one option; write each word as an item"
+                    message = f"'{command.program}' receives all of this as one option; write each word as an item"
                     yield Finding(word.span, message, field=word.field)
 
 
@@ -439,7 +439,7 @@ def mpijob_no_shell(manifest: Manifest) -> Iterator[Finding]:
             if before is not None and before.text in _CODE_OPTIONS:
                 continue
             if text in _OPERATORS or _SHELL_VARIABLE.search(text) or _SHELL_LINE.search(text):
-                message = f"no shell reads '{text[:60]}', so the program gets it as it is written"
+                message = f"there is no shell here, so the program receives '{text[:60]}' as it is written"
                 yield Finding(word.span, message, field=word.field)
 
 

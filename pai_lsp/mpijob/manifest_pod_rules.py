@@ -411,7 +411,7 @@ def mpijob_mount_taken(manifest: Manifest) -> Iterator[Finding]:
                 path = mount.get("mountPath")
                 if path is not None and str(path.content).rstrip("/") in taken:
                     field = f"{container.path}.volumeMounts[{number}].mountPath"
-                    yield Finding(path.span, f"the operator mounts at '{path.content}' itself", field=field)
+                    yield Finding(path.span, f"the operator itself mounts a volume at '{path.content}'", field=field)
 
 
 @manifest_rule(Severity.ERROR)
@@ -443,7 +443,7 @@ def mpijob_volume_taken(manifest: Manifest) -> Iterator[Finding]:
             one = volume.get("name")
             if one is not None and one.content in taken:
                 field = f"{path}.volumes[{number}].name"
-                yield Finding(one.span, f"the operator adds a volume '{one.content}' itself", field=field)
+                yield Finding(one.span, f"the operator itself adds a volume named '{one.content}'", field=field)
 
 
 @manifest_rule(Severity.WARNING)
@@ -476,13 +476,15 @@ def mpijob_host_network(manifest: Manifest) -> Iterator[Finding]:
         texts = [word.text or "" for command in sshd for word in command.arguments]
         if (sshd or not container.words) and not any(re.match(r"-[a-zA-Z]*[pf]", text) for text in texts):
             yield finding_at(
-                manifest, f"{found.worker}.hostNetwork", "sshd uses port 22, which the node's ssh server has"
+                manifest,
+                f"{found.worker}.hostNetwork",
+                "sshd uses port 22 of the node, which the node's ssh server already uses",
             )
 
 
 @manifest_rule(Severity.WARNING)
 def mpijob_unknown_policy(manifest: Manifest) -> Iterator[Finding]:
-    """A launcherCreationPolicy that is not known acts as WaitForWorkersReady.
+    """Unknown `launcherCreationPolicy`, which acts as `WaitForWorkersReady`.
 
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go, line 678.
 
@@ -501,7 +503,7 @@ def mpijob_unknown_policy(manifest: Manifest) -> Iterator[Finding]:
     """
     text = manifest.text("spec.launcherCreationPolicy")
     if manifest.is_served and text and text not in {"AtStartup", "WaitForWorkersReady"}:
-        message = f"'{text}' is not 'AtStartup', so it acts as 'WaitForWorkersReady'"
+        message = f"'{text}' is not known and acts as 'WaitForWorkersReady'; the other policy is 'AtStartup'"
         fixes = choice_fixes(manifest.place("spec.launcherCreationPolicy"), ("AtStartup", "WaitForWorkersReady"))
         yield finding_at(manifest, "spec.launcherCreationPolicy", message, fixes=fixes)
 
@@ -539,7 +541,9 @@ def mpijob_wait_without_probe(manifest: Manifest) -> Iterator[Finding]:
         if container.value.get("readinessProbe") is None and first not in {"sshd", "sleep"}:
             field = "spec.workerTemplate" if found.is_other else "spec.launcherCreationPolicy"
             severity = Severity.WARNING if found.is_other else Severity.INFORMATION
-            message = "workers count as ready when they start; add a readinessProbe that waits for their preparation"
+            message = (
+                "workers count as ready as soon as they start; add a readinessProbe that waits for their ssh server"
+            )
             yield finding_at(manifest, field, message, severity)
 
 
@@ -585,7 +589,7 @@ def mpijob_restart_policy_ignored(manifest: Manifest) -> Iterator[Finding]:
 def mpijob_workers_stay(manifest: Manifest) -> Iterator[Finding]:
     """The workers keep their GPUs after the job ends.
 
-    With cleanPodPolicy None, the default, they run for ever. `Running` deletes them.
+    With cleanPodPolicy None, the default, they run forever. `Running` deletes them.
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`cleanUpWorkerPods`).
 
         apiVersion: kubeflow.org/v2beta1
@@ -618,7 +622,7 @@ def mpijob_workers_stay(manifest: Manifest) -> Iterator[Finding]:
 
 @manifest_rule(Severity.WARNING)
 def mpijob_min_available(manifest: Manifest) -> Iterator[Finding]:
-    """More pods are needed at once than the job has, so it never starts.
+    """`minAvailable` is larger than the number of pods, so the job never starts.
 
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/podgroup.go, line 396.
 
@@ -645,12 +649,14 @@ def mpijob_min_available(manifest: Manifest) -> Iterator[Finding]:
     path = "spec.runPolicy.schedulingPolicy.minAvailable"
     number = manifest.number(path)
     if found and not found.is_other and number is not None and number > found.workers + 1:
-        yield finding_at(manifest, path, f"the job has {found.workers + 1} pods, fewer than {number}, and never starts")
+        yield finding_at(
+            manifest, path, f"the job has only {found.workers + 1} pods, fewer than {number}, so it never starts"
+        )
 
 
 @manifest_rule(Severity.ERROR)
 def mpijob_image_missing(manifest: Manifest) -> Iterator[Finding]:
-    """A container without an image: it is stored, and no pod can be made.
+    """A container without an image: the job is stored, but no pod can be created.
 
     Source: Kubernetes, pkg/apis/core/validation/validation.go (`validateContainers`).
 
@@ -673,13 +679,13 @@ def mpijob_image_missing(manifest: Manifest) -> Iterator[Finding]:
         image = container.value.get("image")
         if image is None or image.content == "":
             yield Finding(
-                container.value.span, "this container has no 'image'; no pod can be made", field=container.path
+                container.value.span, "this container has no 'image', so no pod can be created", field=container.path
             )
 
 
 @manifest_rule(Severity.ERROR)
 def mpijob_container_name(manifest: Manifest) -> Iterator[Finding]:
-    """A name of a container that Kubernetes refuses when the pod is made.
+    """A container name that Kubernetes refuses when the pod is created.
 
     Lower-case letters, digits and `-`, at most 63 characters.
     Source: Kubernetes, pkg/apis/core/validation/validation.go (`ValidateDNS1123Label`).
@@ -703,7 +709,7 @@ def mpijob_container_name(manifest: Manifest) -> Iterator[Finding]:
         name = container.value.get("name")
         text = name.content if name is not None and name.kind == "string" else ""
         if name is not None and text and (len(text) > 63 or not LABEL.fullmatch(text)):
-            message = f"'{text[:60]}' is not a name for a container: lower-case letters, digits and '-'"
+            message = f"'{text[:60]}' is not a container name; use lower-case letters, digits and '-'"
             yield Finding(name.span, message, field=f"{container.path}.name")
 
 

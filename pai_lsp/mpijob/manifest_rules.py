@@ -6,13 +6,12 @@ from functools import partial
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity
 from pai_lsp.findings.fixes import fix_of
-from pai_lsp.mpijob.conversion import ConversionError
+from pai_lsp.mpijob.conversion import ConversionError, upgraded
 from pai_lsp.mpijob.manifest import OTHER_OPERATOR, SERVED, TRAINING_OPERATOR, is_template, manifest_rule, manifests
 from pai_lsp.mpijob.manifest_edits import edits_of_keys, edits_towards
 from pai_lsp.mpijob.manifest_launch_rules import LAUNCH_RULES
 from pai_lsp.mpijob.manifest_pod_rules import POD_RULES
 from pai_lsp.mpijob.structure import MOVED, admission_faults, structure_faults
-from pai_lsp.mpijob.upgrade import upgraded
 from pai_lsp.source.nodes import ProblemKind
 from pai_lsp.source.text import TextEdit
 
@@ -52,7 +51,7 @@ def mpijob_unserved(manifest: Manifest) -> Iterator[Finding]:
     if kind != "MPIJob":
         span = manifest.place("kind")
         fix = Fix("Write MPIJob", (TextEdit(span, "MPIJob"),), safe=True)
-        message = f"no cluster serves the kind '{kind}'; the kind is 'MPIJob', with these capitals"
+        message = f"no cluster serves the kind '{kind}'; write 'MPIJob' with these capitals"
         yield Finding(span, message, (fix,), field="kind")
     version = manifest.version
     if version == SERVED:
@@ -67,7 +66,7 @@ def mpijob_unserved(manifest: Manifest) -> Iterator[Finding]:
     else:
         known = version in {"kubeflow.org/v1alpha1", "kubeflow.org/v1alpha2", OTHER_OPERATOR}
         hint = f" ({convert})" if known else ""
-        message = f"'{version}' is not served any more; the MPI operator serves {SERVED}{hint}"
+        message = f"'{version}' is no longer served; the MPI operator serves {SERVED}{hint}"
         yield Finding(span, message, _upgrade(manifest), field="apiVersion")
 
 

@@ -11,11 +11,9 @@ from math import ceil
 
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
-from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, as_list, as_mapping, others_lost
-from pai_lsp.mpijob.kubernetes_values import quantity
+from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, as_list, as_mapping, others_lost, upgraded
 from pai_lsp.mpijob.launch import SHELLS, launch_of
-from pai_lsp.mpijob.manifest import GPU, SERVED
-from pai_lsp.mpijob.upgrade import upgraded
+from pai_lsp.mpijob.manifest import GPU, SERVED, quantity
 from pai_lsp.platform.programs import HOROVOD, HYDRA, OPEN_MPI, launchers
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.frozen import dataclass, field
@@ -177,7 +175,9 @@ class _ManifestReader:
         exports, names = [], []
         for number, entry in enumerate(map(as_mapping, as_list(container.get("env")))):
             if entry.get("valueFrom") is not None:
-                self._lost.append(Lost(f"{path}.env[{number}]", "only values that are written here can be kept"))
+                self._lost.append(
+                    Lost(f"{path}.env[{number}]", "only values that are written in the manifest can be kept")
+                )
                 continue
             names.append(str(entry.get("name")))
             exports.append(f"export {entry.get('name')}={_quoted(str(entry.get('value') or ''))}")
@@ -295,7 +295,9 @@ def _worker_commands(pod: _Pod) -> list[str]:
     lines = command_lines(read_script(text)).all
     server = next((line for line in lines if _starts_ssh(line)), None)
     if server is None:
-        raise ConversionError("worker-without-sshd", "the worker runs no ssh server, so that it can run no ranks")
+        raise ConversionError(
+            "worker-without-sshd", "the worker runs no ssh server, so the launcher cannot start processes on it"
+        )
     steps = [line.step.command for line in lines if line.step.command is not None]
     # Each line of a task role must succeed, as each part of `a && b` must; in other scripts `&&` means more.
     is_plain = not any(

@@ -1,19 +1,22 @@
-"""What Kubernetes refuses and drops in an MPIJob, and what the MPI operator refuses in a stored one.
+"""What Kubernetes and the MPI operator refuse and drop in an MPIJob, and the documentation of its keys.
 
 The API server goes by the table of the custom resource definition. What the operator refuses is an event
 `ValidationError`, and nothing starts. Source: kubeflow/mpi-operator v0.8.2, pkg/apis/kubeflow/validation/validation.go
 (`ValidateMPIJob`) and pkg/apis/kubeflow/v2beta1/default.go.
+
+The keys are those of kubeflow.org/v2beta1, documented as fields like those of a job.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.findings.fixes import choice_fixes, near_name_fixes, quote_fix
-from pai_lsp.mpijob.kubernetes_values import is_quantity, plain_value
+from pai_lsp.mpijob.manifest import Manifest, Value, is_quantity, plain_value
+from pai_lsp.platform.job_schema import Field
 from pai_lsp.platform.tables import table
-from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean
@@ -21,11 +24,9 @@ from pai_lsp.source.text import TextEdit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from pai_lsp.mpijob.kubernetes_values import Value
-    from pai_lsp.mpijob.manifest import Manifest
     from pai_lsp.source.text import Span
 
 _SUBDOMAIN = lazy_pattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
@@ -218,15 +219,15 @@ def _metadata(manifest: Manifest) -> Iterator[Fault]:
         written = one.content if field == "metadata.name" else f"{one.content[:58]}aaaaa"
         if len(written) > 253 or not _SUBDOMAIN.fullmatch(written):
             rule = "lower-case letters, digits, '-' and '.', at most 253 characters"
-            message = f"'{one.content[:60]}' is not a name for Kubernetes: {rule}"
+            message = f"'{one.content[:60]}' is not a valid name; use {rule}"
             yield Fault("refused", field, one.span, message)
             if field == "metadata.generateName" and name is None:
-                yield Fault("refused", "metadata.name", one.span, f"{message}; nor are the names made from it")
+                yield Fault("refused", "metadata.name", one.span, f"{message}; a name made from it is not valid either")
     namespace = metadata.get("namespace")
     written = namespace.content if namespace is not None and namespace.kind == "string" else ""
     if namespace is not None and written and (len(written) > _LONGEST or not LABEL.fullmatch(written)):
         rule = f"lower-case letters, digits and '-', at most {_LONGEST} characters"
-        message = f"'{written[:60]}' is not a namespace: {rule}"
+        message = f"'{written[:60]}' is not a valid namespace; use {rule}"
         yield Fault("refused", "metadata.namespace", namespace.span, message)
     yield from _labels(metadata)
 
@@ -243,7 +244,7 @@ def _labels(metadata: Value) -> Iterator[Fault]:
                     "refused",
                     field,
                     value.key.span if value.key else value.span,
-                    f"'{name[:60]}' is not a key of {group} that Kubernetes takes",
+                    f"'{name[:60]}' is not a valid key of {group}",
                 )
             content = value.content
             if (
@@ -253,7 +254,7 @@ def _labels(metadata: Value) -> Iterator[Fault]:
                 and (len(content) > _LONGEST or not _NAME.fullmatch(content))
             ):
                 rule = f"letters, digits, '-', '_' and '.', at most {_LONGEST} characters"
-                message = f"'{content[:60]}' is not a value of a label: {rule}"
+                message = f"'{content[:60]}' is not a valid label value; use {rule}"
                 yield Fault("refused", field, value.span, message)
 
 
@@ -309,7 +310,7 @@ def _replica(manifest: Manifest, name: str) -> Iterator[Fault]:
     count, written = manifest.number(f"{path}.replicas"), manifest.get(f"{path}.replicas")
     if written is None or written.kind == "integer":
         if name == "Launcher" and count not in {None, 1}:
-            yield _refused(manifest, f"{path}.replicas", f"a job has exactly 1 launcher, not {count}")
+            yield _refused(manifest, f"{path}.replicas", f"a job has exactly one launcher, not {count}")
         if name == "Worker" and (count is None or count <= 0):
             found = "'replicas' is missing, which means 0" if count is None else f"{count} is below 1"
             yield _refused(manifest, f"{path}.replicas", f"{found}; a job with 'Worker' needs at least 1 worker")
@@ -343,3 +344,91 @@ def _name(manifest: Manifest) -> Iterator[Fault]:
         yield _refused(
             manifest, field, f"'{name}' must begin with a lower-case letter and have only letters, digits and '-'"
         )
+
+
+_REPLICA_PATH = ("spec", "mpiReplicaSpecs")
+
+
+def manifest_field(path: Sequence[str | int]) -> Field | None:
+    """The documentation of the key at `path`; of a key of an older version, that of its place today."""
+    names = tuple(step for step in path if isinstance(step, str))
+    if (moved := MOVED.get(".".join(names))) is not None:
+        found = _field(tuple(moved.split(".")))
+        note = f"No longer a key here; it is now `{moved}`."
+        return found and replace(found, description=f"{note} {found.description}", deprecated=True)
+    return _field(names)
+
+
+def manifest_fields(path: Sequence[str | int]) -> list[Field]:
+    """The keys that an author may write in the mapping at `path`, documented ones first; of a list, in its items."""
+    names = tuple(step for step in path if isinstance(step, str))
+    known = [name for name in _keys(_wanted(names)) if name[0] not in "!*"]
+    listed = mpijob_table()["keys"]["names"]
+    known += [*listed.get(".".join(names), ()), *listed.get(_of_any_replica(names), ())]
+    found = [one for name in dict.fromkeys(known) if (one := _field((*names, name)))]
+    if names in {(), ("metadata",)}:
+        found = [one for one in found if one.description]  # the others are the server's
+    order = {text: number for number, text in enumerate(_documented())}
+    return sorted(found, key=lambda one: (one.deprecated, not one.required, order.get(one.description, len(order))))
+
+
+def _documented() -> list[str]:
+    return [one["description"] for one in mpijob_table()["keys"]["documented"].values()]
+
+
+@cache
+def _field(names: tuple[str, ...]) -> Field | None:
+    wanted = _wanted(names)
+    if wanted is None or not names:
+        return None
+    keys = mpijob_table()["keys"]
+    documented = keys["documented"]
+    found: dict[str, Any] = documented.get(".".join(names)) or documented.get(_of_any_replica(names)) or {}
+    types, words = _type(wanted)
+    values = found.get("values") or (("true", "false") if words == "boolean" else ())
+    return Field(
+        key=names[-1],
+        title=names[-1],
+        description=found.get("description", ""),
+        types=types,
+        type=words,
+        default=found.get("default"),
+        values=tuple(values),
+        examples=(),
+        required=found.get("required", False) or names[-1] in _keys(_wanted(names[:-1])).get("!required", ()),
+        source=keys["source"],
+        enforced_by=found.get("by", ""),
+        deprecated=found.get("deprecated", False),
+    )
+
+
+def _of_any_replica(names: tuple[str, ...]) -> str:
+    """The path of a key that the launcher and the workers have."""
+    is_replica = names[:2] == _REPLICA_PATH and len(names) > len(_REPLICA_PATH) + 1
+    return ".".join((*_REPLICA_PATH, "*", *names[3:]) if is_replica else names)
+
+
+def _wanted(names: tuple[str, ...]) -> Any:
+    """The part of the table at a path without indices; None if it is absent."""
+    found = mpijob_table()["root"]
+    for name in names:
+        keys = _keys(found)
+        found = keys.get(name, keys.get("*")) if name[:1] != "!" else None
+    return found
+
+
+def _keys(wanted: Any) -> dict[str, Any]:
+    """The keys of a mapping, or of the items of a list."""
+    if isinstance(wanted, list):
+        wanted = wanted[0]
+    return wanted if isinstance(wanted, dict) else {}
+
+
+def _type(wanted: Any) -> tuple[tuple[str, ...], str]:
+    """The types of JSON Schema, and the same in words."""
+    if isinstance(wanted, list):
+        of = {"string": "strings", "integer": "integers"}.get(str(wanted[0]), "mappings")
+        return ("array",), f"list of {of}"
+    if isinstance(wanted, dict):
+        return (("string",), "string") if "!enum" in wanted else (("object",), "mapping")
+    return {"open": ((), "any value"), "quantity": ((), "quantity")}.get(wanted, ((wanted,), wanted))

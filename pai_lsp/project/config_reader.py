@@ -113,7 +113,7 @@ def _profile(name: str, folder: str, *, is_users: bool) -> Profile:
     Raises:
         ValueError: if there is none, or it cannot be read.
     """
-    from pai_lsp.cluster.profile_file import path_of_name, profile_named  # noqa: PLC0415 - few configurations name one
+    from pai_lsp.cluster.profile import path_of_name, profile_named  # noqa: PLC0415 - few configurations name one
 
     if not name.endswith(".json"):
         path_of_name(name)
@@ -167,7 +167,7 @@ def _foreign_program(value: Any) -> Iterator[StructureError]:
     """A program in a file that may be somebody else's: it is not run."""
     setting = (value or {}).get("shellcheck")
     if isinstance(setting, str) and setting not in _SHELLCHECK:
-        message = "a program counts only in the settings of the editor and on the command line; write 'auto' or 'off'"
+        message = "a path is accepted only in the settings of the editor and on the command line; write 'auto' or 'off'"
         yield StructureError("program", ("shellcheck",), None, message, _SHELLCHECK)
 
 
@@ -182,7 +182,7 @@ def _source_errors(value: Any) -> Iterator[StructureError]:
             yield StructureError("missing-key", path, None, "a source has either 'directory' or 'url'")
         elif "directory" in source:
             for key in {"token_env", "token_command"} & source.keys():
-                message = f"'{key}' is for a source with 'url'; a folder needs no token"
+                message = f"'{key}' works only with 'url'; a folder needs no token"
                 yield StructureError("unknown-key", path, key, message)
         elif {"token_env", "token_command"} <= source.keys():
             message = "the token comes from 'token_env' or from 'token_command', not from both"

@@ -16,6 +16,8 @@ from pai_lsp.cluster.image_check import (
     ImageConfiguration,
     ImageVerdict,
     Presence,
+    Registry,
+    RegistryAccount,
     asked_registry,
     image_verdict,
     no_account,
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from pai_lsp.cluster.image_check import Registry, RegistryAccount
     from pai_lsp.document import Document
     from pai_lsp.findings.diagnostic import Rule
     from pai_lsp.job.definition import Definition
@@ -70,7 +71,7 @@ class ImageAnswers:
         if found.presence is not Presence.UNKNOWN and file is not None:
             _save(file, found, self.now())
         elif kept is not None and not found.is_refused:
-            note = f"{found.explanation}; {age(self.now() - asked)}, it was {kept.presence.value}"
+            note = f"{found.explanation}; {age(self.now() - asked)}, the answer was '{kept.presence.value}'"
             return replace(found, explanation=note)
         return found
 
@@ -80,7 +81,7 @@ def answers_of_network(own: Mapping[str, RegistryAccount] | None = None) -> Imag
 
     own: accounts of the user by registry, which count before those of docker's configuration.
     """
-    from pai_lsp.cluster.registry_access import DockerAccounts, NetworkRegistry  # noqa: PLC0415 - only to ask
+    from pai_lsp.cluster.image_check import DockerAccounts, NetworkRegistry  # noqa: PLC0415 - only to ask
 
     given, docker = own or {}, DockerAccounts(os.environ)
     folder = user_cache_folder(os.environ) / "images"

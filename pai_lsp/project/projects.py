@@ -173,8 +173,7 @@ class Projects:
         if platform is not None:
             settings = settings.on(platform)
         document = Document(text, settings, name or path, self.lookup_of(path, base))
-        folder = self.catalog_folder_of(path, base)
-        return document if folder is None else document.as_definitions(is_wanted=folder.is_configured)
+        return document.in_folder(self.catalog_folder_of(path, base))
 
     def lookup_of(self, path: str, base: str) -> Lookup:
         """Finds the definitions that a file names, for all files of its folder; reads nothing before a question."""
@@ -219,7 +218,7 @@ class Projects:
     def _loaded(self, file: str) -> Configuration:
         """The content of a configuration file; nothing, and a message, for one of another user."""
         if is_of_another_user(file):
-            step = "copy it to a file of your own, or have its owner changed"
+            step = "copy it to a file that belongs to you, or change its owner"
             self._report(f"'{visible(file)}' is not read, because it belongs to another user; {step}")
             return Configuration()
         from pai_lsp.project.config_reader import load_configuration  # noqa: PLC0415 - most files have none

@@ -42,7 +42,7 @@ def wanted(setup: CatalogSetup, workspace: Sequence[str] | None) -> tuple[str, .
     """
     lines = [_about_server(server) for server in setup.foreign_servers]
     if setup.foreign_hosts:
-        lines.append(f"ask the addresses that jobs name on {', '.join(sorted(setup.foreign_hosts))}")
+        lines.append(f"request the addresses that jobs name on {', '.join(sorted(setup.foreign_hosts))}")
     outside = (directory for directory in setup.directories if setup.needs_trust(directory, workspace))
     lines += (f"read the folder '{directory}'" for directory in outside)
     return tuple(map(visible, lines))
@@ -53,7 +53,7 @@ def _about_server(server: ServerSource) -> str:
         return f"run `{shlex.join(server.token_command)}` and send its output to {server.url}"
     if server.token_env is not None:
         return f"send the environment variable {server.token_env} to {server.url}"
-    return f"ask {server.url}"
+    return f"request definitions from {server.url}"
 
 
 def fingerprint(setup: CatalogSetup) -> str:

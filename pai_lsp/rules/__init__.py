@@ -51,7 +51,7 @@ BY_CODE: dict[str, Rule] = {rule.code: rule for rule in KNOWN_RULES}
 
 
 class _Codes(Collection[str]):
-    """The codes of all rules; those about MPIJobs are loaded when a code is none of the others."""
+    """The codes of all rules; those about MPIJobs are loaded when a code belongs to no other rule."""
 
     def __contains__(self, code: object) -> bool:
         return code in BY_CODE or any(rule.code == code for rule in all_rules())

@@ -55,8 +55,8 @@ def sku_type_unknown(job: Job) -> Iterable[Finding]:
 def sku_without_resource(job: Job) -> Iterable[Finding]:
     """A task requests a resource that its SKU does not have, such as a GPU of a CPU SKU.
 
-    Without `skuType`, the smallest value of each resource over all SKU types of the virtual cluster counts. In a
-    virtual cluster with CPU and GPU SKUs, every task role with GPUs therefore needs `skuType`.
+    Without `skuType`, the platform uses the smallest value of each resource over all SKU types of the virtual cluster.
+    In a virtual cluster with CPU and GPU SKUs, every task role with GPUs therefore needs `skuType`.
     Source: rest-server, middlewares/v2/hived.js, hivedValidate.
     """
     return _found(job, "sku-without-resource")
@@ -87,8 +87,8 @@ def storage_not_found(job: Job) -> Iterable[Finding]:
 def image_not_allowed(job: Job) -> Iterable[Finding]:
     """The administrator of the LTP cluster does not allow the image.
 
-    The first docker image of `prerequisites` must match the pattern `image-regex` of the cluster; others are not looked
-    at.
+    The first docker image of `prerequisites` must match the pattern `image-regex` of the cluster; others are not
+    checked.
     Source: ltp-platform, src/rest-server/src/middlewares/v2/protocol.js, protocolValidate.
     """
     return _found(job, "image-not-allowed")
@@ -118,7 +118,7 @@ def job_does_not_fit(job: Job) -> Iterable[Finding]:
     """The cluster accepts the job, but it can never start, even if the cluster is empty.
 
     HiveD places each group of tasks in cells of one kind, and each task in one node. A task that needs more SKUs than
-    the largest node has waits for ever, and so does a group that does not fit together.
+    the largest node has waits forever, and so does a group that does not fit together.
     Source: microsoft/hivedscheduler, pkg/algorithm/topology_aware_scheduler.go, findNodesForPods.
     """
     return _found(job, "job-does-not-fit")

@@ -48,8 +48,8 @@ def invalid_configuration(job: Job) -> Iterable[Finding]:
 def image_not_found(job: Job) -> Iterable[Finding]:
     """The registry does not have the image, or the platform does not accept it; only with `check --images`.
 
-    The platform asks the registry before a task starts, and ends the task with 254 if the image is not there. Some
-    registries it cannot ask: then the job waits for an image that never comes.
+    The platform asks the registry before a task starts, and ends the task with 254 if the image does not exist. If it
+    cannot ask the registry, it accepts the image; if the image does not exist, the job waits forever.
     Source: openpai-runtime, src/init.d/image_checker.py.
     """
     del job  # a registry is asked

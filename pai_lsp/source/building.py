@@ -115,7 +115,7 @@ def duplicate_keys(entries: Iterable[Entry]) -> Iterator[SyntaxProblem]:
     for entry in entries:
         first = seen.setdefault(entry.name, entry)
         if first is not entry and not entry.is_merge:
-            message = f"'{entry.name}' is written twice in one mapping"
+            message = f"the key '{entry.name}' occurs twice in one mapping"
             yield SyntaxProblem(ProblemKind.DUPLICATE_KEY, entry.key.span, message, first.key.span)
 
 
@@ -137,14 +137,15 @@ class _OpenCollection:
 
 
 def _block_span(opened: _OpenCollection, *, is_mapping: bool) -> Span:
-    children, start = opened.children, opened.content_start
+    children, start, end = opened.children, opened.content_start, opened.aliases_end
     if not children:
-        return Span(start, max(start, opened.aliases_end))
-    if is_mapping:
-        start = max(start, children[0].span.start)
+        return Span(start, max(start, end))
+    if is_mapping and children[0].span.start > start:
+        start = children[0].span.start
     # An alias has the span of its anchor's node; an empty value may be before the end of its key.
-    last = max(opened.aliases_end, children[-1].span.end, children[-2].span.end if len(children) > 1 else 0)
-    return Span(min(start, last), max(start, last))
+    for child in children[-2:]:
+        end = max(end, child.span.end)
+    return Span(start, end) if start < end else Span(end, start)
 
 
 class _Builder:
@@ -181,7 +182,7 @@ class _Builder:
         tree, reader, shift = self._tree, self._reader, self._part.start
         next_event = _Parser(self._text[shift : self._part.end]).get_event
         scalar, starts, ends = yaml.ScalarEvent, _STARTS, _ENDS
-        scalars, collections = self._scalars, self._open
+        scalars, collections, has_stand_ins = self._scalars, self._open, self._has_stand_ins
         try:
             while not self._too_large:
                 event = next_event()
@@ -191,14 +192,13 @@ class _Builder:
                 if kind is scalar:
                     start, end = event.start_mark.index + shift, event.end_mark.index + shift
                     value: str = event.value
-                    if event.style or event.tag or event.anchor or value in _ODD or self._has_stand_ins:
+                    if event.style or event.tag or event.anchor or value in _ODD or has_stand_ins:
                         self._scalar(event, start, end)
                         continue
                     # Most scalars: what `_add` does for a node in a collection.
                     node = Scalar(Span(start, end), value, _PLAIN, None, reader)
                     scalars.append(node)
-                    if collections and collections[-1].weight < MAX_NODES:
-                        parent = collections[-1]
+                    if collections and (parent := collections[-1]).weight < MAX_NODES:
                         parent.weight += 1
                         parent.children.append(node)
                     else:
@@ -360,14 +360,17 @@ class _Builder:
         if len(children) % 2:  # the text broke off after a key
             key = children[-1]
             children = [*children, Scalar(Span(key.span.end, key.span.end), "")]
-        pairs = iter(children)
-        return tuple([Entry(key, value, self._key_name(key)) for key, value in zip(pairs, pairs, strict=True)])
+        keys = children[::2]
+        names = [
+            key.text
+            if type(key) is Scalar and key.text[:1] not in _MAY_BE_VALUES and not key.tag
+            else self._key_name(key)
+            for key in keys
+        ]
+        return tuple(map(Entry, keys, children[1::2], names))
 
     def _key_name(self, key: Node) -> str:
         if isinstance(key, Scalar):
-            text = key.text
-            if key.tag is None and text[:1] not in _MAY_BE_VALUES:
-                return text
             value = key.value
             return value if isinstance(value, str) else server_text(value)
         if isinstance(key, Sequence) and any(isinstance(item, Sequence) for item in key.items):
@@ -384,7 +387,7 @@ class _Builder:
                     self._problem(
                         ProblemKind.SYNTAX,
                         source.span if len(source.span) else entry.key.span,
-                        "'<<' takes over the keys of a mapping or of a list of mappings",
+                        "'<<' must be followed by a mapping or a list of mappings",
                     )
 
     def _alias(self, span: Span) -> None:
@@ -395,7 +398,7 @@ class _Builder:
             node, weight = anchor.node, self._weights[anchor.node]
             self._aliased += weight
             if self._aliased > MAX_ALIASED_NODES:
-                message = f"more than {MAX_ALIASED_NODES:,} values once the aliases are followed"
+                message = f"more than {MAX_ALIASED_NODES:,} values after all aliases are expanded"
                 self._stop(ProblemKind.TOO_LARGE, span, message)
                 return
         else:

@@ -135,11 +135,13 @@ def decoded(path: str, data: bytes) -> SourceFile | UnreadableFile:
     (body-parser, lib/types/text.js), and no client of OpenPAI does.
     """
     if len(data) > MAX_BYTES:
-        return UnreadableFile(path, f"this file is larger than {MAX_BYTES:,} bytes; OpenPAI takes jobs up to 102,400")
+        return UnreadableFile(
+            path, f"this file is larger than {MAX_BYTES:,} bytes; OpenPAI accepts jobs of up to 102,400"
+        )
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return UnreadableFile(path, "this file is UTF-16; OpenPAI reads UTF-8, so save it as UTF-8")
     if b"\0" in data[:_FIRST_BYTES]:
-        return UnreadableFile(path, "this is a binary file: it holds a NUL character")
+        return UnreadableFile(path, "this is a binary file: it contains a NUL character")
     has_byte_order_mark = data.startswith(codecs.BOM_UTF8)
     data = data.removeprefix(codecs.BOM_UTF8)
     try:
@@ -165,7 +167,7 @@ def write_text(source: SourceFile, text: str) -> None:
     path = Path(source.path).resolve()
     data = read_bytes(str(path))
     if isinstance(data, UnreadableFile) or decoded(source.path, data) != source:
-        raise OSError("the file was changed by somebody else meanwhile")
+        raise OSError("another program has changed the file in the meantime")
     status = path.stat()
     if not S_ISREG(status.st_mode):
         raise OSError("this is not a regular file")

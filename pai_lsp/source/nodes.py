@@ -148,7 +148,7 @@ class Mapping:
     @property
     def may_merge(self) -> bool:
         """Whether a key may be `<<`; most mappings are known to have none without looking at each entry."""
-        return not _MERGE_NAMES.isdisjoint(self.first_by_name)
+        return "<<" in self.first_by_name or "null" in self.first_by_name
 
     def own(self, name: str) -> Entry | None:
         """The entry written in this very mapping; of several, the first."""
@@ -159,7 +159,9 @@ class Mapping:
         own = self.first_by_name.get(name)
         if own is not None and (name not in _MERGE_NAMES or not own.is_merge):
             return own
-        for source in self.merged if "<<" in self.first_by_name else ():
+        if "<<" not in self.first_by_name:
+            return None
+        for source in self.merged:
             if found := source.entry(name):
                 return found
         return None

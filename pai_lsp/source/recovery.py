@@ -143,8 +143,8 @@ class _SectionReader:
     ) -> tuple[list[Tree], int]:
         """The parts of a mapping that can be read at once, from `places[index]` on, and the index of the next part.
 
-        A part is complete when the key of the next one has been read. One whose beginning is no key of the mapping is
-        in the quote or bracket of an earlier one.
+        A part is complete when the key of the next one has been read. One that does not begin with a key of the mapping
+        is in the quote or bracket of an earlier one.
         """
         self._runs += 1
         if self._runs > _MAX_RUNS:
@@ -385,7 +385,7 @@ def _without_conflict_markers(text: str) -> tuple[str, list[SyntaxProblem]]:
         marker = _CONFLICT.fullmatch(body)
         if marker:
             if marker[1][0] == "<":
-                message = "a merge conflict is left in the file; keep one side and delete the marks"
+                message = "a merge conflict is left in the file; keep one side and delete the conflict markers"
                 problems.append(SyntaxProblem(ProblemKind.SYNTAX, Span(offset, offset + len(body)), message))
             hidden = marker[1][0] in "|="
         parts.append("#" * len(body) + line[len(body) :] if marker or hidden else line)

@@ -339,7 +339,7 @@ def _second_colon(fault: _ParserFault) -> Repair | None:
     above = _content(text, start - 1) if start else content
     depth = _indentation(text, above.start) if start else 0
     if before and depth < content.start - start and start:
-        message = f"'{before.strip()}' is indented deeper than the key above it, which has a value already"
+        message = f"'{before.strip()}' is indented deeper than the key above it, which already has a value"
         surplus = content.start - start - depth
         return Repair(message, Span(content.start, at), ((start, start + surplus, ""),))
     return None
@@ -421,7 +421,11 @@ def _bad_indentation(fault: _ParserFault) -> Repair | None:
         return _hide_line(text, at, f"expected '- ' before '{shown}', as in the lines above")
     if depth != wanted and context_at < start:
         replacement = (start, content.start, " " * wanted)
-        return Repair(f"'{shown}' is indented by {depth}, the lines it belongs to by {wanted}", content, (replacement,))
+        return Repair(
+            f"'{shown}' is indented by {depth}, but the lines that it belongs to are indented by {wanted}",
+            content,
+            (replacement,),
+        )
     return _hide_line(text, at, f"'{shown}' does not belong here")
 
 
@@ -432,5 +436,5 @@ def _hide_rest(text: str, problem: str, at: int) -> Repair:
     if not word.strip():
         return _hide_line(text, at, _plain_words(problem))
     return Repair(
-        f"'{word[:40]}' is left over after the value", Span(at, content.end), ((at, content.end, " " * len(word)),)
+        f"'{word[:40]}' is not expected after the value", Span(at, content.end), ((at, content.end, " " * len(word)),)
     )

@@ -16,7 +16,7 @@ export const SERVER_COMMANDS = {
   "pai-lsp.graph": "draw the prerequisite graph",
   "pai-lsp.expand": "expand a job",
   "pai-lsp.convert": "convert a file",
-  "pai-lsp.status": "say how a job is checked",
+  "pai-lsp.status": "report how a job is checked",
   "pai-lsp.why": "explain a failure",
   "pai-lsp.checkImages": "check images",
   "pai-lsp.checkFolder": "check folders",
@@ -47,7 +47,7 @@ export function knows(client: LanguageClient, command: ServerCommand): boolean {
 export async function clientFor(controller: Controller, ...wanted: ServerCommand[]): Promise<LanguageClient> {
   const client = await controller.client();
   if (client === undefined) {
-    throw new NoAnswer("the server is not running");
+    throw new NoAnswer("the server is not running; 'OpenPAI: Show Output' shows why");
   }
   const missing = wanted.find((command) => !knows(client, command));
   if (missing !== undefined) {

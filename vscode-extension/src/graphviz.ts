@@ -24,7 +24,7 @@ export async function drawn(dot: string, stop: AbortSignal, longest: number = LO
     return await new Promise((resolve, reject) => {
       worker.once("message", resolve);
       worker.once("error", reject);
-      worker.once("exit", () => reject(new Error("Graphviz exited without a picture")));
+      worker.once("exit", () => reject(new Error("Graphviz ended without a picture")));
       stop.addEventListener("abort", () => reject(new Error("the drawing was stopped")));
       timer = setTimeout(() => reject(new Error("the graph is too large to draw")), longest);
     });

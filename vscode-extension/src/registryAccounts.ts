@@ -12,7 +12,7 @@ export const REGISTRY_ACCOUNT = "pai-lsp/registryAccount";
 
 const DOCKER_HUB = "index.docker.io";
 
-/** The host and port that the server names a registry by; undefined if the text is none. */
+/** The host and port that the server names a registry by; undefined if the text is not a registry. */
 export function registryName(text: string): string | undefined {
   const host = text
     .trim()

@@ -22,7 +22,7 @@ export class CheckTasks implements vscode.TaskProvider, vscode.Disposable {
     this.registration = vscode.tasks.registerTaskProvider(TYPE, this);
   }
 
-  /** The tasks that nobody has written: one for each folder, in windows with a job. */
+  /** The tasks that the extension provides: one for each folder, in windows with a job. */
   provideTasks(): vscode.Task[] {
     const { launch } = this.controller;
     const folders = vscode.workspace.workspaceFolders ?? [];
@@ -65,11 +65,11 @@ function checkTask(
  */
 export async function runInTerminal(controller: Controller, title: string, words: readonly string[]): Promise<void> {
   if (!vscode.workspace.isTrusted) {
-    throw new NoAnswer("this is not done in an untrusted folder");
+    throw new NoAnswer("this command runs only in a trusted folder; see 'Workspaces: Manage Workspace Trust'");
   }
   const { launch } = controller;
   if (launch === undefined) {
-    throw new NoAnswer("the server is not running");
+    throw new NoAnswer("the server is not running; 'OpenPAI: Show Output' shows why");
   }
   const run = new vscode.ProcessExecution(launch.program, [...launch.words, ...words]);
   const task = new vscode.Task({ type: TYPE, task: words[0] }, vscode.TaskScope.Workspace, title, "OpenPAI", run);

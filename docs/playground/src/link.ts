@@ -16,7 +16,7 @@ export async function fragment({ text, platform }: Shared): Promise<string> {
 }
 
 /**
- * What a fragment shares; undefined when it is no link to a job.
+ * What a fragment shares; undefined when it is not a link to a job.
  *
  * @throws Error when the link is cut off or damaged.
  */

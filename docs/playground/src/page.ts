@@ -11,7 +11,7 @@ declare const EXAMPLES: [string, string][];
 
 /** Messages, chat and mail programs are known to cut links of this length. */
 const LONG_LINK = 2_000;
-/** After this time without an answer, in milliseconds, the page says that it is checking. */
+/** After this time without an answer, in milliseconds, the page shows that it is checking. */
 const NOTICEABLE = 400;
 const TABS = ["findings", "runs", "expanded", "graph"] as const;
 type Tab = (typeof TABS)[number];

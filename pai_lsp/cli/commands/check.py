@@ -49,9 +49,9 @@ def run(arguments: argparse.Namespace) -> int:
     if message := missing([*paths, *([arguments.config] if arguments.config else [])]):
         return _refused(message)
     if arguments.unsafe_fixes and not options.fixes:
-        return _refused("--unsafe-fixes is for --fix and --diff")
+        return _refused("--unsafe-fixes works only with --fix or --diff")
     if arguments.statistics and arguments.format != "text":
-        return _refused("--statistics is a report of its own; leave out --format")
+        return _refused("--statistics and --format cannot be combined")
     if paths.count(STANDARD_INPUT) > 1:
         return _refused("standard input can be checked only once")
     projects = run_projects(_configuration(arguments))
@@ -136,7 +136,7 @@ def _shellcheck(setting: str | None) -> str:
 
     found = shellcheck_program(setting or "")
     if not found:
-        raise NoProgramError(f"there is no program '{visible(setting or '')}' for --shellcheck")
+        raise NoProgramError(f"--shellcheck: no program '{visible(setting or '')}' was found")
     return found
 
 
@@ -146,8 +146,7 @@ def _cluster(name: str) -> Profile:
     Raises:
         UnknownClusterError: if there is none, or it cannot be read.
     """
-    from pai_lsp.cluster.profile import ProfileError  # noqa: PLC0415 - most checks know no cluster
-    from pai_lsp.cluster.profile_file import profile_named  # noqa: PLC0415 - as above
+    from pai_lsp.cluster.profile import ProfileError, profile_named  # noqa: PLC0415 - most checks know no cluster
 
     try:
         return profile_named(name)

@@ -8,11 +8,16 @@ import sys
 from pathlib import Path
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
-from pai_lsp.cli.commands.job_file import failed, job_file, show_findings
-from pai_lsp.cli.report.results import CheckedFile
-from pai_lsp.cluster.image_check import image_verdict, no_account
-from pai_lsp.cluster.registry_access import DockerAccounts, NetworkRegistry, RecordedRegistry
-from pai_lsp.project.targets import missing
+from pai_lsp.cli.commands.job_file import failed, job_of
+from pai_lsp.cluster.image_check import (
+    DockerAccounts,
+    ImageVerdict,
+    NetworkRegistry,
+    RecordedRegistry,
+    Registry,
+    image_verdict,
+    no_account,
+)
 from pai_lsp.source.failures import why
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import visible
@@ -22,17 +27,12 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
-    from pai_lsp.cluster.image_check import ImageVerdict, Registry
-
 
 def run(arguments: argparse.Namespace) -> int:
     """Check the image of one task role, or of all."""
-    if message := missing([arguments.job]):
-        return failed("image-check", message, WRONG_USAGE)
-    document = job_file(arguments.job, arguments.platform)
-    if isinstance(document, CheckedFile):
-        show_findings(document)
-        return FINDINGS
+    document = job_of("image-check", arguments.job, arguments.platform)
+    if isinstance(document, int):
+        return document
     roles = [role.name for role in document.job.task_roles]
     if arguments.role is not None and arguments.role not in roles:
         message = f"the job has no task role '{visible(arguments.role)}'{did_you_mean(arguments.role, roles)}"
@@ -70,7 +70,7 @@ def _configuration_lines(verdict: ImageVerdict) -> list[str]:
     if found is None:
         return []
     lines = [f"for {', '.join(found.architectures)}"] if found.architectures else []
-    lines += [f"names the user '{found.user}'"] if found.user else []
+    lines += [f"its user is '{found.user}'"] if found.user else []
     lines += [f"its entry point is not run: {' '.join(found.entrypoint)}"] if found.entrypoint else []
     return lines
 

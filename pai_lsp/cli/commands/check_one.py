@@ -143,9 +143,7 @@ def _checked(target: Target, options: Options, check: Check) -> Outcome:
     if isinstance(source, UnreadableFile):
         return _unreadable(source, target, options)
     settings = _settings(target, options)
-    document = Document(source.text, settings, target.path, target.lookup)
-    if target.catalog_folder is not None:
-        document = document.as_definitions(is_wanted=target.catalog_folder.is_configured)
+    document = Document(source.text, settings, target.path, target.lookup).in_folder(target.catalog_folder)
     if not (target.candidate.is_named or document.is_job or document.is_catalog or document.is_mpijob):
         return Outcome()
     if options.only_lists:

@@ -9,8 +9,14 @@ from pathlib import Path
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed
-from pai_lsp.cluster.profile import ProfileError, read_profile
-from pai_lsp.cluster.profile_file import clusters_file, own_profiles, path_of_name, profiles_folder
+from pai_lsp.cluster.profile import (
+    ProfileError,
+    clusters_file,
+    own_profiles,
+    path_of_name,
+    profiles_folder,
+    read_profile,
+)
 from pai_lsp.cluster.profile_import import profile_of_api, profile_of_files
 from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
@@ -23,7 +29,7 @@ if TYPE_CHECKING:
 
 
 _NO_PROFILE = """\
-There is no profile in {folder}. To make one:
+There is no profile in {folder}. To create one:
 
   from the administrator's files
     pai-lsp cluster import services-configuration.yaml --name lab --group default

@@ -11,11 +11,10 @@ import sys
 from pathlib import Path
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
-from pai_lsp.cli.commands.job_file import failed, job_file, put, show_findings
+from pai_lsp.cli.commands.job_file import failed, job_of, put, show_findings
 from pai_lsp.cli.report.results import CheckedFile, checked_file
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Severity
-from pai_lsp.project.targets import missing
 from pai_lsp.source.text import visible
 
 TYPE_CHECKING = False
@@ -27,12 +26,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Convert the file and print it; an existing file is never written over."""
     if arguments.output is not None and Path(arguments.output).exists():
         return failed("convert", f"{visible(arguments.output)} already exists", WRONG_USAGE)
-    if message := missing([arguments.job]):
-        return failed("convert", message, WRONG_USAGE)
-    old = job_file(arguments.job)
-    if isinstance(old, CheckedFile):
-        show_findings(old)
-        return FINDINGS
+    old = job_of("convert", arguments.job)
+    if isinstance(old, int):
+        return old
     if arguments.to == "v2":
         return _convert_job(old, arguments.output)
     return _convert_manifest(old, arguments.to, arguments.output, is_json=arguments.format == "json")
@@ -72,5 +68,5 @@ def _convert_manifest(old: Document, to: str, output: str | None, *, is_json: bo
         answer = {"result": converted.result, "text": converted.text, "lost": lost}
         return put("convert", json.dumps(answer) + "\n", output)
     for one in converted.lost:
-        sys.stderr.write(f"pai-lsp convert: lost: {one.field}: {one.reason}\n")
+        sys.stderr.write(f"pai-lsp convert: not converted: {one.field}: {one.reason}\n")
     return put("convert", converted.text, output)

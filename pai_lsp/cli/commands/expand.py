@@ -6,16 +6,14 @@ import json
 from pathlib import Path
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
-from pai_lsp.cli.commands.job_file import failed, job_file, names_input, put, show_findings
+from pai_lsp.cli.commands.job_file import failed, job_of, names_input, put, show_findings
 from pai_lsp.cli.report.results import CheckedFile, checked_file
 from pai_lsp.document import check, check_expanded
-from pai_lsp.expansion.as_is.released_run import released_run
-from pai_lsp.expansion.effective import effective_job
-from pai_lsp.expansion.filled_definition import CANNOT_BE_EXPANDED, problem
+from pai_lsp.expansion.effective import CANNOT_BE_EXPANDED, effective_job, problem
+from pai_lsp.expansion.released_job import expanded
+from pai_lsp.expansion.released_run import ReleasedRun, RoleRun, released_run
 from pai_lsp.expansion.script import released_script, scripts, together
-from pai_lsp.expansion.write.released_job import expanded
 from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Severity, limited
-from pai_lsp.project.targets import missing
 from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION
 from pai_lsp.source.failures import why
 from pai_lsp.source.frozen import dataclass, replace
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
     import argparse
 
     from pai_lsp.document import Document
-    from pai_lsp.expansion.as_is.released_run import ReleasedRun, RoleRun
     from pai_lsp.job.hidden import Hidden
     from pai_lsp.job.job import Job
 
@@ -41,12 +38,9 @@ def run(arguments: argparse.Namespace) -> int:
     form = arguments.format or ("json" if arguments.as_is else "yaml")
     if problem := _wrong_usage(arguments, form):
         return failed("expand", problem, WRONG_USAGE)
-    if message := missing([arguments.job]):
-        return failed("expand", message, WRONG_USAGE)
-    document = job_file(arguments.job, arguments.platform)
-    if isinstance(document, CheckedFile):
-        show_findings(document)
-        return FINDINGS
+    document = job_of("expand", arguments.job, arguments.platform)
+    if isinstance(document, int):
+        return document
     if document.is_catalog:
         name = visible(arguments.job)
         return failed("expand", f"{name} contains definitions, not a job; expand a job that uses them", FINDINGS)

@@ -9,8 +9,7 @@ from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed, job_file
 from pai_lsp.cli.report.results import CheckedFile
 from pai_lsp.cluster.fit import fit
-from pai_lsp.cluster.profile import Profile, ProfileError
-from pai_lsp.cluster.profile_file import own_profiles, profile_named
+from pai_lsp.cluster.profile import Profile, ProfileError, own_profiles, profile_named
 from pai_lsp.project.targets import missing
 from pai_lsp.source.text import visible
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pai_lsp.cluster.fit import Fit
-    from pai_lsp.cluster.refusal import Refusal
+    from pai_lsp.cluster.protocol_stage import Refusal
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -8,11 +8,10 @@ import subprocess
 from pathlib import Path
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
-from pai_lsp.cli.commands.job_file import failed, job_file, names_input, put, show_findings
+from pai_lsp.cli.commands.job_file import failed, job_of, names_input, put, show_findings
 from pai_lsp.cli.report.results import CheckedFile, checked_file
 from pai_lsp.document import Document, check
 from pai_lsp.ide.prerequisite_graph import dot, mermaid, prerequisite_graph
-from pai_lsp.project.targets import missing
 from pai_lsp.source.failures import OWN_FAILURE
 from pai_lsp.source.text import visible
 
@@ -36,12 +35,9 @@ def run(arguments: argparse.Namespace) -> int:
     if not form:
         known = ", ".join(_ENDINGS)
         return failed("graph", f"unknown output format '{visible(ending)}'; use {known}, or --format", WRONG_USAGE)
-    if message := missing([arguments.job]):
-        return failed("graph", message, WRONG_USAGE)
-    document = job_file(arguments.job)
-    if isinstance(document, CheckedFile):
-        show_findings(document)
-        return FINDINGS
+    document = job_of("graph", arguments.job)
+    if isinstance(document, int):
+        return document
     graph, broken = prerequisite_graph(document.job), _broken(document)
     if broken is not None and (graph.nodes or document.is_job):
         show_findings(broken)

@@ -9,13 +9,14 @@ import os
 import sys
 from pathlib import Path
 
+from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.check_one import with_related_texts
 from pai_lsp.cli.report import render
 from pai_lsp.cli.report.results import CheckedFile, Results
 from pai_lsp.cli.report.terminal import terminal_for
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
 from pai_lsp.platform.platforms import platform_named
-from pai_lsp.project.targets import STANDARD_INPUT, run_projects
+from pai_lsp.project.targets import STANDARD_INPUT, missing, run_projects
 from pai_lsp.rules.command_rules import unreadable_file
 from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
@@ -41,6 +42,17 @@ def job_file(path: str, platform: str | None = None) -> Document | CheckedFile:
         return CheckedFile(name, source.text, (diagnostic,))
     named = None if platform is None else platform_named(platform)
     return run_projects().document_of(source.text, str(Path(name).absolute()), str(Path.cwd()), name, named)
+
+
+def job_of(command: str, path: str, platform: str | None = None) -> Document | int:
+    """The job in a file that the user names; without one, prints why and returns the exit status."""
+    if message := missing([path]):
+        return failed(command, message, WRONG_USAGE)
+    found = job_file(path, platform)
+    if isinstance(found, CheckedFile):
+        show_findings(found)
+        return FINDINGS
+    return found
 
 
 def names_input(output: str | None, path: str) -> bool:

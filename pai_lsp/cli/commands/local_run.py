@@ -1,7 +1,14 @@
-"""Runs the plans of tasks on this machine, in containers or without."""
+"""Runs the plans of tasks on this machine, in containers or without, with the plugin ssh.
+
+Each task with that plugin has an ssh server, and a key pair for this run alone. The servers listen on this machine's
+own address only, accept only that key, and read nothing of the user's. A task finds `ssh`, `scp` and `sftp` that know
+the other tasks by name, as on a cluster. Keys of `userssh` get no access.
+Sources: openpai-runtime, src/plugins/ssh/init.py, sshd.sh and sshbarrier.sh; sshd_config(5).
+"""
 
 from __future__ import annotations
 
+import getpass
 import os
 import shlex
 import shutil
@@ -18,18 +25,18 @@ from threading import Thread
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed
-from pai_lsp.cli.commands.local_ssh import left_out, make_keys, path_line, script_here, ssh_scripts, write_ssh
-from pai_lsp.cluster.failure_line import HEADER_LINES
+from pai_lsp.cluster.failure_report import HEADER_LINES
 from pai_lsp.cluster.task_plan import HOME, SCRIPTS, port_counts
 from pai_lsp.cluster.why import failure
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.failures import OWN_FAILURE, why
+from pai_lsp.source.files import program_on_path
 from pai_lsp.source.text import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import TypeAlias
 
     from pai_lsp.cluster.task_plan import TaskPlan
@@ -116,15 +123,16 @@ def _folders(options: list[str]) -> dict[str, str] | None:
 def _notes(plan: TaskPlan, folders: dict[str, str], *, is_contained: bool) -> Iterator[str]:
     """What differs from a run on a cluster."""
     if reason := left_out(plan, is_contained=is_contained):
-        yield f"the plugin ssh is left out here: {reason}"
+        yield f"the plugin ssh does not run here: {reason}"
     elif reason == "":
-        yield "the plugin ssh connects the tasks that run here, with a key of this run; 'userssh' is left out"
+        yield "the plugin ssh connects the tasks that run here, with a key for this run only; 'userssh' is ignored"
     storages = {name.removesuffix("-volume"): path for path, name in plan.mounts if name.endswith("-volume")}
     for name, path in storages.items():
         if name == "pai":
             continue
         if name not in folders and not (not is_contained and Path(path).is_dir()):
-            yield f"the storage '{name}' is not there; the task finds no {path}"
+            step = f"; give --storage {name}=FOLDER" if is_contained else ""
+            yield f"the storage '{name}' is missing here, so the task does not find {path}{step}"
     if not is_contained and folders:
         yield "--storage needs --container docker or podman"
     if not is_contained:
@@ -356,3 +364,162 @@ def _explain(status: int, log: str, plan: TaskPlan, job: Job, arguments: argpars
     if found.line is not None:
         line = job.hidden.without(job.text.splitlines()[found.line - 1].strip())
         write(f"{visible(arguments.job)}:{found.line}: {visible(line)}\n")
+
+
+_PLUGIN = f"{HOME}/plugins/ssh/"
+_IS_ON = f"{_PLUGIN}sshd.sh true"
+_CLIENTS = ("ssh", "scp", "sftp")
+# Servers are usually in folders that PATH of a user does not have.
+_FOLDERS_OF_SERVERS = ("/usr/sbin", "/usr/local/sbin", "/sbin")
+_SECONDS_TO_START = 20
+
+
+def ssh_scripts(plan: TaskPlan) -> list[str]:
+    """The scripts of the plugin ssh in a plan."""
+    return [path for path, text in plan.files.items() if _PLUGIN in text]
+
+
+def left_out(plan: TaskPlan, *, is_contained: bool) -> str | None:
+    """Why the plugin ssh is left out of a run; empty if it is not, None without the plugin."""
+    scripts = ssh_scripts(plan)
+    if not scripts:
+        return None
+    if not any(_IS_ON in plan.files[path] for path in scripts):
+        return "keys of 'userssh' get no access to this machine"
+    if os.name == "nt" and not is_contained:
+        return "on Windows it needs a container"
+    absent = [name for name in ("ssh-keygen", *(() if is_contained else ("ssh", "sshd"))) if not _program(name)]
+    return f"'{absent[0]}' is not installed on this machine" if absent else ""
+
+
+def _program(name: str) -> str:
+    return program_on_path(name, os.pathsep.join([os.environ.get("PATH", ""), *_FOLDERS_OF_SERVERS]))
+
+
+def make_keys(folder: Path) -> None:
+    """Make the key pair of a run, and that of its servers.
+
+    Raises:
+        OSError: if that fails.
+    """
+    for name in ("job", "server"):
+        command = [
+            _program("ssh-keygen"),
+            "-q",
+            "-t",
+            "ed25519",
+            "-N",
+            "",
+            "-C",
+            "pai-lsp-run",
+            "-f",
+            str(folder / name),
+        ]
+        if subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode:  # noqa: S603 - our own words
+            raise OSError(f"ssh-keygen failed in '{folder}'")
+
+
+def script_here(lines: list[str], *, is_contained: bool) -> list[str]:
+    """The lines of the plugin's script for a run here: without a container, nothing is installed."""
+    return [line for line in lines if is_contained or not line.startswith("apt-get update;")]
+
+
+def write_ssh(plan: TaskPlan, folder: Path, home: str, keys: Path, ports: Mapping[tuple[str, int], str]) -> None:
+    """Write what the scripts of the plugin run and read.
+
+    home: the path of `folder` as the task sees it. ports: of the servers, by role and index of the tasks that run.
+    """
+    is_contained = home == HOME
+    user = "root" if is_contained else getpass.getuser()
+    names = {f"{converted_role_name(role)}-{index}": port for (role, index), port in ports.items()}
+    own = f"{converted_role_name(plan.role.name)}-{plan.index}"
+    server = "/usr/sbin/sshd" if is_contained else _program("sshd")
+    hosts = "".join(_host(name, home, user, f"  Port {port}\n") for name, port in names.items())
+    files = {
+        "ssh-secret/ssh-privatekey": keys.joinpath("job").read_text(),
+        "ssh-secret/ssh-publickey": keys.joinpath("job.pub").read_text(),
+        "ssh/server-key": keys.joinpath("server").read_text(),
+        "ssh/config": hosts + _host(_ADDRESS, home, user),
+        "ssh/sshd_config": _SERVER.format(home=home, port=names[own], address=_ADDRESS),
+        "ssh/session.sh": _SESSION.format(home=home, work="$PAI_WORK_DIR"),
+        "plugins/ssh/sshd.sh": _START.format(home=home, server=shlex.quote(server), tries=_SECONDS_TO_START * 10),
+        "plugins/ssh/sshbarrier.sh": _BARRIER.format(others=" ".join(name for name in names if name != own)),
+    }
+    for name in _CLIENTS:
+        program = f"/usr/bin/{name}" if is_contained else _program(name)
+        if program:
+            files[f"bin/{name}"] = f'#!/bin/sh\nexec {shlex.quote(program)} -F {home}/ssh/config "$@"\n'
+    for path, text in files.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(text.encode())
+        # A program, or a key, which ssh refuses if others can read it.
+        target.chmod(0o600 if "key" in target.name or "config" in target.name else 0o700)
+
+
+def _host(name: str, home: str, user: str, port: str = "") -> str:
+    return (
+        f"Host {name}\n  HostName {_ADDRESS}\n{port}  User {user}\n  StrictHostKeyChecking no\n"
+        f"  UserKnownHostsFile /dev/null\n  IdentityFile {home}/ssh-secret/ssh-privatekey\n  IdentitiesOnly yes\n"
+    )
+
+
+def path_line(home: str) -> str:
+    """The line that makes a task find the clients."""
+    return f"export PATH={shlex.quote(f'{home}/bin')}:$PATH"
+
+
+_SERVER = """\
+ListenAddress {address}
+Port {port}
+HostKey {home}/ssh/server-key
+AuthorizedKeysFile {home}/ssh-secret/ssh-publickey
+AuthenticationMethods publickey
+PermitRootLogin prohibit-password
+StrictModes no
+UsePAM no
+PidFile none
+LogLevel ERROR
+ForceCommand /bin/bash {home}/ssh/session.sh
+Subsystem sftp internal-sftp
+"""
+# A session has the environment of the task, and begins in its folder, not in the user's home.
+_SESSION = """\
+source {home}/ssh/environment
+cd "{work}"
+case "${{SSH_ORIGINAL_COMMAND:-}}" in
+  '') exec /bin/bash ;;
+  internal-sftp)
+    for program in /usr/lib/openssh /usr/libexec/openssh /usr/lib/ssh /usr/libexec; do
+      [ -x $program/sftp-server ] && exec $program/sftp-server
+    done
+    exit 127 ;;
+  *) exec /bin/bash -c "$SSH_ORIGINAL_COMMAND" ;;
+esac
+"""
+_START = """\
+#!/bin/bash
+set -o errexit -o nounset -o pipefail
+export -p >{home}/ssh/environment
+[ "$(id -u)" != 0 ] || mkdir -p /run/sshd
+{server} -D -e -f {home}/ssh/sshd_config 2>{home}/ssh/server.log &
+for ((tries = 0; tries < {tries}; tries++)); do
+  (exec 3<>"/dev/tcp/127.0.0.1/$PAI_CONTAINER_SSH_PORT") 2>/dev/null && exit 0
+  kill -0 $! 2>/dev/null || break
+  sleep 0.1
+done
+echo "the ssh server did not start" >&2
+cat {home}/ssh/server.log >&2
+exit 1
+"""
+_BARRIER = """\
+#!/bin/bash
+tries=$((${{1:-300}} * 60))
+for name in {others}; do
+  until ssh -q -o BatchMode=yes "$name" true; do
+    ((tries-- > 0)) || {{ echo "no ssh connection to $name" >&2; exit 10; }}
+    sleep 1
+  done
+done
+echo "All ssh connections are established"
+"""

@@ -6,11 +6,9 @@ import json
 import sys
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
-from pai_lsp.cli.commands.job_file import failed, job_file, show_findings
-from pai_lsp.cli.report.results import CheckedFile
+from pai_lsp.cli.commands.job_file import failed, job_of
 from pai_lsp.cluster.protocol_stage import is_accepted
 from pai_lsp.cluster.task_plan import NoTaskError, TaskPlan, task_plan
-from pai_lsp.project.targets import missing
 from pai_lsp.source.text import visible
 
 TYPE_CHECKING = False
@@ -27,15 +25,12 @@ _MOST_TASKS = 64
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the task, or print its plan."""
-    if message := missing([arguments.job]):
-        return failed("run", message, WRONG_USAGE)
-    document = job_file(arguments.job)
-    if isinstance(document, CheckedFile):
-        show_findings(document)
-        return FINDINGS
+    document = job_of("run", arguments.job)
+    if isinstance(document, int):
+        return document
     job = document.job
     if document.is_catalog or not is_accepted(job):
-        message = f"{visible(arguments.job)}: a cluster would refuse this job; see pai-lsp check"
+        message = f"{visible(arguments.job)}: a cluster would refuse this job; run pai-lsp check to see why"
         return failed("run", message, FINDINGS)
     if arguments.all and (arguments.dry or arguments.role is not None or arguments.index):
         return failed("run", "--all runs every task; it cannot be combined with --dry, --role or --index", WRONG_USAGE)

@@ -10,13 +10,12 @@ import sys
 from urllib.parse import quote
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
-from pai_lsp.cli.commands.job_file import failed, job_file, show_findings
-from pai_lsp.cli.report.results import CheckedFile, checked_file
+from pai_lsp.cli.commands.job_file import failed, job_of, show_findings
+from pai_lsp.cli.report.results import checked_file
 from pai_lsp.cluster.cluster_access import NoAnswerError, named_access, send, token_of
-from pai_lsp.cluster.profile import ProfileError
-from pai_lsp.cluster.profile_file import path_of_name, profile_named
+from pai_lsp.cluster.profile import Profile, ProfileError, path_of_name, profile_named
 from pai_lsp.document import check_expanded
-from pai_lsp.expansion.write.released_job import expanded
+from pai_lsp.expansion.released_job import ExpandedJob, expanded
 from pai_lsp.findings.diagnostic import Severity, limited
 from pai_lsp.project.targets import STANDARD_INPUT, missing
 from pai_lsp.rules.structure.job_shape import MAX_BYTES
@@ -31,9 +30,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.catalog.fetching import AccessToken
     from pai_lsp.cluster.cluster_access import ApiAnswer, ClusterAccess
-    from pai_lsp.cluster.profile import Profile
     from pai_lsp.document import Document
-    from pai_lsp.expansion.write.released_job import ExpandedJob
     from pai_lsp.job.job import Job
 
 
@@ -70,10 +67,9 @@ def run(arguments: argparse.Namespace) -> int:
         token = token_of(access, arguments.cluster)
     except ProfileError as error:
         return failed("submit", str(error), WRONG_USAGE)
-    document = job_file(arguments.job, (profile.platform.name if profile else access.platform))
-    if isinstance(document, CheckedFile):
-        show_findings(document)
-        return FINDINGS
+    document = job_of("submit", arguments.job, profile.platform.name if profile else access.platform)
+    if isinstance(document, int):
+        return document
     document = replace(document, settings=replace(document.settings, cluster=profile))
     found = expanded(document.job)
     is_wrong = _show(document, found)
@@ -136,7 +132,7 @@ def _is_agreed(path: str) -> bool:
 
 
 def _submit(ready: _Submission) -> int:
-    taken = f"a job named '{visible(ready.name)}' exists already; give the job another name"
+    taken = f"a job named '{visible(ready.name)}' already exists; give the job another name"
     if ready.has_job():
         return failed("submit", f"nothing was sent: {taken}", FINDINGS)
     try:
@@ -148,7 +144,7 @@ def _submit(ready: _Submission) -> int:
     if 200 <= answer.status < 300:
         return _done(ready) if answer.is_json else _unsure(ready, "the answer is not that of a rest-server")
     if answer.status >= 500:
-        return _unsure(ready, f"the cluster failed ({answer.status}){_quoted(ready, answer)}")
+        return _unsure(ready, ready.job.hidden.without(answer.refusal))
     reason = taken if answer.status == 409 else _refusal(ready, answer)
     return failed("submit", f"the job was not submitted: {reason}", FINDINGS)
 
@@ -175,9 +171,9 @@ def _refusal(ready: _Submission, answer: ApiAnswer) -> str:
     if answer.status == 404 and not answer.code:
         return f"no rest-server at '{ready.access.url}' (404); check 'url' in your file of clusters"
     if answer.status == 413:
-        return f"the cluster takes no job of this size (413){_quoted(ready, answer)}"
+        return f"the cluster does not accept a job of this size (413){_quoted(ready, answer)}"
     if answer.code and answer.status not in {401, 403}:
-        return f"the cluster refuses it ({answer.status}){_quoted(ready, answer)}"
+        return f"the cluster refuses the job ({answer.status}){_quoted(ready, answer)}"
     return ready.job.hidden.without(answer.refusal)
 
 

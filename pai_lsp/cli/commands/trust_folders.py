@@ -35,7 +35,9 @@ def trust(arguments: argparse.Namespace) -> int:
     report_faults(projects)
     lines = wanted(setup, ())
     if not lines:
-        sys.stdout.write(f"nothing to trust: no configuration of '{visible(folder)}' runs or asks anything\n")
+        sys.stdout.write(
+            f"nothing to trust: no configuration of '{visible(folder)}' runs a command or contacts a server\n"
+        )
         return 0
     try:
         answers.remember(setup, setup.folder, is_trusted=True)

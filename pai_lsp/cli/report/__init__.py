@@ -28,16 +28,14 @@ def render(
 
     rules: those that SARIF describes. has_summary: whether the text ends with a line that counts the findings.
     """
-    if name in {"json", "ndjson", "gitlab", "rdjson"}:
+    if name in {"json", "ndjson", "gitlab", "rdjson", "sarif"}:
         from pai_lsp.cli.report import json_formats
 
+        if name == "sarif":
+            return json_formats.sarif(results, rules)
         writers = {"json": json_formats.report, "ndjson": json_formats.lines}
         writers |= {"gitlab": json_formats.code_quality, "rdjson": json_formats.reviewdog}
         return writers[name](results)
-    if name == "sarif":
-        from pai_lsp.cli.report import sarif_format
-
-        return sarif_format.render(results, rules)
     if name in {"concise", "github", "azure", "junit"}:
         from pai_lsp.cli.report import line_formats
 

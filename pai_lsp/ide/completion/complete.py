@@ -2,33 +2,54 @@
 
 The place decides (see cursor.py); what is offered comes from the schema, from the job itself, and from the catalog.
 MPIJobs have keys and values of their own. Nothing is offered in other files.
+
+Inside text: `<% $parameters.x %>`, `{{ name }}`, `$PAI_…` variables, and the words of a command. Of a command, options
+of well-known programs and values of launchers' options are completed. The text before the cursor is read as a script of
+its own; its last command line is the one that is being typed.
 """
 
 from __future__ import annotations
 
+import re
+
+from pai_lsp.embedded.command_lines import command_lines
+from pai_lsp.embedded.shell import read_script
 from pai_lsp.ide.completion import snippets
-from pai_lsp.ide.completion.completion_keys import complete_keys
-from pai_lsp.ide.completion.completion_manifest import complete_manifest
-from pai_lsp.ide.completion.completion_text import complete_in_text
-from pai_lsp.ide.completion.completion_values import (
+from pai_lsp.ide.completion.keys_and_values import (
     MOST_OFFERED,
     complete_collections,
     complete_items,
+    complete_keys,
+    complete_manifest,
     complete_scalars,
 )
 from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, escaped
 from pai_lsp.ide.cursor import Cursor, InsertionPoint, Spot
+from pai_lsp.ide.documentation import option_documentation, variable_documentation
+from pai_lsp.ide.known_values import short, variable_value
 from pai_lsp.job.lookup import MARKETPLACE
+from pai_lsp.job.this_lookup import this_parameters
+from pai_lsp.job.variable_places import task_variables
+from pai_lsp.platform.programs import known_line, option_help
+from pai_lsp.platform.tables import ROLE_TYPES, converted_role_name
 from pai_lsp.source.frozen import replace
+from pai_lsp.source.nodes import Mapping, Node, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.text import TextEdit
+from pai_lsp.source.scalar import server_text
+from pai_lsp.source.text import Span, TextEdit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
+    from collections.abc import Sequence as SequenceOf
+    from typing import Any
 
     from pai_lsp.document import Document
-
+    from pai_lsp.job.definition import Definition
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
+    from pai_lsp.platform.programs import KnownLine
+    from pai_lsp.platform.tables import EnvironmentVariable
 
 _IN_TEXT = frozenset({SuggestionKind.PARAMETER, SuggestionKind.VARIABLE})
 _OPENING = lazy_pattern(r"[\[{'\"]")
@@ -60,7 +81,7 @@ def complete(document: Document, offset: int, *, is_asked: bool = True) -> list[
     return [replace(_closed(suggestion, closing), order=number) for number, suggestion in enumerate(ordered)]
 
 
-def is_all(suggestions: Sequence[Suggestion]) -> bool:
+def is_all(suggestions: SequenceOf[Suggestion]) -> bool:
     """Whether a longer word has no other suggestions than those of these that it fits.
 
     Of a large catalog there are more, and what is offered after `$` in a command is decided by the letters that follow.
@@ -153,3 +174,268 @@ def _closed(suggestion: Suggestion, closing: str) -> Suggestion:
     edit = TextEdit(suggestion.edit.span, suggestion.edit.new_text + closing)
     snippet = suggestion.snippet + escaped(closing) if suggestion.snippet is not None else None
     return replace(suggestion, edit=edit, snippet=snippet)
+
+
+_OPEN_TAG = lazy_pattern(r"<%\s*([$\w.\[\]-]*)$")
+_OPEN_VARIABLE = lazy_pattern(r"\{\{\s*([\w.-]*)$")
+# A `$` after a word is the end of a pattern, as in `grep end$`.
+_SHELL_NAME = lazy_pattern(r"((?<![\w)\]])\$\{?!?|\b)([A-Za-z_]\w*)?$")
+# An absolute path at the beginning of a word, or after `=` or `:`.
+_PATH = lazy_pattern(r"(?:(?<=[\s'\"=:(])|^)/[\w./-]*$")
+_MOST_INDEXES = 8
+_MOST_MEMBERS = 20
+_DEPTH = 3
+_ROOT_ORDER = 900
+
+
+def complete_in_text(point: InsertionPoint) -> list[Suggestion] | None:
+    """What can be typed inside a text; None where the cursor is not in a template or a command."""
+    before = point.content[: point.index]
+    line = before.rpartition("\n")[2]
+    if tag := _OPEN_TAG.search(line):
+        return list(_members(point, tag[1]))
+    owner = point.location.definition
+    if owner is not None and (variable := _OPEN_VARIABLE.search(line)):
+        return list(_template_variables(point, owner, variable[1]))
+    if not point.location.is_command:
+        return None
+    if (path := _PATH.search(line)) and (paths := list(_paths_for_user(point, path[0]))):
+        return paths
+    if options := complete_option(point, line):
+        return options
+    name = _SHELL_NAME.search(line)
+    typed = (name[2] or "") if name else ""
+    # One letter is rather a variable of the script's own.
+    if name is None or len(typed) == 1 or not (name[1] or typed.startswith(("PAI", "FC_"))):
+        return complete_value(point, line)
+    values = complete_value(point, line)
+    return [*values, *_variables(point, name[1], typed), *_tags(point, name[1], typed)]
+
+
+def _paths_for_user(point: InsertionPoint, typed: str) -> Iterator[Suggestion]:
+    """Where the prerequisites of the task role have their content."""
+    from pai_lsp.expansion.effective import effective_job  # noqa: PLC0415 - only for a path that is being typed
+
+    place = typed_place(point, typed, r"[\w./-]*")
+    own = point.location.task_role
+    for role in effective_job(point.job).roles:
+        if own is None or role.role.name != own.name:
+            continue
+        for number, one in enumerate(role.prerequisites):
+            path = one.path_for_user
+            if path.startswith(typed) and path != typed:
+                detail = f"content of {one.definition.name}"
+                yield Suggestion(path, SuggestionKind.VALUE, TextEdit(place, path), None, detail, "", number)
+
+
+def _members(point: InsertionPoint, typed: str) -> Iterator[Suggestion]:
+    place = typed_place(point, typed, r"[$\w.\[\]-]*")
+    rest = point.content[point.index :].split("\n")[0]
+    following = re.sub(r"^[$\w.\[\]-]*", "", rest)
+    closing = "" if following.lstrip().startswith("%>") else " %>"
+    blank = " " if point.content[: point.index - len(typed)].endswith("<%") else ""
+    for number, (path, value, detail) in enumerate(_paths_here(point)):
+        shown = detail or value
+        edit = TextEdit(place, blank + path + closing)
+        yield Suggestion(path, SuggestionKind.PARAMETER, edit, None, shown, "", number)
+    for root, detail in _roots_without_names(point):
+        edit = TextEdit(place, f"{blank}{root}.name{closing}")
+        snippet = f"{blank}{escaped(root)}.${{1:name}}{closing}"
+        yield Suggestion(root, SuggestionKind.PARAMETER, edit, snippet, detail, "", _ROOT_ORDER)
+
+
+def _paths_here(point: InsertionPoint) -> Iterator[tuple[str, str, str]]:
+    """`(path, value as text, detail)` of what works at the cursor; never a secret's value."""
+    job = point.job
+    is_auth = "auth" in point.path
+    if not is_auth:
+        for name, entry in job.parameters.items():
+            yield from _paths(f"$parameters.{name}", entry.value)
+    for name in job.secrets:
+        yield f"$secrets.{name}", "", "secret"
+    if is_auth:
+        return
+    definition = point.location.definition
+    role = point.location.task_role
+    roles = (role,) if role else _roles_listing(job, definition) if definition else job.task_roles
+    for field in ROLE_TYPES:
+        for one in roles:
+            reference = one.typed_references.get(field)
+            bound = job.find_typed(field, reference.name) if reference else None
+            if bound is not None:
+                for entry in bound.node.effective_entries():
+                    if entry.name not in {"callbacks", "require", "plugin"}:
+                        yield from _paths(f"${field}.{entry.name}", entry.value)
+                break
+    if definition is not None:
+        yield from _this_paths(job, definition)
+
+
+def _roots_without_names(point: InsertionPoint) -> Iterator[tuple[str, str]]:
+    """`(root, detail)` of the sections whose first name can be written here; a quick fix then defines the name."""
+    if not point.job.parameters and "auth" not in point.path:
+        yield "$parameters", "a parameter of the job, not defined yet"
+    if not point.job.secrets:
+        yield "$secrets", "a secret of the job, not defined yet"
+
+
+def _this_paths(job: Job, definition: Definition) -> Iterator[tuple[str, str, str]]:
+    """What `this` finds in a definition, and in what it requires."""
+    whole = job.definitions_by_name.get(definition.name, definition)
+    for name, entry in this_parameters(job.require_graph, whole).items():
+        yield from _paths(f"this.{name}", entry.value, with_null=False)
+
+
+def _roles_listing(job: Job, definition: Definition) -> tuple[TaskRole, ...]:
+    return job.roles_listing(job.definitions_by_name.get(definition.name, definition))
+
+
+def _paths(path: str, node: Node, depth: int = _DEPTH, *, with_null: bool = True) -> Iterator[tuple[str, str, str]]:
+    if isinstance(node, Scalar):
+        if with_null or node.value is not None:
+            yield path, _shown(node.value), ""
+    elif isinstance(node, Sequence) and depth:
+        for number, item in enumerate(node.items[:_MOST_MEMBERS]):
+            yield from _paths(f"{path}[{number}]", item, depth - 1, with_null=with_null)
+    elif isinstance(node, Mapping) and depth:
+        for entry in node.effective_entries()[:_MOST_MEMBERS]:
+            yield from _paths(f"{path}.{entry.name}", entry.value, depth - 1, with_null=with_null)
+
+
+def _shown(value: Any) -> str:
+    return "" if value is None else short(server_text(value))
+
+
+def _template_variables(point: InsertionPoint, owner: Definition, typed: str) -> Iterator[Suggestion]:
+    place = typed_place(point, typed, r"[\w.-]*")
+    following = re.sub(r"^[\w.-]*", "", point.content[point.index :].split("\n")[0])
+    closing = "" if following.lstrip().startswith("}}") else " }}"
+    blank = " " if point.content[: point.index - len(typed)].endswith("{{") else ""
+    for number, variable in enumerate(owner.template_variables):
+        edit = TextEdit(place, blank + variable.name + closing)
+        yield Suggestion(variable.name, SuggestionKind.VARIABLE, edit, None, "template variable", "", number)
+
+
+def _variables(point: InsertionPoint, sigil: str, typed: str) -> Iterator[Suggestion]:
+    place = typed_place(point, typed, r"\w*")
+    closing = "}" if "{" in sigil and not point.content[point.index :].lstrip("_" + _WORD).startswith("}") else ""
+    for number, (name, variable, value) in enumerate(_names(point.job, point.location.task_role)):
+        if not name.lower().startswith(typed.lower()):
+            continue
+        detail = value or variable.description
+        documentation = variable_documentation(variable, name, value)
+        edit = TextEdit(place, name + closing)
+        yield Suggestion(
+            name, SuggestionKind.VARIABLE, edit, None, detail, documentation, number + 100 * _rank(variable)
+        )
+
+
+_WORD = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+
+def _rank(variable: EnvironmentVariable) -> int:
+    return {"current": 0, "legacy": 10, "deprecated": 20}.get(variable.status, 30)
+
+
+def _names(job: Job, own: TaskRole | None) -> Iterator[tuple[str, EnvironmentVariable, str]]:
+    """The variables that this job's containers really have, with the value where it is known before the job runs."""
+    known: set[str] = set()  # two roles may have ports of one name
+    for name, variable, role in task_variables(job, own, _MOST_INDEXES):
+        if name not in known:
+            known.add(name)
+            yield name, variable, variable_value(job, role, variable, name)
+
+
+def _tags(point: InsertionPoint, sigil: str, typed: str) -> Iterator[Suggestion]:
+    """`<% $parameters.x %>` after a bare `$`."""
+    if sigil != "$" or not any(root.startswith(typed) for root in ("parameters", "secrets")):
+        return
+    place = Span(point.offset - len(typed) - 1, point.offset)
+    for number, (path, value, detail) in enumerate(_paths_here(point)):
+        text = f"<% {path} %>"
+        yield Suggestion(
+            text, SuggestionKind.PARAMETER, TextEdit(place, text), None, detail or value, "", 5000 + number
+        )
+
+
+_OPTION = lazy_pattern(r"(?:^|[ \t])(--?[\w-]*)$")
+_VALUE = lazy_pattern(r"(?:^|[ \t])(--?[A-Za-z][\w-]*)(?:[ \t]+|=)(\$?\w*)$")
+_MOST_HOSTS = 16
+
+
+def complete_option(point: InsertionPoint, line: str) -> list[Suggestion]:
+    """The options of the program that a command runs; `line` is the text before the cursor, from the line's start."""
+    match = _OPTION.search(line)
+    typed = match[1] if match else ""
+    known = _typed_line(point.content[: point.index - len(typed)]) if typed else None
+    if known is None or (known.program.takes_rest and known.arguments.operands) or known.arguments.without_value:
+        return []
+    place = typed_place(point, typed, r"[\w-]*")
+    found: dict[str, Suggestion] = {}
+    for number, (names, _) in enumerate(dict.fromkeys(known.program.options.values())):
+        for name in names:
+            shown = f"-{name}" if known.program.style == "mpi" and typed.startswith("--") and len(name) > 2 else name
+            if shown.startswith(typed):
+                help_text = option_help(known.name).get(names[0], "")
+                documentation = option_documentation(known, names[0])
+                edit = TextEdit(place, shown)
+                order = number + (0 if help_text else 1000)
+                found[shown] = Suggestion(shown, SuggestionKind.KEY, edit, None, help_text, documentation, order)
+                break
+    return list(found.values())
+
+
+def complete_value(point: InsertionPoint, line: str) -> list[Suggestion]:
+    """What a launcher's option is in this job, such as the rank of the task and the address of the first one."""
+    match = _VALUE.search(line)
+    role = point.location.task_role
+    known = _typed_line(point.content[: point.index - len(match[2])]) if match and role else None
+    if match is None or role is None or known is None or (known.program.takes_rest and known.arguments.operands):
+        return []
+    names = known.program.options.get(match[1]) or known.program.options.get(f"-{match[1].lstrip('-')}")
+    meaning = next((key for key, all_names in known.program.launch.items() if names and names[0][0] in all_names), "")
+    place = typed_place(point, match[2], r"\w*")
+    return [
+        Suggestion(value, SuggestionKind.VALUE, TextEdit(place, value), None, detail, "", number)
+        for number, (value, detail) in enumerate(_values(meaning, role, point))
+        if value.startswith(match[2]) and not (point.is_flow and "," in value)
+    ]
+
+
+def _values(meaning: str, role: TaskRole, point: InsertionPoint) -> Iterator[tuple[str, str]]:
+    """The value and the detail of what an option means."""
+    name = converted_role_name(role.name)
+    gpu = role.amount("gpu")
+    if meaning == "rank":
+        yield "$PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX", "the index of the task"
+    elif meaning == "master":
+        yield f"$PAI_HOST_IP_{name}_0", "the address of the first task"
+    elif meaning == "port":
+        for entry in role.port_labels:
+            yield f"$PAI_PORT_LIST_{name}_0_{entry.name}", "the port of the first task"
+    elif meaning == "nodes":
+        yield f"$PAI_TASK_ROLE_TASK_COUNT_{name}", f"{role.instances} instances"
+        yield str(role.instances), "instances"
+    elif meaning == "processes" and gpu:
+        yield str(gpu), "the GPUs of the task"
+    elif meaning == "total" and gpu:
+        yield str(gpu * role.instances), "the GPUs of all tasks"
+    elif meaning == "hosts":
+        for one in point.job.task_roles:
+            if one.instances <= _MOST_HOSTS:
+                gpus = one.amount("gpu")
+                names = [f"{converted_role_name(one.name)}-{task}" for task in range(one.instances)]
+                yield ",".join(f"{host}:{gpus}" if gpus else host for host in names), f"the tasks of '{one.name}'"
+
+
+def _typed_line(before: str) -> KnownLine | None:
+    """The last command line of a script that is still typed."""
+    lines = command_lines(read_script(before)).all
+    last = max(lines, key=lambda line: line.name.span.start, default=None)
+    return known_line(last) if last is not None else None
+
+
+def typed_place(point: InsertionPoint, typed: str, word_end: str) -> Span:
+    """The place in the document of what is typed before the cursor and of the rest of the word after it."""
+    rest = re.match(word_end, point.content[point.index :].split("\n")[0])
+    return Span(point.offset - len(typed), point.offset + (len(rest[0]) if rest else 0))

@@ -127,7 +127,7 @@ def _task_roles(point: InsertionPoint) -> list[Suggestion]:
     if not {"master", "worker"} & set(job.task_roles_by_name):
         ssh = () if any(plugin.plugin == "ssh" for plugin in job.plugins) else _added_ssh(point.document.job)
         roles = texts.master_and_worker(texts.place(1, images) if images else "image", "$1" if images else "image")
-        both = _piece(point, "master and worker (Horovod)", "two task roles joined by ssh", roles)
+        both = _piece(point, "master and worker (Horovod)", "two task roles, connected by ssh", roles)
         pieces.append(replace(both, elsewhere=_joined(elsewhere + ssh)))
     return pieces
 

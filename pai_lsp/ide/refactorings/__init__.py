@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from pai_lsp.ide.refactorings.conversions import conversion, mpijob_conversion
-from pai_lsp.ide.refactorings.extract_prerequisite import extract_prerequisite
+from pai_lsp.ide.refactorings.extract_prerequisite import extract_prerequisite, legacy_field
 from pai_lsp.ide.refactorings.extract_value import parameter_from_text, secret_from_text
-from pai_lsp.ide.refactorings.legacy_fields import legacy_field
 from pai_lsp.ide.refactorings.quick_fixes import duplicate_names, missing_keys, template_variables
 from pai_lsp.ide.refactorings.refactoring import Refactoring, RefactoringKind, made
 from pai_lsp.ide.refactorings.resolve_references import expand_job, import_prerequisites, inline_prerequisites

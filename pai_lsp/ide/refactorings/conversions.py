@@ -241,11 +241,11 @@ def _notes(root: Mapping, roles: Roles) -> Iterator[str]:
     """What version 2 has no key for, one line each."""
     moved, moved_in_role = former_keys()
     if _is_negative(retries := _number(root.entry("retryCount"), 0)):
-        yield f"retryCount was {retries}; version 2 retries a job 0 times or more"
+        yield f"retryCount was {retries}; version 2 allows only 0 or more"
     if account := _text(root, "authFile"):
         yield f"authFile was {_short(account)}: write the account as 'auth' of the image, its password among 'secrets'"
     if any(_text(root, key) for key, _, _, _ in _FOLDERS):
-        yield "HDFS is gone: its folders are only named here, nothing is copied into the container"
+        yield "HDFS is no longer supported: its folders are listed here, but nothing is copied into the container"
     yield from (f"jobEnvs held {_short({key: value})}" for key, value, is_shell in _variables(root) if not is_shell)
     yield from _unknown(root, {*key_order(()), *moved, "jobEnvs"}, "the job")
     for name, role, _ in roles:

@@ -1,19 +1,24 @@
-"""Selected commands of a task role become a prerequisite that runs them before the others.
+"""Commands of a task role become a prerequisite's: those that are selected, and those that use `$data` or `$script`.
 
 Whole commands are cut out of their list with their comments. A released cluster runs every callback in a process of
 its own: the variables that it exports and its working directory are lost afterwards. Callbacks have `errexit` but
 neither `nounset` nor `pipefail`, and the runtime fills their templates in its own way.
-
 Sources: openpai-runtime, src/runtime.d/runtime_entry.sh and src/plugins/plugin_utils.py, inject_commands.
+
+Commands that use `$data` or `$script` move into callbacks of the prerequisite that the role's field names. The field
+stays: the runtime fills `$data` in a callback only for a task role that names its data.
+Source: openpai-runtime, src/init.d/initializer.py, replace_ref.
 """
 
 from __future__ import annotations
 
+from functools import partial
+
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_script import run_builtin
 from pai_lsp.embedded.template import ESCAPED_CHARACTERS, tags
-from pai_lsp.expansion.as_is.runtime_plugins import references
-from pai_lsp.expansion.write.released_commands import CanNotExpressError, callback_items, role_values
+from pai_lsp.expansion.released_commands import CanNotExpressError, callback_items, role_values
+from pai_lsp.expansion.released_run import references
 from pai_lsp.ide.refactorings.refactoring import (
     CanNotRefactorError,
     Refactoring,
@@ -23,11 +28,12 @@ from pai_lsp.ide.refactorings.refactoring import (
     listed_in_role,
     refuse_shared,
     together,
+    trimmed,
 )
-from pai_lsp.job.definition import CMD_PLUGIN
-from pai_lsp.job.plugin_parameters import damages
+from pai_lsp.job.definition import CMD_PLUGIN, TYPED_FIELDS, Origin
+from pai_lsp.job.plugin_parameters import damages, released_parameters, runtime_round_trip
 from pai_lsp.source.comments import comments
-from pai_lsp.source.edits import column
+from pai_lsp.source.edits import column, insert_entry
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar, Sequence
 from pai_lsp.source.text import Span, TextEdit
@@ -40,6 +46,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.document import Document
     from pai_lsp.embedded.shell_script import Script
+    from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
 
@@ -90,10 +97,9 @@ class CommandSelection:
 def selected_commands(document: Document, span: Span) -> CommandSelection | None:
     """The commands that a selection includes as a whole; None if it includes none, or only a part of one."""
     text = document.text
-    chosen = text[span.start : span.end]
-    start = span.start + len(chosen) - len(chosen.lstrip())
-    end = span.start + len(chosen.rstrip())
-    if start >= end:
+    chosen = trimmed(text, span)
+    start, end = chosen.start, chosen.end
+    if start == end:
         return None
     for role in document.job.task_roles:
         entry = role.node.own("commands") if role.node else None
@@ -116,7 +122,7 @@ def selected_commands(document: Document, span: Span) -> CommandSelection | None
         is_comma = sequence.is_flow and after.strip() in {",", "]"}
         if not is_comma and any(line.strip() and not line.lstrip().startswith("#") for line in after.split("\n")):
             return None
-        return command_selection(document.job, role, sequence, first, last, Span(start, end))
+        return command_selection(document.job, role, sequence, first, last, chosen)
     return None
 
 
@@ -238,14 +244,16 @@ def callback_commands(job: Job, role: TaskRole, count: int) -> CallbackCommands:
     """
     moved, left = role.commands[:count], role.commands[count:]
     if not left:
-        raise CanNotRefactorError("a task role needs a command of its own")
+        raise CanNotRefactorError("a task role must keep at least one command")
     _refuse_what_runs_between(job, role, "\n".join(scalar.text for scalar in moved))
     after = [scalar for scalar in job.command_parts(role) if scalar not in moved]
     texts = [scalar.text.strip() for scalar in moved]
     rest = "\n".join(scalar.text.strip() for scalar in after)
     script, script_after = read_script("\n".join(texts)), read_script(rest)
     if not (script.is_complete and script_after.is_complete):
-        raise CanNotRefactorError("these commands begin or end something that other commands go on with")
+        raise CanNotRefactorError(
+            "these commands contain only a part of a block, such as an 'if', that other commands complete"
+        )
     _refuse_lost_effects(script, script_after)
     return CallbackCommands(_options(script), _items(job, role, texts))
 
@@ -277,7 +285,7 @@ def _refuse_lost_effects(moved: Script, rest: Script) -> None:
         if name in _LOST and not command.is_subshell:
             raise CanNotRefactorError(f"'{name}' has no effect on the commands after a callback")
         if command.is_background:
-            raise CanNotRefactorError("a command in the background belongs to the callback alone")
+            raise CanNotRefactorError("a command in the background only lives as long as its callback")
     if moved.is_open_ended:
         raise CanNotRefactorError("they may set variables that the commands after them use")
     if moved.functions:
@@ -285,7 +293,7 @@ def _refuse_lost_effects(moved: Script, rest: Script) -> None:
     used = {use.name for use in rest.uses} | rest.tested_names
     for assignment in moved.assignments:
         if assignment.is_exported:
-            raise CanNotRefactorError(f"'{assignment.name}' is exported, which reaches nothing outside its callback")
+            raise CanNotRefactorError(f"'{assignment.name}' is exported, which has no effect outside its callback")
         if assignment.name in used or rest.is_open_ended:
             raise CanNotRefactorError(f"'{assignment.name}' is set here and used by the commands after it")
 
@@ -314,3 +322,89 @@ def _items(job: Job, role: TaskRole, texts: list[str]) -> tuple[tuple[str, ...],
     if released != lines:
         raise CanNotRefactorError("a value that is filled in here reaches commands, but no callback")
     return items
+
+
+def legacy_field(document: Document, span: Span) -> Iterator[Refactoring]:
+    """Offered at a task role's `data` or `script`, when the role's commands use it."""
+    if document.is_catalog:
+        return
+    job = document.job
+    for role in job.task_roles:
+        for field in ("data", "script"):
+            entry = role.node.own(field) if role.node else None
+            reference = role.typed_references.get(field)
+            if entry is None or reference is None or not entry.span.touches(span.start):
+                continue
+            definition = job.find_typed(TYPED_FIELDS[field], reference.name)
+            numbers = _users(role, f"${field}")
+            if definition is None or not numbers or span.end > max(entry.span.end, span.start):
+                continue
+            title = f"Run the commands that use ${field} from '{definition.name}'"
+            make = partial(_moved, job, role, definition, numbers)
+            yield attempted(title, RefactoringKind.REWRITE, make)
+
+
+def _users(role: TaskRole, root: str) -> list[int]:
+    """The numbers of the commands that have a tag with this root."""
+    return [
+        number
+        for number, scalar in enumerate(role.commands)
+        if root in scalar.text and any(tag.root == root for tag in tags(scalar.text)[0])
+    ]
+
+
+def _moved(job: Job, role: TaskRole, definition: Definition, numbers: list[int]) -> tuple[TextEdit, ...]:
+    sequence = role.get("commands")
+    is_plain_list = isinstance(sequence, Sequence) and all(isinstance(item, Scalar) for item in sequence.items)
+    if not isinstance(sequence, Sequence) or not is_plain_list or role.node is None or not role.node.own("commands"):
+        raise CanNotRefactorError(f"the commands of '{role.name}' are not a list of strings")
+    _refuse_definition(job, role, definition)
+    refuse_shared(job, sequence, f"the commands of '{role.name}'")
+    refuse_shared(job, definition.node, f"the keys of '{definition.name}'")
+    count, commands = _most(job, role, numbers)
+    selection = command_selection(job, role, sequence, 0, count)
+    node = definition.node
+    if node.is_flow:
+        callbacks = f"callbacks: [{{event: taskStarts, commands: {flow_items(job, selection, commands)}}}]"
+        added = f"plugin: {CMD_PLUGIN}\n{callbacks}"
+    else:
+        items = [f"      {line}" if line else line for line in moved_lines(job, selection, commands)]
+        head = [f"plugin: {CMD_PLUGIN}", "callbacks:", "  - event: taskStarts", "    commands:"]
+        added = "\n".join([*head, *items])
+    edits = [insert_entry(job.text, node, added), *without_commands(job, selection)]
+    if all(reference.name != definition.name for reference in role.prerequisites):
+        edits.append(listed_in_role(job, role, definition.name))
+    return together(job.syntax, edits)
+
+
+def _most(job: Job, role: TaskRole, numbers: list[int]) -> tuple[int, CallbackCommands]:
+    """As many of the first commands as end with one that uses the field, and may run in a callback."""
+    obstacle: CanNotRefactorError | None = None
+    for number in reversed(numbers):
+        try:
+            return number + 1, callback_commands(job, role, number + 1)
+        except CanNotRefactorError as error:
+            obstacle = error
+    raise obstacle or CanNotRefactorError("no command uses it")
+
+
+def _refuse_definition(job: Job, role: TaskRole, definition: Definition) -> None:
+    name = definition.name
+    if definition.origin is not Origin.JOB or job.definitions_by_name.get(name) is not definition:
+        raise CanNotRefactorError(f"another prerequisite is named '{name}' too; the runtime would take that one")
+    if definition.plugin or definition.flat_parameters or definition.node.entry("plugin_params"):
+        raise CanNotRefactorError(f"'{name}' has a plugin or parameters of one already")
+    listing = [one for one in job.task_roles if any(reference.name == name for reference in one.prerequisites)]
+    others = [one.name for one in listing if one is not role]
+    if others:
+        raise CanNotRefactorError(f"'{others[0]}' lists '{name}' too and would run these commands")
+    if any(name == link.reference.name for one in job.definitions for link in job.require_graph.links(one)):
+        raise CanNotRefactorError(f"another prerequisite requires '{name}' and would run these commands")
+    if listing and role.prerequisites[-1].name != name:
+        raise CanNotRefactorError(f"'{role.name}' lists other prerequisites after '{name}'")
+    try:
+        parameters = released_parameters(definition)
+    except ValueError:
+        parameters = None
+    if parameters is None or runtime_round_trip(parameters, lambda text: text) != parameters:
+        raise CanNotRefactorError(f"the runtime cannot read all keys of '{name}' as parameters of a plugin")

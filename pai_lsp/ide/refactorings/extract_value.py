@@ -20,6 +20,7 @@ from pai_lsp.ide.refactorings.refactoring import (
     is_shared,
     refuse_new_findings,
     together,
+    trimmed,
     value_added,
 )
 from pai_lsp.job.definition import SIMPLE_KEYS
@@ -213,19 +214,18 @@ class SelectedText:
 def piece_at(job: Job, span: Span) -> SelectedText | None:
     """The selected text, or the value at an empty selection; None if a template is not possible or not filled there."""
     text = job.text
-    chosen = text[span.start : span.end]
-    start = span.start + len(chosen) - len(chosen.lstrip())
-    end = span.start + len(chosen.rstrip()) if chosen.strip() else start
+    chosen = trimmed(text, span)
+    start = chosen.start
     keys, scalar = text_at(job, start)
     if scalar is None and start:
         keys, scalar = text_at(job, start - 1)
-    if scalar is None or not scalar.is_string or not scalar.text or end > scalar.span.end:
+    if scalar is None or not scalar.is_string or not scalar.text or chosen.end > scalar.span.end:
         return None
     filler = _filler(job, keys, scalar)
     if filler is None:
         return None
     is_command = _is_command(keys)
-    found = _selected(job, scalar, Span(start, end)) if start < end else _at_cursor(job, scalar, start, is_command)
+    found = _selected(job, scalar, chosen) if len(chosen) else _at_cursor(job, scalar, start, is_command)
     if found is None or _touches_template(scalar.text, found):
         return None
     if is_command and any(found.start in comment for comment in read_script(scalar.text).comments):

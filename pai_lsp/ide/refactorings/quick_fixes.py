@@ -134,7 +134,7 @@ def duplicate_names(document: Document, span: Span) -> Iterator[Refactoring]:
     edits = together(job.syntax, _renaming_edits(job, same))
     offered = {fix.edits for one in document.diagnostics for fix in one.fixes if one.span.overlaps(here.name_span)}
     if edits not in offered:
-        yield ready(f"Give each prerequisite '{here.name}' a name of its own", RefactoringKind.QUICK_FIX, edits)
+        yield ready(f"Give each prerequisite '{here.name}' its own name", RefactoringKind.QUICK_FIX, edits)
 
 
 def _renaming_edits(job: Job, same: list[Definition]) -> Iterator[TextEdit]:
@@ -180,7 +180,7 @@ def template_variables(document: Document, span: Span) -> Iterator[Refactoring]:
     inside = [one for one in fillable if here is not None and one.span.start in here.node.span]
     if here is not None and len(inside) > 1:
         edits = together(job.syntax, (edit for one in inside for edit in one.fixes[0].edits))
-        title = f"Add all template variables that '{here.name}' must give"
+        title = f"Add all template variables that '{here.name}' must set"
         yield ready(title, RefactoringKind.QUICK_FIX, edits)
 
 

@@ -11,7 +11,7 @@ from enum import Enum
 from itertools import takewhile
 
 from pai_lsp.expansion.effective import effective_job
-from pai_lsp.expansion.write.released_job import expanded
+from pai_lsp.expansion.released_job import expanded
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.platform.job_schema import key_order
 from pai_lsp.source.comments import comments
@@ -99,6 +99,13 @@ def refused(title: str, kind: RefactoringKind, reason: str) -> Refactoring:
     return Refactoring(title, kind, None, reason)
 
 
+def trimmed(text: str, span: Span) -> Span:
+    """A selection without the white space at its ends; empty if it has nothing else."""
+    chosen = text[span.start : span.end]
+    start = span.start + len(chosen) - len(chosen.lstrip())
+    return Span(start, max(start, span.start + len(chosen.rstrip())))
+
+
 def together(syntax: Syntax, edits: Iterable[TextEdit]) -> tuple[TextEdit, ...]:
     """Edits that were made one by one, as one change: in order, each once, with the text's own line ends.
 
@@ -128,7 +135,7 @@ def refuse_another_run(job: Job, text: str) -> None:
         CanNotRefactorError: in this case, and if it cannot be known.
     """
     if what_runs(job) != what_runs(job.of_text(text)):
-        raise CanNotRefactorError("the job would not run the same commands in the same order any more")
+        raise CanNotRefactorError("the job would no longer run the same commands in the same order")
 
 
 def refuse_unknown(job: Job) -> None:
@@ -192,7 +199,7 @@ def definition_added(job: Job, lines: str, flow: str) -> TextEdit:
         )
     node = entry.value
     if not isinstance(node, Sequence) or root.own("prerequisites") is None:
-        raise CanNotRefactorError("'prerequisites' is not a list of its own in this job")
+        raise CanNotRefactorError("'prerequisites' is not a list in this job, or is shared through an anchor")
     return append_item(job.text, _written_here(node, entry.key), flow if node.is_flow else lines)
 
 
@@ -224,7 +231,7 @@ def value_added(job: Job, section: str, name: str, written: str) -> TextEdit:
     if edit is None and job.root is not None and job.root.is_flow and job.section(section) is None and job.root.entries:
         edit = insert_entry(job.text, job.root, f"{section}: {{{line}}}")
     if edit is None:
-        raise CanNotRefactorError(f"'{section}' is not a mapping of its own in this job")
+        raise CanNotRefactorError(f"'{section}' is not a mapping in this job, or is shared through an anchor")
     return edit
 
 
@@ -250,7 +257,7 @@ def _written_here(sequence: Sequence, key: Node) -> Sequence:
         last.span.start < sequence.span.start or (isinstance(last, Mapping) and not last.entries and not last.is_flow)
     )
     if sequence.span.start < key.span.start or is_last_elsewhere:
-        raise CanNotRefactorError("the list is written in another place; write it out first")
+        raise CanNotRefactorError("the list is shared through an anchor; write it out first")
     return sequence
 
 

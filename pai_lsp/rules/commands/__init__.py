@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from pai_lsp.rules.commands import (
-    data_paths,
     download_commands,
     environment,
     errexit_rules,
-    git_commands,
     job_end,
     launch_commands,
     launch_processes,
@@ -21,7 +19,6 @@ from pai_lsp.rules.commands import (
     servers,
     shell_syntax_rules,
     task_programs,
-    task_variables,
     word_rules,
 )
 
@@ -36,14 +33,11 @@ RULES = (
     *scripts_in_yaml.RULES,
     *script_order.RULES,
     *launch_processes.RULES,
-    *git_commands.RULES,
     *nounset_rules.RULES,
     *task_programs.RULES,
     *job_end.RULES,
     *script_variables.RULES,
-    *data_paths.RULES,
     *environment.RULES,
-    *task_variables.RULES,
     *mpi_hosts.RULES,
     *mpi.RULES,
 )

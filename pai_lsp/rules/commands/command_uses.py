@@ -10,14 +10,14 @@ from pai_lsp.embedded.shell_structure import structure
 from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import ScriptPlace, callback_scripts
-from pai_lsp.platform.programs import TORCH, program, program_of
-from pai_lsp.source.frozen import dataclass
+from pai_lsp.platform.programs import TRAINING, program, program_of
+from pai_lsp.source.frozen import dataclass, dataclass_of_many
 from pai_lsp.source.nodes import ScalarStyle
 from pai_lsp.source.text import Span, TextEdit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, KeysView, Sequence
+    from collections.abc import KeysView, Sequence
 
     from pai_lsp.embedded.command_lines import Arguments, CommandLine
     from pai_lsp.embedded.shell_script import Word
@@ -28,14 +28,13 @@ if TYPE_CHECKING:
 # What a plain scalar cannot begin with, or hold in a flow sequence.
 _NOT_FIRST = frozenset("!&*-?:,[]{}#|>@`\"'% ")
 _NOT_IN_FLOW = frozenset(",[]{}")
+# The programs that start the processes of a training.
+LAUNCHING = (*TRAINING, "accelerate.commands.launch")
 # The programs whose tables are complete enough to compare with.
-_PROGRAMS = (
-    *TORCH, "deepspeed", "accelerate", "accelerate.commands.launch", "horovodrun",
-    "apt-get", "tensorboard", "pip", "git",
-)  # fmt: skip
+_PROGRAMS = (*LAUNCHING, "horovodrun", "apt-get", "tensorboard", "pip", "git")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass_of_many(frozen=True, slots=True, eq=False)
 class CommandUse:
     """A command line in a script of the file."""
 
@@ -73,24 +72,26 @@ class CommandUse:
         return self.place.span(word.span)
 
 
-def uses(job: Job, *programs: str, with_callbacks: bool = True) -> Iterator[CommandUse]:
+def uses(job: Job, *programs: str, with_callbacks: bool = True) -> Sequence[CommandUse]:
     """The command lines of some programs, in the commands of task roles and in callbacks."""
     by_program = _found(job).by_program
-    for name in programs:
-        for use in by_program.get(name, ()):
-            if with_callbacks or use.role is not None:
-                yield use
+    if by_program.keys().isdisjoint(programs):  # for most rules, in most jobs
+        return ()
+    found = [use for name in programs for use in by_program.get(name, ())]
+    return found if with_callbacks else [use for use in found if use.role is not None]
 
 
-def all_uses(job: Job, *, with_callbacks: bool = True) -> Iterator[CommandUse]:
+def all_uses(job: Job, *, with_callbacks: bool = True) -> tuple[CommandUse, ...]:
     """Every command line."""
-    return (use for use in _found(job).uses if with_callbacks or use.role is not None)
+    return _found(job).uses if with_callbacks else _found(job).role_uses
 
 
-def known_lines(job: Job, names: tuple[str, ...] = ()) -> Iterator[tuple[CommandUse, str, Arguments]]:
+def known_lines(job: Job, names: tuple[str, ...] = ()) -> Sequence[tuple[CommandUse, str, Arguments]]:
     """The command lines of programs with a table; `names` are those wanted, all without."""
     by_name = _known_lines(job)
-    return (one for name in names or by_name for one in by_name.get(name, ()))
+    if names and by_name.keys().isdisjoint(names):
+        return ()
+    return [one for name in names or by_name for one in by_name.get(name, ())]
 
 
 @lru_cache(maxsize=1)
@@ -104,9 +105,9 @@ def _known_lines(job: Job) -> dict[str, list[tuple[CommandUse, str, Arguments]]]
     return found
 
 
-def scripts(job: Job, *, with_callbacks: bool = False) -> Iterator[ScriptPlace]:
+def scripts(job: Job, *, with_callbacks: bool = False) -> tuple[ScriptPlace, ...]:
     """The scripts that bash can read; those of callbacks too, if wanted."""
-    return (place for place in _found(job).places if with_callbacks or place.role is not None)
+    return _found(job).places if with_callbacks else _found(job).role_places
 
 
 def programs_of(job: Job) -> KeysView[str]:
@@ -121,11 +122,17 @@ def all_scripts(job: Job) -> tuple[ScriptPlace, ...]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Found:
-    """What all rules ask for, found once for a job."""
+    """What all rules ask for, found once for a job.
+
+    all_places: the scripts, those with a syntax error too; the others are about those that bash can read.
+    role_places, role_uses: without those of callbacks.
+    """
 
     all_places: tuple[ScriptPlace, ...]
     places: tuple[ScriptPlace, ...]
+    role_places: tuple[ScriptPlace, ...]
     uses: tuple[CommandUse, ...]
+    role_uses: tuple[CommandUse, ...]
     by_program: dict[str, list[CommandUse]]
 
 
@@ -138,7 +145,9 @@ def _found(job: Job) -> _Found:
     by_program: dict[str, list[CommandUse]] = {}
     for use in found:
         by_program.setdefault(use.line.program, []).append(use)
-    return _Found(all_places, places, found, by_program)
+    role_places = tuple([place for place in places if place.role is not None])
+    role_uses = tuple([use for use in found if use.role is not None])
+    return _Found(all_places, places, role_places, found, role_uses, by_program)
 
 
 def written(place: ScriptPlace, span: Span) -> str:

@@ -1,6 +1,7 @@
-"""Rules about commands that fetch, unpack and run files.
+"""Rules about commands that fetch, unpack and run files, and about git without a terminal and without keys.
 
-Facts: GNU Wget 1.21, curl 7.88, GNU tar 1.34, UnZip 6.0, Python 3.11 and bash 5.2, run after the platform's header.
+Facts: GNU Wget 1.21, curl 7.88, GNU tar 1.34, UnZip 6.0, Python 3.11, bash 5.2 and git 2.39, run after the platform's
+header.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _TAR_NAMES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
 _TAR_MODES = frozenset("xctruAd")
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("wget", "curl"))
 def download_of_page(job: Job) -> Iterator[Finding]:
     """Download of a page that shows a file, instead of the file.
 
@@ -66,12 +67,12 @@ def download_of_page(job: Job) -> Iterator[Finding]:
             new = match[0].expand(match[1]) if match[1] else ""
             span = _inner(use, word)
             fixes = edit_fix(use.place, f"Change to '{new}'", span, new) if new else ()
-            yield Finding(use.span(span), "this is the address of a page, not of the file that it shows", fixes)
+            yield Finding(use.span(span), "this is the address of the page that shows the file, not of the file", fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("wget", "curl"))
 def download_option(job: Job) -> Iterator[Finding]:
-    """Option of wget or curl that does something else than downloading to the file.
+    """Wrong option of wget or curl, so that the file is not stored.
 
     `wget -o` names a log file and `curl -c` a file for cookies. `curl -O` without `-L` does not follow the redirection
     of a release and stores an empty answer; `curl` without `-o`, `-O` or `>` prints the file.
@@ -107,7 +108,8 @@ def download_option(job: Job) -> Iterator[Finding]:
         cookies = arguments.option("-c")
         if cookies is not None and cookies.value and _ADDRESS.match(cookies.value):
             yield Finding(
-                use.span(cookies.span), "'-c' writes cookies to a file of that name; '-C -' continues a download"
+                use.span(cookies.span),
+                "'-c' writes cookies to a file with this name; use '-C -' to continue a download",
             )
         elif not use.line.step.redirections and use.line.step.after != "|" and use.role is not None:
             yield from _curl_findings(use, arguments)
@@ -118,18 +120,27 @@ def _curl_findings(use: CommandUse, arguments: Arguments) -> Iterator[Finding]:
     if len(addresses) != 1 or arguments.is_open or use.line.step.parent is None or use.line.step.parent.is_substitution:
         return
     address = addresses[0]
-    name = address.text.rpartition("/")[2].partition("?")[0]
+    path = address.text.partition("://")[2].partition("?")[0].partition("/")[2]
+    name = path.rpartition("/")[2]
     is_saved = arguments.has("-o", "-O", "--remote-name-all", "-J")
     rest = use.place.script.text[use.line.span.end :]
     if is_saved and "/releases/download/" in address.text and not arguments.has("-L"):
         fixes = insert_fix(use.place, use.line.name.span.end, " -L")
-        yield Finding(use.word(use.line.name), "curl does not follow the redirection of a release; add '-L'", fixes)
+        yield Finding(
+            use.word(use.line.name),
+            "a release is downloaded through a redirect, which curl does not follow; add '-L'",
+            fixes,
+        )
     elif not is_saved and "." in name and name in rest and not arguments.has("-I", "-X", "-d", "-T", "-F"):
         fixes = insert_fix(use.place, use.line.name.span.end, " -O")
-        yield Finding(use.word(use.line.name), f"curl prints the file; add '-O' to store it as '{name}'", fixes)
+        yield Finding(
+            use.word(use.line.name),
+            f"curl prints the file instead of storing it; add '-O' to store it as '{name}'",
+            fixes,
+        )
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("wget", "curl"))
 def address_without_quotes(job: Job) -> Iterator[Finding]:
     """`&` in an address without quotes.
 
@@ -162,7 +173,7 @@ def address_without_quotes(job: Job) -> Iterator[Finding]:
             yield Finding(use.span(span), "bash ends the command at '&'; quote the address", fixes[:1])
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("tar", "wget", "curl"))
 def download_to_missing_folder(job: Job) -> Iterator[Finding]:
     """Download or archive into a folder that nothing creates.
 
@@ -191,7 +202,7 @@ def download_to_missing_folder(job: Job) -> Iterator[Finding]:
             if flag.text not in {"-C", "--directory"} or not is_path or first in {".", ".."} or first in rest:
                 continue
             if "cd " not in rest and use.ends_script:
-                yield Finding(use.word(word), f"nothing creates the folder '{word.text}' before this")
+                yield Finding(use.word(word), f"the folder '{word.text}' is not created before this")
     for use in uses(job, "wget", "curl", with_callbacks=False):
         arguments = use.arguments(use.line.program)
         option = arguments.option("-O" if use.line.program == "wget" else "-o") if arguments else None
@@ -205,10 +216,10 @@ def download_to_missing_folder(job: Job) -> Iterator[Finding]:
             continue
         if "cd " in before or option.value_span is None or not use.ends_script:
             continue
-        yield Finding(use.span(option.value_span), f"nothing creates the folder '{folder}' before this")
+        yield Finding(use.span(option.value_span), f"the folder '{folder}' is not created before this")
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("tar", "unzip", "gunzip"))
 def archive_mismatch(job: Job) -> Iterator[Finding]:
     """Archive unpacked with the wrong program, compression or options.
 
@@ -268,13 +279,13 @@ def _tar_findings(use: CommandUse) -> Iterator[Finding]:
         span = Span(use.line.name.span.start, bundle.span.end)
         new = f"{'-' if has_dash else ''}x{letters}"
         fixes = edit_fix(use.place, f"Change to '{new}'", bundle.span, new) if "f" in letters else ()
-        yield Finding(use.span(span), "tar needs a mode, such as 'x' to extract", fixes)
+        yield Finding(use.span(span), "tar needs an operation, such as 'x' to extract", fixes)
         return
     if has_dash and "f" in letters[:-1] and "x" in all_letters:
         rest = letters[letters.index("f") + 1 :]
         new = "-" + letters.replace("f", "") + "f"
         fixes = edit_fix(use.place, f"Change to '{new}'", bundle.span, new)
-        yield Finding(use.word(bundle), f"tar reads '{rest}' after 'f' as the name of the file", fixes)
+        yield Finding(use.word(bundle), f"tar reads '{rest}' after 'f' as the name of the archive; put 'f' last", fixes)
         return
     if "f" not in letters or len(words) < 2 or ("x" not in letters and "t" not in letters):
         return
@@ -370,14 +381,14 @@ def shebang_not_first(job: Job) -> Iterator[Finding]:
             match = re.match(r"(?:[ \t]*(?:#(?!!)[^\n]*)?\n){0,5}[ \t]*(#!/[^\n]*)", body)
             if match and match.start(1):
                 span = Span(part.span.start + match.start(1), part.span.start + match.end(1))
-                yield Finding(place.span(span), "'#!' only counts at the start of a file")
+                yield Finding(place.span(span), "'#!' only has an effect in the first line of a file")
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("python",))
 def python_code_unquoted(job: Job) -> Iterator[Finding]:
     """Code for `python -c` without quotes.
 
-    Bash splits it at the spaces, and Python gets only the first word: "SyntaxError".
+    Bash splits it at the spaces, and Python receives only the first word: "SyntaxError".
     Source: the documentation of Python's command line, `-c`.
 
         taskRoles:
@@ -427,6 +438,160 @@ def _written_files(use: CommandUse) -> set[str]:
     return {name.removeprefix("./") for name in found if name}
 
 
+_ADDRESS_FOR_SSH = lazy_pattern(r"(?:ssh://)?git@([\w.-]+)[:/](.+)")
+_ADDRESS_OF_PAGE = lazy_pattern(r"(https?://git(?:hub|lab)\.com/[^/]+/[^/]+?)(?:/-)?/(?:tree|blob)/.*")
+
+
+@rule(Severity.ERROR, about=("git",))
+def git_clone_operands(job: Job) -> Iterator[Finding]:
+    """`git clone` with more than an address and a folder.
+
+    git stops with "Too many arguments".
+    Source: git, builtin/clone.c, cmd_clone.
+
+        taskRoles:
+          worker:
+            commands:
+              - git clone git clone https://github.com/microsoft/pai.git
+              #           ^^^^^^^^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - git clone https://github.com/microsoft/pai.git
+    """
+    for use, arguments in _git_clones(job):
+        operands = arguments.operands
+        if len(operands) < 3 or arguments.is_open:
+            continue
+        if [one.text for one in operands[:2]] == ["git", "clone"]:
+            span = Span(operands[0].span.start, operands[1].span.end)
+            fixes = edit_fix(use.place, "Remove it", Span(span.start, span.end + 1), "")
+            yield Finding(use.span(span), "'git clone' is written twice", fixes)
+        else:
+            span = Span(operands[2].span.start, operands[-1].span.end)
+            yield Finding(use.span(span), "'git clone' takes only an address and a folder")
+
+
+@rule(Severity.ERROR, about=("git",))
+def git_clone_page(job: Job) -> Iterator[Finding]:
+    """Address of a page instead of a repository.
+
+    `https://github.com/OWNER/NAME/tree/BRANCH` shows a folder in a browser; git cannot clone it. Clone the repository,
+    with `--branch` for another branch.
+    Source: git, git-clone(1), "Git URLs".
+
+        taskRoles:
+          worker:
+            commands:
+              - git clone https://github.com/microsoft/pai/tree/master
+              #           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - git clone https://github.com/microsoft/pai
+    """
+    for use, arguments in _git_clones(job):
+        for word in arguments.operands[:1]:
+            match = _ADDRESS_OF_PAGE.fullmatch(word.text) if word.text.startswith("http") else None
+            if match and word.is_literal:
+                fixes = edit_fix(use.place, f"Change to '{match[1]}'", word.span, match[1])
+                yield Finding(use.word(word), "this is the address of a page, which git cannot clone", fixes)
+
+
+@rule(Severity.WARNING, about=("git",))
+def git_clone_without_key(job: Job) -> Iterator[Finding]:
+    """`git clone` by ssh without a key.
+
+    A container has no ssh key: "Permission denied (publickey)". Clone by https.
+    Source: git, git-clone(1), "Git URLs".
+
+        taskRoles:
+          worker:
+            commands:
+              - git clone git@github.com:microsoft/pai.git
+              #           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - git clone https://github.com/microsoft/pai.git
+    """
+    keys = ("ssh-add", ".ssh", "id_rsa", "GIT_SSH", "ssh-keygen", "insteadOf")
+    for use, arguments in _git_clones(job):
+        for word in arguments.operands[:1] if use.role is not None else ():
+            match = _ADDRESS_FOR_SSH.fullmatch(word.text) if "git@" in word.text else None
+            if match and word.is_literal and not any(part in use.place.script.text for part in keys):
+                new = f"https://{match[1]}/{match[2]}"
+                fixes = edit_fix(use.place, f"Change to '{new}'", word.span, new)
+                yield Finding(use.word(word), "a container has no ssh key, so git cannot clone this; use https", fixes)
+
+
+@rule(Severity.WARNING, about=("git",))
+def git_outside_repository(job: Job) -> Iterator[Finding]:
+    """Git command beside the folder that was just cloned.
+
+    `git clone` does not change the folder: "fatal: not a git repository".
+    Source: git, git-clone(1).
+
+        taskRoles:
+          worker:
+            commands:
+              - git clone https://github.com/microsoft/pai.git
+              - git checkout v1.8.0
+              # ^^^^^^^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - git clone https://github.com/microsoft/pai.git
+              - cd pai
+              - git checkout v1.8.0
+    """
+    inside = {"checkout", "switch", "pull", "reset", "submodule", "log", "apply", "am", "commit", "add", "fetch", "lfs"}
+    for use in uses(job, "git", with_callbacks=False):
+        word = next(iter(use.line.arguments), None)
+        if word is None or word.text not in inside or not use.ends_script or not use.follows("git clone"):
+            continue
+        before = use.place.script.text[: use.line.span.start]
+        if re.search(r"\b(?:cd|pushd|git init|WORKDIR)\b|\.git\b[^ \n]*[ \t]+\.(?:\s|$)|GIT_", before):
+            continue
+        if word.text == "lfs" and any(one.text == "install" for one in use.line.arguments):
+            continue
+        span = Span(use.line.name.span.start, word.span.end)
+        yield Finding(use.span(span), "this does not run in the cloned repository; use 'cd' first")
+
+
+def _git_clones(job: Job) -> tuple[tuple[CommandUse, Arguments], ...]:
+    return job.once(_found_clones)
+
+
+def _found_clones(job: Job) -> tuple[tuple[CommandUse, Arguments], ...]:
+    return tuple(_clones(job))
+
+
+def _clones(job: Job) -> Iterator[tuple[CommandUse, Arguments]]:
+    for use in uses(job, "git"):
+        for number, word in enumerate(use.line.arguments):
+            if word.text == "clone":
+                arguments = use.arguments("git clone", number + 1)
+                if arguments is not None and not arguments.unknown:
+                    yield use, arguments
+                break
+            is_value = number > 0 and use.line.arguments[number - 1].text in {"-C", "-c"}
+            if not word.text.startswith("-") and not is_value:
+                break
+
+
 RULES = (
     download_of_page,
     download_option,
@@ -436,4 +601,8 @@ RULES = (
     file_not_executable,
     shebang_not_first,
     python_code_unquoted,
+    git_clone_operands,
+    git_clone_page,
+    git_clone_without_key,
+    git_outside_repository,
 )

@@ -37,11 +37,11 @@ _RELIABLE = frozenset(
 )  # fmt: skip
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=(*_FINDING, "command"))
 def command_finds_nothing(job: Job) -> Iterator[Finding]:
-    """Command whose result "nothing found" or "different" ends the task.
+    """Command that ends the task if it finds nothing, or finds a difference.
 
-    grep, pgrep, which, diff and cmp report by their exit code, which errexit takes for a failure, also in the middle of
+    grep, pgrep, which, diff and cmp report by their exit code, which errexit treats as a failure, also in the middle of
     a pipeline. Write `|| true`, or use the command in a condition.
     Source: grep(1), "Exit Status"; the bash reference manual, "The Set Builtin".
 
@@ -84,7 +84,7 @@ def command_finds_nothing(job: Job) -> Iterator[Finding]:
         )
         if line.step.redirections and len(pipeline) == 1:
             fixes = ()
-        yield Finding(use.span(span), f"this ends the task when {what}; add '|| true' if that is allowed", fixes)
+        yield Finding(use.span(span), f"this ends the task if {what}; add '|| true' if the task should continue", fixes)
 
 
 @rule(Severity.WARNING)
@@ -139,7 +139,7 @@ def arithmetic_is_zero(job: Job) -> Iterator[Finding]:
                 yield Finding(place.span(step.span), "the value is 0, so this returns code 1 and ends the task", fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("yes", "find", "seq", "cat", "tr"))
 def pipe_cut_short(job: Job) -> Iterator[Finding]:
     """Pipeline whose reader stops early.
 
@@ -222,7 +222,7 @@ def last_and_list(job: Job) -> Iterator[Finding]:
             rest = place.script.text[first.span.end : step.span.end].lstrip(" \n").removeprefix("&&").strip()
             new = f"if {condition}; then {rest}; fi"
             fixes = edit_fix(place, "Change to 'if'", span, new) if not step.redirections else ()
-            message = "when the test is false, this is the result: code 1, which fails the task; use 'if'"
+            message = "if the test is false, the script ends with code 1 and the task fails; use 'if'"
             yield Finding(place.span(span), message, fixes)
 
 
@@ -252,13 +252,13 @@ def background_last(job: Job) -> Iterator[Finding]:
             continue
         last = structure(place.script).root.steps[-1:]
         if last and last[0].after == "&" and last[0].span != Span(0, 0):
-            message = "the script ends with a command in the background, so its result is lost; end with 'wait $!'"
+            message = "the script ends without waiting for this command in the background; end with 'wait $!'"
             yield Finding(place.span(last[0].span), message)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("wait",))
 def wait_loses_code(job: Job) -> Iterator[Finding]:
-    """`wait` without arguments, which loses the results of what it waits for.
+    """`wait` without arguments, which loses the exit codes of the programs it waits for.
 
     It always returns 0: the task succeeds although its programs failed. `wait $!`, `wait -n` and `wait $PID` return the
     code of the program.
@@ -285,15 +285,18 @@ def wait_loses_code(job: Job) -> Iterator[Finding]:
         if use.line.arguments or parent is None or parent.kind or step.following() is not None or step.after == "||":
             continue
         if any(one.after == "&" for one in parent.steps):
-            yield Finding(use.span(use.line.span), "'wait' alone returns 0 whatever failed; use 'wait $!' or 'wait -n'")
+            yield Finding(
+                use.span(use.line.span),
+                "'wait' without arguments returns 0 even if a program failed; use 'wait $!' or 'wait -n'",
+            )
 
 
-@rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION, about=("export", "readonly", "declare", "local"))
 def failure_hidden(job: Job) -> Iterator[Finding]:
     """Command whose failure `export` hides.
 
-    The result of `export X=$(command)` is that of `export`: the script goes on with an empty value. `X=$(command)` ends
-    it; export the variable afterwards.
+    The result of `export X=$(command)` is that of `export`: the script continues with an empty value. `X=$(command)`
+    ends it; export the variable afterwards.
     Source: the bash reference manual, "Command Substitution" and "Bourne Shell Builtins".
 
         taskRoles:
@@ -316,7 +319,7 @@ def failure_hidden(job: Job) -> Iterator[Finding]:
             continue
         names = [step.command.name.rpartition("/")[2] if step.command else "" for step in inner]
         if not any(name in _RELIABLE or name.startswith("python") or not name for name in names):
-            yield Finding(use.span(use.line.span), f"'{use.line.program}' hides it when '{names[-1]}' fails")
+            yield Finding(use.span(use.line.span), f"if '{names[-1]}' fails, '{use.line.program}' hides the failure")
 
 
 def _is_jump(step: Step) -> bool:

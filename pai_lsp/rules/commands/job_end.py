@@ -108,7 +108,7 @@ def job_never_completes(job: Job) -> Iterator[Finding]:
         for role, command in waiting
         if command
     ]
-    related = tuple(Related(place, "this role also waits forever") for place in places[1:])
+    related = tuple(Related(place, "this task role also waits forever") for place in places[1:])
     yield Finding(
         places[0], "the job waits forever here and occupies its machines until it is stopped", related=related
     )

@@ -9,7 +9,7 @@ import re
 
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.platform.programs import TORCH, hosts_of, program
-from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, insert_fix, known_lines
+from pai_lsp.rules.commands.command_uses import LAUNCHING, CommandUse, all_uses, edit_fix, insert_fix, known_lines
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.text import Span
@@ -88,7 +88,7 @@ def unknown_command_option(job: Job) -> Iterator[Finding]:
             if name == "pip install" and option in {"-y", "--yes"}:
                 start = len(use.place.script.text[: span.start].rstrip(" "))
                 fixes = edit_fix(use.place, f"Remove '{option}'", Span(start, span.end), "")
-                guess = "; it never asks"
+                guess = "; it never asks for confirmation"
             yield Finding(use.span(span), f"'{name}' has no option '{option}'{guess}", fixes)
 
 
@@ -140,10 +140,10 @@ def missing_command_argument(job: Job) -> Iterator[Finding]:
         elif name in _FOREIGN and name != "apt-get" and not arguments.operands:
             if any((option.value or "").endswith(".py") for option in arguments.options):
                 continue
-            yield Finding(use.word(use.line.name), f"'{name}' needs the script to run")
+            yield Finding(use.word(use.line.name), f"'{name}' needs a script to run")
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=LAUNCHING)
 def torchrun_bad_value(job: Job) -> Iterator[Finding]:
     """Value that a launcher cannot use.
 
@@ -171,7 +171,7 @@ def torchrun_bad_value(job: Job) -> Iterator[Finding]:
         is_python = first is not None and first.text in {"python", "python3"}
         if first is not None and is_python and not arguments.has("--no-python", "--no_python"):
             fixes = edit_fix(use.place, "Remove it", Span(first.span.start, first.span.end + 1), "")
-            message = f"'{name}' starts Python itself and takes '{first.text}' for the script"
+            message = f"'{name}' starts Python itself and treats '{first.text}' as the script"
             yield Finding(use.word(first), message, fixes)
         if name == "accelerate launch":
             count = arguments.option("--num-processes", "--num_processes")
@@ -192,7 +192,7 @@ def torchrun_bad_value(job: Job) -> Iterator[Finding]:
                 is_right = value.isdigit()
             if not is_right and value.endswith(".py"):
                 yield Finding(
-                    use.span(option.span), f"'{_written(use, option)}' needs a value, and takes '{value}' for it"
+                    use.span(option.span), f"'{_written(use, option)}' needs a value and treats '{value}' as the value"
                 )
             elif not is_right:
                 new = numbers.get(value.lower())
@@ -200,9 +200,9 @@ def torchrun_bad_value(job: Job) -> Iterator[Finding]:
                 yield Finding(use.span(span), f"'{_written(use, option)}' needs a number, but is '{value}'", fixes)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("deepspeed",))
 def deepspeed_arguments(job: Job) -> Iterator[Finding]:
-    """Deepspeed that cannot start here.
+    """`deepspeed` command that cannot start here.
 
     Without a file of hosts, `--num_nodes` above 1 is an error, as are `--include` and `--exclude` together with counts,
     and a task without a GPU.
@@ -243,9 +243,9 @@ def deepspeed_arguments(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def module_path(job: Job) -> Iterator[Finding]:
-    """Path where the name of a module is wanted.
+    """Path where a module name is expected.
 
-    `python -m` and `torchrun -m` take a name with dots, without `.py`: "No module named ...".
+    `python -m` and `torchrun -m` need a name with dots, without `.py`: "No module named ...".
     Source: Python, `runpy`; the documentation of the command line, `-m`.
 
         taskRoles:
@@ -265,7 +265,7 @@ def module_path(job: Job) -> Iterator[Finding]:
         if word.is_literal and _PYTHON_FILE.fullmatch(word.text):
             new = word.text.removeprefix("./").removesuffix(".py").replace("/", ".")
             fixes = edit_fix(use.place, f"Change to '{new}'", word.span, new)
-            yield Finding(use.word(word), f"'-m' wants the name of a module: '{new}'", fixes)
+            yield Finding(use.word(word), f"'-m' needs the name of a module: '{new}'", fixes)
 
 
 @rule(Severity.ERROR)

@@ -10,7 +10,7 @@ from collections import Counter
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.platform.programs import TORCH, program
 from pai_lsp.platform.tables import converted_role_name
-from pai_lsp.rules.commands.command_uses import CommandUse, edit_fix, insert_fix, known_lines, uses
+from pai_lsp.rules.commands.command_uses import LAUNCHING, CommandUse, edit_fix, insert_fix, known_lines, uses
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
@@ -30,7 +30,7 @@ _NUMBER = lazy_pattern(r"[0-9]{1,6}")
 _INDEX = "$PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX"
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=LAUNCHING)
 def processes_exceed_gpu(job: Job) -> Iterator[Finding]:
     """More processes than the task has GPUs.
 
@@ -58,7 +58,7 @@ def processes_exceed_gpu(job: Job) -> Iterator[Finding]:
             yield Finding(use.span(option.value_span), f"{count} processes, but the task has {_gpus(gpu)}", fixes)
 
 
-@rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION, about=LAUNCHING)
 def processes_below_gpu(job: Job) -> Iterator[Finding]:
     """Fewer processes than the task has GPUs.
 
@@ -89,13 +89,13 @@ def processes_below_gpu(job: Job) -> Iterator[Finding]:
             yield Finding(use.span(option.value_span), f"the task has {_gpus(gpu)}, of which {count} are used", fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=LAUNCHING)
 def launch_nodes_mismatch(job: Job) -> Iterator[Finding]:
     """Number of nodes that is not the number of instances of the task role.
 
     Every instance runs the commands. With more nodes than instances, each waits for others that never come and gives up
-    after some minutes; with fewer, some wait in vain. One node in a role of several means independent runs and is not
-    reported.
+    after some minutes; with fewer, some tasks wait and then give up. One node in a role of several means independent
+    runs and is not reported.
     Source: torch/distributed/elastic/rendezvous/static_tcp_rendezvous.py; accelerate/commands/launch.py.
 
         taskRoles:
@@ -131,7 +131,7 @@ def launch_nodes_mismatch(job: Job) -> Iterator[Finding]:
             yield Finding(use.span(option.value_span), message, fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=LAUNCHING)
 def launch_rank(job: Job) -> Iterator[Finding]:
     """Rank that is the same in every task.
 
@@ -171,12 +171,12 @@ def launch_rank(job: Job) -> Iterator[Finding]:
             yield Finding(use.span(span), f"all tasks have rank {option.value}; use {_INDEX}", fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=LAUNCHING)
 def launch_master(job: Job) -> Iterator[Finding]:
     """Address of the master that other tasks cannot reach, or that is not the task of rank 0.
 
-    `localhost` and the default are each task itself. The master is the task with rank 0: `$PAI_HOST_IP_ROLE_0`. A name
-    such as `worker-0` only exists in the configuration of ssh.
+    In each task, `localhost` and the default mean the task itself. The master is the task with rank 0:
+    `$PAI_HOST_IP_ROLE_0`. A name such as `worker-0` only exists in the configuration of ssh.
     Source: torch/distributed/run.py (`master_addr` defaults to 127.0.0.1); openpai-runtime, src/plugins/ssh/sshd.sh.
 
         taskRoles:
@@ -220,14 +220,14 @@ def launch_master(job: Job) -> Iterator[Finding]:
         fixes = edit_fix(use.place, f"Change to '{right}'", host_span, right)
         match = _HOST_OF_TASK.fullmatch(written.strip('"'))
         if _LOCAL.fullmatch(written):
-            yield Finding(use.span(host_span), f"'{host}' is each task itself; use {right}", fixes)
+            yield Finding(use.span(host_span), f"in each task, '{host}' is the task itself; use {right}", fixes)
         elif match and match[1] == converted_role_name(launch.role.name) and match[2] != "0":
             fixes = edit_fix(use.place, f"Change to '{right}{after}'", option.value_span, right + after)
             yield Finding(use.span(option.value_span), f"the master is the task with rank 0; use {right}", fixes)
         elif not match and (role := roles.get(host.rpartition("-")[0])) and host.rpartition("-")[2].isdigit():
             right = f"$PAI_HOST_IP_{converted_role_name(role.name)}_{host.rpartition('-')[2]}"
             fixes = edit_fix(use.place, f"Change to '{right}'", host_span, right)
-            yield Finding(use.span(host_span), f"'{host}' is a name for ssh only, not an address; use {right}", fixes)
+            yield Finding(use.span(host_span), f"'{host}' is only a name for ssh, not an address; use {right}", fixes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

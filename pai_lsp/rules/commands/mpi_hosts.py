@@ -13,7 +13,8 @@ from pai_lsp.job.parts import whole_number
 from pai_lsp.platform.programs import HOROVOD, OPERATOR_HOST_FILE
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.commands.command_uses import insert_fix
-from pai_lsp.rules.commands.mpi_launches import (
+from pai_lsp.rules.commands.mpi import (
+    MPI,
     Launch,
     launches,
     launches_on_hosts,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=(MPI,))
 def mpi_unknown_host(job: Job) -> Iterator[Finding]:
     """Unknown host of an MPI program.
 
@@ -77,7 +78,7 @@ def mpi_unknown_host(job: Job) -> Iterator[Finding]:
                 continue
             else:
                 foreign = True  # the others of the list are likely of the same kind
-                message = f"no task is reached as '{host.name}'; tasks are 'ROLE-INDEX', such as '{example}'"
+                message = f"no task has the host name '{host.name}'; the names are 'ROLE-INDEX', such as '{example}'"
             yield Finding(span, message, fixes)
 
 
@@ -92,7 +93,7 @@ def _resolves_names(launch: Launch) -> bool:
     return any(word in text for word in ("/etc/hosts", "ssh_config", ".ssh/config", "sshConfig", "HOSTALIASES"))
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=(MPI,))
 def mpi_host_index_out_of_range(job: Job) -> Iterator[Finding]:
     """Host index out of range in an MPI program.
 
@@ -123,7 +124,7 @@ def mpi_host_index_out_of_range(job: Job) -> Iterator[Finding]:
                 yield Finding(launch.span(host.span), message, related=related)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=(MPI,))
 def mpi_slots_mismatch(job: Job) -> Iterator[Finding]:
     """More MPI processes than slots.
 
@@ -157,7 +158,7 @@ def mpi_slots_mismatch(job: Job) -> Iterator[Finding]:
             yield Finding(span, message, fixes, (related,))
 
 
-@rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION, about=(MPI,))
 def mpi_unused_slots(job: Job) -> Iterator[Finding]:
     """Fewer MPI processes than slots.
 
@@ -188,7 +189,7 @@ def mpi_unused_slots(job: Job) -> Iterator[Finding]:
             yield Finding(span, message)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=(MPI,))
 def mpi_slots_exceed_gpu(job: Job) -> Iterator[Finding]:
     """More MPI slots than GPUs.
 
@@ -229,7 +230,7 @@ def mpi_slots_exceed_gpu(job: Job) -> Iterator[Finding]:
             )
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=(MPI,))
 def mpi_too_many_processes(job: Job) -> Iterator[Finding]:
     """More MPI processes than slots on this task.
 
@@ -265,11 +266,11 @@ def mpi_too_many_processes(job: Job) -> Iterator[Finding]:
             yield Finding(launch.span(Span(count.span.start, count.end)), message)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=(MPI,))
 def mpi_host_format(job: Job) -> Iterator[Finding]:
     """Host without slots in a list for `horovodrun`.
 
-    `horovodrun` wants the slots of each host, as in `worker-0:2`, and stops otherwise. mpirun counts one slot.
+    `horovodrun` needs the slots of each host, as in `worker-0:2`, and stops otherwise. mpirun counts one slot.
     Source: Horovod 0.28.1, runner/common/util/hosts.py, parse_hosts.
 
         taskRoles:
@@ -295,11 +296,12 @@ def mpi_host_format(job: Job) -> Iterator[Finding]:
             yield Finding(launch.span(bare.span), message, fixes)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=(MPI,))
 def mpi_hosts_twice(job: Job) -> Iterator[Finding]:
     """`horovodrun` with a list of hosts and a file of hosts.
 
-    It takes one of the two and stops: "not allowed with argument". mpirun picks the hosts of the list from the file.
+    It accepts only one of the two and stops: "not allowed with argument". mpirun picks the hosts of the list from the
+    file.
     Source: Horovod 0.28.1, runner/launch.py, parse_args.
 
         taskRoles:
@@ -321,7 +323,7 @@ def mpi_hosts_twice(job: Job) -> Iterator[Finding]:
             yield Finding(launch.span(option.span), "'horovodrun' takes either '-H' or a file of hosts, not both")
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=(MPI,))
 def mpi_hostfile_missing(job: Job) -> Iterator[Finding]:
     """File of hosts that only the MPI operator of Kubernetes writes.
 
@@ -362,9 +364,9 @@ def _files_of_operator(launch: Launch) -> Iterator[tuple[Span, str]]:
                 yield option.value_span, match[1] or match[2]
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=(MPI,))
 def mpi_hosts_missing(job: Job) -> Iterator[Finding]:
-    """Launcher without hosts while other task roles only wait.
+    """MPI launcher without hosts, although other task roles wait for it.
 
     Without `-H` or a file of hosts, all processes run on the launching task, and the tasks that wait stay unused.
     Source: Open MPI, mpirun(1), "Specifying Host Nodes"; MPICH, mpiexec -help.
@@ -394,7 +396,7 @@ def mpi_hosts_missing(job: Job) -> Iterator[Finding]:
             yield Finding(launch.span(launch.use.line.name.span), message)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=(MPI,))
 def mpi_horovodrun_local(job: Job) -> Iterator[Finding]:
     """`horovodrun` without hosts in a job with other tasks.
 

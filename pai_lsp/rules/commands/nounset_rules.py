@@ -123,8 +123,8 @@ def unset_in_container(job: Job) -> Iterator[Finding]:
 def used_before_set(job: Job) -> Iterator[Finding]:
     """Variable that is only set later, or only where it has no effect.
 
-    `OUT` in `mkdir $OUT` before `OUT=/data` is not set. Brackets and pipelines run in a process of their own, and
-    `A=1 echo $A` reads `A` before it is set for `echo`.
+    `OUT` in `mkdir $OUT` before `OUT=/data` is not set. Commands in parentheses and pipelines run in a separate
+    process, and `A=1 echo $A` reads `A` before it is set for `echo`.
     Source: the bash reference manual, "Command Execution Environment" and "Simple Command Expansion".
 
         taskRoles:
@@ -203,7 +203,7 @@ class _Judge:
         self._all_steps: dict[str, list[Step]] = {}
         self._shells: dict[str, set[Step | None]] = {}
         self._starts: dict[str, list[int]] = {}  # by variable, where the script sets it, in order
-        self._steps: dict[str, list[Step]] = {}  # by variable, the steps that it stands in front of
+        self._steps: dict[str, list[Step]] = {}  # by variable, the steps that it precedes
         for one in sorted(tree.script.assignments, key=lambda one: one.span):
             self._starts.setdefault(one.name, []).append(one.span.start)
         for step in tree.all:
@@ -223,7 +223,7 @@ class _Judge:
         first = self._starts[use.name][0]
         if around is not None and around.command is not None and use.name in {name for name, _ in around.assigned}:
             if first >= around.span.start:
-                message = f"'{use.name}' is read before it is set for '{around.command.name}'"
+                message = f"bash reads '${use.name}' before it sets it for '{around.command.name}'"
                 yield Finding(self._place.span(around.span), message)
             return
         steps = self._steps_setting(use.name)
@@ -234,8 +234,8 @@ class _Judge:
         elif len(steps) == len(self._starts[use.name]):
             shells = self._shells_of(use.name, steps)
             if None not in shells and shells.isdisjoint(around.ancestors if around else ()):
-                related = (Related(self._place.span(steps[0].span), "set here, in a process of its own"),)
-                message = f"'{use.name}' is only set in a process of its own"
+                related = (Related(self._place.span(steps[0].span), "set here, in a separate process"),)
+                message = f"'{use.name}' is only set in a separate process"
                 yield Finding(self._place.span(use.span), message, related=related)
 
     def _shells_of(self, name: str, steps: list[Step]) -> set[Step | None]:
@@ -326,7 +326,9 @@ def bad_substitution(job: Job) -> Iterator[Finding]:
         for span in place.script.bad_substitutions:
             written = place.script.text[span.start : span.end]
             if "<%" not in written and "{{" not in written:
-                yield Finding(place.span(span), "bash cannot read this: a name has only letters, digits and '_'")
+                yield Finding(
+                    place.span(span), "bash cannot read this; the name of a variable has only letters, digits and '_'"
+                )
 
 
 RULES = (unset_positional, unset_in_container, used_before_set, bad_substitution)

@@ -38,12 +38,12 @@ _APT_YES = frozenset({"--yes", "--assume-yes", "--force-yes", "--simulate", "--d
 _APT_WITH_VALUE = frozenset({"-o", "--option", "-c", "--config-file", "-t", "--target-release", "-a"})
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("pip",))
 def pip_requirements_without_r(job: Job) -> Iterator[Finding]:
-    """File of requirements without `-r`.
+    """File of requirements for pip without `-r`.
 
-    pip takes the file's name for a package: "Could not find a version that satisfies the requirement", or it installs a
-    package of that name from the index, such as `requirements-dev.txt`.
+    pip treats the file's name as the name of a package: "Could not find a version that satisfies the requirement", or
+    it installs a package of that name from the index, such as `requirements-dev.txt`.
     Source: pip, pip/_internal/req/constructors.py, install_req_from_line.
 
         taskRoles:
@@ -62,10 +62,10 @@ def pip_requirements_without_r(job: Job) -> Iterator[Finding]:
     for use, _, word in _pip_operands(job):
         if _REQUIREMENTS.fullmatch(word.text):
             fixes = edit_fix(use.place, "Add '-r'", word.span, f"-r {use.line.written(word)}", safe=True)
-            yield Finding(use.word(word), f"pip takes '{word.text}' for a package; add '-r'", fixes)
+            yield Finding(use.word(word), f"pip treats '{word.text}' as the name of a package; add '-r'", fixes)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("pip",))
 def pip_invalid_requirement(job: Job) -> Iterator[Finding]:
     """Word that is not a requirement for pip.
 
@@ -90,7 +90,7 @@ def pip_invalid_requirement(job: Job) -> Iterator[Finding]:
         if match := _ONE_EQUALS.fullmatch(word.text):
             new = f"{match[1]}=={match[2]}"
             fixes = edit_fix(use.place, f"Change to '{new}'", word.span, new)
-            yield Finding(use.word(word), "pip wants two '=' before a version: 'name==version'", fixes)
+            yield Finding(use.word(word), "pip needs '==' before a version: 'name==version'", fixes)
         elif _REPOSITORY.fullmatch(word.text):
             new = f"git+https://{word.text}"
             fixes = edit_fix(use.place, f"Change to '{new}'", word.span, new)
@@ -101,7 +101,7 @@ def pip_invalid_requirement(job: Job) -> Iterator[Finding]:
             yield Finding(use.word(word), "a version must follow its package without a space", fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("pip",))
 def pip_glued_option(job: Job) -> Iterator[Finding]:
     """Option that is part of a package's name, because the space before it is missing.
 
@@ -130,11 +130,11 @@ def pip_glued_option(job: Job) -> Iterator[Finding]:
             yield Finding(use.word(word), f"a space is missing before '{match[2]}'", fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("pip", "conda", "mamba"))
 def version_redirected(job: Job) -> Iterator[Finding]:
     """Version after `>` or `<` without quotes.
 
-    Bash takes `>` and `<` for redirections: `six>=1.0` installs any version of `six` and writes a file named `=1.0`;
+    Bash reads `>` and `<` as redirections: `six>=1.0` installs any version of `six` and writes a file named `=1.0`;
     `six<2` reads a file named `2`.
     Source: the bash reference manual, "Redirections".
 
@@ -165,10 +165,10 @@ def version_redirected(job: Job) -> Iterator[Finding]:
             fixes = tuple(
                 fix for mark in ('"', "'") for fix in edit_fix(use.place, "Quote it", span, f"{mark}{written}{mark}")
             )
-            yield Finding(use.span(span), f"bash takes '{operator}' for a redirection; quote '{written}'", fixes[:1])
+            yield Finding(use.span(span), f"bash reads '{operator}' as a redirection; quote '{written}'", fixes[:1])
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("pip", "apt-get", "accelerate"))
 def unknown_subcommand(job: Job) -> Iterator[Finding]:
     """Unknown subcommand of pip, apt-get or accelerate.
 
@@ -204,7 +204,7 @@ def unknown_subcommand(job: Job) -> Iterator[Finding]:
             yield Finding(use.word(word), f"{message}{did_you_mean(word.text, names)}", fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("apt-get", "apt", "pip"))
 def asks_for_confirmation(job: Job) -> Iterator[Finding]:
     """Command that asks a question.
 
@@ -244,7 +244,7 @@ def asks_for_confirmation(job: Job) -> Iterator[Finding]:
         yield Finding(use.word(word), message, insert_fix(use.place, word.span.end, " -y", safe=True))
 
 
-@rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION, about=("apt-get", "apt"))
 def apt_install_without_update(job: Job) -> Iterator[Finding]:
     """Installation without `apt-get update`.
 
@@ -273,9 +273,9 @@ def apt_install_without_update(job: Job) -> Iterator[Finding]:
             yield Finding(use.word(word), "no 'apt-get update' before this; official images have no package lists")
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("apt-get", "apt"))
 def apt_version_like_pip(job: Job) -> Iterator[Finding]:
-    """Version with `==` for apt-get, which wants one `=`.
+    """Version with `==` for apt-get, which needs a single `=`.
 
     apt-get stops with "Unable to locate package" or "Version ... was not found".
     Source: APT, apt-get(8), install.
@@ -302,12 +302,12 @@ def apt_version_like_pip(job: Job) -> Iterator[Finding]:
                 new = one.text.replace("==", "=")
                 yield Finding(
                     use.word(one),
-                    "apt-get wants one '=' before a version",
+                    "apt-get needs a single '=' before a version",
                     edit_fix(use.place, f"Change to '{new}'", one.span, new, safe=True),
                 )
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("conda", "mamba", "micromamba"))
 def conda_activate_without_hook(job: Job) -> Iterator[Finding]:
     """`conda activate` in a shell that conda has not prepared.
 

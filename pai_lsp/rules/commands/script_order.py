@@ -54,11 +54,11 @@ def commands_never_run(job: Job) -> Iterator[Finding]:
             yield Finding(place.span(step.span), f"nothing after '{words[0].text}' runs")
 
 
-@rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION, about=("break", "continue", "return"))
 def jump_outside(job: Job) -> Iterator[Finding]:
     """`break` or `continue` outside of a loop, or `return` outside of a function.
 
-    `break` and `continue` only print a message there, and the script goes on; `return` ends it with code 2.
+    `break` and `continue` only print a message there, and the script continues; `return` ends it with code 2.
     Source: the bash reference manual, "Bourne Shell Builtins".
 
         taskRoles:
@@ -86,7 +86,7 @@ def jump_outside(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def not_repeatable(job: Job) -> Iterator[Finding]:
-    """Link or folder that the script has already made.
+    """Link, folder or extracted archive that the script creates twice.
 
     `ln -s` and `mkdir` fail when the name exists, which ends the task; `unzip` asks before it replaces files.
     Source: ln(1), `-f`; mkdir(1), `-p`; unzip(1), `-o`.
@@ -136,7 +136,7 @@ def not_repeatable(job: Job) -> Iterator[Finding]:
             made.add(name)
 
 
-@rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION, about=("rm",))
 def file_may_be_missing(job: Job) -> Iterator[Finding]:
     """`rm` of a file that may not exist.
 
@@ -173,11 +173,11 @@ def file_may_be_missing(job: Job) -> Iterator[Finding]:
         yield Finding(use.span(use.line.span), f"this ends the task if there is no '{name}'; use 'rm -f'", fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("cd",))
 def cd_in_subshell(job: Job) -> Iterator[Finding]:
     """`cd` alone in a subshell.
 
-    The folder only changes inside the brackets; the next command runs where it was.
+    `cd` only has an effect inside the parentheses; the next command runs in the folder from before.
     Source: the bash reference manual, "Command Grouping".
 
         taskRoles:
@@ -203,8 +203,8 @@ def cd_in_subshell(job: Job) -> Iterator[Finding]:
             continue
         end = use.place.script.text.find(")", use.line.span.end) + 1
         span = Span(parent.span.start, end)
-        fixes = edit_fix(use.place, "Remove the brackets", span, written(use.place, use.line.span))
-        yield Finding(use.span(span), "the folder only changes inside these brackets", fixes)
+        fixes = edit_fix(use.place, "Remove the parentheses", span, written(use.place, use.line.span))
+        yield Finding(use.span(span), "'cd' only has an effect inside these parentheses", fixes)
 
 
 @rule(Severity.INFORMATION)

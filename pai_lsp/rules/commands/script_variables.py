@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.embedded.shell_script import Assignment, Script, VariableUse
     from pai_lsp.expansion.effective import EffectiveRole
-    from pai_lsp.expansion.write.role_commands import Source
+    from pai_lsp.expansion.released_commands import Source
     from pai_lsp.job.job import Job
     from pai_lsp.source.text import Span
 
@@ -42,7 +42,7 @@ _SET_BY_IMAGES = lazy_pattern(
 )
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("cmd",))
 def export_in_callback(job: Job) -> Iterator[Finding]:
     """Variable exported in a callback but read in the task role's commands or in a later callback.
 

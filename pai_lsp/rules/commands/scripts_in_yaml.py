@@ -30,6 +30,7 @@ _BEGINNING = frozenset(
 _WITH_WORDS = frozenset(
     {"export", "cd", "echo", "source", "mkdir", "set", "pip", "git", "wget", "curl", "apt-get", "apt", "rm"}
 )
+_MARK = lazy_pattern(r"- +[!&]")
 _YAML_MARK = lazy_pattern(r"(?:^|\n)[ \t]*-[ \t]+(?:-[ \t]+)*((?:![^\s,\[\]{}]*|&[^\s,\[\]{}]+)(?:[ \t]+|$))+$")
 # Minimum length of a line of prose that continues on the next line; a shorter line was ended on purpose.
 _PROSE_WIDTH = 50
@@ -40,7 +41,7 @@ def line_not_continued(job: Job) -> Iterator[Finding]:
     r"""Option at the start of a command.
 
     The line before it does not end with `\`, or with `\` and a space, or a comment is between: each line, and each item
-    of `commands`, is a command of its own, and bash looks for a program of that name, code 127.
+    of `commands`, is a separate command, and bash looks for a program with that name: code 127.
     Source: the bash reference manual, "Escape Character"; rest-server, protocol.js, protocolRender.
 
         taskRoles:
@@ -84,8 +85,7 @@ def backslash_then_space(job: Job) -> Iterator[Finding]:
     r"""`\` before a space at the end of a line.
 
     It quotes the space instead of continuing the line: the program gets a word that is a space, and the next line is a
-    command of its own. In a folded string (`>`), where lines are joined with spaces, every `\` at a line's end does
-    this.
+    separate command. In a folded string (`>`), where lines are joined with spaces, every `\` at a line's end does this.
     Source: the bash reference manual, "Escape Character"; YAML 1.2, 8.1.3 (folding).
 
         taskRoles:
@@ -124,7 +124,7 @@ def backslash_then_space(job: Job) -> Iterator[Finding]:
             fixes = edit_fix(place, "Remove the space", Span(start, cut), "\\") if not is_folded else ()
             span = Span(where.start, where.start + 1) if is_folded else place.span(Span(start, cut))
             message = (
-                "YAML joins the lines with a space, which this '\\' quotes"
+                "YAML joins the lines with a space, and this '\\' quotes the space"
                 if is_folded
                 else ("this '\\' quotes the space after it and does not continue the line")
             )
@@ -174,8 +174,8 @@ def folded_lines_joined(job: Job) -> Iterator[Finding]:
                 if scalar is None or scalar.style is ScalarStyle.LITERAL:
                     continue
                 edit = TextEdit(Span(scalar.span.start, scalar.span.start + 1), "|")
-                fixes = (Fix("Keep the lines with '|'", (edit,)),) if scalar.style is ScalarStyle.FOLDED else ()
-                message = f"YAML joins the lines, so this is an argument of '{use.line.name.text}'"
+                fixes = (Fix("Use '|' to keep the lines", (edit,)),) if scalar.style is ScalarStyle.FOLDED else ()
+                message = f"YAML joins the lines, so this becomes an argument of '{use.line.name.text}'"
                 yield Finding(use.word(word), message, fixes)
                 break
 
@@ -201,7 +201,7 @@ def yaml_mark_in_command(job: Job) -> Iterator[Finding]:
             commands:
               - "! grep -q error train.log"
     """
-    if not re.search(r"- +[!&]", job.text):
+    if not _MARK.search(job.text):
         return
     for place in scripts(job):
         for scalar in place.parts:
@@ -243,8 +243,8 @@ def _source(job: Job, scalar: Scalar) -> str:
 def comment_in_folded_scalar(job: Job) -> Iterator[Finding]:
     """Comment that swallows the following commands, because YAML joins the lines.
 
-    In a `>` block, and in an unquoted or quoted string over several lines, YAML replaces line ends with spaces. In bash
-    the comment then extends to the end of the whole string. A `|` block keeps the lines.
+    In a `>` block, and in an unquoted or quoted string over several lines, YAML replaces line breaks with spaces. In
+    bash the comment then extends to the end of the whole string. A `|` block keeps the lines.
     Source: YAML 1.2, 8.1.3 (folding); the bash reference manual, "Comments".
 
         taskRoles:
@@ -280,18 +280,18 @@ def comment_in_folded_scalar(job: Job) -> Iterator[Finding]:
             if is_prose or all(not line or line.startswith("#") for line in swallowed):
                 continue
             edit = TextEdit(Span(scalar.span.start, scalar.span.start + 1), "|")
-            fixes = (Fix("Keep the lines with '|'", (edit,)),) if scalar.style is ScalarStyle.FOLDED else ()
+            fixes = (Fix("Use '|' to keep the lines", (edit,)),) if scalar.style is ScalarStyle.FOLDED else ()
             message = "YAML joins these lines, so bash reads the lines below as part of this comment"
             yield Finding(Span(span.start, span.start + len(first)), message, fixes)
 
 
 @rule(Severity.WARNING)
 def crlf_in_commands(job: Job) -> Iterator[Finding]:
-    r"""Windows line ends in a command.
+    r"""Windows line endings in a command.
 
-    YAML converts the file's own line ends to `\n`, but keeps a `\r` that is written as an escape, as by programs that
-    convert a script to YAML. Bash treats it as part of the last word of the line: "command not found", or a file whose
-    name ends with it.
+    YAML converts the file's own line endings to `\n`, but keeps a `\r` that is written as an escape, as by programs
+    that convert a script to YAML. Bash treats it as part of the last word of the line: "command not found", or a file
+    whose name ends with it.
     Source: openpai, issue 1897; the bash reference manual, "Definitions" (blank, word).
 
         taskRoles:

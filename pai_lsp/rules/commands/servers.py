@@ -36,7 +36,7 @@ _JUPYTER = frozenset({"notebook", "lab", "server"})
 _PORT = lazy_pattern(r"[1-9][0-9]{1,4}")
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("jupyter", "jupyter-notebook", "jupyter-lab"))
 def jupyter_as_root(job: Job) -> Iterator[Finding]:
     """Jupyter started by root without `--allow-root`.
 
@@ -65,11 +65,11 @@ def jupyter_as_root(job: Job) -> Iterator[Finding]:
         yield Finding(use.span(span), "'jupyter' refuses to run as root; add '--allow-root'", fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=_LISTENING)
 def server_on_localhost(job: Job) -> Iterator[Finding]:
     """Server that only listens on localhost.
 
-    Nothing outside of the task's machine reaches it. TensorBoard and Jupyter do this by default.
+    It cannot be reached from outside the task's machine. TensorBoard and Jupyter listen there by default.
     Source: TensorBoard, program.py, `--bind_all`; jupyter_server, `ServerApp.ip`.
 
         taskRoles:
@@ -97,7 +97,7 @@ def server_on_localhost(job: Job) -> Iterator[Finding]:
             if host in THIS_HOST:
                 at = Span(use.place.script.text.rfind(host, span.start, span.end), span.end)
                 fixes = edit_fix(use.place, "Change to '0.0.0.0'", Span(at.start, at.start + len(host)), "0.0.0.0")  # noqa: S104
-                yield Finding(use.span(span), f"on '{host}' nothing outside of the task reaches it", fixes)
+                yield Finding(use.span(span), f"a server on '{host}' cannot be reached from outside the task", fixes)
         elif is_jupyter or use.line.program == "tensorboard":
             if any(text in {"--bind_all", "--version", "--help", "-h", "--inspect", "--db"} for text in use.line.texts):
                 continue
@@ -113,15 +113,15 @@ def server_on_localhost(job: Job) -> Iterator[Finding]:
                 else use.line.name.span.end
             )
             fixes = insert_fix(use.place, end, f" {option}")
-            message = f"this listens on localhost only, where nothing reaches it; add '{option}'"
+            message = f"this listens on localhost only and cannot be reached from outside; add '{option}'"
             yield Finding(use.word(use.line.name), message, fixes)
 
 
-@rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION, about=(*TRAINING, *_LISTENING))
 def fixed_port(job: Job) -> Iterator[Finding]:
     """Fixed port of a server.
 
-    Tasks share the network of their machine: another task may use the port already. Declare a port and use
+    Tasks share the network of their machine: another task may already use the port. Declare a port and use
     `$PAI_PORT_LIST_ROLE_INDEX_LABEL`; `http` always exists.
     Source: rest-server, models/v2/job/k8s.js (`hostNetwork: true`).
 

@@ -35,7 +35,7 @@ def shell_syntax(job: Job) -> Iterator[Finding]:
 
     Bash refuses the script: it runs everything before the error, then the task ends with exit code 2. All items of
     `commands` form one script, together with `preCommands` and `postCommands` of the default deployment; each callback
-    is a script of its own.
+    is a separate script.
     Source: the bash reference manual, "Shell Syntax"; bash 5.2, parse.y.
 
         taskRoles:
@@ -214,7 +214,7 @@ def pasted_character(job: Job) -> Iterator[Finding]:
                 span, done = Span(at, closing), closing
                 quote = _QUOTES[character]
                 fixes = edit_fix(place, "Use plain quotes", span, f"{quote}{text[at + 1 : closing - 1]}{quote}")
-                yield Finding(place.span(span), "typographic quotes do not quote in bash", fixes)
+                yield Finding(place.span(span), "bash treats typographic quotes as letters; use plain quotes", fixes)
             elif character in _DASHES:
                 following = text[at:end].lstrip("-" + "".join(_DASHES))
                 if start != at or not following[:1].isalpha() or not following[:1].isascii():
@@ -232,7 +232,7 @@ def pasted_character(job: Job) -> Iterator[Finding]:
                     continue
                 span = Span(at, at + 1)
                 fixes = edit_fix(place, f"Change to '{new}'", span, new)
-                yield Finding(place.span(span), f"this is {name}, which bash takes for a letter", fixes)
+                yield Finding(place.span(span), f"this is {name}, which bash treats as a letter", fixes)
 
 
 @rule(Severity.WARNING)

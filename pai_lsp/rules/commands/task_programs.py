@@ -1,13 +1,15 @@
 """Rules about programs, paths and hosts that a task does not have, and programs that wait for a terminal.
 
+Among the paths are those where commands look for the content of a prerequisite that is at another path.
 Sources: rest-server, models/v2/job/k8s.js (mounts); openpai-runtime, src/plugins/ssh; the programs' own manuals.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.job.uses import command_entries
@@ -15,12 +17,14 @@ from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, scripts, uses
 from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.spelling import nearest
 from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pai_lsp.expansion.effective import EffectiveRole
     from pai_lsp.job.job import Job
     from pai_lsp.job.variable_places import ScriptPlace
 
@@ -82,7 +86,7 @@ def program_not_in_container(job: Job) -> Iterator[Finding]:
         yield Finding(place.span(word.span), f"'{name}' does not work here: {why}", fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=(*_TERMINAL, "top", "tmux", "read", "git"))
 def needs_terminal(job: Job) -> Iterator[Finding]:
     """Program that needs a terminal or an answer.
 
@@ -128,7 +132,7 @@ def needs_terminal(job: Job) -> Iterator[Finding]:
         yield Finding(use.word(line.name), f"'{line.program}' fails here: {what}")
 
 
-@rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION, about=_SHELLS)
 def reads_empty_input(job: Job) -> Iterator[Finding]:
     """Shell or interpreter without a script.
 
@@ -216,7 +220,7 @@ def path_without_storage(job: Job) -> Iterator[Finding]:
                 yield Finding(use.span(span), f"no storage is mounted at '{match[0]}'{known}")
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=(*_BY_SSH, *_BY_ADDRESS, "python"))
 def ssh_without_plugin(job: Job) -> Iterator[Finding]:
     """Ssh to another task without the ssh plugin, or the name of a task where an address is needed.
 
@@ -255,7 +259,7 @@ def ssh_without_plugin(job: Job) -> Iterator[Finding]:
                 new = f"$PAI_HOST_IP_{match[1]}_{match[2]}"
                 span = Span(word.span.start, word.span.start + len(f"{match[1]}-{match[2]}"))
                 fixes = edit_fix(use.place, f"Change to '{new}'", span, new)
-                yield Finding(use.span(span), f"this is a name for ssh only, not an address; use {new}", fixes)
+                yield Finding(use.span(span), f"this is only a name for ssh, not an address; use {new}", fixes)
     for use in connecting:
         for word in use.line.arguments:
             match = _HOST.fullmatch(word.text.removeprefix("http://"))
@@ -264,14 +268,14 @@ def ssh_without_plugin(job: Job) -> Iterator[Finding]:
             if use.line.program in _BY_SSH:
                 if not has_ssh and "ssh_config" not in use.place.script.text and use.ends_script:
                     related = (Related(use.word(word), "the name of a task"),)
-                    message = "tasks only reach each other by ssh with the plugin 'ssh' and 'jobssh: true'"
+                    message = "tasks can use ssh between them only with the plugin 'ssh' and 'jobssh: true'"
                     yield Finding(use.word(use.line.name), message, related=related)
             elif "/etc/hosts" not in use.place.script.text:
                 new = f"$PAI_HOST_IP_{match[1]}_{match[2]}"
                 start = use.place.script.text.find(f"{match[1]}-{match[2]}", word.span.start)
                 span = Span(start, start + len(match[1]) + 1 + len(match[2]))
                 fixes = edit_fix(use.place, f"Change to '{new}'", span, new)
-                yield Finding(use.span(span), f"this is a name for ssh only, not an address; use {new}", fixes)
+                yield Finding(use.span(span), f"this is only a name for ssh, not an address; use {new}", fixes)
             break
 
 
@@ -312,10 +316,133 @@ def _mount_paths(job: Job) -> set[str] | None:
     return None if "storageConfigNames" in options or "enableLocalStorage" in options else found
 
 
+# An absolute path that is a whole word, or the value of an option in it.
+_PATH = lazy_pattern(r"(?:--?[\w-]+=)?(?P<quote>[\"']?)(?P<path>/[\w./-]+)(?P=quote)")
+# How alike two paths must be where their last parts differ.
+_NEAR = 0.8
+
+
+@rule(Severity.HINT, about=("pathForUser",))
+def path_without_content(job: Job) -> Iterator[Finding]:
+    """A command reads a path that is similar to the path of a prerequisite's content.
+
+    A definition states with `pathForUser` where the commands of a task role find its content. Reported only if no
+    command of the role uses that path, and nothing in the role creates the other one.
+    Source: openpai, issue 5345; docs/protocol.md, "Definitions".
+
+        prerequisites:
+          - name: mnist
+            type: data
+            pathForUser: /dataset/mnist
+            callbacks:
+              - {event: taskStarts, commands: [wget -P /dataset/mnist https://example.com/mnist.zip]}
+        taskRoles:
+          worker:
+            prerequisites: [mnist]
+            commands:
+              - python train.py --data /data/mnist
+              #                        ^^^^^^^^^^^ hint
+
+    Good:
+
+        prerequisites:
+          - name: mnist
+            type: data
+            pathForUser: /dataset/mnist
+            callbacks:
+              - {event: taskStarts, commands: [wget -P /dataset/mnist https://example.com/mnist.zip]}
+        taskRoles:
+          worker:
+            prerequisites: [mnist]
+            commands:
+              - python train.py --data /dataset/mnist
+    """
+    graph = job.require_graph
+    has_path = any(definition.node.get("pathForUser") for definition in job.definitions)
+    if not has_path and not any(map(graph.is_outside, graph.definitions)):
+        return
+    from pai_lsp.expansion.effective import (  # noqa: PLC0415 - few jobs have prerequisites with a path
+        effective_job,
+        mounted_storages,
+    )
+
+    mounted = tuple(storage.mount_path for storage in mounted_storages(job))
+
+    for role in effective_job(job).roles:
+        yield from _of_role(job, role, mounted)
+
+
+def _of_role(job: Job, role: EffectiveRole, mounted: tuple[str, ...]) -> Iterator[Finding]:
+    homes = {path: one for one in role.prerequisites if (path := _normal(one.path_for_user))}
+    if not homes:
+        return
+    used = [(path, span, use) for use in all_uses(job) if use.role is role.role for path, span in _paths(use)]
+    unused = [home for home in homes if not any(_is_within(path, home) or _is_within(home, path) for path, *_ in used)]
+    if not unused:
+        return
+    others = (*homes, *mounted, *(storage.mount_path for one in role.prerequisites for storage in one.storages))
+    made = "\n".join(item.text for one in role.prerequisites for commands in one.commands for item in commands.items)
+    for path, span, use in used:
+        if any(_is_within(path, other) for other in others) or path in made or _is_made(path, used):
+            continue
+        meant = ((part, home) for part in _folders(path) for home in unused if _is_meant(part, home))
+        for part, home in islice(meant, 1):
+            place = Span(span.start, span.start + len(part))
+            fixes = edit_fix(use.place, f"Change to '{home}'", place, home)
+            message = f"'{homes[home].definition.name}' has its content at '{home}', not here"
+            yield Finding(use.span(place), message, fixes)
+
+
+def _paths(use: CommandUse) -> Iterator[tuple[str, Span]]:
+    """The absolute paths among the arguments, and their places in the script."""
+    text = use.place.script.text
+    for word in use.line.arguments:
+        written = text[word.span.start : word.span.end]
+        match = _PATH.fullmatch(written) if word.is_literal else None
+        if match and (path := _normal(match["path"])):
+            start = word.span.start + match.start("path")
+            yield path, Span(start, start + len(match["path"]))
+
+
+# Programs that make, mount or fill the paths in their arguments.
+_MAKERS = frozenset(
+    {"azcopy", "blobfuse", "cp", "curl", "git", "ln", "mkdir", "mount", "mv", "rsync", "tar", "tee", "unzip", "wget"}
+)
+
+
+def _is_made(path: str, used: list[tuple[str, Span, CommandUse]]) -> bool:
+    """Whether a command of the role itself may put something there."""
+    return any(_is_within(path, other) for other, _, use in used if use.line.program in _MAKERS)
+
+
+def _folders(path: str) -> Iterator[str]:
+    """The path, and the folders that it is in, the longest first."""
+    while path.count("/") > 1:
+        yield path
+        path = posixpath.dirname(path)
+
+
+def _normal(path: str) -> str:
+    """A path without doubled and trailing slashes; empty for none that is absolute and known before the job runs."""
+    is_known = path.startswith("/") and "<%" not in path and "{{" not in path and "$" not in path
+    found = posixpath.normpath(path) if is_known else ""
+    return "" if found in {"/", "//"} else found
+
+
+def _is_within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder}/")
+
+
+def _is_meant(path: str, home: str) -> bool:
+    """Whether a path is likely a mistaken form of another: with the same name in another folder, or misspelled."""
+    return posixpath.basename(path) == posixpath.basename(home) or bool(nearest(path, [home], _NEAR))
+
+
 RULES = (
     program_not_in_container,
     needs_terminal,
     reads_empty_input,
     path_without_storage,
     ssh_without_plugin,
+    path_without_content,
 )

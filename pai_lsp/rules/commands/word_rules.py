@@ -183,7 +183,7 @@ def assignment_of_other_shell(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def test_brackets(job: Job) -> Iterator[Finding]:
-    """Test that is not what it looks like.
+    """Test that does not test what it seems to.
 
     `[` is a program and needs spaces around itself and its words. `&&` ends its command; `>` writes a file; one word
     such as `"$A"=="1"` is always true; `-eq` compares numbers. Inside `if` the failure is not noticed: only the branch
@@ -292,7 +292,7 @@ def quotes_keep_literal(job: Job) -> Iterator[Finding]:
                 value = re.search(assigned, use.place.script.text) if is_set else None
                 if value is not None:
                     fixes = edit_fix(use.place, "Remove the quotes", word.span, written[1:-1])
-                    message = f"'{value[2]}' is one word for the program; remove the quotes"
+                    message = f"the program receives '{value[2]}' as one word; remove the quotes"
                     yield Finding(use.word(word), message, fixes)
                 continue
             quote = written[:1] if written[:1] in "\"'" and written.endswith(written[:1]) and len(written) > 2 else ""
@@ -314,7 +314,7 @@ def quotes_keep_literal(job: Job) -> Iterator[Finding]:
                 if "=" in bare.partition(" ")[0] or line.program in {"git", "docker", "pip", "grep", "find"}:
                     continue
                 fixes = edit_fix(use.place, "Remove the quotes", word.span, bare) if "$" not in bare else ()
-                yield Finding(use.word(word), f"'{bare}' is one word for the program; remove the quotes", fixes)
+                yield Finding(use.word(word), f"the program receives '{bare}' as one word; remove the quotes", fixes)
         name = line.name
         written = line.written(name)
         is_command = line.step.command is not None and name is line.step.command.words[0] and not line.step.assigned
@@ -364,7 +364,7 @@ def braces_not_expanded(job: Job) -> Iterator[Finding]:
             yield Finding(place.span(span), "bash does not expand braces in quotes", fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("find",))
 def pattern_without_quotes(job: Job) -> Iterator[Finding]:
     """Pattern for find that bash expands itself.
 
@@ -438,9 +438,9 @@ def interactive_only(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def path_replaced(job: Job) -> Iterator[Finding]:
-    """`PATH` without the folders of the system.
+    """`PATH` that no longer contains the system's folders.
 
-    Bash then finds no program any more: "command not found".
+    Bash then finds no program: "command not found".
     Source: the bash reference manual, "Command Search and Execution".
 
         taskRoles:
@@ -467,10 +467,12 @@ def path_replaced(job: Job) -> Iterator[Finding]:
                 span = Span(one.span.start, match.end())
                 at = match.end(2)
                 fixes = edit_fix(place, "Add ':$PATH'", Span(at - 1, at), f"{place.script.text[at - 1]}:$PATH")
-                yield Finding(place.span(span), "this hides all programs of the system; add ':$PATH'", fixes)
+                yield Finding(
+                    place.span(span), "this removes the folders with all programs of the system; add ':$PATH'", fixes
+                )
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("sh", "dash"))
 def source_in_sh(job: Job) -> Iterator[Finding]:
     """`source` in a script for `sh`.
 

@@ -37,7 +37,7 @@ def job_for_other_platform(job: Job) -> Iterator[Finding]:
         extras:
           enableLocalStorage: {enabled: true, hostpath: /mnt/nvme, mntpath: /data}
     """
-    if job.is_catalog or not may_be_marked(job.text) or _is_set(job.text):
+    if job.is_catalog or not job.once(_may_be_marked) or _is_set(job.text):
         return
     for name in NAMES:
         other = platform_named(name)
@@ -54,6 +54,10 @@ def job_for_other_platform(job: Job) -> Iterator[Finding]:
         message = f"{words} is for {other.title}; this file is checked for {job.platform.title}"
         yield Finding(span, f"{message} (see 'platform' in .pai-lsp.yaml)", fixes)
         return
+
+
+def _may_be_marked(job: Job) -> bool:
+    return may_be_marked(job.text)
 
 
 def _is_set(text: str) -> bool:
@@ -105,7 +109,7 @@ def unknown_platform(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def platform_program(job: Job) -> Iterator[Finding]:
-    """A program of the platform that is run through a shell, or that only another platform has.
+    """A program of the platform that is started with a shell, or that only another platform has.
 
     LTP has the program `/usr/local/pai/runtime.d/barrier`, which waits for all tasks. It is compiled, so `bash` ends
     with exit code 126 and `sh` with 2. On OpenPAI the program does not exist (127).
@@ -125,7 +129,7 @@ def platform_program(job: Job) -> Iterator[Finding]:
             commands:
               - /usr/local/pai/runtime.d/barrier --timeout=500
     """
-    if not may_be_marked(job.text):
+    if not job.once(_may_be_marked):
         return
     owners = {path: platform_named(name) for name in NAMES for path in platform_named(name).programs}
     for path, owner in owners.items():
@@ -139,7 +143,7 @@ def platform_program(job: Job) -> Iterator[Finding]:
                 yield Finding(use.word(word), message)
             elif is_there and is_in_shell:
                 fixes = edit_fix(use.place, f"Remove '{name.text}'", Span(name.span.start, words[0].span.start), "")
-                message = f"'{path}' is not a script, so '{name.text}' fails on it; call it directly"
+                message = f"'{path}' is not a script, so '{name.text}' cannot run it; remove '{name.text}'"
                 yield Finding(use.word(name), message, fixes)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pai_lsp.source.nodes import Node
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("jobType",))
 def inference_parameter_missing(job: Job) -> Iterator[Finding]:
     """A parameter that the type of the job needs is missing.
 
@@ -54,7 +54,7 @@ def inference_parameter_missing(job: Job) -> Iterator[Finding]:
         yield Finding(section.place, f"a job of the type '{section.value.text}' needs the {kind} '{listed}'")
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("jobType",))
 def inference_parameter_not_string(job: Job) -> Iterator[Finding]:
     """A parameter of an inference job that is not a string.
 
@@ -93,7 +93,7 @@ def inference_parameter_not_string(job: Job) -> Iterator[Finding]:
         yield Finding(entry.place, message, fixes)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("enableLocalStorage",))
 def local_storage_invalid(job: Job) -> Iterator[Finding]:
     """Paths of local storage that the rest-server refuses.
 
@@ -128,7 +128,7 @@ def local_storage_invalid(job: Job) -> Iterator[Finding]:
         yield Finding(entry.place if entry else section.key.span, f"{fault.message}; the rest-server refuses the job")
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("enableLocalStorage",))
 def local_storage_not_enabled(job: Job) -> Iterator[Finding]:
     """Local storage with an `enabled` that is not the boolean `true`.
 
@@ -161,7 +161,7 @@ def local_storage_not_enabled(job: Job) -> Iterator[Finding]:
         yield Finding(entry.place, "'enabled' must be true; with any other value no folder is mounted")
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("forceNodes",))
 def force_nodes_not_string(job: Job) -> Iterator[Finding]:
     """`extras.forceNodes` that is not a string with names of nodes.
 
@@ -192,7 +192,7 @@ def force_nodes_not_string(job: Job) -> Iterator[Finding]:
         yield Finding(section.place, "'forceNodes' must begin with the name of a node")
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("plugin",))
 def plugin_needs_privilege(job: Job) -> Iterator[Finding]:
     """A plugin that needs a privileged container, in a prerequisite.
 
@@ -219,11 +219,11 @@ def plugin_needs_privilege(job: Job) -> Iterator[Finding]:
             continue
         for use in job.uses_of_plugin(name):
             if isinstance(use.owner, Definition):
-                message = f"list '{name}' under 'extras': in a prerequisite it runs in a container without privilege"
+                message = f"list '{name}' under 'extras': in a prerequisite, it runs in a container without privileges"
                 yield Finding(use.name_span, message)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("git",))
 def git_option_refused(job: Job) -> Iterator[Finding]:
     """An option or an address that the plugin `git` refuses as unsafe.
 
@@ -279,7 +279,7 @@ def _option_name(word: str) -> str:
     return word.lstrip("-").partition("=")[0]
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("teamwise_storage",))
 def storage_name_not_string(job: Job) -> Iterator[Finding]:
     """Names of storages that the runtime cannot read as strings.
 

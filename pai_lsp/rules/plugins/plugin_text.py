@@ -27,7 +27,7 @@ _COMMENT = lazy_pattern(r"[|>][-+0-9]*([ \t]+#[^\r\n]*)")
 _HEADER = lazy_pattern(r"([|>])([1-9]?)([+-]?)([1-9]?)")
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("plugin",))
 def quotes_in_plugin_command(job: Job) -> Iterator[Finding]:
     """String of a runtime plugin with both `'` and `"`.
 
@@ -69,7 +69,7 @@ def quotes_in_plugin_command(job: Job) -> Iterator[Finding]:
         yield Finding(scalar.span, message)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("plugin",))
 def multiline_plugin_command(job: Job) -> Iterator[Finding]:
     r"""String of a runtime plugin with several lines, or with a line end at its end.
 
@@ -142,7 +142,7 @@ def _line_fixes(job: Job, scalar: Scalar, lines: list[str], commands: Sequence |
     return (Fix("Write each line as an item", (TextEdit(scalar.span, text),), safe=True),)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("plugin",))
 def backslash_in_plugin_command(job: Job) -> Iterator[Finding]:
     r"""Command of a runtime plugin with a backslash, which the runtime doubles.
 
@@ -170,7 +170,7 @@ def backslash_in_plugin_command(job: Job) -> Iterator[Finding]:
         yield Finding(scalar.span, "the runtime doubles every backslash in this string")
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("plugin",))
 def tab_in_plugin_command(job: Job) -> Iterator[Finding]:
     r"""Command of a runtime plugin with a tab, which reaches the plugin as a backslash and a t.
 
@@ -200,7 +200,7 @@ def tab_in_plugin_command(job: Job) -> Iterator[Finding]:
         )
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("plugin",))
 def invisible_character_in_plugin_command(job: Job) -> Iterator[Finding]:
     r"""Command of a runtime plugin with an invisible character, which reaches the plugin as an escape sequence.
 

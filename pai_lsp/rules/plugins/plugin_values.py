@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pai_lsp.source.nodes import Entry, Node
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("plugin",))
 def plugin_parameter_type(job: Job) -> Iterator[Finding]:
     """Plugin parameter of the wrong type.
 
@@ -86,7 +86,7 @@ def _git(job: Job, use: PluginUse) -> Iterator[Finding]:
                 fixes = (quote_fix(item),) if isinstance(item, Scalar) and item.text else ()
                 yield Finding(item.span, "an option of 'git clone' must be a string", fixes)
             elif isinstance(item, Scalar) and _has_open_quote(item.text):
-                yield Finding(item.span, "this option has a quote without its end; the task dies before it starts")
+                yield Finding(item.span, "this option has an unclosed quote; the task dies before it starts")
     elif not isinstance(options.value, Scalar) or options.value.runtime_value is not None:
         fix = wrap_in_list_fix(job.text, options.value)
         yield Finding(options.place, "'options' must be a list of strings", (fix,) if fix else ())
@@ -147,7 +147,7 @@ def _is_null(node: Node) -> bool:
     return isinstance(node, Scalar) and node.runtime_value is None
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("plugin",))
 def plugin_key_misspelt(job: Job) -> Iterator[Finding]:
     """Misspelled key of a runtime plugin or of its parameters.
 
@@ -189,13 +189,13 @@ def _misspelt(holder: Mapping, known: Collection[str], ignored: frozenset[str]) 
             yield Finding(span, f"unknown key '{entry.name}' has no effect; did you mean '{meant}'?", fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("plugin",))
 def unknown_plugin_parameter(job: Job) -> Iterator[Finding]:
     """Parameter that a runtime plugin does not read.
 
-    It has no effect: the ssh plugin reads `userssh`, not `publicKeys`, and git clones the default branch whatever
-    `branch` says. Keys of a prerequisite that a template uses are not reported, and with the plugin `cmd` only those
-    under `extras`, because prerequisites have keys of their own for templates. If a required parameter is missing,
+    It has no effect: the ssh plugin reads `userssh`, not `publicKeys`, and git clones the default branch even if
+    `branch` names another. Keys of a prerequisite that a template uses are not reported, and with the plugin `cmd` only
+    those under `extras`, because prerequisites may have other keys for templates. If a required parameter is missing,
     only that is reported.
     Source: openpai-runtime, src/plugins/*/init.py.
 
@@ -249,7 +249,7 @@ def _templates(job: Job) -> Iterator[str]:
         yield from (one.text for one in walk(definition.node) if isinstance(one, Scalar) and "<%" in one.text)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("tensorboard",))
 def tensorboard_wrong_role(job: Job) -> Iterator[Finding]:
     """TensorBoard is not enabled for the first task role, the only one it runs in.
 

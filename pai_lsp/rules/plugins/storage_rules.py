@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _TAKEN = ("/dev/shm", "/usr/local/pai", "/usr/local/pai/logs", "/usr/local/pai/ssh-secret")  # noqa: S108 - no file
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("storages",))
 def storage_mount_conflict(job: Job) -> Iterator[Finding]:
     """Conflicting storage mounts.
 
@@ -77,7 +77,7 @@ def storage_mount_conflict(job: Job) -> Iterator[Finding]:
         paths.setdefault(path, path_place)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("storages", "requireStorages"))
 def storage_invalid(job: Job) -> Iterator[Finding]:
     """Storage name or mount path that Kubernetes refuses.
 
@@ -112,7 +112,7 @@ def storage_invalid(job: Job) -> Iterator[Finding]:
             yield Finding(path_place, "a mount path cannot contain ':'; Kubernetes refuses the task")
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("storageConfigNames",))
 def storage_names_in_extras(job: Job) -> Iterator[Finding]:
     """`storageConfigNames` directly under `extras`.
 
@@ -131,7 +131,7 @@ def storage_names_in_extras(job: Job) -> Iterator[Finding]:
     """
     entry = job.extras_entry("storageConfigNames")
     if entry is not None:
-        yield Finding(key_name_span(entry), "nothing reads 'storageConfigNames' here; list the storages in 'storages'")
+        yield Finding(key_name_span(entry), "'storageConfigNames' has no effect here; list the storages in 'storages'")
 
 
 # With `-volume` at its end, at most 63 characters.
@@ -149,7 +149,7 @@ def _read_storage(node: Node) -> tuple[str, str, Span, Span] | None:
     return name.text, "/" + posixpath.normpath(written).strip("/"), name_span(name), place
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("storages", "requireStorages"))
 def storage_path_relative(job: Job) -> Iterator[Finding]:
     """Relative mount path of a storage.
 
@@ -185,7 +185,7 @@ def _required(definition: Definition) -> tuple[Node, ...]:
     return node.items if isinstance(node, Sequence) else ()
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("requireStorages",))
 def storage_conflict(job: Job) -> Iterator[Finding]:
     """Required storage that conflicts with another one.
 
@@ -272,7 +272,7 @@ class _Mounts:
         return None
 
 
-@rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION, about=("teamwise_storage",))
 def teamwise_storage_deprecated(job: Job) -> Iterator[Finding]:
     """Deprecated plugin `teamwise_storage`.
 
@@ -326,7 +326,7 @@ def _instead(job: Job, extras: Mapping, section: Entry, item: Node, storages: li
     return (Fix("Convert to 'extras.storages'", edits),) if removal else ()
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("storages",))
 def storages_and_teamwise(job: Job) -> Iterator[Finding]:
     """`teamwise_storage` together with `extras.storages`, which makes it ignored.
 

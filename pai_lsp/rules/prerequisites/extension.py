@@ -42,13 +42,13 @@ class _Feature:
 
 @rule(Severity.WARNING, explains_stop=True)
 def needs_expansion(job: Job) -> Iterator[Finding]:
-    """Extended protocol that a released cluster ignores.
+    """Part of the extended protocol that a released cluster ignores.
 
     A released cluster silently ignores `require`, `plugin_params`, `template_variables`, `requireStorages`,
     `pathForUser`, `<% this.… %>`, `extras.reference_prerequisites`, short or missing plugin names, and the events
     `taskFails` and `containerExit`: the job runs without them. `pai-lsp expand` writes a job that every cluster
     understands. Each use has one finding; the first one that the cluster refuses has the error `refused-until-expanded`
-    instead. Where jobs are always expanded, switch both rules off in `.pai-lsp.yaml`.
+    instead. If you always expand jobs, turn off both rules in `.pai-lsp.yaml`.
     Source: docs/protocol.md, "Layers"; openpai-runtime, src/init.d/initializer.py, src/plugins/cmd/init.py; openpai,
     issues 5145 and 5345.
 
@@ -88,20 +88,20 @@ def needs_expansion(job: Job) -> Iterator[Finding]:
     """
     if job.is_catalog:
         return
-    refused = sorted(_refused(job), key=lambda feature: feature.span)
-    for feature in (*_ignored(job), *refused[1:]):
+    refused, ignored = job.once(_features)
+    for feature in (*ignored, *refused[1:]):
         yield Finding(feature.span, f"{feature.message}; {_EXPAND}", feature.fixes, tags=feature.tags)
 
 
 @rule(Severity.ERROR)
 def refused_until_expanded(job: Job) -> Iterator[Finding]:
-    """Extended protocol that the rest-server refuses.
+    """Part of the extended protocol that the rest-server refuses.
 
     The rest-server refuses an address or a name from `extras.reference_prerequisites` in a task role's list
     ("Prerequisite ... does not exist."), a prerequisite of type `storage`, and an entry of `require` with template
     variables. A job has this error once, at the first such place; the others are related locations and have the warning
-    `needs-expansion`. `pai-lsp expand` writes a job that the rest-server accepts. Where jobs are always expanded,
-    switch both rules off in `.pai-lsp.yaml`.
+    `needs-expansion`. `pai-lsp expand` writes a job that the rest-server accepts. If you always expand jobs, turn off
+    both rules in `.pai-lsp.yaml`.
     Source: rest-server, config/v2/protocol.js, middlewares/v2/protocol.js; docs/protocol.md, "Layers".
 
         taskRoles:
@@ -120,10 +120,15 @@ def refused_until_expanded(job: Job) -> Iterator[Finding]:
     """
     if job.is_catalog:
         return
-    refused = sorted(_refused(job), key=lambda feature: feature.span)
+    refused, _ = job.once(_features)
     if refused:
         related = tuple(Related(feature.span, feature.message) for feature in refused[1:])
         yield Finding(refused[0].span, f"{refused[0].message}; {_EXPAND}", related=related)
+
+
+def _features(job: Job) -> tuple[tuple[_Feature, ...], tuple[_Feature, ...]]:
+    """What the rest-server refuses, in the order of the file, and what the cluster ignores."""
+    return tuple(sorted(_refused(job), key=lambda feature: feature.span)), tuple(_ignored(job))
 
 
 def _refused(job: Job) -> Iterator[_Feature]:
@@ -214,7 +219,7 @@ def _events(job: Job) -> Iterator[_Feature]:
                 yield _Feature(span, message)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("plugin_params",))
 def plugin_parameters_twice(job: Job) -> Iterator[Finding]:
     """Plugin parameters both in `plugin_params` and next to it.
 
@@ -264,7 +269,7 @@ def _moved(job: Job, definition: Definition, params: Mapping, entry: Entry) -> t
     return (Fix("Move it into 'plugin_params'", edits, safe=True),) if removal else ()
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("reference_prerequisites",))
 def shadowed_prerequisite(job: Job) -> Iterator[Finding]:
     """Entry of `extras.reference_prerequisites` with the name of a prerequisite of the job.
 
@@ -381,16 +386,16 @@ def cannot_be_expanded(job: Job) -> Iterator[Finding]:
 
 def _problems_of_expansion(job: Job) -> tuple[Diagnostic, ...]:
     """What keeps a job that uses the extended protocol from being expanded."""
-    is_extended = not job.is_catalog and any(True for features in (_refused, _ignored) for _ in features(job))
-    if not is_extended or job.syntax.problems:
+    if job.is_catalog or job.syntax.problems or not any(job.once(_features)):
         return ()
-    from pai_lsp.expansion.as_is.released_run import released_run  # noqa: PLC0415 - most jobs use no extended protocol
-    from pai_lsp.expansion.write.released_job import expanded  # noqa: PLC0415 - as above
+    from pai_lsp.expansion.released_job import expanded  # noqa: PLC0415 - as above
+    from pai_lsp.expansion.released_run import released_run  # noqa: PLC0415 - most jobs use no extended protocol
 
     found = expanded(job)
     is_stopped = found.run is not None and found.text is None
-    # What stops the expanded job mostly stops this one, too, and then other rules report it.
-    return () if is_stopped and released_run(job).stops else found.problems
+    # What stops this job too, other rules report.
+    known = {stop.message for stop in released_run(job).stops} if is_stopped else ()
+    return tuple(one for one in found.problems if one.message not in known)
 
 
 # The codes of findings that end with expansion.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MOST_RELATED = 20
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("require",))
 def unknown_required_prerequisite(job: Job) -> Iterator[Finding]:
     """A prerequisite requires an undefined one.
 
@@ -65,7 +65,7 @@ def unknown_required_prerequisite(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def unknown_marketplace_item(job: Job) -> Iterator[Finding]:
-    """Unknown definition at an address.
+    """No definition at an address.
 
     The marketplace or the web server responded that it has no such definition: for example `marketplace://name/mnits`
     when it has `mnist`. If it could not be reached, `marketplace-not-asked` is reported instead.
@@ -128,7 +128,7 @@ def marketplace_not_asked(job: Job) -> Iterator[Finding]:
             by_note.setdefault(link.answer.note, []).append(link)
     for note, links in by_note.items():
         first, *others = sorted(links, key=lambda link: link.reference.span)
-        related = tuple(Related(link.reference.span, "nor this one could be looked up") for link in others)
+        related = tuple(Related(link.reference.span, "this one could not be looked up either") for link in others)
         message = not_looked_up(first.reference.name, note, len(others))
         yield Finding(first.reference.span, message, related=related)
 
@@ -163,7 +163,7 @@ def malformed_reference(job: Job) -> Iterator[Finding]:
             yield Finding(span, fault.message, fixes)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("require",))
 def prerequisite_cycle(job: Job) -> Iterator[Finding]:
     """Prerequisite cycle.
 

@@ -81,14 +81,19 @@ def _a(kind: str) -> str:
     return f"an {kind}" if kind[:1] in "aeiou" else f"a {kind}"
 
 
-def _typed(job: Job, field: str) -> Iterator[tuple[TaskRole, Reference]]:
+def _typed(job: Job, field: str) -> list[tuple[TaskRole, Reference]]:
     """The names in one of the four typed fields of task roles, even empty ones."""
+    return job.once(_all_typed)[field]
+
+
+def _all_typed(job: Job) -> dict[str, list[tuple[TaskRole, Reference]]]:
+    found: dict[str, list[tuple[TaskRole, Reference]]] = {field: [] for field in TYPED_FIELDS}
     for role in job.task_roles:
-        if (reference := role.typed_references.get(field)) is not None:
-            if reference.scalar.is_string:
-                yield role, reference
-        elif isinstance(node := role.get(field), Scalar) and node.is_string:
-            yield role, Reference(node.text, node)
+        for field, names in found.items():
+            node = role.get(field)
+            if isinstance(node, Scalar) and node.is_string:
+                names.append((role, role.typed_references.get(field) or Reference(node.text, node)))
+    return found
 
 
 def _names(job: Job, kind: str) -> tuple[str, ...]:
@@ -222,7 +227,7 @@ def unknown_output(job: Job) -> Iterator[Finding]:
     return _unknown(job, "output")
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("plugin",))
 def plugin_never_runs(job: Job) -> Iterator[Finding]:
     """Prerequisite with a plugin that is only named in `data`, `script` or `output`.
 
@@ -266,7 +271,7 @@ def plugin_never_runs(job: Job) -> Iterator[Finding]:
                 continue
             what = "callbacks of" if plugin == "cmd" else f"plugin '{plugin}' of"
             verb = "run" if plugin == "cmd" else "runs"
-            message = f"the {what} '{reference.name}' never {verb}; list it in 'prerequisites', too"
+            message = f"the {what} '{reference.name}' never {verb}; also list it in 'prerequisites'"
             related = (Related(definition.name_span, "defined here"),)
             yield Finding(reference.span, message, _listed_too(job, role, reference.name), related)
 

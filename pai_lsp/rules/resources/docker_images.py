@@ -171,7 +171,7 @@ def text_of(definition: Definition, key: str) -> Scalar | None:
     return node if isinstance(node, Scalar) and isinstance(node.value, str) else None
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("auth",))
 def auth_not_strings(job: Job) -> Iterator[Finding]:
     """Value in an image's `auth` that is not a string.
 
@@ -214,7 +214,7 @@ def auth_not_strings(job: Job) -> Iterator[Finding]:
 _ACCOUNT = frozenset({"username", "password", "registryuri"})
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("auth",))
 def auth_without_registryuri(job: Job) -> Iterator[Finding]:
     """Image account without `registryuri`.
 
@@ -273,7 +273,7 @@ def auth_without_registryuri(job: Job) -> Iterator[Finding]:
         )
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("auth",))
 def auth_without_secrets(job: Job) -> Iterator[Finding]:
     """Image account in a job without secrets.
 
@@ -316,7 +316,7 @@ def auth_without_secrets(job: Job) -> Iterator[Finding]:
             )
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("auth",))
 def registry_mismatch(job: Job) -> Iterator[Finding]:
     """Image account for a different registry.
 

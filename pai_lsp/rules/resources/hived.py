@@ -28,7 +28,7 @@ _TEXT_KEYS = frozenset({"skuType", "pinnedCellId", "affinityGroupName"})
 _NEAR = 0.85
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("hivedScheduler",))
 def hived_priority_invalid(job: Job) -> Iterator[Finding]:
     """Unknown HiveD priority.
 
@@ -59,7 +59,7 @@ def hived_priority_invalid(job: Job) -> Iterator[Finding]:
     yield Finding(span, f"'{entry.value.text}' is not a HiveD priority; expected {choices}", fixes)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("hivedScheduler",))
 def hived_wrong_type(job: Job) -> Iterator[Finding]:
     """Value of the wrong type in the HiveD settings.
 
@@ -104,7 +104,7 @@ def hived_wrong_type(job: Job) -> Iterator[Finding]:
                 yield Finding(setting.place, f"'{setting.name}' must be a string", fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("extras",))
 def hived_key_misspelled(job: Job) -> Iterator[Finding]:
     """Misspelled HiveD key.
 
@@ -135,7 +135,7 @@ def hived_key_misspelled(job: Job) -> Iterator[Finding]:
                 yield from _misspelt_keys(entry.value, (*key_order((*_SECTION, "taskRoles", "*")), *of_job))
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("hivedScheduler",))
 def hived_sku_and_pinned(job: Job) -> Iterator[Finding]:
     """Both `skuType` and `pinnedCellId` in a task role.
 
@@ -173,7 +173,7 @@ def hived_sku_and_pinned(job: Job) -> Iterator[Finding]:
             yield Finding(pinned.key.span, message, fixes, (Related(sku.key.span, "the SKU type"),))
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("hivedScheduler",))
 def hived_affinity_inconsistent(job: Job) -> Iterator[Finding]:
     """Different SKUs in one affinity group.
 
@@ -209,7 +209,7 @@ def hived_affinity_inconsistent(job: Job) -> Iterator[Finding]:
             yield Finding(name_span(group), message, related=(related,))
 
 
-@rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION, about=("hivedScheduler",))
 def hived_sku_number_ignored(job: Job) -> Iterator[Finding]:
     """`skuNumber` has no effect.
 

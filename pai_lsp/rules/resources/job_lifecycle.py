@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.parts import TaskRole
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("taskRetryCount",))
 def task_retry_ignored(job: Job) -> Iterator[Finding]:
     """Task retries in a job with gang allocation.
 
@@ -67,7 +67,7 @@ def task_retry_ignored(job: Job) -> Iterator[Finding]:
         yield Finding(entry.key.span, message, fixes, related)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("gangAllocation",))
 def gang_allocation_not_boolean(job: Job) -> Iterator[Finding]:
     """`gangAllocation` is neither `true` nor `false`.
 
@@ -108,7 +108,7 @@ def _gang_off(job: Job, gang: Entry | None) -> TextEdit | None:
 _MOST_INSTANCES = 10_000
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("minFailedInstances",))
 def min_failed_exceeds_instances(job: Job) -> Iterator[Finding]:
     """`minFailedInstances` greater than the number of instances.
 
@@ -137,7 +137,7 @@ def min_failed_exceeds_instances(job: Job) -> Iterator[Finding]:
         yield Finding(entry.value.span, message, (fix,), instances_place(role))
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("minSucceededInstances",))
 def min_succeeded_exceeds_instances(job: Job) -> Iterator[Finding]:
     """`minSucceededInstances` greater than the number of instances.
 
@@ -166,7 +166,7 @@ def min_succeeded_exceeds_instances(job: Job) -> Iterator[Finding]:
         yield Finding(entry.value.span, message, fixes, instances_place(role))
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("completion",))
 def completion_zero_or_null(job: Job) -> Iterator[Finding]:
     """Completion policy of 0 or null.
 
@@ -209,7 +209,7 @@ def completion_zero_or_null(job: Job) -> Iterator[Finding]:
             yield Finding(entry.place, f"{written} means the default, {default}; write -1 for never", fixes)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("completion",))
 def completion_out_of_range(job: Job) -> Iterator[Finding]:
     """Completion policy below -1, or more than 10,000 instances.
 
@@ -273,7 +273,7 @@ def instances_place(role: TaskRole) -> tuple[Related, ...]:
 _STATES = ("running", "succeeded", "failed", "stopped", "retried")
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("jobStatusChangeNotification",))
 def notification_unknown_key(job: Job) -> Iterator[Finding]:
     """Unknown notification state.
 
@@ -318,7 +318,7 @@ def task_never_starts(job: Job) -> Iterator[Finding]:
         return  # the runtime has nothing to prepare, and other rules report what the rest-server refuses
     if job.root is None or job.syntax.problems:
         return
-    from pai_lsp.expansion.as_is.released_run import released_run  # noqa: PLC0415 - many jobs need none of it
+    from pai_lsp.expansion.released_run import released_run  # noqa: PLC0415 - many jobs need none of it
 
     for stop in released_run(job).stops:
         span = stop.span if len(stop.span) else line_of_content(job.text)

@@ -6,6 +6,7 @@ Facts: rest-server, config/v2/protocol.js and models/v2/job/k8s.js; Kubernetes' 
 from __future__ import annotations
 
 import math
+from itertools import chain
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import number_fix
@@ -55,7 +56,7 @@ def instances_missing(job: Job) -> Iterator[Finding]:
             yield Finding(role.name_span, f"'{role.name}' has no 'instances', which means 1", _instances_fix(job, role))
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("hivedScheduler",))
 def hived_needs_instances(job: Job) -> Iterator[Finding]:
     """Task role without `instances` in a HiveD job.
 
@@ -150,9 +151,8 @@ def number_too_large(job: Job) -> Iterator[Finding]:
     """
     retries = [] if job.has_gang_allocation else [role.field("taskRetryCount") for role in job.task_roles]
     yield from _unsuitable([job.section("jobRetryCount"), *retries], -2, _INT_32)
-    for role in job.task_roles:
-        amounts = [role.field("instances"), *_amounts(role), *role.port_labels]
-        yield from _unsuitable(amounts, -math.inf, _INT_64)
+    amounts = [(role.field("instances"), *_amounts(role), *role.port_labels) for role in job.task_roles]
+    yield from _unsuitable(chain.from_iterable(amounts), -math.inf, _INT_64)
 
 
 def _amounts(role: TaskRole) -> tuple[Entry, ...]:
@@ -162,6 +162,8 @@ def _amounts(role: TaskRole) -> tuple[Entry, ...]:
 def _unsuitable(entries: Iterable[Entry | None], least: float, most: int) -> Iterator[Finding]:
     for entry in entries:
         value = entry.value.value if entry and isinstance(entry.value, Scalar) else None
+        if type(value) is int and least <= value <= most:
+            continue
         if entry is None or isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
             continue
         if math.isinf(value):
@@ -208,7 +210,7 @@ def resource_suspicious(job: Job) -> Iterator[Finding]:
                 yield Finding(entry.value.span, message, (Fix(f"Change to {number * 1024} ({number} GB)", (edit,)),))
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("shmMB",))
 def shm_exceeds_memory(job: Job) -> Iterator[Finding]:
     """Shared memory larger than the task's memory.
 
@@ -248,7 +250,7 @@ def shm_exceeds_memory(job: Job) -> Iterator[Finding]:
             yield Finding(shared.value.span, message, related=(Related(memory.value.span, "the task's memory"),))
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("ports",))
 def reserved_port_count(job: Job) -> Iterator[Finding]:
     """Zero `ssh` or `http` ports.
 
@@ -283,7 +285,7 @@ def reserved_port_count(job: Job) -> Iterator[Finding]:
                 )
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("ports",))
 def port_count_looks_like_number(job: Job) -> Iterator[Finding]:
     """Port count that looks like a port number.
 

@@ -45,7 +45,7 @@ def _section(job: Job) -> Entry | None:
     return entry if holds else None
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("secrets",))
 def secrets_not_masked(job: Job) -> Iterator[Finding]:
     """Secrets that remain readable in the stored job.
 

@@ -75,7 +75,7 @@ def secret_in_clear(job: Job) -> Iterator[Finding]:
         secrets:
           docker_password: not-a-real-one
     """
-    masked = masked_span(job.text)
+    masked = masked_span(job.text) if job.clear_secrets else Span(0, 0)
     for found in job.clear_secrets:
         if len(masked) and masked.overlaps(found.span):
             continue
@@ -83,7 +83,7 @@ def secret_in_clear(job: Job) -> Iterator[Finding]:
         yield Finding(found.span, message, fixes_of(job, found))
 
 
-@rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION, about=("auth",))
 def docker_password_not_secret_pattern(job: Job) -> Iterator[Finding]:
     """Registry password in a form that the portal does not recognize.
 
@@ -132,7 +132,7 @@ def docker_password_not_secret_pattern(job: Job) -> Iterator[Finding]:
         yield Finding(name_span(password), "the portal only recognizes the password as '<% $secrets.name %>'", fixes)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("secrets",))
 def masked_secrets(job: Job) -> Iterator[Finding]:
     """Masked secrets of a copied job.
 
@@ -175,7 +175,7 @@ def _refill_fixes(job: Job, value: Scalar) -> tuple[Fix, ...]:
     return fix_of("Remove 'secrets'", remove_entry(job.text, root, entry)) if entry else ()
 
 
-@rule(Severity.HINT)
+@rule(Severity.HINT, about=("secrets",))
 def unused_secret(job: Job) -> Iterator[Finding]:
     """Unused secret.
 
@@ -286,7 +286,7 @@ _MAYBE_UNREADABLE = lazy_pattern(r"=|\._[0-9_]*(?:[eE][-+][0-9]+)?|[-+]?0[bx]_+"
 _NUMBER_STARTS = frozenset("+.0123456789")
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("secrets",))
 def secret_html_escaped(job: Job) -> Iterator[Finding]:
     """Secret with `&`, `<`, `>`, `"` or `'` that is changed in a command or a login.
 
@@ -329,7 +329,7 @@ def _secret_place(job: Job, answer: TemplateAnswer) -> tuple[Related, ...]:
     return (Related(key_name_span(entry), "the secret"),) if entry else ()
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("secrets",))
 def unreadable_secret(job: Job) -> Iterator[Finding]:
     """Secret that the runtime cannot read.
 
@@ -356,7 +356,7 @@ def unreadable_secret(job: Job) -> Iterator[Finding]:
                 yield Finding(scalar.span, message)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("secrets",))
 def secret_read_as_number(job: Job) -> Iterator[Finding]:
     """Secret that the runtime reads as a number.
 

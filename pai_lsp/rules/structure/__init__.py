@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pai_lsp.rules.structure import invalid_names, job_shape, role_names, value_types
+from pai_lsp.rules.structure import invalid_names, job_shape
 
 RULES = (
     *job_shape.RULES,
-    *value_types.RULES,
     *invalid_names.RULES,
-    *role_names.RULES,
 )

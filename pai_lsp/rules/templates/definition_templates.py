@@ -114,7 +114,7 @@ def _fill(job: Job, link: RequireLink, names: list[str]) -> tuple[Fix, ...]:
     return (Fix(title, (insert_values(job.text, requirement.node, {"template_variables": values}),)),)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("template_variables",))
 def template_variable_default(job: Job) -> Iterator[Finding]:
     """Default of a template variable.
 
@@ -156,7 +156,7 @@ def template_variable_default(job: Job) -> Iterator[Finding]:
                 yield Finding(entry.key.span, message, fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("require",))
 def template_variable_not_wanted(job: Job) -> Iterator[Finding]:
     """Value for a template variable that is not declared.
 
@@ -261,7 +261,7 @@ def _declare(job: Job, definition: Definition, name: str) -> tuple[Fix, ...]:
     return (Fix(title, (append_value(job.text, entry.value, {"name": name}),)),)
 
 
-@rule(Severity.HINT)
+@rule(Severity.HINT, about=("template_variables",))
 def unused_template_variable(job: Job) -> Iterator[Finding]:
     """Unused template variable.
 

@@ -250,18 +250,20 @@ def unused_entries(job: Job, section: str, needed: frozenset[str] = frozenset())
     needed: names that the job must have whether it refers to them or not.
     """
     mapping = job.mapping(section)
-    if mapping is None or not mapping.entries or (used := used_names(job, f"${section}")) is None:
+    if mapping is None or not mapping.entries:
         return
+    # A name counts in a comment and in an invalid template too.
+    written = needed.union(re.findall(rf"{section}\.([\w-]+)", job.text))
     candidates = [
         entry
         for entry in mapping.entries
-        if isinstance(entry.key, Scalar) and not entry.is_merge and "." not in entry.name and entry.name not in used
+        if entry.name not in written and isinstance(entry.key, Scalar) and not entry.is_merge and "." not in entry.name
     ]
-    # A name counts in a comment and in an invalid template too.
-    written = frozenset(re.findall(rf"{section}\.([\w-]+)", job.text)) if candidates else ()
+    if not candidates or (used := used_names(job, f"${section}")) is None:
+        return
     for entry in candidates:
         name = entry.name
-        if name in needed or name in written or (not _NAME.fullmatch(name) and f"{section}.{name}" in job.text):
+        if name in used or (not _NAME.fullmatch(name) and f"{section}.{name}" in job.text):
             continue
         gone = removable(job, mapping, entry, section)
         fixes = fix_of(f"Remove '{name}'", remove_entry(job.text, *gone)) if gone else ()

@@ -24,7 +24,7 @@ _BLANK_INDEX = lazy_pattern(r"\[\s*([0-9]+)\s*\]")
 _QUOTED_INDEX = lazy_pattern(r"""\[\s*(["'])([\w -]+)\1\s*\]""")
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=(PathOutcome.UNDEFINED.value,))
 def undefined_parameter(job: Job) -> Iterator[Finding]:
     """A template uses an undefined parameter.
 
@@ -53,7 +53,7 @@ def undefined_parameter(job: Job) -> Iterator[Finding]:
     yield from _undefined(job, "$parameters", "parameters", tuple(job.parameters))
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=(PathOutcome.UNDEFINED.value,))
 def undefined_secret(job: Job) -> Iterator[Finding]:
     """A template uses an undefined secret.
 
@@ -111,7 +111,7 @@ def bracket_fixes(answer: TemplateAnswer) -> tuple[Fix, ...] | None:
     return (change_fix(answer.span, meant, safe=True),)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=(PathOutcome.NO_MEMBER.value,))
 def undefined_template_member(job: Job) -> Iterator[Finding]:
     """A template uses an undefined key of a prerequisite or value.
 
@@ -157,7 +157,7 @@ def undefined_template_member(job: Job) -> Iterator[Finding]:
             yield Finding(answer.span, message, related=definition_place(answer))
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=(PathOutcome.OUT_OF_RANGE.value,))
 def template_index_out_of_range(job: Job) -> Iterator[Finding]:
     """A template uses an index outside of a list.
 
@@ -202,7 +202,7 @@ def _length(node: Node | None) -> int:
     return len(node.text) if isinstance(node, Scalar) else 0
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=(PathOutcome.DOTTED_INDEX.value,))
 def dotted_index_in_plugin(job: Job) -> Iterator[Finding]:
     """Index after a dot in a callback or plugin parameter.
 
@@ -249,7 +249,7 @@ def dotted_index_in_plugin(job: Job) -> Iterator[Finding]:
         yield Finding(span, message, fixes)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=(PathOutcome.NULL.value,))
 def null_parameter(job: Job) -> Iterator[Finding]:
     """A command uses a parameter, secret or key without a value.
 

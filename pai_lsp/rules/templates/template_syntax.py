@@ -284,7 +284,7 @@ def _close_fix(text: MappedText, start: int, end: int) -> tuple[Fix, ...]:
 _SPACES = lazy_pattern(r"\s+(?=[.\[])|(?<=\.)\s+|^\s+")
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=(PathOutcome.UNKNOWN_ROOT.value,))
 def unknown_template_root(job: Job) -> Iterator[Finding]:
     """Unknown template root.
 
@@ -336,7 +336,7 @@ def _change(job: Job, span: Span, text: str, title: str) -> tuple[Fix, ...]:
     return (Fix(title, (TextEdit(span, text),), safe=True),)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=(PathOutcome.NO_FIELD.value,))
 def template_root_without_field(job: Job) -> Iterator[Finding]:
     """`$data`, `$script` or `$output` in a task role without that field.
 
@@ -391,7 +391,7 @@ def _lists_type(job: Job, role: TaskRole, kind: str) -> bool:
     return any(definition is not None and definition.type == kind for definition in definitions)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=(PathOutcome.ROOT_NOT_FILLED.value,))
 def parameter_in_docker_auth(job: Job) -> Iterator[Finding]:
     """An image's `auth` uses something other than `$secrets`.
 

@@ -282,7 +282,7 @@ def is_read_otherwise(node: Node) -> bool:
     )
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("taskroles",))
 def plugin_role_read_otherwise(job: Job) -> Iterator[Finding]:
     """The runtime does not read a role in a plugin's `taskroles` as a string, and skips the plugin.
 

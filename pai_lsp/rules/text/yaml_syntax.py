@@ -23,7 +23,7 @@ def _problems(job: Job, kind: ProblemKind) -> Iterator[SyntaxProblem]:
     return (problem for problem in job.syntax.problems if problem.kind is kind)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("yaml-syntax",))
 def yaml_syntax(job: Job) -> Iterator[Finding]:
     """The file is not valid YAML.
 
@@ -44,7 +44,7 @@ def yaml_syntax(job: Job) -> Iterator[Finding]:
         yield Finding(problem.span, problem.message, fixes)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("duplicate-key",))
 def duplicate_key(job: Job) -> Iterator[Finding]:
     """Duplicate key in a mapping.
 
@@ -64,7 +64,7 @@ def duplicate_key(job: Job) -> Iterator[Finding]:
         yield Finding(problem.span, problem.message, related=related)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("several-documents",))
 def several_documents(job: Job) -> Iterator[Finding]:
     """More than one YAML document in the file.
 
@@ -86,7 +86,7 @@ def several_documents(job: Job) -> Iterator[Finding]:
             yield Finding(problem.span, problem.message)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("unquoted-template",))
 def unquoted_template(job: Job) -> Iterator[Finding]:
     """Unquoted value that begins with `{{`.
 
@@ -111,7 +111,7 @@ def unquoted_template(job: Job) -> Iterator[Finding]:
         yield Finding(problem.span, problem.message, (fix,))
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("too-large-to-read",))
 def too_large_to_read(job: Job) -> Iterator[Finding]:
     """The file is too large, nested too deeply, or expands too much through aliases.
 
@@ -123,7 +123,7 @@ def too_large_to_read(job: Job) -> Iterator[Finding]:
         yield Finding(problem.span, problem.message)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, about=("alias-inside-itself",))
 def alias_inside_itself(job: Job) -> Iterator[Finding]:
     """An alias is inside the value that it refers to.
 
@@ -146,7 +146,7 @@ def alias_inside_itself(job: Job) -> Iterator[Finding]:
             yield Finding(problem.span, problem.message)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, about=("alias-inside-itself",))
 def alias_refused(job: Job) -> Iterator[Finding]:
     """An alias is inside the value that it refers to, where the rest-server expects a value of another type.
 

@@ -173,14 +173,14 @@ scene("a cluster is chosen from the user's profiles", async () => {
 
 scene("images are asked for at their registry", async () => {
   await workbench.run(page, "OpenPAI: Check Images");
-  await dialog().filter({ hasText: "Not all images are there" }).waitFor();
+  await dialog().filter({ hasText: "Not all images were found" }).waitFor();
   assert.match(await dialog().innerText(), /worker: .*team\/image:v1/);
   await page.keyboard.press("Escape");
   await dialog().waitFor({ state: "detached" });
   await page.locator(".squiggly-error").first().waitFor();
   hasImage = true;
   await workbench.run(page, "OpenPAI: Check Images");
-  await toast("The image is there").waitFor();
+  await toast("The image exists").waitFor();
   await page.locator(".squiggly-error").first().waitFor({ state: "detached" });
   await workbench.dismiss(page);
 });

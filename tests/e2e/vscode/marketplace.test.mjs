@@ -88,7 +88,7 @@ const toast = (text) => page.locator(".notification-toast", { hasText: text });
 scene("while a marketplace is silent, the job is checked and corrected as usual", async () => {
   await page.locator(".squiggly-error").first().waitFor();
   // Nobody is asked before the user has answered.
-  const question = toast(`It would ask http://127.0.0.1:${port}.`);
+  const question = toast(`It would request definitions from http://127.0.0.1:${port}.`);
   await question.waitFor();
   assert.equal(asked.length, 0);
   await question.getByRole("button", { name: "Trust", exact: true }).click();

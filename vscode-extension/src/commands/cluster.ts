@@ -17,7 +17,7 @@ export async function chooseCluster(controller: Controller): Promise<void> {
   const chosen = vscode.workspace.getConfiguration("openpai").get<string>("cluster", "");
   const picked = await vscode.window.showQuickPick<Choice>(choices(controller, known, chosen), {
     title: "Choose Cluster",
-    placeHolder: "Check jobs for which cluster? A cluster in .pai-lsp.yaml takes precedence",
+    placeHolder: "For which cluster should jobs be checked? A cluster in .pai-lsp.yaml takes precedence",
     matchOnDetail: true,
   });
   await picked?.run?.();
@@ -27,7 +27,7 @@ function choices(controller: Controller, known: readonly Cluster[], chosen: stri
   const none: Choice = { label: "$(circle-slash) No Cluster", run: () => choose(undefined) };
   const empty: Choice = {
     label: "$(info) You have no profile of a cluster",
-    detail: "Pull one, or make one from the configuration of the cluster with 'pai-lsp cluster import'",
+    detail: "Pull a profile, or create one from the configuration of the cluster with 'pai-lsp cluster import'",
   };
   const pull: Choice = {
     label: "$(cloud-download) Pull from Cluster...",

@@ -25,7 +25,7 @@ export async function convertFile(controller: Controller, named?: unknown, to?: 
   if (first !== undefined) {
     const number = others.length > 0 ? ` and ${others.length} more` : "";
     void vscode.window.showWarningMessage(
-      sentence(`could not be converted: ${first}${number}; the first lines of the result list all with the reasons`),
+      sentence(`not converted: ${first}${number}; the comments at the top of the result give all reasons`),
     );
   }
 }

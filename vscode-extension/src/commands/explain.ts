@@ -54,7 +54,7 @@ export class Explanations implements vscode.TextDocumentContentProvider, vscode.
     const onLine = codesAt(diagnostics.filter((one) => one.range.start.line === cursor.line));
     const codes = here.length > 0 ? here : onLine;
     if (codes.length === 0) {
-      throw new NoAnswer("the line of the cursor has no finding");
+      throw new NoAnswer("there is no finding on this line");
     }
     return codes.length === 1 ? codes[0] : vscode.window.showQuickPick(codes, { title: "Explain Finding" });
   }

@@ -20,7 +20,7 @@ export async function explainFailure(controller: Controller): Promise<void> {
   const job = activeJobEditor()?.document.uri.toString() ?? null;
   const answer = failureAnswer(await ask(client, "pai-lsp.why", [copied, job]));
   if (answer === undefined) {
-    throw new NoAnswer("the server has no explanation");
+    throw new NoAnswer("there is no explanation for the text in the clipboard");
   }
   // The dialog shows plain text.
   const [first = "", ...rest] = answer.text.trim().replaceAll("`", "'").split("\n");

@@ -22,9 +22,9 @@ export async function checkImages(controller: Controller, named?: unknown): Prom
   const isGood = answers.every(({ answer }) => answer === "there");
   if (isGood) {
     const count = new Set(answers.map(({ image }) => image)).size;
-    void vscode.window.showInformationMessage(sentence(count === 1 ? "the image is there" : "all images are there"));
+    void vscode.window.showInformationMessage(sentence(count === 1 ? "the image exists" : "all images exist"));
   } else {
-    void vscode.window.showWarningMessage(sentence("not all images are there"), {
+    void vscode.window.showWarningMessage(sentence("not all images were found"), {
       modal: true,
       detail: lines.join("\n"),
     });

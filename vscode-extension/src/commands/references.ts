@@ -21,7 +21,7 @@ export async function showReferences(controller: Controller, uri: string, at: Po
 export async function showPlace(controller: Controller, named: unknown): Promise<void> {
   const wanted = place(named);
   if (wanted === undefined) {
-    throw new NoAnswer("this link does not name a place");
+    throw new NoAnswer("this link does not lead to a place in a file");
   }
   const { uri, range } = await located(controller, wanted);
   const shown = vscode.window.visibleTextEditors.find((editor) => editor.document.uri.toString() === uri.toString());

@@ -28,7 +28,7 @@ export function installFailure(output: string): SetupFailure {
     return new SetupFailure(
       "no-network",
       "the packages that the server needs could not be downloaded: the package index cannot be reached. " +
-        "Check the network and the proxy settings of pip, or set 'openpai.server.command' to an installed 'pai-lsp'.",
+        "Check the network and the proxy settings of pip, or set 'openpai.server.command' to the path of an installed 'pai-lsp'.",
     );
   }
   return new SetupFailure("other", `pip could not install the server: ${lastComplaint(output)}`);
@@ -51,13 +51,13 @@ export function pythonFailure(seen: readonly { readonly path: string; readonly v
   if (old === undefined) {
     return new SetupFailure(
       "no-python",
-      "the server needs Python 3.10 or later, and no Python was found. Install one, or set 'openpai.server.python' to it.",
+      "the server needs Python 3.10 or later, and no Python was found. Install Python, or set 'openpai.server.python' to its path.",
     );
   }
   return new SetupFailure(
     "old-python",
     `the server needs Python 3.10 or later; '${old.path}' is ${old.version}. ` +
-      "Install a newer one, or set 'openpai.server.python' to it.",
+      "Install a newer one, or set 'openpai.server.python' to its path.",
   );
 }
 

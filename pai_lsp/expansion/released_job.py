@@ -1,31 +1,52 @@
-"""The released job: an extended job's text without what a released cluster does not know.
+"""The released job: an extended job's text without what a released cluster does not know, and the proof of it.
 
-Only what must change changes; comments, order and formatting of the rest stay. The result is read again and
-compared with what was meant (pai_lsp/expand/write/proof.py), so that an error in text that aliases share cannot stay
-unnoticed.
+Only what must change changes; comments, order and formatting of the rest stay. Expansion edits text; where that text is
+shared through aliases or merge keys, an edit may reach further than it should. So the result is read again and compared
+with what was meant.
 Source of what a released cluster accepts: docs/protocol.md, "What expand gives".
 """
 
 from __future__ import annotations
 
+import itertools
+
+from pai_lsp.embedded.server_rendering import trim
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_syntax import syntax_problem
-from pai_lsp.expansion.effective import effective_job
-from pai_lsp.expansion.filled_definition import CANNOT_BE_EXPANDED, CANNOT_BE_EXPRESSED, merged_storages, problem
-from pai_lsp.expansion.write.proof import proven
-from pai_lsp.expansion.write.released_commands import CanNotExpressError, callback_items, role_values
-from pai_lsp.expansion.write.released_edits import (
+from pai_lsp.expansion.effective import (
+    CANNOT_BE_EXPANDED,
+    CANNOT_BE_EXPRESSED,
+    EffectiveJob,
+    EffectiveRole,
+    Prerequisite,
+    effective_job,
+    merged_storages,
+    problem,
+)
+from pai_lsp.expansion.released_commands import (
+    AddedCommands,
+    CanNotExpressError,
+    Source,
+    added_commands,
+    callback_items,
+    command_lists,
+    place_of,
+    role_values,
+)
+from pai_lsp.expansion.released_edits import (
     definition_edits,
     extras_edits,
+    is_extended,
     new_definition,
+    origin_comment,
     plugin_edits,
+    released_form,
     released_references,
     role_list_edits,
 )
-from pai_lsp.expansion.write.released_form import is_extended, origin_comment, released_form
-from pai_lsp.expansion.write.role_commands import AddedCommands, added_commands, command_lists, place_of
+from pai_lsp.expansion.released_run import ReleasedRun, command_source, released_run
 from pai_lsp.job.definition import TYPED_FIELDS
-from pai_lsp.platform.tables import RUNTIME_PLUGIN, EventForm, event_at, moments_with
+from pai_lsp.platform.tables import RUNTIME_PLUGIN, EventForm, Moment, event_at, moments_with
 from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import cut_entry, keeping_comments, line_end, line_span
 from pai_lsp.source.frozen import dataclass
@@ -36,13 +57,11 @@ from pai_lsp.source.writing import indented, item_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Mapping as MappingOf
     from typing import Any
 
-    from pai_lsp.expansion.as_is.released_run import ReleasedRun
-    from pai_lsp.expansion.effective import EffectiveJob, EffectiveRole, Prerequisite
-    from pai_lsp.expansion.write.released_edits import Items
-    from pai_lsp.expansion.write.role_commands import Source
+    from pai_lsp.expansion.released_edits import Items, ReleasedForm
     from pai_lsp.findings.diagnostic import Diagnostic, Related
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
@@ -324,3 +343,100 @@ class _ReleasedJobWriter:
             inside = Span(gone_entry.key.span.start, gone_entry.span.end)
             self._drop_comments(inside, above=not is_alone)
         self._edit(extras_edits(self._job, storages, ("reference_prerequisites",), removed))
+
+
+# A plugin with what it runs before and after.
+_Run = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The differences between what an expanded job runs and what it should run; without any, what it runs.
+
+    job: the expanded job, read again.
+    """
+
+    job: Job
+    problems: tuple[Diagnostic, ...]
+    run: ReleasedRun | None = None
+
+
+def proven(job: Job, text: str, form: ReleasedForm, items: Items, added: MappingOf[str, AddedCommands]) -> Proof:
+    """Read the text of an expanded job, which was written for `form`, `items` and `added`."""
+    after = job.of_text(text)
+    again = effective_job(after)
+    roles = {role.role.name: role for role in again.roles}
+    if again.problems:
+        span = next((role.role.name_span for role in form.effective.roles), Span(0, 0))
+        return Proof(after, (_problem(span, f"expansion would produce an invalid job: {again.problems[0].message}"),))
+    found: list[Diagnostic] = []
+    for role in form.effective.roles:
+        name = role.role.name
+        command = "\n".join(map(trim, (*added[name].before, command_source(job, role.role), *added[name].after)))
+        read = roles.get(name)
+        meant_runs, read_runs = _meant(role, form, items), _read(read) if read else []
+        meant_parts = [*itertools.chain(*meant_runs), trim(command)]
+        read_parts = [*itertools.chain(*read_runs), trim(command_source(after, read.role)) if read else ""]
+        if meant_parts != read_parts:
+            found.append(_problem(role.role.name_span, _difference(name, meant_parts, read_parts)))
+    if found:
+        return Proof(after, tuple(found))
+    run = released_run(after)
+    return Proof(after, tuple(_stops(run, after, form)), run)
+
+
+def _difference(role: str, meant: list[str], read: list[str]) -> str:
+    """The first line that the role would run differently, in words."""
+    before, after = ("\n".join(parts).split("\n") for parts in (meant, read))
+    pairs = itertools.zip_longest(before, after, fillvalue="")
+    wanted, got = next((pair for pair in pairs if pair[0] != pair[1]), ("", ""))
+    runs = f"'{_short(got)}' instead of '{_short(wanted)}'" if wanted and got else f"'{_short(got or wanted)}'"
+    verb = "would run" if got else "would not run"
+    return f"the expanded '{role}' {verb} {runs}; if text is shared through an alias or '<<', write it out"
+
+
+def _short(line: str) -> str:
+    line = " ".join(line.split())
+    return line if len(line) <= 60 else f"{line[:59]}…"
+
+
+def _meant(role: EffectiveRole, form: ReleasedForm, items: Items) -> list[_Run]:
+    def lines(source: Source, moment: Moment) -> str:
+        return "\n".join(line for one in source.commands if one.moment is moment for line in items.get(one, ()))
+
+    return _runs((*form.listed[role.role.name], *form.plugins(role)), lines)
+
+
+def _read(role: EffectiveRole) -> list[_Run]:
+    return _runs(role.sources, lambda source, moment: "\n".join(item.text for item in source.moments(moment)))
+
+
+def _runs(sources: Iterable[Source], lines: Callable[[Source, Moment], str]) -> list[_Run]:
+    """What runs, without empty parts."""
+    found: list[_Run] = []
+    for source in sources:
+        plugin = source.plugin if isinstance(source, Prerequisite) else "cmd"
+        policy = "ignore" if source.ignores_failure else "fail"
+        run = (plugin or "", lines(source, Moment.START), lines(source, Moment.SUCCESS), f"failurePolicy: {policy}")
+        if plugin and (plugin != "cmd" or run[1] or run[2]):
+            found.append(run)
+    return found
+
+
+def _stops(run: ReleasedRun, after: Job, form: ReleasedForm) -> Iterator[Diagnostic]:
+    """What keeps the expanded job from starting, except a role's name, which expansion does not change."""
+    names = {role.name_span for role in after.task_roles}
+    places = {
+        form.name(one): one.definition.name_span if one.is_own else one.entry.reference.span
+        for one in form.listed_anywhere
+    }
+    for stop in run.stops:
+        if stop.span in names or not len(stop.span):
+            continue
+        written = after.text[stop.span.start : stop.span.end]
+        span = places.get(written, form.effective.roles[0].role.name_span)
+        yield _problem(span, stop.message)
+
+
+def _problem(span: Span, message: str) -> Diagnostic:
+    return problem(CANNOT_BE_EXPANDED, span, message)

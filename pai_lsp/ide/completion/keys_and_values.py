@@ -1,22 +1,38 @@
-"""Completion of values and list items: names that are defined somewhere, and choices that the schema knows."""
+"""Completion of keys, values and list items, in jobs and in MPIJobs.
+
+Keys are those allowed here and not yet written, required ones first, each with the start of its value. Values are names
+that are defined somewhere, and choices that the schema knows.
+"""
 
 from __future__ import annotations
 
 from pai_lsp.ide.completion import snippets
-from pai_lsp.ide.completion.completion_keys import complete_keys
-from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, escaped, scalar_suggestion, snippet_suggestion
+from pai_lsp.ide.completion.snippet_texts import indented
+from pai_lsp.ide.completion.suggestion import (
+    Suggestion,
+    SuggestionKind,
+    escaped,
+    plain_text,
+    scalar_suggestion,
+    snippet_suggestion,
+    written_scalar,
+)
 from pai_lsp.ide.cursor import Spot
 from pai_lsp.ide.documentation import (
     definition_documentation,
     event_documentation,
+    field_documentation,
     offer_documentation,
     plugin_documentation,
 )
 from pai_lsp.job.definition import TYPED_FIELDS
 from pai_lsp.job.lookup import MARKETPLACE
+from pai_lsp.job.template_uses import TemplatePlace
+from pai_lsp.mpijob.manifest import SERVED, is_mpijob
+from pai_lsp.mpijob.structure import manifest_field, manifest_fields
+from pai_lsp.platform.job_schema import Field, field, fields
 from pai_lsp.platform.job_schema import Kind as SchemaKind
-from pai_lsp.platform.job_schema import field
-from pai_lsp.platform.tables import RUNTIME_PLUGIN, converted_role_name, events
+from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, TYPES, converted_role_name, events
 from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.writing import flow_scalar, scalar_line
@@ -28,7 +44,142 @@ if TYPE_CHECKING:
     from pai_lsp.ide.cursor import InsertionPoint
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.lookup import SuggestedDefinition
-    from pai_lsp.platform.job_schema import Field
+
+_INDENT = "  "
+_EXTENSION_ORDER = 400
+
+
+def complete_keys(point: InsertionPoint) -> list[Suggestion]:
+    """The keys for the mapping at the point, or for the mapping that is expected there."""
+    written = written_names(point)
+    found: list[Suggestion] = []
+    for number, described in enumerate(_fields(point)):
+        if str(described.key) not in written:
+            order = number + (0 if described.required else 100) + (_EXTENSION_ORDER if described.is_extension else 0)
+            found.append(key_suggestion(point, described, order, snippets.value(point, str(described.key))))
+    names = _free_names(point)
+    found += (
+        _plain_key(point, name, detail, value, number)
+        for number, (name, detail, value) in enumerate(names)
+        if name not in written
+    )
+    return [*found, *snippets.for_mapping(point)]
+
+
+def written_names(point: InsertionPoint) -> set[str]:
+    """The keys that the mapping at the point has already."""
+    mapping = point.mapping if point.spot is Spot.KEY else None
+    if mapping is None:
+        return set()
+    return {entry.name for entry in mapping.effective_entries() if entry.key is not point.scalar}
+
+
+def _fields(point: InsertionPoint) -> list[Field]:
+    kind_of, plugin = _context(point)
+    kind: SchemaKind = "definition" if point.document.is_catalog else "job"
+    found = fields(point.path, prerequisite_type=kind_of, plugin=plugin, kind=kind, platform=point.document.platform)
+    if kind_of == "dockerimage":
+        found = [field for field in found if not field.is_extension]
+    return found
+
+
+def _context(point: InsertionPoint) -> tuple[str | None, str | None]:
+    """The `type` and `plugin` of the definition or plugin entry around the point."""
+    depth = 2 if point.path[:1] == ("prerequisites",) else 3 if point.path[:1] == ("extras",) else 1
+    holder = point.parents[depth] if len(point.parents) > depth else point.mapping
+    if not isinstance(holder, Mapping):
+        return None, None
+    kind, plugin = holder.get("type"), holder.get("plugin")
+    kind_of = kind.text if isinstance(kind, Scalar) and kind.text in TYPES else None
+    name = plugin.text.removeprefix(PLUGIN_PREFIX) if isinstance(plugin, Scalar) and plugin.text else None
+    return kind_of, name
+
+
+def key_suggestion(point: InsertionPoint, field: Field, order: int, value: str | None) -> Suggestion:
+    """Offer a key with the start of its value; `value` is that of a mapping, where it is known."""
+    name = str(field.key)
+    snippet = _with_value(point, name, _value_snippet(point, field, value))
+    plain = plain_text(snippet)
+    return Suggestion(
+        name,
+        SuggestionKind.KEY,
+        TextEdit(point.replace, plain),
+        snippet if snippet != plain else None,
+        field.type + (" (required)" if field.required else ""),
+        field_documentation(field),
+        order,
+        field.deprecated,
+    )
+
+
+def _plain_key(point: InsertionPoint, name: str, detail: str, value: str, order: int) -> Suggestion:
+    snippet = _with_value(point, written_scalar(point, name), value)
+    plain = plain_text(snippet)
+    edit = TextEdit(point.replace, plain)
+    return Suggestion(name, SuggestionKind.KEY, edit, snippet if snippet != plain else None, detail, "", order)
+
+
+def _with_value(point: InsertionPoint, name: str, value: str) -> str:
+    """The key with the start of its value, indented under it; only the key if a colon follows already."""
+    if point.line_after.lstrip().startswith(":"):
+        return escaped(name)
+    lead, pad = point.block_start()
+    return f"{lead}{escaped(name)}:" + value.replace("\n", "\n" + pad)
+
+
+def _value_snippet(point: InsertionPoint, field: Field, known: str | None) -> str:
+    """What follows the colon: the value's default or first choice, or the keys or item that it must begin with."""
+    if field.values:
+        return f" ${{1|{','.join(field.values)}|}}"
+    if "object" in field.types and field.type == "mapping":
+        if point.is_flow:
+            return " {$1}"
+        return known if known is not None else f"\n{_INDENT}$1"
+    if field.type.startswith("list"):
+        if point.is_flow or (field.type == "list of strings" and field.key in {"prerequisites", "taskroles"}):
+            return " [$1]"
+        return f"\n{_INDENT}- $1"
+    if field.default is not None and field.default not in {"{}", "[]", "null"}:
+        return f" ${{1:{escaped(field.default.strip(chr(34)))}}}"
+    return " $1"
+
+
+def _free_names(point: InsertionPoint) -> list[tuple[str, str, str]]:
+    """Names that no schema lists, for mappings whose keys are names of the job: `(name, detail, value snippet)`."""
+    path = point.path
+    if path in {("parameters",), ("secrets",)}:
+        root = "$" + str(path[0])
+        return [(name, "used, not defined yet", " $1") for name in _undefined(point, root)]
+    if path[-1:] == ("taskRoles",) and len(path) > 1:
+        return [(role.name, "task role", f"\n{_INDENT}$1") for role in point.job.task_roles]
+    if path[-1:] == ("template_variables",) and isinstance(point.mapping, Mapping):
+        return [(name, "template variable", " $1") for name in _required_variables(point)]
+    return []
+
+
+def _undefined(point: InsertionPoint, root: str) -> Iterable[str]:
+    known = point.job.parameters if root == "$parameters" else point.job.secrets
+    names: dict[str, None] = {}
+    for use in point.job.template_uses:
+        steps = use.tag.steps
+        if use.place is not TemplatePlace.LITERAL and len(steps) > 1 and steps[0].name == root:
+            name = str(steps[1].name)
+            if name not in known and point.scalar.text not in name:
+                names[name] = None
+    return names
+
+
+def _required_variables(point: InsertionPoint) -> Iterable[str]:
+    """The template variables of the definition whose bindings the cursor is in."""
+    holder = next((node for node in reversed(point.parents[:-1]) if isinstance(node, Mapping)), None)
+    if point.spot is not Spot.KEY:
+        holder = point.mapping
+    name = holder.get("name") if holder else None
+    if not isinstance(name, Scalar):
+        return ()
+    answer = point.job.resolve(name.text)
+    return [variable.name for definition in answer.definitions for variable in definition.template_variables]
+
 
 # So many of a large catalog are offered at once; an editor asks again when more is typed.
 MOST_OFFERED = 50
@@ -223,3 +374,56 @@ def _as_list(point: InsertionPoint, item: Suggestion) -> Suggestion:
     text = f"- {scalar_line(item.label)}" if on_own_line else f"[{flow_scalar(item.label)}]"
     edit = TextEdit(point.replace, point.missing + text)
     return Suggestion(item.label, item.kind, edit, None, item.detail, item.documentation, item.order)
+
+
+_LAUNCHER = """\
+template:
+  spec:
+    containers:
+      - name: launcher
+        image: ${1:image}
+        command: [mpirun, --allow-run-as-root, --hostfile, /etc/mpi/hostfile, ${2:./program}]"""
+_WORKER = """\
+replicas: ${3:2}
+template:
+  spec:
+    containers:
+      - name: worker
+        image: ${4:image}"""
+_BOTH = f"Launcher:\n  {indented(_LAUNCHER)}\nWorker:\n  {indented(_WORKER)}"
+# By the end of a key's path, what its value begins with.
+_VALUES = {
+    "metadata": "name: ${1:train}",
+    "spec": f"slotsPerWorker: ${{5:1}}\nrunPolicy:\n  cleanPodPolicy: Running\nmpiReplicaSpecs:\n  {indented(_BOTH)}",
+    "mpiReplicaSpecs": _BOTH,
+    "Launcher": _LAUNCHER,
+    "Worker": _WORKER,
+    "runPolicy": "cleanPodPolicy: ${1|Running,None,All|}",
+    "template": "spec:\n  containers:\n    - name: ${1:main}\n      image: ${2:image}",
+    "resources": "limits:\n  $1",
+}
+
+
+def complete_manifest(point: InsertionPoint) -> list[Suggestion]:
+    """What can be typed in an MPIJob of the version that is served; nothing in other documents of the file."""
+    root = point.parents[0] if point.parents else None
+    if not isinstance(root, Mapping) or not is_mpijob(root):
+        return []
+    path = point.path
+    version = root.get("apiVersion")
+    is_version = path == ("apiVersion",)
+    if isinstance(version, Scalar) and "/v" in version.text and version.text != SERVED and not is_version:
+        return []
+    if point.spot is Spot.VALUE and (described := manifest_field(path)) is not None and described.values:
+        return list(value_suggestions(point, described))
+    written = written_names(point)
+    offered = [one for one in manifest_fields(path) if one.key not in written]
+    return [key_suggestion(point, one, number, _value(point, str(one.key))) for number, one in enumerate(offered)]
+
+
+def _value(point: InsertionPoint, key: str) -> str | None:
+    """What follows the colon of a key whose value is a mapping; None where nothing is known."""
+    if key == "spec" and point.path:
+        return "\n  containers:\n    - name: ${1:main}\n      image: ${2:image}"
+    lines = _VALUES.get(key)
+    return None if lines is None or (key == "metadata" and point.path) else f"\n  {indented(lines)}"

@@ -1,1 +1,0 @@
-"""What a released cluster runs of a job that is submitted as it is."""

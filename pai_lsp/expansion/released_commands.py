@@ -1,0 +1,632 @@
+"""Commands in a form that a released cluster runs as they are meant: callbacks, and what is around a role's commands.
+
+The runtime fills a callback's commands as plugin parameters; commands that move into a task role are rendered by the
+rest-server instead, and a second time by the runtime. Both fill `<% $… %>`, each in its own way.
+
+The runtime writes a command as Python text and reads that as YAML (see pai_lsp/job/plugin_parameters.py): a text comes
+through unchanged when it holds `'` and no `"`, or neither a backslash nor an invisible character, and not both quotes.
+Any other text is written here in another way that means the same to bash: with other quotes where that is enough, else
+as one `eval $'…'`. Source of the grammar: the bash reference manual, "Quoting".
+
+A released cluster runs nothing when a task fails. So a task role with such hooks runs in one shell: its callbacks move
+into its commands. What runs at the end is in an EXIT trap, which keeps the exit code of what failed. Each callback
+still has a process of its own, the folder in which the task starts, and the options of a callback: one that bash cannot
+read harms nothing else. Only with `--inline`, start callbacks run in the shell of the commands.
+
+Source of the meaning: docs/protocol.md, "Events"; of the options: openpai-runtime, src/plugins/plugin_utils.py,
+inject_commands (errexit alone); user commands run with errexit, nounset and pipefail (src/init.d, user.sh).
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from functools import cache, cached_property, partial
+
+from pai_lsp.embedded.server_rendering import CallFailedError, looked_up, well_formed, written
+from pai_lsp.embedded.shell import read_script
+from pai_lsp.embedded.shell_script import PartKind
+from pai_lsp.embedded.shell_syntax import syntax_problem
+from pai_lsp.embedded.template import ESCAPED_CHARACTERS, MISSING, OPENING
+from pai_lsp.expansion.effective import (
+    CANNOT_BE_EXPANDED,
+    CANNOT_BE_EXPRESSED,
+    CmdPluginEntry,
+    CommandItem,
+    EffectiveRole,
+    Prerequisite,
+    problem,
+)
+from pai_lsp.expansion.released_run import (
+    RuntimeJob,
+    RuntimeReference,
+    RuntimeRole,
+    RuntimeStopError,
+    references,
+    runtime_job,
+    runtime_role,
+    server_values,
+    with_references_filled,
+)
+from pai_lsp.job.plugin_parameters import damages, runtime_round_trip
+from pai_lsp.platform.tables import EventForm, Moment, event_at, moments_with
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Mapping
+from pai_lsp.source.nodes import Sequence as SequenceNode
+from pai_lsp.source.patterns import lazy_pattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any, TypeAlias
+
+    from pai_lsp.embedded.shell_script import Script
+    from pai_lsp.findings.diagnostic import Diagnostic
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
+    from pai_lsp.source.text import Span
+
+    Report: TypeAlias = Callable[[Diagnostic], None]
+
+
+def surviving(commands: Sequence[str]) -> tuple[str, ...]:
+    """The commands of one script as texts that the runtime does not change and that, one after the other, run the same.
+
+    Every `<% %>` in them must have a value that means nothing to bash, unless all commands come through as they are.
+    """
+    texts = [without_last_line_ends(command) for command in commands]
+    lines = tuple(line for text in texts for line in text.split("\n"))
+    if not any(map(damages, lines)):
+        return lines
+    if all(read_script(text).is_complete for text in texts):
+        # Each is a command of its own, so only those that need it are written otherwise.
+        return tuple(one for text in texts for one in _one_surviving(text))
+    return _one_surviving("\n".join(texts))
+
+
+def without_last_line_ends(command: str) -> str:
+    """A command without the line ends of a block, which mean nothing except after a backslash."""
+    text = command.rstrip(_LINE_END)
+    return text + _LINE_END if text.endswith(_BACKSLASH) and text != command else text
+
+
+def evaluated(text: str) -> str:
+    """The script as one `eval $'…'`, which holds `'` and no `"`."""
+    # A backslash at the end goes on in the next line, where there is nothing.
+    return f"eval {ansi_quoted(text + _LINE_END if text.endswith(_BACKSLASH) else text)}"
+
+
+def _one_surviving(text: str) -> tuple[str, ...]:
+    lines = tuple(text.split("\n"))
+    if not any(map(damages, lines)):
+        return lines
+    pieces = _pieces(read_script(text))
+    if pieces is not None:
+        rewritten = [_rewritten(line) for line in _logical_lines(pieces)]
+        if all(line is not None for line in rewritten):
+            return tuple(line for line in rewritten if line)
+    return (evaluated(text),)
+
+
+_LINE_END, _BACKSLASH = "\n", "\\"
+_BLANKS = " \t"
+# In these, other quotes would have another meaning, or lines must stay lines.
+_KEPT = frozenset({PartKind.HERE_DOCUMENT, PartKind.REGULAR_EXPRESSION})
+_PLAIN = lazy_pattern(r"[ \t]+|\n|[^ \t\n]+")
+
+
+@dataclass(frozen=True, slots=True)
+class _QuotedPart:
+    """A part of a script, as it is written; `kind` is None for blanks, line ends and plain words."""
+
+    kind: PartKind | None
+    text: str
+
+
+def _pieces(script: Script) -> tuple[_QuotedPart, ...] | None:
+    """The parts of a script; None if it is not certain how to write it differently."""
+    if not script.is_complete or any(part.kind in _KEPT for part in script.parts):
+        return None
+    found: list[_QuotedPart] = []
+    at = 0
+    for part in script.parts:
+        found += _plain(script.text[at : part.span.start])
+        found.append(_QuotedPart(part.kind, script.text[part.span.start : part.span.end]))
+        at = part.span.end
+    found += _plain(script.text[at:])
+    return tuple(piece for piece in found if piece.text != "\\\n")  # a line that continues in the next one
+
+
+def _plain(text: str) -> Iterator[_QuotedPart]:
+    return (_QuotedPart(None, match[0]) for match in _PLAIN.finditer(text))
+
+
+def _logical_lines(pieces: Iterable[_QuotedPart]) -> Iterator[list[_QuotedPart]]:
+    line: list[_QuotedPart] = []
+    for piece in pieces:
+        if piece.kind is None and piece.text == _LINE_END:
+            yield line
+            line = []
+        else:
+            line.append(piece)
+    yield line
+
+
+def _rewritten(line: list[_QuotedPart]) -> str | None:
+    """One line with other quotes so that the runtime does not change it; None if that is impossible."""
+    candidates = ["".join(piece.text for piece in line)]
+    code = [piece for piece in line if piece.kind is not PartKind.COMMENT]
+    while len(code) < len(line) and code and code[-1].kind is None and not code[-1].text.strip(_BLANKS):
+        code.pop()
+    for write in (lambda piece: piece.text, _with_double_quotes, _with_single_quotes):
+        written = [write(piece) for piece in code]
+        if all(part is not None for part in written):
+            candidates.append("".join(part for part in written if part is not None))
+    return next((text for text in candidates if not damages(text)), None)
+
+
+def _with_double_quotes(piece: _QuotedPart) -> str | None:
+    """The piece without a `'`."""
+    if piece.kind is PartKind.SINGLE_QUOTED:
+        content = piece.text[1:-1]
+        return None if re.search(r'[$`\\"!\n]', content) else f'"{content}"'
+    return None if piece.kind in {PartKind.ANSI_QUOTED, PartKind.ESCAPED} else piece.text
+
+
+def _with_single_quotes(piece: _QuotedPart) -> str | None:
+    """The piece without a `"`, and with a `'` in place of a backslash."""
+    if piece.kind is PartKind.DOUBLE_QUOTED:
+        literal = _literal(piece.text[1:-1])
+        return None if literal is None else _quoted(literal)
+    if piece.kind is PartKind.SINGLE_QUOTED:
+        return _quoted(piece.text[1:-1])
+    if piece.kind is PartKind.ESCAPED:
+        return _quoted(piece.text[1:])
+    if piece.kind is PartKind.ANSI_QUOTED:
+        return _QUOTE_IN_ANSI.sub(_without_double_quote, piece.text)
+    return piece.text.replace("\t", " ") if piece.kind is None else piece.text
+
+
+_QUOTE_IN_ANSI = lazy_pattern(r'"|\\[\s\S]')
+
+
+def _without_double_quote(match: re.Match[str]) -> str:
+    return r"\x22" if match[0].endswith('"') else match[0]
+
+
+def _literal(text: str) -> str | None:
+    """The content of double quotes, as plain text; None if something in it is expanded."""
+    parts: list[str] = []
+    for match in re.finditer(r"<%[\s\S]*?%>|\\([$`\"\\\n])|(\$[A-Za-z0-9_@*#?!{(-]|`)|[\s\S]", text):
+        if match[2]:
+            return None
+        parts.append(match[0] if match[1] is None else match[1].replace("\n", ""))
+    return "".join(parts)
+
+
+def _quoted(text: str) -> str:
+    return f"'{text}'" if "'" not in text and '"' not in text else ansi_quoted(text)
+
+
+def ansi_quoted(text: str) -> str:
+    """The text as `$'…'` without a `"` in it."""
+    escapes = {"\\": "\\\\", "'": "\\'", '"': "\\x22"}
+    return "$'" + "".join(escapes.get(character, character) for character in text) + "'"
+
+
+# A value that means nothing to bash, in or out of quotes, so that it may be written in other quotes.
+_INERT = lazy_pattern(r"[A-Za-z0-9_./:@%+=,-]*")
+# pystache writes these otherwise when it fills a secret into commands (templates in the runtime are HTML to it).
+
+
+class CanNotExpressError(Exception):
+    """Commands without a released form; the message gives the reason and contains no secret."""
+
+
+class FindsNothingError(CanNotExpressError):
+    """A reference in the commands finds no usable value in any protocol."""
+
+
+@dataclass(frozen=True, eq=False)
+class RoleValues:
+    """The values of the references in a task role's commands; computed on first use."""
+
+    job: Job
+    role: TaskRole
+    known: Callable[[], RuntimeJob | None]
+
+    @cached_property
+    def server(self) -> dict[str, Any]:
+        """The values of the rest-server, by root."""
+        return server_values(self.job, self.role)
+
+    @cached_property
+    def secrets(self) -> dict[str, Any]:
+        """The job's secrets as the rest-server reads them."""
+        secrets = self.job.plain.get("secrets") if isinstance(self.job.plain, dict) else None
+        return secrets if isinstance(secrets, dict) else {}
+
+    @cached_property
+    def runtime(self) -> RuntimeRole | None:
+        """The role in the runtime; None for one that never starts."""
+        try:
+            known = self.known()
+            return runtime_role(known, self.role.name) if known else None
+        except RuntimeStopError:
+            return None
+
+
+def role_values(job: Job) -> dict[str, RoleValues]:
+    """The values of references, by task role."""
+
+    @cache
+    def known() -> RuntimeJob | None:
+        try:
+            return runtime_job(job)
+        except RuntimeStopError:
+            return None
+
+    return {role.name: RoleValues(job, role, known) for role in job.task_roles}
+
+
+def callback_items(commands: Sequence[str], roles: Sequence[RoleValues]) -> tuple[str, ...]:
+    """The items of a callback's `commands` that run as these commands are meant, in all of the roles.
+
+    Raises:
+        CanNotExpressError: if no items do.
+    """
+    if not any(OPENING in command for command in commands):
+        return surviving(commands)
+    commands = [_with_references_on_one_line(command) for command in commands]
+    items = surviving(commands)
+    is_kept = items == _lines(commands)
+    if (is_kept or _are_inert(commands, roles, only_secrets=False)) and _come_through(items, roles) is None:
+        return items
+    # The references that spoil the text are replaced by their values; secrets stay references.
+    commands = [_with_values(command, roles) for command in commands]
+    items = surviving(commands)
+    is_kept = items == _lines(commands)
+    if not is_kept and not _are_inert(commands, roles, only_secrets=True):
+        raise CanNotExpressError(
+            "a secret in a command with these quotes must consist of letters, digits and any of '_./:@%+=,-'"
+        )
+    if problem := _come_through(items, roles):
+        raise CanNotExpressError(problem)
+    return items
+
+
+def command_text(commands: Sequence[str], values: RoleValues) -> str:
+    """The commands of a callback as text for the commands of a task role.
+
+    Raises:
+        CanNotExpressError: if no such text exists.
+    """
+    text = "\n".join(map(without_last_line_ends, commands))
+    if OPENING not in text:
+        return text
+    parts: list[tuple[str, bool]] = []
+    at = 0
+    for reference in references(text):
+        parts.append((text[at : reference.span.start], False))
+        if reference.names_secret:
+            _check_secret(reference, values)
+            parts.append((f"<% {reference.server_path} %>", True))
+        elif _value(reference, values):
+            parts.append((f"<% {reference.server_path} %>", True))
+        at = reference.span.end
+    parts.append((text[at:], False))
+    if not any(OPENING in part for part, is_reference in parts if not is_reference):
+        return "".join(part for part, _ in parts)
+    return _without_own_marks(parts, values)
+
+
+def shown_text(command: str, values: RoleValues) -> str:
+    """The command with every reference but those to secrets replaced by its value, if it finds one."""
+    try:
+        return _with_values(command, [values])
+    except CanNotExpressError:
+        return command
+
+
+def _without_own_marks(parts: list[tuple[str, bool]], values: RoleValues) -> str:
+    """Text that holds `<%` of its own, which the rest-server must not see: as one `eval` that writes it differently."""
+    written_parts: list[str] = []
+    for part, is_reference in parts:
+        if is_reference and not all(_is_inert(reference, values) for reference in references(part)):
+            raise CanNotExpressError("the value of a reference must be plain text in a command that also contains '<%'")
+        text = part if is_reference else ansi_quoted(part)[2:-1].replace(OPENING, r"\x3c%")
+        written_parts.append(text)
+    return f"eval $'{''.join(written_parts)}'"
+
+
+def _lines(commands: Sequence[str]) -> tuple[str, ...]:
+    return tuple(line for command in commands for line in without_last_line_ends(command).split("\n"))
+
+
+def _with_references_on_one_line(command: str) -> str:
+    """The command with each reference on one line, so that the command can be split at line ends."""
+    parts: list[str] = []
+    at = 0
+    for reference in references(command):
+        span = reference.span
+        if "\n" in command[span.start : span.end]:
+            parts += (command[at : span.start], f"<% ${reference.path} %>")
+            at = span.end
+    return "".join([*parts, command[at:]])
+
+
+def _check_secret(reference: RuntimeReference, values: RoleValues) -> None:
+    secret = _secret(reference, values)
+    if not isinstance(secret, str):
+        raise FindsNothingError(f"'${reference.path}' is not text")
+    if not ESCAPED_CHARACTERS.isdisjoint(secret):
+        raise CanNotExpressError(
+            f"the runtime writes the secret '${reference.path}' as HTML among commands, which changes it"
+        )
+
+
+def _secret(reference: RuntimeReference, values: RoleValues) -> Any:
+    return looked_up(reference.server_path, {"$secrets": values.secrets})
+
+
+def _value(reference: RuntimeReference, values: RoleValues) -> str:
+    """The value of a reference that is not to a secret; empty for null.
+
+    Raises:
+        FindsNothingError: if it finds nothing, or a list or mapping.
+    """
+    try:
+        value = looked_up(reference.server_path, values.server, values.job.platform.mustache)
+    except CallFailedError:
+        value = MISSING
+    if value is MISSING:
+        raise FindsNothingError(f"'${reference.path}' finds nothing")
+    if isinstance(value, (list, dict)):
+        raise FindsNothingError(f"'${reference.path}' is not a single value")
+    return well_formed(written(value) or "")
+
+
+def _is_inert(reference: RuntimeReference, values: RoleValues) -> bool:
+    value = _secret(reference, values) if reference.names_secret else _value(reference, values)
+    return isinstance(value, str) and _INERT.fullmatch(value) is not None
+
+
+def _are_inert(commands: Sequence[str], roles: Sequence[RoleValues], *, only_secrets: bool) -> bool:
+    try:
+        return all(
+            _is_inert(reference, values)
+            for command in commands
+            for reference in references(command)
+            for values in roles
+            if reference.names_secret or not only_secrets
+        )
+    except CanNotExpressError:
+        return False
+
+
+def _with_values(command: str, roles: Sequence[RoleValues]) -> str:
+    """The command with every reference but those to secrets replaced by its value, the same in all roles."""
+    parts: list[str] = []
+    at = 0
+    for reference in references(command):
+        if reference.names_secret:
+            continue
+        found = {_value(reference, values) for values in roles}
+        if len(found) > 1:
+            raise CanNotExpressError(f"'${reference.path}' has different values in the task roles that use it")
+        parts += (command[at : reference.span.start], *found)
+        at = reference.span.end
+    return "".join([*parts, command[at:]])
+
+
+def _come_through(items: Sequence[str], roles: Sequence[RoleValues]) -> str | None:
+    """The reason why the runtime would change an item with references; None if it would not."""
+    for values in roles:
+        runtime = values.runtime
+        if runtime is None:
+            continue
+        for item in items:
+            if OPENING not in item:
+                continue
+            try:
+                meant = with_references_filled(item, runtime, shows_secrets=True)
+                passed = runtime_round_trip([item], _filler(runtime))
+            except RuntimeStopError as error:
+                return str(error)
+            if passed != [meant]:
+                return "a value in this command holds quotes or other characters that the runtime changes"
+    return None
+
+
+def _filler(runtime: RuntimeRole) -> Any:
+    return lambda text: with_references_filled(text, runtime, shows_secrets=True)
+
+
+Source = Prerequisite | CmdPluginEntry
+
+
+@dataclass(frozen=True, slots=True)
+class AddedCommands:
+    """The texts before a role's commands and after them, one for each item; `has_trap` if they set an EXIT trap."""
+
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    has_trap: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _HookText:
+    """What one owner runs at one moment; the text has the form of a task role's commands."""
+
+    source: Source
+    moment: Moment
+    text: str
+
+    @property
+    def title(self) -> str:
+        """Its event and owner; bash puts it in front of its messages."""
+        return f"{event_at(self.moment)} of {self.source.title}"
+
+    @property
+    def script(self) -> Script:
+        """What bash reads."""
+        return read_script(self.text)
+
+
+def added_commands(
+    job: Job,
+    role: EffectiveRole,
+    values: RoleValues,
+    sources: tuple[Source, ...],
+    report: Report,
+    *,
+    shares_shell: bool,
+) -> AddedCommands:
+    """The commands that run everything of `sources` around a role's commands.
+
+    sources: in start order. shares_shell: whether start callbacks run in the shell of the commands.
+    """
+    read = partial(_callbacks, values=values, report=report)
+    starts = read(sources, Moment.START)
+    successes = read(sources[::-1], Moment.SUCCESS)
+    hooks = [callback for moment in moments_with(EventForm.TRAP) for callback in read(sources[::-1], moment)]
+    shell = [callback.script for callback in starts if shares_shell and _can_share(callback)]
+    has_trap = bool(hooks) or any(_may_skip_the_end(one) for one in (*shell, job.scripts[role.role]) if successes)
+    ends = [*successes, *hooks] if has_trap else []
+    if ends:
+        _refuse_lost_trap(job, role, ends, report)
+    before = [_shared(one) if shares_shell and _can_share(one) else _run(one) for one in starts]
+    if ends or any(_RUN in text for text in before):
+        before.insert(0, _PROCESS + (_exit_trap(ends) if ends else ""))
+    after = () if has_trap else tuple(map(_shared, successes))
+    return AddedCommands(tuple(text.removesuffix("\n") for text in before), after, bool(ends))
+
+
+def command_lists(job: Job, role: TaskRole) -> tuple[SequenceNode | None, SequenceNode | None]:
+    """The lists with the first and with the last of the commands that a role runs."""
+    own = role.get("commands")
+    first = last = own if isinstance(own, SequenceNode) and own.items else None
+    if deployment := job.default_deployment:
+        entry = next((entry for entry in deployment.role_entries if entry.name == role.name), None)
+        if entry and isinstance(entry.value, Mapping):
+            before, after = entry.value.get("preCommands"), entry.value.get("postCommands")
+            first = before if isinstance(before, SequenceNode) and before.items else first
+            last = after if isinstance(after, SequenceNode) and after.items else last
+    return first, last
+
+
+def place_of(source: Source, items: tuple[CommandItem, ...]) -> Span:
+    """The place of commands that cannot be expressed, usually because of their references.
+
+    For a definition in another file, the reference in the job that leads there.
+    """
+    return source.reference or next((item for item in items if OPENING in item.text), items[0]).scalar.span
+
+
+def _callbacks(sources: Iterable[Source], moment: Moment, values: RoleValues, report: Report) -> list[_HookText]:
+    found: list[_HookText] = []
+    for source in sources:
+        if items := source.moments(moment):
+            text = ""
+            try:
+                text = command_text([item.text for item in items], values)
+            except CanNotExpressError as error:
+                code = CANNOT_BE_EXPANDED if isinstance(error, FindsNothingError) else CANNOT_BE_EXPRESSED
+                report(problem(code, place_of(source, items), str(error), *source.related))
+            found.append(_HookText(source, moment, text))
+    return found
+
+
+def _may_skip_the_end(script: Script) -> bool:
+    """Whether commands after this script may not run although it succeeds, or run although it fails."""
+    options = (" ".join(command.arguments) for command in script.own_commands if command.name == "set")
+    errexit = [match[1] for words in options for match in _ERREXIT.finditer(words)]
+    return script.changes_process or errexit[-1:] == ["+"]
+
+
+_ERREXIT = re.compile(r"(?<!\S)([-+])(?:o errexit\b|[a-zA-Z]*e)")
+
+
+def _can_share(callback: _HookText) -> bool:
+    return not callback.script.changes_process and syntax_problem(callback.script) is None
+
+
+def _shared(callback: _HookText) -> str:
+    """A callback among the role's commands: with the options of a callback as far as that matters."""
+    before, after = [f"# {callback.title}"], []
+    if callback.source.ignores_failure:
+        before.append("set +o errexit")
+        after.append("set -o errexit")
+    # A callback knows neither nounset nor pipefail, which only matter where there is a variable or a pipe.
+    if "$" in callback.text or "|" in callback.text:
+        before.append("set +o nounset +o pipefail")
+        after.append("set -o nounset -o pipefail")
+    return "\n".join([*before, callback.text, *after])
+
+
+def _refuse_lost_trap(job: Job, role: EffectiveRole, callbacks: list[_HookText], report: Report) -> None:
+    """Report commands of the role that replace the trap."""
+    word = next(job.scripts[role.role].exit_trap_words(), None)
+    if word:
+        span = job.command_text(role.role).span(word.span.start, word.span.end)
+        titles = " and ".join(dict.fromkeys(callback.title for callback in callbacks))
+        report(problem(CANNOT_BE_EXPRESSED, span, f"this replaces the EXIT trap that runs {titles}"))
+
+
+_RUN = "pai_lsp_run "
+_PROCESS = """\
+# Runs a callback in a process of its own: its title is the argument, its commands are in file descriptor 3.
+pai_lsp_folder=$PWD
+pai_lsp_run() (
+  IFS= read -r -d '' pai_lsp_commands <&3 || :
+  cd "$pai_lsp_folder" || :
+  exec /bin/bash -c "$pai_lsp_commands" "$1" 3<&-
+)
+"""
+_TRAP = """\
+# Runs when the commands below end, and keeps their exit code.
+pai_lsp_at_exit() {{
+  pai_lsp_status=$?
+  trap - EXIT
+  set +o errexit
+{callbacks}\
+  exit "$pai_lsp_status"
+}}
+trap pai_lsp_at_exit EXIT
+"""
+_AT_END = {
+    Moment.SUCCESS: """\
+  if [ "$pai_lsp_status" -eq 0 ]; then
+    {run}\
+    pai_lsp_status=$?
+  fi
+""",
+    Moment.FAILURE: """\
+  if [ "$pai_lsp_status" -ne 0 ]; then
+    {run}\
+  fi
+""",
+    # As with `taskSucceeds`, a failure after success fails the task.
+    Moment.EXIT: """\
+  {run}\
+  pai_lsp_ended=$?
+  [ "$pai_lsp_status" -ne 0 ] || pai_lsp_status=$pai_lsp_ended
+""",
+}
+
+
+def _exit_trap(callbacks: Sequence[_HookText]) -> str:
+    """The trap as text to be put in front of a role's commands; the callbacks run in the order given."""
+    return _TRAP.format(callbacks="".join(_AT_END[one.moment].format(run=_run(one)) for one in callbacks))
+
+
+def _run(callback: _HookText) -> str:
+    """Commands that run a callback in a process of its own."""
+    text = callback.text + ("\n" if callback.text.endswith("\\") else "")
+    end = "PAI_LSP_END"
+    while end in text.split("\n"):
+        end += "_"
+    # With failurePolicy `ignore`, the last line succeeds, as in the script that the released runtime writes.
+    lines = ["set +o errexit", text, "set -o errexit"] if callback.source.ignores_failure else ["set -o errexit", text]
+    title = shlex.quote(re.sub(r"[^\w.:/-]+", " ", callback.title).strip())
+    return "\n".join([f"{_RUN}{title} 3<<'{end}'", *lines, end, ""])

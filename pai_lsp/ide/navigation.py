@@ -1,0 +1,393 @@
+"""From a name to its places: definition, references, highlights, renaming, who needs whom, and links to the web.
+
+A rename is refused if the new name would break the job. Who needs whom follows the roles' lists and `require`, in the
+catalog as well. Links lead to images on Docker Hub, data and repositories on the web, and items of a marketplace. They
+are made from the text and the catalog alone, without asking whether they lead anywhere. An address with a template, a
+variable or a password in it is not a link.
+"""
+
+from __future__ import annotations
+
+import re
+
+from pai_lsp.catalog.remote_sources import item_page
+from pai_lsp.ide.cursor import Cursor
+from pai_lsp.job.definition import TYPED_FIELDS, name_span
+from pai_lsp.job.lookup import LookupState
+from pai_lsp.job.symbols import Symbol, SymbolKind, meant_prerequisite, rename_prerequisite, renaming_edits
+from pai_lsp.job.this_lookup import is_this, this_answer
+from pai_lsp.platform.image_addresses import image_page
+from pai_lsp.platform.tables import PREREQUISITE_NAME, ROLE_NAME, converted_role_name
+from pai_lsp.source.content import mapped
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Scalar
+from pai_lsp.source.patterns import lazy_pattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pai_lsp.document import Document
+    from pai_lsp.job.definition import Definition
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
+    from pai_lsp.job.symbols import Occurrence
+    from pai_lsp.job.template_uses import TemplateUse
+    from pai_lsp.source.text import Span, TextEdit
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionPlace:
+    """A place to go to: `span` is what to select, `whole` all that belongs to it; `path` is None for the same file.
+
+    `origin` is the word in this file that leads there.
+    """
+
+    span: Span
+    whole: Span
+    origin: Span
+    path: str | None = None
+
+
+def definitions(document: Document, offset: int) -> list[DefinitionPlace]:
+    """Where the name at a cursor is defined."""
+    cursor = Cursor(document, offset)
+    here = cursor.name
+    if here is not None:
+        return [
+            DefinitionPlace(one.span, _whole(document, one.span), here.span)
+            for one in places_of(document, here.symbol)
+            if one.is_definition
+        ]
+    if cursor.template is not None:
+        return list(_bound_prerequisite(document.job, cursor.template, offset))
+    return list(_outside(cursor))
+
+
+def references(document: Document, offset: int, *, with_definition: bool = True) -> list[Span]:
+    """Every place of the name at a cursor."""
+    here = Cursor(document, offset).name
+    if here is None:
+        return []
+    return [one.span for one in places_of(document, here.symbol) if with_definition or not one.is_definition]
+
+
+def highlights(document: Document, offset: int) -> list[Occurrence]:
+    """The places of the name at a cursor; the definition among them is the one that is written to."""
+    here = Cursor(document, offset).name
+    return places_of(document, here.symbol) if here is not None else []
+
+
+def _whole(document: Document, span: Span) -> Span:
+    """The entry or definition that a defining name belongs to."""
+    for definition in document.job.definitions:
+        if definition.name_scalar and definition.name_span == span:
+            return definition.node.span
+    location = Cursor(document, span.start).location
+    return location.entry.span if location and location.is_key and location.entry else span
+
+
+def _bound_prerequisite(job: Job, use: TemplateUse, offset: int) -> Iterator[DefinitionPlace]:
+    """`$data` leads to the prerequisite that the role's field names, `this.x` to the key that it finds."""
+    steps = use.tag.steps
+    if not steps:
+        return
+    member = str(steps[1].name) if len(steps) > 1 and use.step_span(0).end < offset else ""
+    if is_this(use.tag) and use.definition is not None:
+        answer = this_answer(job.require_graph, use.definition, use.tag)
+        if answer.node is not None and answer.holder is not None:
+            place = answer.entry.key.span if answer.entry else answer.node.span
+            whole = answer.entry.span if answer.entry else answer.node.span
+            yield DefinitionPlace(place, whole, use.content_span, job.require_graph.path(answer.holder))
+        return
+    field = str(steps[0].name).removeprefix("$")
+    roles = (use.role,) if use.role else job.roles_listing(use.definition) if use.definition else job.task_roles
+    for role in roles:
+        reference = role.typed_references.get(field)
+        definition = job.find_typed(field, reference.name) if reference else None
+        if definition is not None:
+            entry = definition.node.entry(member) if member else None
+            span = entry.key.span if entry else definition.name_span
+            yield DefinitionPlace(span, entry.span if entry else definition.node.span, use.content_span)
+
+
+def _outside(cursor: Cursor) -> Iterator[DefinitionPlace]:
+    """`marketplace://…` leads into the catalog's file."""
+    location = cursor.location
+    if location is None or not isinstance(location.node, Scalar) or "://" not in location.node.text:
+        return
+    answer = cursor.document.job.lookup.find(location.node.text)
+    if answer.state is LookupState.FOUND and answer.path is not None:
+        for definition in answer.definitions:
+            yield DefinitionPlace(definition.name_span, definition.node.span, location.node.span, answer.path)
+
+
+def places_of(document: Document, symbol: Symbol) -> list[Occurrence]:
+    """Every place of a name, in the order of the text."""
+    return [one for one in document.occurrences if one.symbol == symbol]
+
+
+# Sources: rest-server, src/config/v2/protocol.js (names, roles, port labels); openpai-runtime issue 47 (roles in lower
+# case, without `_`); mustache 2.3.2 (a dot separates keys); YAML 1.1 (anchors).
+_FORMS = {
+    SymbolKind.PREREQUISITE: (PREREQUISITE_NAME, "letters, digits, '_' and '-'"),
+    SymbolKind.DEPLOYMENT: (PREREQUISITE_NAME, "letters, digits, '_' and '-'"),
+    SymbolKind.TASK_ROLE: (
+        re.compile(r"[a-z][a-z0-9]{0,62}"),
+        "lower-case letters and digits, beginning with a letter; any other role name crashes the runtime",
+    ),
+    SymbolKind.PORT: (ROLE_NAME, "letters, digits and '_'"),
+    SymbolKind.PARAMETER: (
+        re.compile(r"[^\s.\[\]<>%{}'\"#:&*!|,]+"),
+        "a word without spaces, dots, brackets and quotes",
+    ),
+    SymbolKind.SECRET: (re.compile(r"[^\s.\[\]<>%{}'\"#:&*!|,]+"), "a word without spaces, dots, brackets and quotes"),
+    SymbolKind.TEMPLATE_VARIABLE: (re.compile(r"[A-Za-z_][\w-]*"), "letters, digits, '_' and '-'"),
+    SymbolKind.ANCHOR: (re.compile(r"[^\s,\[\]{}]+"), "a word without spaces, commas and brackets"),
+}
+
+
+class RenameRefused(Exception):  # noqa: N818 - the editor shows it as an answer, not as a fault
+    """A rename that would break the job; its text is the reason."""
+
+
+def prepare(document: Document, offset: int) -> Occurrence:
+    """The name that a rename at the cursor would change.
+
+    Raises:
+        RenameRefused: without a name at the cursor, or if this file does not define it.
+    """
+    here = Cursor(document, offset).name
+    if here is None:
+        raise RenameRefused("only names that a job defines can be renamed, such as task roles and parameters")
+    if not any(one.is_definition for one in places_of(document, here.symbol)):
+        raise RenameRefused(f"this file does not define '{document.job.hidden.without(here.symbol.name)}'")
+    return here
+
+
+def rename(document: Document, offset: int, new_name: str) -> tuple[TextEdit, ...]:
+    """The edits that give the thing at the cursor another name.
+
+    Raises:
+        RenameRefused: where there is nothing to rename, the name has a wrong form, or something else has it.
+    """
+    here = prepare(document, offset)
+    symbol = here.symbol
+    if new_name == symbol.name:
+        return ()
+    _check(document, symbol, new_name)
+    if symbol.kind is SymbolKind.PREREQUISITE and (meant := meant_prerequisite(document.job, here)):
+        return rename_prerequisite(document.job, meant, new_name)
+    return renaming_edits(document.job, places_of(document, symbol), new_name)
+
+
+def _check(document: Document, symbol: Symbol, new_name: str) -> None:
+    form, words = _FORMS[symbol.kind]
+    kind = symbol.kind.value
+    if not form.fullmatch(new_name):
+        raise RenameRefused(f"'{new_name}' cannot name a {kind}: use {words}")
+    if symbol.kind is SymbolKind.PORT and new_name in {"ssh", "http"}:
+        raise RenameRefused(f"every task already has a port '{new_name}'")
+    if symbol.kind is SymbolKind.ANCHOR:
+        return
+    same = {
+        one.symbol.name
+        for one in document.occurrences
+        if one.is_definition and one.symbol.kind is symbol.kind and one.symbol.scope == symbol.scope
+    } - {symbol.name}
+    if symbol.kind is SymbolKind.TASK_ROLE:
+        taken = next((name for name in same if converted_role_name(name) == converted_role_name(new_name)), None)
+    else:
+        taken = new_name if new_name in same else None
+    if taken is not None:
+        raise RenameRefused(f"there is already a {kind} '{taken}'")
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A task role or a prerequisite: all of it, its name's place in that, and the file, None for the document's own.
+
+    key: finds it again in a later version of the text.
+    """
+
+    name: str
+    detail: str
+    span: Span
+    name_span: Span
+    key: str
+    path: str | None = None
+    is_role: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A member that needs, or is needed by, the one asked about.
+
+    places: the references; path: the file that they are in, None for the document's own.
+    """
+
+    member: Member
+    places: tuple[Span, ...]
+    path: str | None = None
+
+
+def members_at(document: Document, offset: int) -> list[Member]:
+    """The task role or the prerequisites of the name at a cursor."""
+    here = Cursor(document, offset).name
+    if here is None:
+        return []
+    job, name = document.job, here.symbol.name
+    if here.symbol.kind is SymbolKind.TASK_ROLE:
+        return [_role(role) for role in job.task_roles if role.name == name]
+    if here.symbol.kind is not SymbolKind.PREREQUISITE:
+        return []
+    exact = [one for one in job.definitions if one.name_scalar and one.name_span == here.span]
+    found = exact or [one for one in (job.definitions_by_name.get(name),) if one]
+    return [_definition(job, one) for one in found]
+
+
+def needs(document: Document, key: str) -> list[Call]:
+    """What a member needs: what a role lists and names, what a definition requires."""
+    job = document.job
+    role, definition = _found(job, key)
+    calls: list[tuple[Definition, Span]] = []
+    path = job.require_graph.path(definition) if definition is not None else None
+    if role is not None:
+        for reference in role.prerequisites:
+            calls += ((target, reference.span) for target in job.require_graph.link(reference).targets)
+        for field, reference in role.typed_references.items():
+            typed = job.find_typed(TYPED_FIELDS[field], reference.name)
+            calls += [(typed, reference.span)] if typed else []
+    elif definition is not None:
+        for link in job.require_graph.links(definition):
+            calls += ((target, link.reference.span) for target in link.targets)
+    return _grouped((_definition(job, target), place, path) for target, place in calls)
+
+
+def needed_by(document: Document, key: str) -> list[Call]:
+    """Who needs a prerequisite: the roles that list or name it, the definitions that require it."""
+    job = document.job
+    _, wanted = _found(job, key)
+    return _grouped(_calls_of(job, wanted)) if wanted is not None else []
+
+
+def _calls_of(job: Job, wanted: Definition) -> Iterator[tuple[Member, Span, str | None]]:
+    for role in job.task_roles:
+        for reference in role.prerequisites:
+            if any(target.node is wanted.node for target in job.require_graph.link(reference).targets):
+                yield _role(role), reference.span, None
+        for field, reference in role.typed_references.items():
+            typed = job.find_typed(TYPED_FIELDS[field], reference.name)
+            if typed is not None and typed.node is wanted.node:
+                yield _role(role), reference.span, None
+    for definition in job.require_graph.definitions:
+        for link in job.require_graph.links(definition):
+            if any(target.node is wanted.node for target in link.targets):
+                yield _definition(job, definition), link.reference.span, link.path
+
+
+def _grouped(calls: Iterable[tuple[Member, Span, str | None]]) -> list[Call]:
+    places: dict[tuple[Member, str | None], dict[Span, None]] = {}
+    for member, place, path in calls:
+        places.setdefault((member, path), {})[place] = None
+    return [Call(member, tuple(found), path) for (member, path), found in places.items()]
+
+
+def _role(role: TaskRole) -> Member:
+    tasks = f"task role, {role.instances} task{'' if role.instances == 1 else 's'}"
+    return Member(role.name, tasks, role.entry.span, role.name_span, f"role {role.name}", is_role=True)
+
+
+def _definition(job: Job, definition: Definition) -> Member:
+    path = job.require_graph.path(definition)
+    name = definition.name or "(no name)"
+    key = " ".join(("definition", path or "", definition.type, name))
+    return Member(name, definition.type or "prerequisite", definition.node.span, definition.name_span, key, path)
+
+
+def _found(job: Job, key: str) -> tuple[TaskRole | None, Definition | None]:
+    for role in job.task_roles:
+        if _role(role).key == key:
+            return role, None
+    for definition in job.require_graph.definitions:
+        if _definition(job, definition).key == key:
+            return None, definition
+    return None, None
+
+
+# An address in a sentence or a command ends before these characters.
+_ADDRESS = lazy_pattern(r"(?<![\w+.-])(?:https?|git|ssh)://[^\s'\"<>`\\^{}|;,\]]+")
+_GIT = lazy_pattern(r"(?<![\w./@:-])git@([\w.-]+\.[a-z]{2,}):([\w./~-]+)")
+_TRAILING = ".,;:!?)&"
+_UNFILLED = lazy_pattern(r"\$|<%|\{\{")
+
+
+@dataclass(frozen=True, slots=True)
+class WebLink:
+    """A place, the address that it leads to, and words for it."""
+
+    span: Span
+    address: str
+    tooltip: str
+
+
+def links(document: Document) -> list[WebLink]:
+    """The links of a document, by place."""
+    hidden = document.job.hidden
+    found: dict[Span, WebLink] = {}
+    for link in (*_images(document), *_items(document), *_addresses(document)):
+        if not hidden.holds(link.span) and not hidden.shows(link.address):
+            found.setdefault(link.span, link)
+    return sorted(found.values(), key=lambda link: link.span)
+
+
+def _images(document: Document) -> Iterator[WebLink]:
+    for definition in document.job.definitions:
+        uri = definition.node.get("uri")
+        if definition.type == "dockerimage" and isinstance(uri, Scalar):
+            page = image_page(uri.text)
+            if page:
+                yield WebLink(name_span(uri), page, "Open the image on Docker Hub")
+
+
+def _items(document: Document) -> Iterator[WebLink]:
+    """The references to what a marketplace server has."""
+    job = document.job
+    required = (one.reference for definition in job.definitions for one in definition.requirements)
+    for reference in (*(one for role in job.task_roles for one in role.prerequisites), *required):
+        if reference.is_address and (page := item_page(job.lookup.find(reference.name).path or "")):
+            yield WebLink(reference.span, page, "Open the page in the marketplace")
+
+
+def _addresses(document: Document) -> Iterator[WebLink]:
+    """The addresses in all scalars; `marketplace://` is followed by going to the definition."""
+    for scalar in document.syntax.scalars:
+        if "://" not in scalar.text and "git@" not in scalar.text:
+            continue
+        text = mapped(document.text, scalar)
+        for start, end, address in _in_text(scalar.text):
+            yield WebLink(text.span(start, end), address, "Open the address")
+
+
+def _in_text(text: str) -> Iterator[tuple[int, int, str]]:
+    """Start, end and meaning of each address in a text."""
+    for match in _ADDRESS.finditer(text):
+        written = match[0].rstrip(_TRAILING)
+        end = match.start() + len(written)
+        host = written.partition("://")[2].partition("/")[0]
+        goes_on = _UNFILLED.match(text, end) or _UNFILLED.search(written)
+        is_account = "@" in host and not host.startswith("git@")
+        if host.strip("/") and not goes_on and not is_account:
+            yield match.start(), end, _page(written)
+    for match in _GIT.finditer(text):
+        if not _UNFILLED.match(text, match.end()):
+            yield match.start(), match.end(), f"https://{match[1]}/{match[2]}"
+
+
+def _page(address: str) -> str:
+    """What a browser can open: a repository's page for what only git understands."""
+    scheme, _, rest = address.partition("://")
+    if scheme not in {"git", "ssh"}:
+        return address
+    host, slash, path = rest.removeprefix("git@").partition("/")
+    return f"https://{host.partition(':')[0]}{slash}{path}"
