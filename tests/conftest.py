@@ -1,13 +1,15 @@
-"""What holds for all tests: a profile with smaller budgets (see `budgets`), and less work beside the tests themselves."""
+"""What holds for all tests: a profile with smaller budgets (see `budgets`), and less work around the tests."""
 
 from __future__ import annotations
 
 import gc
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-import pytest
 from _pytest.runner import runtestprotocol
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    import pytest
 
 settings.register_profile("fast", max_examples=20)
 gc.set_threshold(200_000, 20, 50)  # as in the language server
