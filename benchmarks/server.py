@@ -50,11 +50,16 @@ SETTINGS = {"yaml": {"schemas": {SCHEMA.as_uri(): ["*.pai.yaml"]}, "validate": T
 
 @dataclass
 class Client:
-    """The little of an editor that a measurement needs: requests, notifications, and what the server publishes."""
+    """The little of an editor that a measurement needs: requests, notifications, and what the server publishes.
+
+    sent, arrived: when the last message of the measurement was written, and when the one that was last waited for had
+        arrived, in seconds. What this client takes to write and read JSON lies outside of them.
+    """
 
     command: Sequence[str]
-    messages: queue.Queue[dict[str, Any]] = field(default_factory=queue.Queue)
-    waiting: list[dict[str, Any]] = field(default_factory=list)
+    messages: queue.Queue[tuple[float, dict[str, Any]]] = field(default_factory=queue.Queue)
+    sent: float = 0.0
+    arrived: float = 0.0
 
     def __post_init__(self) -> None:
         self.process = subprocess.Popen(
@@ -74,15 +79,17 @@ class Client:
                     length = int(value)
             if not length:
                 return
-            self.messages.put(json.loads(stream.read(length)))
+            body = stream.read(length)
+            self.messages.put((time.perf_counter(), json.loads(body)))
 
     def write(self, *messages: dict[str, Any]) -> None:
         """Send messages as they are, in one write."""
         stream = self.process.stdin
         assert stream is not None
-        for message in messages:
-            body = json.dumps({"jsonrpc": "2.0", **message}).encode()
-            stream.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        bodies = [json.dumps({"jsonrpc": "2.0", **message}).encode() for message in messages]
+        data = b"".join(b"Content-Length: %d\r\n\r\n%b" % (len(body), body) for body in bodies)
+        self.sent = time.perf_counter()
+        stream.write(data)
         stream.flush()
 
     def notify(self, method: str, params: Any) -> None:
@@ -98,13 +105,14 @@ class Client:
 
     def wait(self, wanted: Any) -> dict[str, Any]:
         """The next message that `wanted` accepts; requests of the server are answered with null on the way."""
-        end = time.monotonic() + WAIT
+        end, sent = time.monotonic() + WAIT, self.sent
         while True:
-            message = self.messages.get(timeout=max(0.01, end - time.monotonic()))
+            self.arrived, message = self.messages.get(timeout=max(0.01, end - time.monotonic()))
             if "id" in message and "method" in message:
                 items = message["params"]["items"] if message["method"] == "workspace/configuration" else None
                 result = [SETTINGS.get(item.get("section")) for item in items] if items else None
                 self.write({"id": message["id"], "result": result})
+                self.sent = sent
             if wanted(message):
                 return message
 
@@ -239,10 +247,9 @@ def _measure_document(client: Client, text: str) -> list[str]:
         wrong = number % 2 == 0
         message = change("    dockerImagee: image" if wrong else "    dockerImage: image")
         time.sleep(_PAUSE)
-        start = time.perf_counter()
         client.write(message)
         client.wait(lambda answer, wrong=wrong: on_edited_line(answer, wrong=wrong))
-        edits.append(time.perf_counter() - start)
+        edits.append(client.arrived - client.sent)
 
     figures = [f"{opened * 1e3:.0f}", _median_and_p95(edits)]
     # Each request comes right after a keystroke: in a correct line, or in one that is not YAML yet.
@@ -259,9 +266,8 @@ def _measure_document(client: Client, text: str) -> list[str]:
             message = change(typed[number % 2])
             params = {"textDocument": {"uri": DOCUMENT}, "position": {"line": line, "character": character}}
             time.sleep(_PAUSE)
-            start = time.perf_counter()
             client.request(f"textDocument/{method}", params, before=[message])
-            taken.append(time.perf_counter() - start)
+            taken.append(client.arrived - client.sent)
         figures.append(_median_and_p95(taken))
     return [*figures, _memory(client.process.pid)]
 

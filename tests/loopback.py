@@ -198,6 +198,6 @@ def alone(monkeypatch: pytest.MonkeyPatch, cache: str) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", cache)
     for name in ("LOCALAPPDATA", "APPDATA"):
         monkeypatch.setenv(name, cache)
-    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "PAI_LSP_TRUST"):
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "PAI_LSP_TRUST"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", cache)

@@ -105,7 +105,7 @@ def test_changes_give_the_text_that_the_client_has(text: str, unit: ColumnUnit, 
         if client.splits_line_end(start) or client.splits_line_end(end):
             continue
         changes.append(client.replace(start, end, data.draw(TEXTS)))
-    assert changed_text(text, changes, unit) == client.text
+    assert changed_text(LineIndex(text), changes, unit) == client.text
 
 
 @given(TEXTS, st.sampled_from(UNITS), st.data())
@@ -113,7 +113,7 @@ def test_changes_from_the_last_to_the_first(text: str, unit: ColumnUnit, data: s
     client = ClientText(text, unit)
     offsets = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=5)), reverse=True)
     changes = [client.replace(at, at, data.draw(TEXTS)) for at in offsets if not client.splits_line_end(at)]
-    assert changed_text(text, changes, unit) == client.text
+    assert changed_text(LineIndex(text), changes, unit) == client.text
 
 
 def test_a_whole_new_text_between_changes() -> None:
@@ -123,7 +123,7 @@ def test_a_whole_new_text_between_changes() -> None:
         lsp.TextDocumentContentChangeWholeDocument("b\n"),
         lsp.TextDocumentContentChangePartial(start, "a"),
     ]
-    assert changed_text("x", changes, ColumnUnit.UTF16) == "ab\n"
+    assert changed_text(LineIndex("x"), changes, ColumnUnit.UTF16) == "ab\n"
 
 
 FINDING = Diagnostic(

@@ -153,6 +153,13 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["image-check", "--answers", str(answers), str(path)]) == 1
     assert capsys.readouterr().out.startswith("worker: team/image:v1: refused: the registry does not have")
     assert main(["image-check", "--answers", str(answers), "--role", "x", "--format", "json", str(path)]) == 2
+    capsys.readouterr()
+    path.write_text("protocolVersion: 2\n", encoding="utf-8")
+    for options in ([], ["--format", "json"], ["--role", "x"]):
+        assert main(["image-check", "--answers", str(answers), *options, str(path)]) == 1
+        shown = capsys.readouterr()
+        assert not shown.out
+        assert shown.err == f"pai-lsp image-check: {path} has no task roles, so no image to check\n"
 
 
 def test_a_registry_that_the_platform_does_not_ask() -> None:

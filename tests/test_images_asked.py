@@ -313,6 +313,31 @@ def test_accounts_of_docker_hub_and_broken_configurations(place: Path) -> None:
         accounts.at("r.example.com")
 
 
+def test_accounts_of_podman_come_after_those_of_docker(tmp_path: Path) -> None:
+    def account(name: str) -> dict[str, str]:
+        return {"auth": base64.b64encode(f"{name}:glue".encode()).decode()}
+
+    def write(path: str, auths: dict[str, Any]) -> None:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(json.dumps({"auths": auths}), encoding="utf-8")
+
+    environment = {"HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path / "run")}
+    found = DockerAccounts(environment)
+    write(".config/containers/auth.json", {"r.example.com": account("kept")})
+    assert found.at("r.example.com") == RegistryAccount("kept", "glue")
+    write("run/containers/auth.json", {"r.example.com/part": account("part"), "r.example.com": account("session")})
+    assert found.at("r.example.com") == RegistryAccount("session", "glue")
+    write("run/containers/auth.json", {"r.example.com/part": account("part")})
+    assert found.at("r.example.com") == RegistryAccount("part", "glue")
+    write(".docker/config.json", {"other.example.com": account("other")})
+    assert found.at("r.example.com") == RegistryAccount("part", "glue")
+    write(".docker/config.json", {"r.example.com": account("docker")})
+    assert found.at("r.example.com") == RegistryAccount("docker", "glue")
+    write("settings/containers/auth.json", {"r.example.com": account("moved")})
+    elsewhere = {"HOME": str(tmp_path / "no"), "XDG_CONFIG_HOME": str(tmp_path / "settings")}
+    assert DockerAccounts(elsewhere).at("r.example.com") == RegistryAccount("moved", "glue")
+
+
 @pytest.mark.parametrize(
     "reaction",
     [

@@ -15,7 +15,7 @@ from server_client import CAPABILITIES, URI, Client, codes, connected, place
 
 from pai_lsp.ide.refactorings.refactoring import line_edits
 from pai_lsp.lsp.convert import changed_text
-from pai_lsp.source.text import ColumnUnit, apply_edits
+from pai_lsp.source.text import ColumnUnit, LineIndex, apply_edits
 
 JOB = """\
 protocolVersion: 2
@@ -56,7 +56,7 @@ def applied(text: str, edit: Action) -> str:
     assert document["textDocument"] == {"uri": URI, "version": 1}
     edits = [converters.get_converter().structure(edit, lsp.TextEdit) for edit in document["edits"]]
     changes = [lsp.TextDocumentContentChangePartial(edit.range, edit.new_text) for edit in edits]
-    return changed_text(text, reversed(changes), ColumnUnit.UTF16)
+    return changed_text(LineIndex(text), reversed(changes), ColumnUnit.UTF16)
 
 
 @in_a_loop

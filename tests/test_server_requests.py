@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -312,3 +313,25 @@ async def test_the_check_of_a_former_text_is_abandoned(work: Work, monkeypatch: 
         work.may_end.set()
         await client.published(version=2)
         assert checked == [newer]
+
+
+async def test_the_former_version_is_freed_only_after_the_diagnostics_of_the_newer_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(worker_threads, "PATIENCE", TIMEOUT)
+    async with connected() as client:
+        client.open(JOB)
+        await client.published(version=1)
+        former = weakref.ref(client.server.protocol.session.documents[URI])
+        freed_at: list[bool] = []
+        write = client.write
+
+        def noticing(data: bytes) -> None:
+            freed_at.append(former() is None)
+            write(data)
+
+        monkeypatch.setattr(client, "write", noticing)
+        client.change({"text": JOB + "\n"}, version=2)
+        await client.published(version=2)
+        assert freed_at == [False]
+        assert former() is None

@@ -200,7 +200,9 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["why", "--format", "json", "VC a does not exists!"]) == 0
     assert json.loads(capsys.readouterr().out)["cause"] == "waits-vc"
     assert main(["why", "no-such-file"]) == 2
-    capsys.readouterr()
+    assert capsys.readouterr().err == "pai-lsp why: 'no-such-file' is neither an exit code nor a file\n"
+    assert main(["why", " "]) == 2
+    assert capsys.readouterr().err.startswith("pai-lsp why: the text is empty; ")
     assert main(["why", "137"]) == main(["explain", "137"]) == 0
     first, second = capsys.readouterr().out.split("137 ContainerSigKillReceived (retried without limit)\n")[1:]
     assert first == second

@@ -523,33 +523,42 @@ class NetworkRegistry:
 
 
 class DockerAccounts:
-    """The user's accounts in docker's own configuration, each read when its registry is asked.
+    """The user's accounts in docker's own configuration, then in podman's, each read when its registry is asked.
 
-    A credential helper that this file names is run, as docker does; a job or a project has no part in that.
-    Sources: docker/cli, cli/config/configfile/file.go and cli/config/credentials/native_store.go.
+    A credential helper that these files name is run, as docker does; a job or a project has no part in that.
+    Sources: docker/cli, cli/config/configfile/file.go and cli/config/credentials/native_store.go;
+    containers/image, docs/containers-auth.json.5.md, where an address may name a part of a registry.
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
-        folder = environment.get("DOCKER_CONFIG") or Path(environment.get("HOME") or Path.home(), ".docker")
-        self._file = Path(folder, "config.json")
+        home = Path(environment.get("HOME") or Path.home())
+        self._files = [Path(environment.get("DOCKER_CONFIG") or home / ".docker", "config.json")]
+        if environment.get("XDG_RUNTIME_DIR"):
+            self._files.append(Path(environment["XDG_RUNTIME_DIR"], "containers", "auth.json"))
+        settings = environment.get("XDG_CONFIG_HOME") or home / ".config"
+        self._files.append(Path(settings, "containers", "auth.json"))
         self._path = environment.get("PATH", "")
 
     def at(self, registry: str) -> RegistryAccount | None:
         """The account at a registry, which is named by host and port; None without one.
 
         Raises:
-            CouldNotAskError: if the file cannot be read, or its credential helper fails.
+            CouldNotAskError: if a file cannot be read, or its credential helper fails, and no file before it has one.
         """
+        accounts = (self._in_file(file, registry) for file in self._files)
+        return next((account for account in accounts if account is not None), None)
+
+    def _in_file(self, file: Path, registry: str) -> RegistryAccount | None:
         try:
-            text = self._file.read_text(encoding="utf-8")
-        except FileNotFoundError:
+            text = file.read_text(encoding="utf-8")
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, UnicodeDecodeError) as error:
             reason = why(error) if isinstance(error, OSError) else "not UTF-8"
-            raise CouldNotAskError(f"{visible(str(self._file))}: {reason}") from None
+            raise CouldNotAskError(f"{visible(str(file))}: {reason}") from None
         known = _as_json(text.encode())
         if not isinstance(known, dict):
-            raise CouldNotAskError(f"{visible(str(self._file))}: not a JSON object")
+            raise CouldNotAskError(f"{visible(str(file))}: not a JSON object")
         names = _DOCKER_HUB_NAMES if registry in _DOCKER_HUB_NAMES else (registry,)
         helpers = known.get("credHelpers")
         own = next((helpers[name] for name in names if name in helpers), None) if isinstance(helpers, dict) else None
@@ -557,7 +566,8 @@ class DockerAccounts:
         if isinstance(helper, str) and helper and (found := self._from_helper(helper, names[0])) is not None:
             return found
         entries = known.get("auths")
-        for address, entry in entries.items() if isinstance(entries, dict) else ():
+        written = entries.items() if isinstance(entries, dict) else ()
+        for address, entry in sorted(written, key=lambda one: one[0] not in names):  # a whole registry before its parts
             host = (address.partition("://")[2] or address).partition("/")[0]
             if isinstance(entry, dict) and {address, host} & set(names) and (found := _written_account(entry)):
                 return found

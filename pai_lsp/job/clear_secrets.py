@@ -26,10 +26,14 @@ _END = r"(?=['\"\s;&|)]|\Z)"
 _SET = rf"=(?!['\"]?[/.~])['\"]?([^\s'\"`<>${{}}|;&()-][^\s'\"`<>${{}}|;&()]{{0,200}}){_END}"
 _SET_LONG = rf"=['\"]?((?=[^\s'\"]{{0,200}}[0-9])(?=[^\s'\"]{{0,200}}[A-Za-z])[\w.+=~-]{{16,400}}){_END}"
 _NAME = r"(?<![\w$-])(?:[A-Z0-9_]*_)?"
-# A header with credentials, such as `Authorization: Bearer …` or `X-Api-Key: …`, and a value that looks like one.
+# A header of a request with a credential. A short value without a digit, and one that speaks of you, is a placeholder.
+# Sources: RFC 9110, section 11; RFC 7617; the manual pages of curl (`-H`) and wget (`--header`).
 _HEADER = (
-    r"\\?['\"]?(?i:authorization|[\w-]*(?:key|token|secret))[ \t]*:[ \t]*(?i:bearer[ \t]+|basic[ \t]+|token[ \t]+)?"
-    r"((?=[^\s'\"]{0,200}[0-9])(?=[^\s'\"]{0,200}[A-Za-z])[\w.+/=~-]{8,400})(?=[\\'\"\s]|\Z)"
+    r"(?<=\s)(?:-[A-Za-z]*H|--header)[ =]*[\\'\"]{0,3}(?i:(?:proxy-)?authorization|(?:[\w-]*[_-])?"
+    r"(?:token|secret|password|(?:api|access|secret|private|auth|account|storage|subscription|functions)[_-]?key)): *"
+    r"(?i:(?:bearer|basic|token|apikey|key) +)?(?![/.~]|(?i:your|my)[ _-]|[^\s'\"]{0,400}?(?:[xX]{3}|\.{3}|\*{3}))"
+    r"(?=[^\s'\"]{0,400}?[0-9]|[^\s'\"]{20}|(?<=[Bb]asic )[A-Za-z+/]{8,}=*[^\w-])"
+    r"([^\s'\"\\`<>${}|;&()%]{8,})(?=[\\'\"\s]|\Z)"
 )
 # Forms of tokens: a substring of every such token, its pattern, and its name in messages.
 # Sources of the longer ones: AWS, IAM User Guide, "Manage access keys"; wandb, cli "login"; RFC 7519 and RFC 6750;
@@ -69,8 +73,8 @@ _FORMS = (
         lazy_pattern(rf"\bcurl\s{_SAME_COMMAND}(?<=\s)(?:-[A-Za-z]*u|--user[ =])\s*['\"]?[^\s:'\"<${{}}]+:{_WORD}"),
         "a password",
     ),
-    ("-H", lazy_pattern(rf"(?<=\s)-H[ \t]*{_HEADER}"), "a token"),
-    ("--header", lazy_pattern(rf"(?<=\s)--header[ =]{_HEADER}"), "a token"),
+    ("curl", lazy_pattern(_HEADER), "a token"),
+    ("wget", lazy_pattern(_HEADER), "a token"),
     ("@", lazy_pattern(r"://(?:<%[^%]*%>|[^\s/:@'\"<>])*:([^\s/@'\"<>${}]+)@"), "a password in an address"),
 )
 # A placeholder for a secret.

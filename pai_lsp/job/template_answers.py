@@ -225,7 +225,7 @@ class _Finder:
     def __init__(self, job: JobTree, roles_running: Callable[[Definition], tuple[TaskRole, ...]]) -> None:
         self._job = job
         self._roles_running = roles_running
-        self._known: dict[tuple[str, bool, Mapping | int], PathEnd] = {}
+        self._known: dict[tuple[str, bool, Mapping | int], PathEnd | None] = {}
 
     def answers(self, use: TemplateUse) -> Iterable[TemplateAnswer]:
         tag = use.tag
@@ -256,16 +256,10 @@ class _Finder:
 
     def _found(self, tag: TemplateTag, root: str, role: TaskRole, *, in_plugin: bool) -> PathEnd | None:
         field = ROLE_FIELDS.get(root)
-        if root not in ROOTS:
-            return self._kept((tag.content, in_plugin, 0), lambda: PathEnd(PathOutcome.UNKNOWN_ROOT, 0))
         if field is None:
-            section = self._job.section(root[1:])
-            if section is not None and not isinstance(section.value, Mapping):
-                return None
-            top = section.value if section and isinstance(section.value, Mapping) else None
-            return self._kept((tag.content, in_plugin, 1), lambda: followed(tag, top, None, in_plugin=in_plugin))
+            return self._kept((tag.content, in_plugin, 0), lambda: self._in_section(tag, root, in_plugin=in_plugin))
         if role.node is None or role.node.entry(field) is None:
-            return self._kept((tag.content, in_plugin, 2), lambda: PathEnd(PathOutcome.NO_FIELD, 0))
+            return self._kept((tag.content, in_plugin, 1), lambda: PathEnd(PathOutcome.NO_FIELD, 0))
         reference = role.typed_references.get(field)
         definition = self._job.find_typed(field, reference.name) if reference else None
         if definition is None:
@@ -273,11 +267,19 @@ class _Finder:
         key = (tag.content, in_plugin, definition.node)
         return self._kept(key, lambda: followed(tag, definition.node, definition, in_plugin=in_plugin))
 
-    def _kept(self, key: tuple[str, bool, Mapping | int], look_up: Callable[[], PathEnd]) -> PathEnd:
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = look_up()
-        return found
+    def _kept(self, key: tuple[str, bool, Mapping | int], look_up: Callable[[], PathEnd | None]) -> PathEnd | None:
+        if key not in self._known:
+            self._known[key] = look_up()
+        return self._known[key]
+
+    def _in_section(self, tag: TemplateTag, root: str, *, in_plugin: bool) -> PathEnd | None:
+        """The end of a path that is the same for all roles; None where its section has the wrong shape."""
+        if root not in ROOTS:
+            return PathEnd(PathOutcome.UNKNOWN_ROOT, 0)
+        section = self._job.section(root[1:])
+        if section is None:
+            return followed(tag, None, None, in_plugin=in_plugin)
+        return followed(tag, section.value, None, in_plugin=in_plugin) if isinstance(section.value, Mapping) else None
 
     def _in_auth(self, use: TemplateUse) -> Iterator[TemplateAnswer]:
         root = _root(use.tag.content, in_plugin=False)
@@ -285,10 +287,8 @@ class _Finder:
             outcome = PathOutcome.ROOT_NOT_FILLED if root in ROOTS else PathOutcome.UNKNOWN_ROOT
             yield _answer(use, root, (), PathEnd(outcome, 0))
             return
-        section = self._job.section("secrets")
-        if section is None or isinstance(section.value, Mapping):
-            top = section.value if section and isinstance(section.value, Mapping) else None
-            yield _answer(use, root, (), followed(use.tag, top, None, in_plugin=False))
+        if (found := self._in_section(use.tag, root, in_plugin=False)) is not None:
+            yield _answer(use, root, (), found)
 
 
 def _answer(use: TemplateUse, root: str, roles: tuple[TaskRole, ...], found: PathEnd) -> TemplateAnswer:

@@ -61,10 +61,11 @@ class Places:
         return Span(min(start, end), max(start, end))
 
 
-def changed_text(text: str, changes: Iterable[lsp.TextDocumentContentChangeEvent], unit: ColumnUnit) -> str:
-    """The text after a client's changes, each of which applies to the result of the one before."""
-    index: LineIndex | None = None
-    first_edited_line = 0
+def changed_text(lines: LineIndex, changes: Iterable[lsp.TextDocumentContentChangeEvent], unit: ColumnUnit) -> str:
+    """The text of `lines` after a client's changes, each of which applies to the result of the one before."""
+    text = lines.text
+    index: LineIndex | None = lines
+    first_edited_line = len(lines)
     for change in changes:
         if isinstance(change, lsp.TextDocumentContentChangeWholeDocument):
             text, index = change.text, None

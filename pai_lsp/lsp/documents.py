@@ -6,8 +6,8 @@ applied where it belongs instead of damaging the text from then on.
 
 from __future__ import annotations
 
+import os
 from enum import Enum
-from pathlib import PurePath
 from typing import NamedTuple
 
 from pygls.uris import from_fs_path
@@ -102,7 +102,7 @@ class OpenDocument:
         overtaken = next((n for n, one in enumerate(changes) if one.former_version < version < one.version), None)
         if overtaken is None:
             change = Change(self.version, version, events, self.text)
-            text = changed_text(self.text, events, self.client.unit)
+            text = changed_text(self.lines, events, self.client.unit)
             return replace(self, version=version, text=text, changes=(*changes, change)[-REMEMBERED:])
         first = changes[overtaken]
         before = replace(self, version=first.former_version, text=first.text_before, changes=changes[:overtaken])
@@ -121,6 +121,11 @@ class OpenDocument:
         return ours == others
 
     @lazy
+    def lines(self) -> LineIndex:
+        """Where the lines begin: both for the places of this version and for the change that leads to the next."""
+        return LineIndex(self.text)
+
+    @lazy
     def document(self) -> Document:
         """The snapshot for the analysis."""
         from pai_lsp.document import Document  # noqa: PLC0415 - loaded when the client is connected
@@ -131,12 +136,12 @@ class OpenDocument:
     @lazy
     def places(self) -> Places:
         """Translates between offsets and the client's positions."""
-        return Places(self.document.lines, self.client.unit)
+        return Places(self.lines, self.client.unit)
 
     @lazy
     def kind(self) -> FileKind:
         """A job is known by the language the editor gave it, its name or its root; definitions count as jobs."""
-        if PurePath(self.path).name == FILE_NAME:
+        if os.path.basename(self.path) == FILE_NAME:  # noqa: PTH119 - asked after each edit
             return FileKind.CONFIGURATION
         if self.document.is_mpijob:
             return FileKind.MPIJOB

@@ -9,6 +9,7 @@ for a folder that is not trusted.
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from enum import Enum, auto
 from pathlib import Path
@@ -64,7 +65,8 @@ class Marketplaces:
         """
         base = self._connection.folder_of(path)
         if not base:
-            base = str(Path(path).parent) if Path(path).is_absolute() else next(iter(self._connection.folders), "")
+            is_file = os.path.isabs(path)  # noqa: PTH117 - asked after each edit, and pathlib is slow
+            base = os.path.dirname(path) if is_file else next(iter(self._connection.folders), "")  # noqa: PTH120 - as above
         if not base:
             return None
         setup = self._connection.projects.setup_of(path, base)

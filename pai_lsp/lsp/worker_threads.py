@@ -43,6 +43,7 @@ class Lane:
         self._requests: deque[_Work] = deque()
         self._checks: deque[_Work] = deque()
         self._current: _Work | None = None
+        self._end_of_patience: asyncio.TimerHandle | None = None
         self._idle: list[SimpleQueue[_Work]] = []
         self._busy = 0
 
@@ -73,7 +74,7 @@ class Lane:
         self._busy += 1
         (self._idle.pop() if self._idle else self._new_thread()).put(work)
         if not work.is_alone:
-            asyncio.get_running_loop().call_later(PATIENCE, self._unblock, work)
+            self._end_of_patience = asyncio.get_running_loop().call_later(PATIENCE, self._unblock, work)
 
     def _next_work(self) -> _Work | None:
         for queue in (self._requests, self._checks):
@@ -94,6 +95,8 @@ class Lane:
         self._busy -= 1
         if self._current is work:
             self._current = None
+            if self._end_of_patience is not None:
+                self._end_of_patience.cancel()  # or it keeps the document alive until then
         if not work.future.done():
             if error is None:
                 work.future.set_result(result)

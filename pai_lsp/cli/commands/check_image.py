@@ -34,6 +34,10 @@ def run(arguments: argparse.Namespace) -> int:
     if isinstance(document, int):
         return document
     roles = [role.name for role in document.job.task_roles]
+    if not roles:
+        return failed(
+            "image-check", f"{visible(document.path or '')} has no task roles, so no image to check", FINDINGS
+        )
     if arguments.role is not None and arguments.role not in roles:
         message = f"the job has no task role '{visible(arguments.role)}'{did_you_mean(arguments.role, roles)}"
         return failed("image-check", message, WRONG_USAGE)

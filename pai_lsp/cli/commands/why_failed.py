@@ -25,6 +25,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Explain a code or a text."""
     if (code := as_exit_code(arguments.text)) is not None:
         return _code(code, arguments.format)
+    if not arguments.text.strip():
+        return failed("why", "the text is empty; give an exit code, a file or the end of a log", WRONG_USAGE)
+    if missing([arguments.text]) and not _is_pasted(arguments.text) and arguments.text != STANDARD_INPUT:
+        return failed("why", f"'{visible(arguments.text)}' is neither an exit code nor a file", WRONG_USAGE)
     job: Job | None = None
     if arguments.job is not None:
         if message := missing([arguments.job]):
@@ -47,10 +51,14 @@ def _text(given: str) -> str | UnreadableFile:
     """The text of a file or of standard input; what is not a file is a pasted text itself."""
     if given == STANDARD_INPUT:
         return sys.stdin.buffer.read().decode("utf-8", "replace")
-    if missing([given]) and ("\n" in given or " " in given):
+    if missing([given]) and _is_pasted(given):
         return given
     data = read_bytes(given)
     return data if isinstance(data, UnreadableFile) else data.decode("utf-8", "replace")
+
+
+def _is_pasted(given: str) -> bool:
+    return "\n" in given or " " in given
 
 
 def _code(code: int, form: str) -> int:

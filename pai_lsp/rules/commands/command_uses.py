@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from functools import lru_cache
 
 from pai_lsp.embedded.command_lines import command_lines, parsed
 from pai_lsp.embedded.shell_structure import structure
@@ -74,7 +73,7 @@ class CommandUse:
 
 def uses(job: Job, *programs: str, with_callbacks: bool = True) -> Sequence[CommandUse]:
     """The command lines of some programs, in the commands of task roles and in callbacks."""
-    by_program = _found(job).by_program
+    by_program = job.once(_found).by_program
     if by_program.keys().isdisjoint(programs):  # for most rules, in most jobs
         return ()
     found = [use for name in programs for use in by_program.get(name, ())]
@@ -83,18 +82,18 @@ def uses(job: Job, *programs: str, with_callbacks: bool = True) -> Sequence[Comm
 
 def all_uses(job: Job, *, with_callbacks: bool = True) -> tuple[CommandUse, ...]:
     """Every command line."""
-    return _found(job).uses if with_callbacks else _found(job).role_uses
+    found = job.once(_found)
+    return found.uses if with_callbacks else found.role_uses
 
 
 def known_lines(job: Job, names: tuple[str, ...] = ()) -> Sequence[tuple[CommandUse, str, Arguments]]:
     """The command lines of programs with a table; `names` are those wanted, all without."""
-    by_name = _known_lines(job)
+    by_name = job.once(_known_lines)
     if names and by_name.keys().isdisjoint(names):
         return ()
     return [one for name in names or by_name for one in by_name.get(name, ())]
 
 
-@lru_cache(maxsize=1)
 def _known_lines(job: Job) -> dict[str, list[tuple[CommandUse, str, Arguments]]]:
     found: dict[str, list[tuple[CommandUse, str, Arguments]]] = {}
     for use in uses(job, *_PROGRAMS):
@@ -107,17 +106,18 @@ def _known_lines(job: Job) -> dict[str, list[tuple[CommandUse, str, Arguments]]]
 
 def scripts(job: Job, *, with_callbacks: bool = False) -> tuple[ScriptPlace, ...]:
     """The scripts that bash can read; those of callbacks too, if wanted."""
-    return _found(job).places if with_callbacks else _found(job).role_places
+    found = job.once(_found)
+    return found.places if with_callbacks else found.role_places
 
 
 def programs_of(job: Job) -> KeysView[str]:
     """The programs that the scripts run."""
-    return _found(job).by_program.keys()
+    return job.once(_found).by_program.keys()
 
 
 def all_scripts(job: Job) -> tuple[ScriptPlace, ...]:
     """The scripts of task roles and callbacks, those with a syntax error too."""
-    return _found(job).all_places
+    return job.once(_found).all_places
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,7 +136,6 @@ class _Found:
     by_program: dict[str, list[CommandUse]]
 
 
-@lru_cache(maxsize=1)
 def _found(job: Job) -> _Found:
     callbacks = callback_scripts(job, command_lists(job.uses_of_plugin("cmd")))
     all_places = (*job.role_scripts, *callbacks)
