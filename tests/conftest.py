@@ -13,13 +13,11 @@ if TYPE_CHECKING:
 
 settings.register_profile("fast", max_examples=20)
 gc.set_threshold(200_000, 20, 50)  # as in the language server
-gc.disable()  # what is made until the collection ends stays
 
 
 def pytest_collection_finish() -> None:
     """Thousands of tests and all modules are there now and stay; looking through them again and again takes time."""
     gc.freeze()
-    gc.enable()
 
 
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Literal[True] | None:
