@@ -204,9 +204,21 @@ STOPPED_TWICE = (
     + ROLE.replace("[one, two]", "[one, 'marketplace://name/install_wget']")
 )
 
+# The plugin reads no `type` of a callback, so what the runtime makes of it harms nobody.
+UNREAD_KEY = (
+    HEAD
+    + """\
+  - name: one
+    type: script
+    callbacks: [{event: taskStarts, commands: [echo one], type: "a\\nb"}]
+"""
+    + ROLE.replace("[one, two]", "[one]")
+)
+
 
 @settings(max_examples=budget(250), deadline=None, derandomize=True)
 @example(STOPPED_TWICE)
+@example(UNREAD_KEY)
 @given(generated())
 def test_on_small_jobs(text: str) -> None:
     assert_agreed(Document(text, path="a.pai.yaml", lookup=marketplace()))

@@ -194,7 +194,7 @@ def test_an_answer_is_kept_for_a_day(place: Path) -> None:
         now[0] += 90_000.0
         (found,) = image_diagnostics(document, answers)
         assert found.code == "image-not-asked"
-        assert found.message.endswith("; 1 day ago, it was there")
+        assert found.message.endswith("; 1 day ago, the answer was 'there'")
         server.reaction = registry(None)
         (found,) = image_diagnostics(document, answers)
         assert found.code == "image-not-found"

@@ -242,6 +242,9 @@ _SIGNS = {
 }
 
 
+_CALLBACK_KEYS = frozenset({"event", "commands"})
+
+
 def _damaged(job: Job, damage: Damage) -> Iterator[Scalar]:
     """The strings that suffer this damage on a released cluster.
 
@@ -253,7 +256,7 @@ def _damaged(job: Job, damage: Damage) -> Iterator[Scalar]:
     for entry in _parameters(job, every=damage is Damage.QUOTES):
         if damage is Damage.QUOTES and not _may_hold_both_quotes(job, entry):
             continue
-        for scalar in _scalars(entry):
+        for scalar in _scalars(entry, every=damage is Damage.QUOTES):
             text = scalar.text
             if _SIGNS[damage] not in text and (damage is not Damage.UNPRINTABLE or text.isprintable()):
                 continue
@@ -298,14 +301,17 @@ def _is_used(job: Job, plugin: str, entry: Entry) -> bool:
     return known is not None and any(parameter.name == entry.name for parameter in known.parameters)
 
 
-def _scalars(entry: Entry) -> Iterator[Scalar]:
+def _scalars(entry: Entry, *, every: bool) -> Iterator[Scalar]:
+    """The scalars of a parameter; of callbacks only those that the plugin reads, unless `every` one is wanted."""
+    is_any_key_read = every or entry.name != "callbacks"
     waiting: list[Node] = [entry.value, entry.key]
     while waiting:
         node = waiting.pop()
         if isinstance(node, Scalar):
             yield node
         elif isinstance(node, Mapping):
-            waiting += (one for below in reversed(node.effective_entries()) for one in (below.value, below.key))
+            read = (one for one in node.effective_entries()[::-1] if is_any_key_read or one.name in _CALLBACK_KEYS)
+            waiting += (one for below in read for one in (below.value, below.key))
         else:
             waiting += reversed(node.items)
 
