@@ -40,8 +40,6 @@ COLUMNS = (
     "MiB",
 )
 WAIT = 20.0
-# Between two edits, in seconds: nobody types without one, and what a server does after its answer nobody waits for.
-_PAUSE = 0.02
 DOCUMENT = "file:///bench/job.pai.yaml"
 SCHEMA = Path(".venvs/yaml-language-server/job.schema.json").absolute()
 # The settings of the peer: it checks jobs by our schema, as a user without pai-lsp would do it.
@@ -246,7 +244,6 @@ def _measure_document(client: Client, text: str) -> list[str]:
     for number in range(EDITS):
         wrong = number % 2 == 0
         message = change("    dockerImagee: image" if wrong else "    dockerImage: image")
-        time.sleep(_PAUSE)
         client.write(message)
         client.wait(lambda answer, wrong=wrong: on_edited_line(answer, wrong=wrong))
         edits.append(client.arrived - client.sent)
@@ -265,7 +262,6 @@ def _measure_document(client: Client, text: str) -> list[str]:
         for number in range(EDITS):
             message = change(typed[number % 2])
             params = {"textDocument": {"uri": DOCUMENT}, "position": {"line": line, "character": character}}
-            time.sleep(_PAUSE)
             client.request(f"textDocument/{method}", params, before=[message])
             taken.append(client.arrived - client.sent)
         figures.append(_median_and_p95(taken))
