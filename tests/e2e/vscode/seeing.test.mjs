@@ -50,14 +50,8 @@ scene("a code lens opens the preview of its task role beside the job", async () 
 
 scene("a line of the preview leads to its command", async () => {
   const line = group(1).locator(".view-line", { hasText: "python train.py" });
-  await line.click();
-  await page.keyboard.press("F12");
-  await group(1)
-    .locator(".tab.active", { hasText: /^marketplace-job/ })
-    .waitFor();
-  await group(1)
-    .locator(".tab", { hasText: /^marketplace-job/ })
-    .waitFor();
+  const source = group(1).locator(".tab.active", { hasText: /^marketplace-job/ });
+  await workbench.goToDefinition(page, line, source);
   const text = await workbench.textOf(group(1).locator(".monaco-editor").first());
   assert.match(text, /- python train\.py/);
   await group(1).locator(".tab.active").hover();

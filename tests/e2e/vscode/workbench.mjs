@@ -141,6 +141,22 @@ export async function clickAway(target) {
   throw new Error("clicking has no effect");
 }
 
+/** Go to the definition of what is at a place: an editor that has just come may lose the click or the key. */
+export async function goToDefinition(page, target, effect) {
+  for (let asked = 0; asked < 5; asked++) {
+    await target.click();
+    await page.keyboard.press("F12");
+    const isThere = await effect.waitFor({ timeout: 5000 }).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) {
+      return;
+    }
+  }
+  throw new Error("F12 has no effect");
+}
+
 /** The entries of the Problems view, each as one line. */
 export function problems(page) {
   return page.locator(".markers-panel .monaco-list-row");
