@@ -243,7 +243,7 @@ def _in_definitions_outside(document: Document, on_fault: OnFault) -> Iterator[D
     """What the checker finds in definitions outside the file once they are filled, at the references to them."""
     job = document.job.as_meant
     graph = job.require_graph
-    if document.is_catalog or not any(map(graph.is_outside, graph.definitions)):
+    if document.is_catalog or not graph.leaves_file:
         return
     from pai_lsp.expansion.released_job import expanded  # noqa: PLC0415 - most jobs use no other file
 

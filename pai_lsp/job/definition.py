@@ -29,6 +29,8 @@ CMD_PLUGIN = f"{PLUGIN_PREFIX}cmd"
 SIMPLE_KEYS = {"preCommands": Moment.START, "postCommands": Moment.SUCCESS}
 # All keys of the cmd plugin that hold commands.
 COMMAND_KEYS = frozenset({"callbacks", *SIMPLE_KEYS})
+# What the plugin reads of each callback.
+CALLBACK_KEYS = frozenset({"event", "commands"})
 
 # Plugins of the extended protocol that mount a storage; expansion makes `extras.storages` of them.
 # Source: openpai, issues 5345 (`pvc_storage`: name, mountPath) and 5145 (`com.microsoft.pai.rest.storage`).

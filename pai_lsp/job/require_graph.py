@@ -154,6 +154,11 @@ class RequireGraph:
         """Whether a definition of the graph is outside the job's file."""
         return definition.node in self._homes
 
+    @property
+    def leaves_file(self) -> bool:
+        """Whether a definition of the graph is outside the job's file."""
+        return any(map(self.is_outside, self.definitions))
+
     def reached(self, entry: RequireLink) -> Iterator[Definition]:
         """Every definition outside the file that a reference of the file leads to, each once."""
         waiting = [target for target in entry.targets if self.is_outside(target)]

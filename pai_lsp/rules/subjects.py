@@ -30,7 +30,7 @@ def _words(job: Job) -> set[str] | None:
     outcomes of its templates.
     """
     graph = job.require_graph
-    if any(map(graph.is_outside, graph.definitions)):
+    if graph.leaves_file:
         return None
     words = {scalar.text for scalar in job.syntax.scalars}
     words.update(programs_of(job))

@@ -217,7 +217,7 @@ def _may_export(job: Job) -> bool:
     if command_lists(job.uses_of_plugin("cmd") if "export" in job.text else (), "export"):
         return True
     graph = job.require_graph
-    return any(map(graph.is_outside, graph.definitions))
+    return graph.leaves_file
 
 
 def _exported_names(job: Job) -> set[str]:

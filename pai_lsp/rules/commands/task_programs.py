@@ -359,7 +359,7 @@ def path_without_content(job: Job) -> Iterator[Finding]:
     """
     graph = job.require_graph
     has_path = any(definition.node.get("pathForUser") for definition in job.definitions)
-    if not has_path and not any(map(graph.is_outside, graph.definitions)):
+    if not has_path and not graph.leaves_file:
         return
     from pai_lsp.expansion.effective import (  # noqa: PLC0415 - few jobs have prerequisites with a path
         effective_job,

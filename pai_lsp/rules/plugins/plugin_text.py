@@ -8,6 +8,7 @@ unchanged.
 from __future__ import annotations
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
+from pai_lsp.job.definition import CALLBACK_KEYS
 from pai_lsp.job.plugin_parameters import NOT_PARAMETERS, Damage, damages
 from pai_lsp.job.uses import command_entries
 from pai_lsp.source.edits import column, line_end
@@ -242,9 +243,6 @@ _SIGNS = {
 }
 
 
-_CALLBACK_KEYS = frozenset({"event", "commands"})
-
-
 def _damaged(job: Job, damage: Damage) -> Iterator[Scalar]:
     """The strings that suffer this damage on a released cluster.
 
@@ -310,7 +308,7 @@ def _scalars(entry: Entry, *, every: bool) -> Iterator[Scalar]:
         if isinstance(node, Scalar):
             yield node
         elif isinstance(node, Mapping):
-            read = (one for one in node.effective_entries()[::-1] if is_any_key_read or one.name in _CALLBACK_KEYS)
+            read = (one for one in node.effective_entries()[::-1] if is_any_key_read or one.name in CALLBACK_KEYS)
             waiting += (one for below in read for one in (below.value, below.key))
         else:
             waiting += reversed(node.items)

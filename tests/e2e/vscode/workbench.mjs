@@ -126,35 +126,34 @@ export async function clickWhenStill(page, target, effect) {
   await effect.waitFor();
 }
 
-/** Click until the target has gone: a button of a notification or an entry of a menu that has just come may lose a click. */
-export async function clickAway(target) {
-  for (let clicked = 0; clicked < 10; clicked++) {
-    await target.click();
-    const isGone = await target.waitFor({ state: "detached", timeout: 2000 }).then(
+/** Repeat what a part of the window that has just come may lose, until it has its effect. */
+async function repeat(act, effect, what) {
+  for (let tried = 0; tried < 10; tried++) {
+    await act();
+    const isDone = await effect().then(
       () => true,
       () => false,
     );
-    if (isGone) {
+    if (isDone) {
       return;
     }
   }
-  throw new Error("clicking has no effect");
+  throw new Error(`${what} has no effect`);
 }
 
-/** Go to the definition of what is at a place: an editor that has just come may lose the click or the key. */
-export async function goToDefinition(page, target, effect) {
-  for (let asked = 0; asked < 5; asked++) {
+/** Click until the target has gone, such as a button of a notification or an entry of a menu. */
+export function clickAway(target) {
+  const hasGone = () => target.waitFor({ state: "detached", timeout: 2000 });
+  return repeat(() => target.click(), hasGone, "clicking");
+}
+
+/** Go to the definition of what is at a place, until `effect` is there. */
+export function goToDefinition(page, target, effect) {
+  const ask = async () => {
     await target.click();
     await page.keyboard.press("F12");
-    const isThere = await effect.waitFor({ timeout: 5000 }).then(
-      () => true,
-      () => false,
-    );
-    if (isThere) {
-      return;
-    }
-  }
-  throw new Error("F12 has no effect");
+  };
+  return repeat(ask, () => effect.waitFor({ timeout: 2500 }), "F12");
 }
 
 /** The entries of the Problems view, each as one line. */
