@@ -50,8 +50,11 @@ scene("a code lens opens the preview of its task role beside the job", async () 
 
 scene("a line of the preview leads to its command", async () => {
   const line = group(1).locator(".view-line", { hasText: "python train.py" });
-  const source = group(1).locator(".tab.active", { hasText: /^marketplace-job/ });
-  await workbench.goToDefinition(page, line, source);
+  await workbench.clickLine(line);
+  await page.keyboard.press("F12");
+  await group(1)
+    .locator(".tab.active", { hasText: /^marketplace-job/ })
+    .waitFor();
   const shown = group(1).locator(".monaco-editor");
   await workbench.textBecomes(page, shown, (text) => text.includes("- python train.py"), "not the command");
   await group(1).locator(".tab.active").hover();
@@ -65,7 +68,7 @@ scene("the preview follows an edit, and cannot be edited itself", async () => {
   await workbench.type(page, " --epochs 3");
   const shown = group(1).locator(".monaco-editor");
   await workbench.textBecomes(page, shown, (text) => text.includes("python train.py --epochs 3"), "an old text");
-  await shown.locator(".view-line", { hasText: "python train.py" }).click();
+  await workbench.clickLine(shown.locator(".view-line", { hasText: "python train.py" }));
   await workbench.type(page, "x");
   await page.locator(".monaco-editor-overlaymessage", { hasText: "Cannot edit in read-only editor" }).waitFor();
   await workbench.close(page, "What worker runs");

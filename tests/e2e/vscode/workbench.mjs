@@ -126,34 +126,26 @@ export async function clickWhenStill(page, target, effect) {
   await effect.waitFor();
 }
 
-/** Repeat what a part of the window that has just come may lose, until it has its effect. */
-async function repeat(act, effect, what) {
+/** Click until the target has gone, such as a button of a notification or an entry of a menu: a click may come too early. */
+export async function clickAway(target) {
   for (let tried = 0; tried < 10; tried++) {
-    await act();
-    const isDone = await effect().then(
+    await target.click();
+    const hasGone = await target.waitFor({ state: "detached", timeout: 2000 }).then(
       () => true,
       () => false,
     );
-    if (isDone) {
+    if (hasGone) {
       return;
     }
   }
-  throw new Error(`${what} has no effect`);
+  throw new Error("clicking has no effect");
 }
 
-/** Click until the target has gone, such as a button of a notification or an entry of a menu. */
-export function clickAway(target) {
-  const hasGone = () => target.waitFor({ state: "detached", timeout: 2000 });
-  return repeat(() => target.click(), hasGone, "clicking");
-}
-
-/** Go to the definition of what is at a place, until `effect` is there. */
-export function goToDefinition(page, target, effect) {
-  const ask = async () => {
-    await target.click();
-    await page.keyboard.press("F12");
-  };
-  return repeat(ask, () => effect.waitFor({ timeout: 2500 }), "F12");
+/** Click on the first word of a line; all lines are as wide as the longest, so that the middle may be out of sight. */
+export function clickLine(line) {
+  const word = line.locator("> span > span").first();
+  // The cursor may stand in it, and would be in the way.
+  return word.click({ force: true });
 }
 
 /** The entries of the Problems view, each as one line. */
