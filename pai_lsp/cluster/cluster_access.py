@@ -54,6 +54,10 @@ class ClusterAccess:
     token_keyring: bool = False
     platform: str = "openpai"
 
+    def address(self, place: str) -> str:
+        """The address of a path below `/api/v2/` of the REST API."""
+        return f"{self.url}/api/v2/{place}"
+
     def page_of(self, job: str) -> str | None:
         """The address of a job's page in the portal, which is beside its rest-server; None without the user's name.
 
@@ -207,7 +211,7 @@ def send(access: ClusterAccess, token: AccessToken | None, method: str, place: s
         headers["Content-Type"] = "text/yaml"
     if token is not None:
         headers["Authorization"] = f"Bearer {token.secret}"
-    url = f"{access.url}/api/v2/{place}"
+    url = access.address(place)
     found = exchange(method, url, headers, body=body.encode(), limits=LIMITS)
     if isinstance(found, FetchFailure):
         raise NoAnswerError(found.note, was_sent=found.was_sent)

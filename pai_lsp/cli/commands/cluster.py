@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
-    from pai_lsp.cluster.cluster_access import ClusterAccess
-
 
 _NO_PROFILE = """\
 There is no profile in {folder}. To create one:
@@ -124,22 +122,19 @@ def _pulled(name: str) -> dict[str, Any]:
     token = token_of(access, name)
 
     def ask(place: str) -> Any:
-        found = fetch(f"{access.url}/api/v2/{place}", accept="application/json", token=token)
+        address = access.address(place)
+        asked = visible(address.partition("?")[0])
+        found = fetch(address, accept="application/json", token=token)
         if isinstance(found, FetchFailure):
             if found.is_absent:
                 return None
-            raise ProfileError(f"{_called(access, place)}: {found.note}")
+            raise ProfileError(f"{asked}: {found.note}")
         try:
             return json.loads(found.body)
         except (ValueError, RecursionError):
-            raise ProfileError(f"{_called(access, place)}: the answer is not JSON") from None
+            raise ProfileError(f"{asked}: the answer is not JSON") from None
 
     return profile_of_api(ask, name, access, datetime.now(timezone.utc))
-
-
-def _called(access: ClusterAccess, place: str) -> str:
-    """A place of the REST API, as a message names it."""
-    return visible(f"{access.url}/api/v2/{place.partition('?')[0]}")
 
 
 def _written(action: str, profile: dict[str, Any], output: str) -> int:

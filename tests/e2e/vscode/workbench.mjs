@@ -126,15 +126,15 @@ export async function clickWhenStill(page, target, effect) {
   await effect.waitFor();
 }
 
-/** Click until the target has gone, such as a button of a notification or an entry of a menu: a click may come too early. */
+/** Click until the target has gone: a button of a notification or an entry of a menu that has just come may lose a click. */
 export async function clickAway(target) {
-  for (let tried = 0; tried < 10; tried++) {
+  for (let clicked = 0; clicked < 10; clicked++) {
     await target.click();
-    const hasGone = await target.waitFor({ state: "detached", timeout: 2000 }).then(
+    const isGone = await target.waitFor({ state: "detached", timeout: 2000 }).then(
       () => true,
       () => false,
     );
-    if (hasGone) {
+    if (isGone) {
       return;
     }
   }
