@@ -39,6 +39,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         assert f"\n    {one.name}" in output
         assert one.summary in output
     assert "exit status:" in output
+    assert "None" not in output
     assert run(capsys) == (2, "", output)
 
 
@@ -49,6 +50,7 @@ def test_every_command_has_help(capsys: pytest.CaptureFixture[str], name: str) -
     assert output.startswith(f"usage: pai-lsp {name} ")
     assert len(output.splitlines()) > 5
     assert [line for line in output.splitlines() if len(line) > 80] == []
+    assert "None" not in output
 
 
 def test_a_command_that_there_is_not(capsys: pytest.CaptureFixture[str]) -> None:

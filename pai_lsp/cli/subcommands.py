@@ -43,7 +43,8 @@ class Subcommand:
 
 
 # Looking for translations of argparse's own words imports `locale`, and finds none: all else here is English too.
-setattr(argparse, "_", str)  # noqa: B010 - not among the names that a type checker knows
+# Before Python 3.13 it also "translates" a description that is not there.
+setattr(argparse, "_", lambda text: text)  # noqa: B010 - not among the names that a type checker knows
 
 
 def _check(found: argparse.Namespace) -> int:
