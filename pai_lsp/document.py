@@ -17,8 +17,7 @@ from pai_lsp.job.definition import unfilled_values
 from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.platform.secrets_section import job_syntax
-from pai_lsp.rules import EXPLAINING, RULES, name_meaning
-from pai_lsp.rules.cluster_rules import rules_on
+from pai_lsp.rules import EXPLAINING, RULES, name_meaning, rules_on
 from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION, cannot_be_expanded
 from pai_lsp.rules.structure.job_shape import job_template, key_of_version_1, placeholders, touched, v1_job
 from pai_lsp.rules.subjects import rules_about

@@ -20,7 +20,7 @@ from pai_lsp.cli.main import main
 from pai_lsp.cli.report import FORMATS
 from pai_lsp.cli.subcommands import SUBCOMMANDS, parser_of
 from pai_lsp.findings.diagnostic import Finding, Related, Rule, Severity
-from pai_lsp.rules import RULES, all_rules, families
+from pai_lsp.rules import GROUPS, RULES, all_rules, families
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
@@ -528,7 +528,10 @@ def test_a_family_leaves_rules_off_that_the_configuration_turns_off() -> None:
 def test_the_help_names_every_family() -> None:
     text = " ".join(parser_of(next(one for one in SUBCOMMANDS if one.name == "check")).format_help().split())
     names = list(families())
-    assert f"The families are {', '.join(names[:-1])} and {names[-1]}." in text
+    assert f"The families are {', '.join(names[:-1])} and {names[-1]}; " in text
+    (first, *_, last) = GROUPS["commands"]
+    assert f'"commands" means the six from {first} to {last}.' in text
+    assert len(GROUPS["commands"]) == 6
     assert sorted(rule.code for rules in families().values() for rule in rules) == sorted(
         rule.code for rule in all_rules()
     )

@@ -517,15 +517,3 @@ def _has_infiniband(role: TaskRole) -> bool:
     options = role.get("extraContainerOptions")
     node = options.get("infiniband") if isinstance(options, Mapping) else None
     return isinstance(node, Scalar) and node.value is True
-
-
-RULES = (
-    mpi_without_ssh,
-    mpi_without_barrier,
-    mpi_launcher_instances,
-    mpi_infiniband_partial,
-    mpi_run_as_root,
-    mpi_worker_ends,
-    mpi_option_unknown,
-    mpi_launcher_gpu_unused,
-)
