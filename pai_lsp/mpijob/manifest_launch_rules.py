@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pai_lsp.embedded.command_lines import PYTHON
-from pai_lsp.findings.diagnostic import Finding, Rule, Severity
+from pai_lsp.findings.diagnostic import Finding, Severity
 from pai_lsp.mpijob.launch import (
     SHELLS,
     Layout,
@@ -567,20 +567,3 @@ def mpijob_kubexec(manifest: Manifest) -> Iterator[Finding]:
             value = entry.get("value")
             if value is not None and _KUBEXEC in str(value.content):
                 yield Finding(value.span, message, field=f"{container.path}.env[{number}].value")
-
-
-LAUNCH_RULES: tuple[Rule, ...] = (
-    mpijob_np_over_slots,
-    mpijob_np_under_slots,
-    mpijob_slots_zero,
-    mpijob_horovodrun_no_hosts,
-    mpijob_host_format,
-    mpijob_unknown_host,
-    mpijob_option_unknown,
-    mpijob_launcher_without_mpi,
-    mpijob_command_one_word,
-    mpijob_no_shell,
-    mpijob_run_as_root,
-    mpijob_hostfile_implicit,
-    mpijob_kubexec,
-)

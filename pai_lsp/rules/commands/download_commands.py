@@ -599,19 +599,3 @@ def _clones(job: Job) -> Iterator[tuple[CommandUse, Arguments]]:
             is_value = number > 0 and use.line.arguments[number - 1].text in {"-C", "-c"}
             if not word.text.startswith("-") and not is_value:
                 break
-
-
-RULES = (
-    download_of_page,
-    download_option,
-    address_without_quotes,
-    download_to_missing_folder,
-    archive_mismatch,
-    file_not_executable,
-    shebang_not_first,
-    python_code_unquoted,
-    git_clone_operands,
-    git_clone_page,
-    git_clone_without_key,
-    git_outside_repository,
-)

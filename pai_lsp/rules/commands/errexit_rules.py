@@ -347,14 +347,3 @@ def _stops(name: str, arguments: tuple[str, ...]) -> bool:
     if name == "sed":
         return any(re.fullmatch(r"[0-9]*q", one) for one in arguments)
     return name == "head" and not any(one.startswith(("-n -", "-n-", "-c-")) for one in arguments)
-
-
-RULES = (
-    command_finds_nothing,
-    arithmetic_is_zero,
-    pipe_cut_short,
-    last_and_list,
-    background_last,
-    wait_loses_code,
-    failure_hidden,
-)

@@ -314,13 +314,3 @@ def _all_modules(job: Job) -> list[tuple[CommandUse, Word]]:
 
 def _written(use: CommandUse, option: Option) -> str:
     return use.place.script.text[option.span.start : option.span.end]
-
-
-RULES = (
-    unknown_command_option,
-    missing_command_argument,
-    torchrun_bad_value,
-    deepspeed_arguments,
-    module_path,
-    unknown_python_module,
-)

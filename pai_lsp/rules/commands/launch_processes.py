@@ -327,12 +327,3 @@ def _process_counts(job: Job) -> Iterator[tuple[CommandUse, int, Option, int]]:
 
 def _gpus(count: int) -> str:
     return f"{count} GPU{'s' * (count != 1)}"
-
-
-RULES = (
-    processes_exceed_gpu,
-    processes_below_gpu,
-    launch_nodes_mismatch,
-    launch_rank,
-    launch_master,
-)

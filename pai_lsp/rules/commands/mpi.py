@@ -340,7 +340,7 @@ def mpi_infiniband_partial(job: Job) -> Iterator[Finding]:
                 )
 
 
-@rule(Severity.WARNING, about=(MPI,))
+@rule(Severity.WARNING, about=(MPI,), former=("mpi-as-root",))
 def mpi_run_as_root(job: Job) -> Iterator[Finding]:
     """Open MPI's launcher started by root without `--allow-run-as-root`.
 
@@ -516,15 +516,3 @@ def _has_infiniband(role: TaskRole) -> bool:
     options = role.get("extraContainerOptions")
     node = options.get("infiniband") if isinstance(options, Mapping) else None
     return isinstance(node, Scalar) and node.value is True
-
-
-RULES = (
-    mpi_without_ssh,
-    mpi_without_barrier,
-    mpi_launcher_instances,
-    mpi_infiniband_partial,
-    mpi_run_as_root,
-    mpi_worker_ends,
-    mpi_option_unknown,
-    mpi_launcher_gpu_unused,
-)

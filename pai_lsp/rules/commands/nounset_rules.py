@@ -316,6 +316,3 @@ def bad_substitution(job: Job) -> Iterator[Finding]:
                 yield Finding(
                     place.span(span), "bash cannot read this; the name of a variable has only letters, digits and '_'"
                 )
-
-
-RULES = (unset_positional, unset_in_container, used_before_set, bad_substitution)

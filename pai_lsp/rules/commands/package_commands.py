@@ -405,16 +405,3 @@ def _pip_operands(job: Job) -> Iterator[tuple[CommandUse, Arguments, Word]]:
         for one in arguments.operands if arguments else ():
             if one.is_literal:
                 yield use, arguments, one  # type: ignore[misc]
-
-
-RULES = (
-    pip_requirements_without_r,
-    pip_invalid_requirement,
-    pip_glued_option,
-    version_redirected,
-    unknown_subcommand,
-    asks_for_confirmation,
-    apt_install_without_update,
-    apt_version_like_pip,
-    conda_activate_without_hook,
-)

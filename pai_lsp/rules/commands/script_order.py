@@ -241,13 +241,3 @@ def redirection_order(job: Job) -> Iterator[Finding]:
             new = f"{second.operator} {use.place.written(second.target.span)} 2>&1"
             fixes = edit_fix(use.place, f"Change to '{new}'", span, new)
             yield Finding(use.span(span), "errors are not redirected to the file: '2>&1' must come last", fixes)
-
-
-RULES = (
-    commands_never_run,
-    jump_outside,
-    not_repeatable,
-    file_may_be_missing,
-    cd_in_subshell,
-    redirection_order,
-)

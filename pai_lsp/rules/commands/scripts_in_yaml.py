@@ -330,13 +330,3 @@ def _command_scalars(job: Job) -> Iterator[Scalar]:
             if scalar not in seen:
                 seen.add(scalar)
                 yield scalar
-
-
-RULES = (
-    comment_in_folded_scalar,
-    crlf_in_commands,
-    line_not_continued,
-    backslash_then_space,
-    folded_lines_joined,
-    yaml_mark_in_command,
-)

@@ -436,13 +436,3 @@ def _is_within(path: str, folder: str) -> bool:
 def _is_meant(path: str, home: str) -> bool:
     """Whether a path is likely a mistaken form of another: with the same name in another folder, or misspelled."""
     return posixpath.basename(path) == posixpath.basename(home) or bool(nearest(path, [home], _NEAR))
-
-
-RULES = (
-    program_not_in_container,
-    needs_terminal,
-    reads_empty_input,
-    path_without_storage,
-    ssh_without_plugin,
-    path_without_content,
-)

@@ -539,17 +539,3 @@ def _is_value(line: CommandLine, number: int) -> bool:
         return True
     known = known_line(line)
     return known is not None and any(word is line.arguments[number] for word in known.arguments.values)
-
-
-RULES = (
-    spaces_around_equals,
-    assignment_of_other_shell,
-    test_brackets,
-    quotes_keep_literal,
-    braces_not_expanded,
-    pattern_without_quotes,
-    interactive_only,
-    path_replaced,
-    source_in_sh,
-    windows_path,
-)
