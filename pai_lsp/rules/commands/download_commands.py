@@ -426,8 +426,7 @@ def _inner(use: CommandUse, word: Word) -> Span:
 
 def _written_files(use: CommandUse) -> set[str]:
     """The names of the files that a command surely writes."""
-    text = use.place.script.text
-    found = {text[span.start : span.end] for operator, span in use.line.step.redirections if operator in {">", ">>"}}
+    found = {one.target.text for one in use.line.step.redirections if one.is_output and one.target.is_literal}
     if use.line.program in {"wget", "curl"}:
         arguments = use.arguments(use.line.program)
         option = arguments.option("-O" if use.line.program == "wget" else "-o") if arguments else None

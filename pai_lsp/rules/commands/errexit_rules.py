@@ -336,7 +336,7 @@ def _is_long(use: CommandUse) -> bool:
     if use.line.program == "seq":
         numbers = [int(text) for text in texts if text.isdigit()]
         return bool(numbers) and numbers[-1] >= 20_000
-    files = {use.place.script.text[span.start : span.end] for _, span in use.line.step.redirections} | set(texts)
+    files = {one.target.text for one in use.line.step.redirections} | set(texts)
     return bool(files & {"/dev/urandom", "/dev/zero", "/dev/random"})
 
 

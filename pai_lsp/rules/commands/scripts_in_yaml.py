@@ -158,7 +158,7 @@ def folded_lines_joined(job: Job) -> Iterator[Finding]:
     """
     for use in all_uses(job):
         words = use.line.arguments
-        if len(words) < 2 or use.line.program not in _WITH_WORDS or use.line.starters:
+        if len(words) < 2 or use.line.program not in _WITH_WORDS or use.line.wrappers:
             continue
         if all(word.text not in _BEGINNING for word in words):
             continue
