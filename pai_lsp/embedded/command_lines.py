@@ -120,6 +120,7 @@ class Option:
 class Arguments:
     """The words of a command line by what they are.
 
+    values: the words that are values of options, of an option with several values too.
     unknown: options that the table does not have, with their names.
     without_value: options whose value is missing.
     is_open: a word may be any number of words, so that options and operands may be missing here.
@@ -128,6 +129,7 @@ class Arguments:
 
     options: list[Option] = field(default_factory=list)
     operands: list[Word] = field(default_factory=list)
+    values: list[Word] = field(default_factory=list)
     unknown: list[tuple[str, Span]] = field(default_factory=list)
     without_value: list[Option] = field(default_factory=list)
     is_open: bool = False
@@ -302,7 +304,9 @@ class _Parser:
             self._found.options.append(option)
             self._found.without_value.append(option)
         else:
-            self._at += 1 if isinstance(takes, str) else takes
+            after = self._at + (1 if isinstance(takes, str) else takes)
+            self._found.values += self._words[self._at : after]
+            self._at = after
             if not is_one_word(self._text, following):
                 self._found.is_open = True
             value = following.text if following.is_literal else None

@@ -91,6 +91,12 @@ def nccl_variables() -> frozenset[str]:
     return frozenset(programs_table()["nccl"]["names"])
 
 
+@cache
+def nccl_variables_of_others() -> frozenset[str]:
+    """Variables with NCCL's prefix that its tests and network plugins read; those of other plugins are not known."""
+    return frozenset(programs_table()["nccl"]["others"])
+
+
 OPEN_MPI = "Open MPI"
 HYDRA = "Hydra"
 HOROVOD = "horovodrun"

@@ -64,7 +64,7 @@ def print_schema(arguments: argparse.Namespace) -> int:
 def explain(arguments: argparse.Namespace) -> int:
     """Print the documentation of one rule, or of an exit code."""
     if (code := as_exit_code(arguments.code)) is not None:
-        from pai_lsp.cluster.why import code_text  # noqa: PLC0415 - rules are asked for more often
+        from pai_lsp.cluster.exit_code_text import code_text  # noqa: PLC0415 - rules are asked for more often
 
         sys.stdout.write(code_text(code))
         return 0

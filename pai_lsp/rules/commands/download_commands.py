@@ -563,12 +563,22 @@ def git_outside_repository(job: Job) -> Iterator[Finding]:
         if word is None or word.text not in inside or not use.ends_script or not use.follows("git clone"):
             continue
         before = use.place.script.text[: use.line.span.start]
-        if re.search(r"\b(?:cd|pushd|git init|WORKDIR)\b|\.git\b[^ \n]*[ \t]+\.(?:\s|$)|GIT_", before):
+        if re.search(r"\b(?:cd|pushd|git init|WORKDIR)\b|GIT_", before) or _clones_here(job, use):
             continue
         if word.text == "lfs" and any(one.text == "install" for one in use.line.arguments):
             continue
         span = Span(use.line.name.span.start, word.span.end)
         yield Finding(use.span(span), "this does not run in the cloned repository; use 'cd' first")
+
+
+def _clones_here(job: Job, use: CommandUse) -> bool:
+    """Whether a clone before a command is written into the current folder, or into one that is not known."""
+    for clone, arguments in _git_clones(job):
+        if clone.place is use.place and clone.line.span.start < use.line.span.start:
+            target = arguments.operands[1] if len(arguments.operands) > 1 else None
+            if arguments.is_open or (target is not None and (not target.is_literal or target.text in {".", "./"})):
+                return True
+    return False
 
 
 def _git_clones(job: Job) -> tuple[tuple[CommandUse, Arguments], ...]:

@@ -10,6 +10,7 @@ import re
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell_expansions import NAME
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
+from pai_lsp.platform.programs import known_line
 from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, scripts, uses
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
@@ -288,8 +289,8 @@ def quotes_keep_literal(job: Job) -> Iterator[Finding]:
             written = line.written(word)
             if match := re.fullmatch(r'"\$\{?([A-Za-z_]\w*)\}?"', written):
                 assigned = rf"(?:^|[\s;]){match[1]}=([\"'])(-[^\"']* [^\"']*)\1"
-                is_set = f"{match[1]}=" in use.place.script.text and not _is_value(line, number)
-                value = re.search(assigned, use.place.script.text) if is_set else None
+                is_set = f"{match[1]}=" in text and not _is_value(line, number)
+                value = re.search(assigned, text) if is_set else None
                 if value is not None:
                     fixes = edit_fix(use.place, "Remove the quotes", word.span, written[1:-1])
                     message = f"the program receives '{value[2]}' as one word; remove the quotes"
@@ -310,7 +311,7 @@ def quotes_keep_literal(job: Job) -> Iterator[Finding]:
                 if is_path and line.program in _ON_FILES and before not in {"-c", "-e"}:
                     fixes = edit_fix(use.place, "Use double quotes", word.span, f'"{bare}"')
                     yield Finding(use.word(word), "bash does not expand variables in single quotes", fixes)
-            elif quote and _OPTION_AND_VALUE.fullmatch(bare) and " " in bare and not before.startswith("-"):
+            elif quote and _OPTION_AND_VALUE.fullmatch(bare) and " " in bare and not _is_value(line, number):
                 if "=" in bare.partition(" ")[0] or line.program in {"git", "docker", "pip", "grep", "find"}:
                     continue
                 fixes = edit_fix(use.place, "Remove the quotes", word.span, bare) if "$" not in bare else ()
@@ -535,7 +536,10 @@ def windows_path(job: Job) -> Iterator[Finding]:
 def _is_value(line: CommandLine, number: int) -> bool:
     """Whether a word may be the value of the option before it."""
     before = line.arguments[number - 1].text if number else ""
-    return before.startswith("-") and "=" not in before
+    if before.startswith("-") and "=" not in before:
+        return True
+    known = known_line(line)
+    return known is not None and any(word is line.arguments[number] for word in known.arguments.values)
 
 
 RULES = (
