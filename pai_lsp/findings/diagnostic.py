@@ -175,6 +175,7 @@ class Rule:
     is_last: it is asked after all others, and only if none of them explains why the job does not run.
     only_on: the platform that a rule without examples is about; empty for all.
     about: a file that the rule reports has one of these words, see `pai_lsp.rules.subjects`; empty for any file.
+    former: the codes that it had in former versions, and those of rules that it contains now; they still name it.
     """
 
     code: str
@@ -185,6 +186,7 @@ class Rule:
     is_last: bool = False
     only_on: str = ""
     about: tuple[str, ...] = ()
+    former: tuple[str, ...] = ()
 
     @property
     def documentation(self) -> str:
@@ -223,13 +225,14 @@ def rule(
     is_last: bool = False,
     only_on: str = "",
     about: Iterable[str] = (),
+    former: Iterable[str] = (),
 ) -> Callable[[Callable[[Job], Iterable[Finding]]], Rule]:
     """Make a rule of a function: its name is the code, its docstring the documentation; errors explain a stop."""
     explains_stop = explains_stop or (severity is Severity.ERROR and not is_last)
 
     def make(check: Callable[[Job], Iterable[Finding]]) -> Rule:
         name, documentation = check.__name__.replace("_", "-"), check.__doc__ or ""
-        return Rule(name, severity, check, documentation, explains_stop, is_last, only_on, tuple(about))
+        return Rule(name, severity, check, documentation, explains_stop, is_last, only_on, tuple(about), tuple(former))
 
     return make
 

@@ -181,11 +181,6 @@ MANIFEST_RULES: tuple[Rule, ...] = (
 _ACCEPTED = frozenset({ProblemKind.DUPLICATE_KEY, ProblemKind.SEVERAL_DOCUMENTS})
 
 
-def rules_by_code() -> dict[str, Rule]:
-    """The rules about MPIJobs."""
-    return {rule.code: rule for rule in MANIFEST_RULES}
-
-
 def manifest_checks(syntax: Syntax) -> Iterator[tuple[Rule, Callable[[], Iterable[Finding]]]]:
     """Each rule with its check of a manifest, to be run; of a text that cannot be read, only why."""
     problems = [problem for problem in syntax.problems if problem.kind not in _ACCEPTED]

@@ -1,7 +1,8 @@
 """The rules: one folder is a subject, one module a family, one function a rule.
 
 `RULES` lists the rules that check a job, in the order in which findings at one place are shown. `KNOWN_RULES` lists all
-rules about jobs that a user can name; `all_rules` adds those about MPIJobs. Settings may name the rules of `CODES`.
+rules about jobs that a user can name; `all_rules` adds those about MPIJobs. What a name in settings, in a comment or on
+the command line means is answered by `codes_named`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Collection
 
 from pai_lsp.findings import suppression
 from pai_lsp.findings.diagnostic import SHELLCHECK_CODE
+from pai_lsp.findings.suppression import NameMeaning
 from pai_lsp.rules import (
     commands,
     platforms,
@@ -102,19 +104,44 @@ class UnknownCodeError(ValueError):
     """A name is neither the code of a rule nor a family; the message has the name and a suggestion."""
 
 
-def codes_in(lists: Iterable[str]) -> frozenset[str]:
-    """The codes in lists such as `a,b`, in which the name of a family means all its rules.
+def name_meaning(name: str) -> NameMeaning:
+    """What a name in a comment or in settings means."""
+    try:
+        return NameMeaning(codes_named(name), "" if name in BY_CODE else renaming(name))
+    except UnknownCodeError as error:
+        return NameMeaning(frozenset(), str(error))
+
+
+def codes_named(name: str) -> frozenset[str]:
+    """The codes that a name means: a rule's own code or a former one, a family, or a code of ShellCheck.
 
     Raises:
-        UnknownCodeError: for a name that is neither.
+        UnknownCodeError: for any other name.
     """
-    found: set[str] = set()
-    for name in names_in(lists):
-        if name in BY_CODE or SHELLCHECK_CODE.fullmatch(name):
-            found.add(name)
-        else:
-            found.update(_codes_of(name))
-    return frozenset(found)
+    if name in BY_CODE or SHELLCHECK_CODE.fullmatch(name):
+        return frozenset({name})
+    family = families().get(name)
+    if family is not None:
+        return frozenset(rule.code for rule in family)
+    try:
+        return frozenset({known(name).code})
+    except UnknownCodeError:
+        suggestion = did_you_mean(name, (*CODES, *families()))
+        raise UnknownCodeError(f"no rule or family is named '{name}'{suggestion}") from None
+
+
+def codes_in(lists: Iterable[str]) -> frozenset[str]:
+    """The codes that the names in lists such as `a,b` mean.
+
+    Raises:
+        UnknownCodeError: for a name that means none.
+    """
+    return frozenset[str]().union(*map(codes_named, names_in(lists)))
+
+
+def codes_themselves_in(lists: Iterable[str]) -> frozenset[str]:
+    """The codes in lists such as `a,b` without those that only the name of a family means."""
+    return codes_in(name for name in names_in(lists) if name in BY_CODE or name not in families())
 
 
 def names_in(lists: Iterable[str]) -> frozenset[str]:
@@ -122,27 +149,22 @@ def names_in(lists: Iterable[str]) -> frozenset[str]:
     return frozenset(name.strip() for one in lists for name in one.split(",") if name.strip())
 
 
-def _codes_of(name: str) -> Iterator[str]:
-    family = families().get(name)
-    if family is not None:
-        return (rule.code for rule in family)
-    try:
-        return iter([known(name).code])
-    except UnknownCodeError:
-        suggestion = did_you_mean(name, (*CODES, *families()))
-        raise UnknownCodeError(f"no rule or family is named '{name}'{suggestion}") from None
-
-
-def known(name: str) -> Rule:
-    """The rule with the code `name`.
+def known(code: str) -> Rule:
+    """The rule with this code, or with this former code.
 
     Raises:
-        UnknownCodeError: if no rule has that code.
+        UnknownCodeError: if there is none.
     """
-    rule = BY_CODE.get(name)
-    if rule is None:
-        by_code = {one.code: one for one in all_rules()}
-        if name not in by_code:
-            raise UnknownCodeError(f"no rule has the code '{name}'{did_you_mean(name, by_code)}")
-        return by_code[name]
-    return rule
+    if code in BY_CODE:
+        return BY_CODE[code]
+    for rule in all_rules():
+        if code == rule.code or code in rule.former:
+            return rule
+    raise UnknownCodeError(f"no rule has the code '{code}'{did_you_mean(code, CODES)}")
+
+
+def renaming(name: str) -> str:
+    """The message about a former code; empty for any other name."""
+    if name in BY_CODE or not any(name in rule.former for rule in all_rules()):
+        return ""
+    return f"the rule '{name}' is now '{known(name).code}'"

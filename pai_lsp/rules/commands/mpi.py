@@ -341,7 +341,7 @@ def mpi_infiniband_partial(job: Job) -> Iterator[Finding]:
                 )
 
 
-@rule(Severity.WARNING, about=(MPI,))
+@rule(Severity.WARNING, about=(MPI,), former=("mpi-as-root",))
 def mpi_run_as_root(job: Job) -> Iterator[Finding]:
     """Open MPI's launcher started by root without `--allow-run-as-root`.
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
 
 
-@rule(Severity.ERROR, about=(MPI,))
+@rule(Severity.ERROR, about=(MPI,), former=("mpi-foreign-host",))
 def mpi_unknown_host(job: Job) -> Iterator[Finding]:
     """Unknown host of an MPI program.
 
