@@ -85,15 +85,16 @@ def fit(job: Job, profile: Profile, now: datetime | None = None) -> Fit:
 def _database_refusal(values: Any, request: HivedRequest | None, profile: Profile) -> Refusal | None:
     """A role without `instances`, and totals that the database cannot hold.
 
-    The rest-server sums up GPUs and tasks for two columns of type INTEGER; a role without `instances` makes the sum NaN.
+    The rest-server sums up GPUs and tasks for two columns of type INTEGER; without `instances`, the sum is NaN.
     With HiveD, OpenPAI fails earlier: js-yaml 3 cannot write `undefined` into an affinity group.
     Source: rest-server, models/v2/job/k8s.js; database-controller, sdk/index.js.
     """
     roles: Mapping[str, Any] = values["taskRoles"]
     missing = next((name for name, role in roles.items() if "instances" not in role), None)
     if missing is not None:
-        message, code = 'invalid input syntax for type integer: "NaN"', "UnknownError"
-        grouped = (role.instances is None and role.group is not None for role in (request.roles or () if request else ()))
+        message = 'invalid input syntax for type integer: "NaN"'
+        code: str | None = "UnknownError"
+        grouped = (one.instances is None and one.group is not None for one in ((request and request.roles) or ()))
         if profile.platform.reader is Reader.JS_YAML_3 and any(grouped):
             message, code = "unacceptable kind of an object to dump [object Undefined]", None
         text = f"task role '{missing}' has no 'instances'; the server fails without it"

@@ -199,12 +199,16 @@ def _groups(services: Mapping[str, Any], virtual_clusters: list[str]) -> dict[st
     Source: src/authentication/config/authentication.{yaml,py}; rest-server, models/v2/group.js, groupAndUserDataInit.
     """
     manager = _group_manager(services)
-    written = [(manager.get("admin-group"), {"admin": True}), (manager.get("default-group"), {"virtualClusters": ["default"]})]
-    written += [(one, {}) for one in manager.get("grouplist") or ()]
+    written: list[tuple[Any, dict[str, Any]]] = [
+        (manager.get("admin-group"), {"admin": True}),
+        (manager.get("default-group"), {"virtualClusters": ["default"]}),
+        *((one, {}) for one in manager.get("grouplist") or ()),
+    ]
     known: dict[str, dict[str, Any]] = {}
     for group, defaults in written:
         if isinstance(group, dict) and isinstance(group.get("groupname"), str):
-            acls = {"admin": False, "virtualClusters": [], **defaults, **_mapping(_mapping(group.get("extension")).get("acls"))}
+            own = _mapping(_mapping(group.get("extension")).get("acls"))
+            acls = {"admin": False, "virtualClusters": [], **defaults, **own}
             acls["virtualClusters"] = [one for one in acls["virtualClusters"] or () if one in virtual_clusters]
             known.setdefault(group["groupname"], acls)
     if not _is_basic(services):

@@ -9,7 +9,6 @@ src/init.d/initializer.py, src/plugins and src/runtime.d/runtime_entry.sh.
 from __future__ import annotations
 
 import hashlib
-import shlex
 
 from pai_lsp.cluster.hived_stage import has_barrier
 from pai_lsp.cluster.job_stage import storage_entries, virtual_cluster_for_rights
@@ -27,6 +26,7 @@ from pai_lsp.expansion.released_run import (
     runtime_role,
     server_command,
 )
+from pai_lsp.platform.clone_options import clone_words
 from pai_lsp.platform.platforms import OPENPAI
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import dataclass, field
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
+    from pai_lsp.platform.platforms import Platform
 
 HOME = "/usr/local/pai"
 SCRIPTS = "runtime.d"
@@ -186,7 +187,9 @@ def _part(
             shown = _tensorboard(parameters) if script else None
             return _PluginPart(number, script, tensorboard=shown)
         if name == "git":
-            return _PluginPart(number, _script(_git_commands(parameters), policy), clone=_cloned(parameters))
+            return _PluginPart(
+                number, _script(_git_commands(parameters), policy), clone=_cloned(parameters, job.platform)
+            )
     except (TypeError, LookupError, AttributeError, ValueError):
         if policy != "ignore":
             raise RuntimeStopError(f"the plugin '{name}' cannot read its parameters") from None
@@ -251,11 +254,11 @@ def _git_commands(parameters: Any) -> list[str]:
     return [f"mkdir -p {folder}", f"mv -f {HOME}/plugins/git/../../code/* {folder}"]
 
 
-def _cloned(parameters: Any) -> tuple[str, ...]:
+def _cloned(parameters: Any, platform: Platform) -> tuple[str, ...]:
     """What is passed to `git clone`. Source: GitPython, git/repo/base.py, Repo.clone_from."""
-    options = parameters.get("options") or ()
-    words = [word for option in options for word in shlex.split(str(option))]
-    return (*words, "--", str(parameters["repo_uri"]))
+    options = [str(option) for option in parameters.get("options") or ()]
+    words = clone_words(options, as_shell=platform.git_splits_as_shell)
+    return (*(word.text for word in words), "--", str(parameters["repo_uri"]))
 
 
 def _scripts(parts: list[_PluginPart], command: str) -> tuple[dict[str, str], tuple[str, ...]]:

@@ -31,12 +31,12 @@ _WELL_KNOWN_PORTS = {22: ("ssh", "sshd"), 80: ("http", "web"), 443: ("https",)}
 _INT_32, _INT_64 = 2**31 - 1, 2**63 - 1
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, former=("hived-needs-instances", "instances-required-by-hived"))
 def instances_missing(job: Job) -> Iterator[Finding]:
     """Task role without `instances`.
 
     The schema does not require it, but the rest-server sums up the GPUs of all instances, and the database refuses the
-    sum without a number with status 500: `invalid input syntax for type integer: "NaN"`. With HiveD and gang allocation,
+    sum without a number: status 500, `invalid input syntax for type integer: "NaN"`. With HiveD and gang allocation,
     OpenPAI answers "unacceptable kind of an object to dump [object Undefined]".
     Source: rest-server, models/v2/job/k8s.js (totalGpuNumber, podNumber); database-controller, sdk/index.js.
 
