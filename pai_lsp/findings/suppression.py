@@ -145,6 +145,3 @@ def unused_ignore(job: Job) -> Iterable[Finding]:
     """
     del job  # `unused_ignores` finds them after the other rules
     return ()
-
-
-RULES = (unused_ignore,)

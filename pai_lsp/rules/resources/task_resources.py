@@ -293,14 +293,3 @@ def _instances_fix(job: Job, role: TaskRole) -> tuple[Fix, ...]:
     at = role.node.entries[0].key.span.start
     separator = ", " if role.node.is_flow else line_end(job.text) + " " * column(job.text, at)
     return (Fix("Add 'instances: 1'", (TextEdit(Span(at, at), f"instances: 1{separator}"),), safe=True),)
-
-
-RULES = (
-    instances_missing,
-    negative_resource,
-    number_too_large,
-    resource_suspicious,
-    shm_exceeds_memory,
-    reserved_port_count,
-    port_count_looks_like_number,
-)
