@@ -33,7 +33,7 @@ _NOTICES = lazy_pattern(
     r"\btrap\b|\bBASH_|\bLINENO\b|_pai_|\b(?:verbose|extdebug|functrace|errtrace)\b|\bset\s[^\n;&|]*-[a-zA-Z]*[vET]"
 )
 _SUBSHELL = lazy_pattern(r"(?<![$(=<>])\((?![()])")
-_ENDED = lazy_pattern(r"(\d+) (\d+) ?(\S*)")
+_ENDED = lazy_pattern(r"(\d+) (\d+)(?: (\S*))?")
 _SYNTAX = lazy_pattern(r"syntax (\d+)")
 
 
@@ -54,7 +54,7 @@ def ended_line(report: str, commands: str) -> int | None:
     if not (found := _ENDED.fullmatch(report)):
         return None
     error, last = (int(number) - HEADER_LINES for number in found.groups()[:2])
-    first_word = found[3]
+    first_word = found[3] or ""
     if error > 0:
         # For a command of several lines this is the last of them: its first word is at or above it.
         number = next((one for one in range(min(error, len(lines)), 0, -1) if first_word in lines[one - 1]), 0)

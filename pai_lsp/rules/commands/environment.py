@@ -304,7 +304,7 @@ def cuda_devices(job: Job) -> Iterator[Finding]:
         text = place.script.text[value.start : value.end].strip("\"'")
         gpu = place.role.amount("gpu") if place.role else None
         if text.endswith(",") and (
-            match := re.compile(r"[ \t]+([0-9, ]*[0-9])(?=[ \t])").match(place.script.text, value.end)
+            match := re.compile(r"[ \t]+([0-9](?:[, ]*[0-9])*)(?=[ \t])").match(place.script.text, value.end)
         ):
             span = Span(value.start, match.end())
             new = re.sub(r"[ \t]+", "", place.script.text[span.start : span.end])

@@ -296,7 +296,7 @@ def _may_be_there(text: str, name: str) -> bool:
 def _has_message(texts: tuple[str, ...]) -> bool:
     return any(
         text.startswith(("--message", "--file", "--no-edit", "--amend", "-F", "-C"))
-        or re.fullmatch(r"-[a-z]*m.*", text)
+        or re.fullmatch(r"-[a-ln-z]*m.*", text)
         for text in texts
     )
 
