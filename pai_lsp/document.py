@@ -12,7 +12,7 @@ from itertools import islice
 
 from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Settings, Severity, later
 from pai_lsp.findings.fixes import ApplicableFixes
-from pai_lsp.findings.suppression import ignores, ineffective_comments, unused_ignore, unused_ignores
+from pai_lsp.findings.suppression import ignores, ineffective_comments, silencing, unused_ignore, unused_ignores
 from pai_lsp.job.definition import unfilled_values
 from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import Lookup, NoLookup
@@ -322,15 +322,15 @@ def _without_ignored(kept: tuple[Diagnostic, ...], document: Document) -> tuple[
     if "pai-lsp" in document.text.lower():
         comments = ignores(document.text, document.lines)
         meanings = {comment.name: name_meaning(comment.name) for comment in comments}
+        found = silencing(comments, kept, document.lines, meanings)
         unused: list[Diagnostic] = []
         if document.settings.severity_of(unused_ignore) is not None:
             findings = [
-                *unused_ignores(comments, kept, document.lines, meanings),
+                *unused_ignores(comments, found.used, meanings),
                 *ineffective_comments(document.text, kept, document.lines),
             ]
             unused = _diagnostics(unused_ignore, findings, document, _log_fault)
-        silenced = {d for d in kept for comment in comments if comment.silences(d, document.lines, meanings)}
-        kept = (*(diagnostic for diagnostic in kept if diagnostic not in silenced), *unused)
+        kept = (*(diagnostic for diagnostic in kept if diagnostic not in found.silenced), *unused)
     return tuple(sorted(kept, key=lambda diagnostic: (diagnostic.span, diagnostic.code, diagnostic.message)))
 
 

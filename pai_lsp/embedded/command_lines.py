@@ -97,6 +97,8 @@ MODULES = {
 QUOTES = frozenset({PartKind.SINGLE_QUOTED, PartKind.DOUBLE_QUOTED, PartKind.ANSI_QUOTED})
 _ASSIGNMENT = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*=")
 _NUMBER = lazy_pattern(r"-[0-9.]+")
+# A quoted text that begins with a word and has a space after it.
+_SEVERAL_WORDS = lazy_pattern(r"([\"'])[^\s\"']+ [^\"']*\1")
 
 
 @dataclass_of_many(frozen=True, slots=True, eq=False)
@@ -255,7 +257,15 @@ class CommandLines:
 
         Comments and here-documents are no words.
         """
-        return any(part in text and (before is None or at < before) for at, text in self._texts)
+        if part not in self._first_mentions:
+            found = (at for at, text in self._texts if part in text)
+            self._first_mentions[part] = min(found, default=None)
+        first = self._first_mentions[part]
+        return first is not None and (before is None or first < before)
+
+    @cached_property
+    def _first_mentions(self) -> dict[str, int | None]:
+        return {}
 
     @cached_property
     def _texts(self) -> tuple[tuple[int, str], ...]:
@@ -267,6 +277,17 @@ class CommandLines:
             found += [(one.span.start, f"{one.name}={one.value.text if one.value else ''}") for one in step.assigned]
             found += [(one.span.start, one.target.text) for one in step.redirections]
         return tuple(found)
+
+    @cached_property
+    def of_several_words(self) -> frozenset[str]:
+        """The variables that are somewhere set to a quoted text with a space in it."""
+        text = self.tree.script.text
+        values = (
+            (one.name, text[one.value.span.start : one.value.span.end])
+            for one in self.tree.script.assignments
+            if one.value
+        )
+        return frozenset(name for name, value in values if _SEVERAL_WORDS.fullmatch(value))
 
     def value(self, name: str, before: int | None = None) -> str | None:
         """The last value that is written for a variable, if it is a plain one; `before` as in `mentions`."""

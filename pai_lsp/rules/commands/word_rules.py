@@ -245,11 +245,10 @@ def _test_operators(use: CommandUse, words: tuple[Word, ...]) -> Iterator[Findin
         yield Finding(use.word(inner[0]), "this is one word, so the test is always true; add spaces around '='")
     for number, word in enumerate(inner):
         written = text[word.span.start : word.span.end]
-        if (match := re.fullmatch(r"\$\{?([A-Za-z_]\w*)\}?", written)) and len(inner) == 3:
-            value = re.search(rf"(?:^|[\s;]){match[1]}=([\"'])(\S+ [^\"']*)\1", text)
-            if value is not None:
-                fixes = edit_fix(use.place, "Quote it", word.span, f'"{written}"')
-                yield Finding(use.word(word), "the value has a space, so the test fails; quote the variable", fixes)
+        match = re.fullmatch(r"\$\{?([A-Za-z_]\w*)\}?", written) if len(inner) == 3 else None
+        if match is not None and match[1] in use.place.lines.of_several_words:
+            fixes = edit_fix(use.place, "Quote it", word.span, f'"{written}"')
+            yield Finding(use.word(word), "the value has a space, so the test fails; quote the variable", fixes)
         sides = [inner[at] for at in (number - 1, number + 1) if 0 <= at < len(inner)]
         if word.text in _NUMERIC and any(one.is_literal and not re.fullmatch(r"[-+]?\d+", one.text) for one in sides):
             better = _TEST_OPERATORS.get(word.text, "")
