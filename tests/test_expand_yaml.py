@@ -127,7 +127,7 @@ def test_shared_text_that_must_become_different_texts_is_a_problem_at_the_role()
     assert result.text is None
     (problem,) = result.problems
     assert text[problem.span.start : problem.span.end] == "alone"
-    assert problem.message == "'alone' shares its first commands with a task role that needs other ones"
+    assert problem.message == "'alone' shares its commands with a task role that needs other ones"
 
 
 def test_an_edit_that_reaches_further_than_it_should_is_noticed() -> None:

@@ -311,10 +311,9 @@ def shadowed_prerequisite(job: Job) -> Iterator[Finding]:
 def cannot_be_expressed(job: Job) -> Iterator[Finding]:
     """Commands that no released cluster can run, even after expansion.
 
-    Commands for `taskFails` and `containerExit` become an EXIT trap before the task role's own commands. A role that
-    sets an EXIT trap itself, or replaces its shell with `exec`, would lose it; `( exec … )` in a subshell is fine. A
-    secret with `&`, `<`, `>` or a quote cannot be used in such commands, because the runtime escapes it as HTML. Task
-    roles that share their commands through an alias must need the same trap.
+    Commands for `taskFails` and `containerExit` are moved into the task role's own commands. A secret with `&`, `<`,
+    `>` or a quote cannot be used there, because the runtime escapes it as HTML. Task roles that share their commands
+    through an alias must need the same callbacks.
     Source: docs/protocol.md, "Events"; openpai-runtime, src/common/utils.py, render_string_with_secrets.
 
         prerequisites:
@@ -322,13 +321,14 @@ def cannot_be_expressed(job: Job) -> Iterator[Finding]:
             type: script
             callbacks:
               - event: taskFails
-                commands: [echo failed]
+                commands: ["curl -H 'Token: <% $secrets.token %>' http://reports/failed"]
+                #          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error
+        secrets: {token: "a<b"}
         taskRoles:
           worker:
             prerequisites: [report]
             commands:
-              - exec python train.py
-              # ^^^^ error
+              - python train.py
 
     Good:
 
@@ -337,7 +337,8 @@ def cannot_be_expressed(job: Job) -> Iterator[Finding]:
             type: script
             callbacks:
               - event: taskFails
-                commands: [echo failed]
+                commands: ["curl -H 'Token: <% $secrets.token %>' http://reports/failed"]
+        secrets: {token: "a-b"}
         taskRoles:
           worker:
             prerequisites: [report]
