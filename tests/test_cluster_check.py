@@ -15,7 +15,8 @@ from pai_lsp.cluster.fit import fit
 from pai_lsp.cluster.profile import read_profile
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Settings, Severity
-from pai_lsp.rules.cluster_rules import CLUSTER_RULES, cluster_findings
+from pai_lsp.rules import CLUSTER_RULES
+from pai_lsp.rules.cluster_rules import cluster_findings
 from pai_lsp.source.text import apply_edits
 
 if TYPE_CHECKING:

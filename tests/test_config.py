@@ -23,11 +23,10 @@ if TYPE_CHECKING:
     from pai_lsp.project.configuration import Configuration
 
 SEVERITY = "'error', 'warning', 'information', 'hint' or 'off'"
-CODES = ("unknown-prerequisite", "unused-prerequisite", "image-latest-tag")
 
 
 def read(text: str) -> Configuration:
-    return parse_configuration(text, CODES, folder="/project")
+    return parse_configuration(text, folder="/project")
 
 
 def faults(text: str) -> list[tuple[str, str]]:
@@ -91,7 +90,12 @@ def test_an_empty_one_changes_nothing(text: str) -> None:
         ("rules: [a]\n", [("[a]", "'rules' must be a mapping, not a list")]),
         (
             "rules: {unused-prerequsite: off}\n",
-            [("unused-prerequsite", "no rule has the code 'unused-prerequsite'; did you mean 'unused-prerequisite'?")],
+            [
+                (
+                    "unused-prerequsite",
+                    "no rule or family is named 'unused-prerequsite'; did you mean 'unused-prerequisite'?",
+                )
+            ],
         ),
         (
             "rules: {image-latest-tag: warn}\n",
@@ -179,6 +183,25 @@ def test_the_rest_of_a_faulty_one_applies() -> None:
 def test_an_unknown_rule_is_only_a_warning() -> None:
     severities = [d.severity for d in read("rules: {retired-rule: off, image-latest-tag: loud}\n").diagnostics]
     assert severities == [Severity.WARNING, Severity.ERROR]
+
+
+def test_a_former_code_keeps_its_settings_and_names_the_new_one() -> None:
+    configuration = read("rules: {mpi-as-root: off}\nper_file_ignores: {a.yaml: [mpi-foreign-host]}\n")
+    assert configuration.settings.severities == {"mpi-run-as-root": None}
+    assert configuration.ignored_in("/project/a.yaml") == {"mpi-unknown-host"}
+    assert [(one.severity, one.message, one.fixes[0].edits[0].new_text) for one in configuration.diagnostics] == [
+        (Severity.INFORMATION, "the rule 'mpi-as-root' is now 'mpi-run-as-root'", "mpi-run-as-root"),
+        (Severity.INFORMATION, "the rule 'mpi-foreign-host' is now 'mpi-unknown-host'", "mpi-unknown-host"),
+    ]
+
+
+def test_a_code_overrules_a_former_one_and_that_its_family() -> None:
+    text = "rules: {mpi-run-as-root: error, mpi-as-root: hint, mpi-foreign-host: hint, commands: off, secrets: off}\n"
+    severities = read(text).settings.severities
+    assert severities["mpi-run-as-root"] is Severity.ERROR
+    assert severities["mpi-unknown-host"] is Severity.HINT
+    assert severities["source-in-sh"] is severities["secret-in-clear"] is None
+    assert "unknown-prerequisite" not in severities
 
 
 @pytest.mark.parametrize("text", ["rules: {a: [\n", "\t\n- :", '"open\n', "a: *b\n", "rules:\n  - : : :\n ]"])
@@ -286,18 +309,18 @@ def test_whose_a_file_is(
 def test_one_that_can_not_be_read_is_reported(tmp_path: Path) -> None:
     file = tmp_path / FILE_NAME
     file.write_bytes(b"rules: {}\n# caf\xe9\n")
-    configuration = load_configuration(str(file), CODES)
+    configuration = load_configuration(str(file))
     assert [d.message for d in configuration.diagnostics] == [
         "this file is not UTF-8: byte 0xe9 cannot be read; OpenPAI reads UTF-8"
     ]
-    gone = load_configuration(str(tmp_path / "gone"), CODES)
+    gone = load_configuration(str(tmp_path / "gone"))
     assert [d.message for d in gone.diagnostics] == ["this file cannot be read: no such file or directory"]
 
 
 def test_patterns_count_from_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / FILE_NAME).write_text("exclude: [/x.yaml, sub/y.yaml]\n")
-    configuration = load_configuration(str(tmp_path / FILE_NAME), CODES)
+    configuration = load_configuration(str(tmp_path / FILE_NAME))
     monkeypatch.chdir(tmp_path / "sub")
     assert configuration.excludes("y.yaml")
     assert not configuration.excludes("x.yaml")

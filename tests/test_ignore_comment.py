@@ -93,3 +93,14 @@ def test_comments_for_all_findings() -> None:
     ]
     assert count == 3
     assert [one.code for one in document.diagnostics if wanted(one)] == []
+
+
+def test_a_comment_may_name_a_family() -> None:
+    text = "protocolVersion: 2\nname: train\ntype: job\ntaskRoles: {worker: {instances: 0, nonsense: 1}}\n"
+    found = {one.code for one in Document(text).diagnostics}
+    assert found - {"missing-key"}
+    comment = "# pai-lsp: ignore-file[structure, secrets]\n"
+    left = Document(comment + text).diagnostics
+    assert not {one.code for one in left} & found
+    (unused,) = [one for one in left if one.code == "unused-ignore"]
+    assert unused.message == "unused ignore comment: there is no finding 'secrets' here"

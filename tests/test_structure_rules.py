@@ -6,13 +6,14 @@ import pytest
 from job_text import HEAD
 
 from pai_lsp.document import Document
+from pai_lsp.findings.diagnostic import rules_of
 from pai_lsp.platform.structure_errors import StructureError
 from pai_lsp.rules import BY_CODE
 from pai_lsp.rules.structure import job_shape
 from pai_lsp.rules.structure.job_shape import MAX_BYTES
 from pai_lsp.source.text import apply_edits
 
-CODES = {rule.code for rule in job_shape.RULES}
+CODES = {rule.code for rule in rules_of(job_shape)}
 
 JOB = (
     HEAD

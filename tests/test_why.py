@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pai_lsp.cli.main import main
+from pai_lsp.cluster.exit_code_text import code_text, explained_code
 from pai_lsp.cluster.failure_report import container_code
 from pai_lsp.cluster.why import (
+    _BY_CODE,
+    _BY_COMMAND_CODE,
     LOG_CAUSES,
     OTHER_CAUSES,
     PLATFORM_CAUSES,
     cause_named,
     cause_of_code,
-    explained_code,
     failure,
 )
 from pai_lsp.document import Document
-from pai_lsp.platform.tables import exit_codes
+from pai_lsp.platform.tables import command_codes, exit_codes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -176,6 +178,65 @@ def test_the_code_that_the_runtime_gives(exit_code: int, log: str, code: int) ->
     assert container_code(exit_code, log) == code
 
 
+@pytest.mark.parametrize(
+    ("text", "code", "cause"),
+    [
+        ("", 126, "permission-denied"),
+        ("", 127, "command-not-found"),
+        ("fatal: could not read Username for 'https://git.example': No such device", 128, "program-error"),
+        ("worker-0: Permission denied (publickey).", 255, "ssh-login"),
+    ],
+)
+def test_a_code_of_the_commands_is_not_read_as_one_of_the_platform(text: str, code: int, cause: str) -> None:
+    assert failure(text, None, code).cause.name == cause
+
+
+@pytest.mark.parametrize(
+    "log", ["", "all fine", "ERROR: retrying\nConnection refused\ndone", f"{TRACEBACK}KeyError: 'x'"]
+)
+def test_commands_that_end_with_0_did_not_fail(log: str) -> None:
+    found = failure(log, Document(JOB).job, 0)
+    assert (found.cause.name, found.code, found.line) == ("no-failure", 0, None)
+
+
+@pytest.mark.parametrize("log", ["all fine", "epoch 1: loss 0.3", "batch job cancelled"])
+def test_a_text_in_which_nothing_is_recognized_accuses_nobody(log: str) -> None:
+    found = failure(log, Document(JOB).job)
+    assert (found.cause.name, found.line) == ("not-known", None)
+
+
+@pytest.mark.parametrize("code", [1, 2, 126, 127, 128])
+def test_a_code_that_can_be_of_the_commands_is_read_as_theirs_first(code: int) -> None:
+    text = code_text(code)
+    assert text.startswith(f"{code} as the exit code of the commands\n\n{command_codes()[code].description}")
+    assert f"\n{code} as the code of the platform: " in text
+
+
+def test_codes_with_one_reading_and_with_the_platform_first() -> None:
+    assert code_text(137).startswith("137 ContainerSigKillReceived (")
+    assert " as the " not in code_text(137) + code_text(0) + code_text(-1200) + code_text(220) + code_text(99999)
+    assert code_text(255).startswith("255 as the code of the platform: PAIRuntimeUnknownFailed (")
+
+
+def test_the_two_kinds_of_codes_have_causes_of_their_own() -> None:
+    assert set(_BY_CODE) <= set(exit_codes())
+    passed_on = {code for code in _BY_COMMAND_CODE if code in exit_codes()}
+    assert all(any(one.exit_code == code for one in exit_codes()[code].patterns) for code in passed_on)
+    assert set(_BY_COMMAND_CODE) <= passed_on | set(command_codes())
+    assert list(command_codes()) == sorted(command_codes())
+    assert all(one.source for one in command_codes().values())
+
+
+def test_the_line_of_a_barrier_is_the_plugin_ssh() -> None:
+    """The plugin `cmd` is written first, and the barrier is switched on by its default."""
+    job = JOB.replace("        sshbarrier: true  # barrier\n", "")
+    start, end = job.index("    - plugin: ssh"), job.index("    - plugin: cmd")
+    job = job[:start] + job[end:] + job[start:end]
+    found = failure("SSH barrier reaches max retry count", Document(job).job, 10)
+    lines = job.splitlines()
+    assert found.line == next(number for number, line in enumerate(lines, 1) if line.endswith("# ssh"))
+
+
 def test_every_cause_of_a_code_is_known() -> None:
     names = [cause.name for cause in (*PLATFORM_CAUSES, *LOG_CAUSES)] + list(OTHER_CAUSES)
     assert all(cause_named(name).name == name for name in names)
@@ -200,7 +261,23 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["why", "--format", "json", "VC a does not exists!"]) == 0
     assert json.loads(capsys.readouterr().out)["cause"] == "waits-vc"
     assert main(["why", "no-such-file"]) == 2
-    assert capsys.readouterr().err == "pai-lsp why: 'no-such-file' is neither an exit code nor a file\n"
+    assert (
+        capsys.readouterr().err == "pai-lsp why: 'no-such-file' is neither an exit code, a file nor a known message\n"
+    )
+    assert main(["why"]) == 2
+    assert capsys.readouterr().err.startswith("pai-lsp why: give an exit code, ")
+    assert main(["why", "OOMKilled"]) == 0
+    assert capsys.readouterr().out.startswith("host-memory: ")
+    assert main(["why", "all is fine"]) == 1
+    assert capsys.readouterr().out.startswith("not-known: ")
+    assert main(["why", "--exit-code", "127"]) == main(["why", "--exit-code", "3"]) == 0
+    output = capsys.readouterr().out
+    assert "127 as the exit code of the commands\n\nA command was not found" in output
+    assert "3 as the exit code of the commands\n\nThe program chose this number" in output
+    assert main(["why", "--format", "json", "1"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["phrase"] == "PAIRuntimeExitAbnormally"
+    assert answer["commands"]["description"].startswith("The general code for a failure")
     assert main(["why", " "]) == 2
     assert capsys.readouterr().err.startswith("pai-lsp why: the text is empty; ")
     assert main(["why", "137"]) == main(["explain", "137"]) == 0

@@ -35,7 +35,8 @@ formats json and ndjson always include them.
 
 CODES are codes of rules or families of rules, separated by commas. The families
 are text, structure, prerequisites, plugins, platforms, templates, secrets,
-resources, commands, cluster, mpijob and files.
+resources, shell, packages, downloads, launchers, environment, programs,
+cluster, mpijob and files; "commands" means the six from shell to programs.
 
 exit status:
   0  no findings at or above --severity, or --exit-zero

@@ -93,11 +93,21 @@ caused it, and what to change.
 TEXT is an exit code, a file, - for standard input, or the text itself: the end
 of a log, the diagnostics of the portal, or an event of the scheduler. Nothing
 is sent anywhere.
+
+The platform reports another code than the commands end with. A number as TEXT
+is explained as both, where it can be both; --exit-code is the code of the
+commands (originUserExitCode in the portal).
 """
 
 _WHY_EPILOG = """\
+exit status:
+  0  the failure is explained, or there was none
+  1  nothing is recognized in TEXT
+  2  wrong usage
+
 examples:
   pai-lsp why 137
+  pai-lsp why --exit-code 127
   pai-lsp why --job train.pai.yaml --exit-code 1 user.pai.all
   pai-lsp why "Pod needs to wait, reason: insufficient capacity"
 """
@@ -108,10 +118,10 @@ def why(parser: argparse.ArgumentParser) -> None:
     parser.description = _WHY_DESCRIPTION
     parser.epilog = _WHY_EPILOG
     add = parser.add_argument
-    add("text", metavar="TEXT", help="an exit code, a file, - for standard input, or the text itself")
+    add("text", nargs="?", metavar="TEXT", help="an exit code, a file, - for standard input, or the text itself")
     add("--job", type=path, metavar="JOB", help="the job that failed, to find the line")
     add("--role", metavar="ROLE", help="the task role that failed (default: the one that TEXT names, or the first)")
-    add("--exit-code", type=int, metavar="N", help="the exit code of the commands, if TEXT is a log")
+    add("--exit-code", type=int, metavar="N", help="the exit code of the commands, alone or with their log")
     add("--platform-log", type=path, metavar="FILE", help="the runtime's log of the task")
     add("--format", choices=("text", "json"), default="text", help="output format (default: text)")
 

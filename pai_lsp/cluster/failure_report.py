@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 # The runtime searches the last part of the log only.
 _SEARCHED = 10 * 1024 * 1024
 _UNKNOWN_FAILURE = 255
-_NEGATIVE_FALLBACK, _POSITIVE_FALLBACK = -8000, 256
 _CHILD = re.compile(r"child process is (\w+), exit code is (\d+)")
 _POD = re.compile(r"matched:\s*(\{.*\})", re.DOTALL)
 _RUNTIME_BLOCK = re.compile(r"\[PAI_RUNTIME_ERROR_START\](.*?)\[PAI_RUNTIME_ERROR_END\]", re.DOTALL)
@@ -115,13 +114,6 @@ def container_code(exit_code: int, user_log: str, platform_log: str = "") -> int
             ):
                 return code
     return _UNKNOWN_FAILURE
-
-
-def known_code(code: int) -> int:
-    """The code of the table that describes `code`. Source: rest-server, models/v2/job/k8s.js, generateExitSpec."""
-    if code in exit_codes():
-        return code
-    return _POSITIVE_FALLBACK if code > 0 else _NEGATIVE_FALLBACK
 
 
 def _init_code(child: str, exit_code: int) -> int:

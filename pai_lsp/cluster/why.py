@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from enum import Enum
 
-from pai_lsp.cluster.failure_report import FailureReport, has_silent_command, known_code, line_of, read_report
-from pai_lsp.platform.tables import converted_role_name, exit_codes
+from pai_lsp.cluster.exit_code_text import explained_code, retry_text
+from pai_lsp.cluster.failure_report import FailureReport, has_silent_command, line_of, read_report
+from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import dataclass, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pai_lsp.job.job import Job
-    from pai_lsp.platform.tables import ExitCode
 
 
 class Blame(Enum):
@@ -28,7 +28,7 @@ class Blame(Enum):
     NODE = "the node"
     PLATFORM = "the platform"
     CLUSTER = "the cluster's resources"
-    NOBODY = "nobody: somebody asked for it"
+    NOBODY = "nobody"
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +216,11 @@ LOG_CAUSES = (
         r"mpi(?:run|exec) has detected an attempt to run as root|allow-run-as-root",
     ),
     Cause(
+        "ssh-login", _J, "The ssh server of another task did not accept the login.",
+        "Use the ssh plugin with `jobssh: true` in all task roles, and the ports and options that it provides.",
+        r"Permission denied \((?:publickey|password|keyboard)|Host key verification failed",
+    ),
+    Cause(
         "ssh-barrier", _J, "Not every task could be reached by ssh in time.",
         "Use the ssh plugin in all task roles and keep the tasks running until the barrier is passed.",
         r"SSH barrier reaches max retry count|sshbarrier",
@@ -304,7 +309,7 @@ LOG_CAUSES = (
         r"Address already in use|Network is unreachable|No route to host|ncclSystemError|ncclInternalError|"
         r"NCCL (?:error|WARN)|ConnectTimeout|ReadTimeout|timed out|Max retries exceeded|unable to access|"
         r"unable to resolve|ERROR (?:40\d|50\d)|HTTP Error \d|SSL|certificate verify failed|EADDRINUSE|"
-        r"Host key verification failed|Permission denied \(publickey|Rendezvous|connect\(\) failed|"
+        r"Rendezvous|connect\(\) failed|"
         r"Failed to establish a new connection|The remote end hung up|Could not connect|RPC failed|"
         r"Connection closed by|Gloo connect|socket\.gaierror|worker .* (?:lost|not reachable)|"
         r"There are not enough slots|ORTE (?:was unable|has lost)|WatchDog|Watchdog caught",
@@ -358,9 +363,14 @@ OTHER_CAUSES = {
     )
 }  # fmt: skip
 
+NO_FAILURE = Cause("no-failure", Blame.NOBODY, "The commands ended with 0: they succeeded.", "Nothing.")
+NOT_KNOWN = Cause(
+    "not-known", Blame.NOBODY, "Nothing in this text is recognized as a failure.",
+    "Give the end of the log, and the exit code of the commands with --exit-code.",
+)  # fmt: skip
 _BY_NAME = {cause.name: cause for cause in (*PLATFORM_CAUSES, *LOG_CAUSES)} | OTHER_CAUSES
 
-# Causes of codes that say enough by themselves.
+# Causes of the platform's codes that say enough by themselves.
 _BY_CODE = {
     -101: "stopped", -200: "pod-refused", -210: "stopped", -220: "other-role-ended", -230: "stopped",
     -1000: "evicted", -1001: "node-lost", -1002: "resources", -1100: "job-refused-late", -1200: "host-memory",
@@ -374,14 +384,26 @@ _BY_CODE = {
 }  # fmt: skip
 
 
+# Causes of the commands' own exit codes that say enough by themselves; the runtime passes these signals on.
+_BY_COMMAND_CODE = {code: _BY_CODE[code] for code in (130, 132, 134, 135, 136, 137, 139, 141, 143)} | {
+    126: "permission-denied", 127: "command-not-found",
+}  # fmt: skip
+
+
 def cause_named(name: str) -> Cause:
     """The cause of that name."""
     return _BY_NAME[name]
 
 
 def cause_of_code(code: int | None) -> Cause | None:
-    """The cause that a code names by itself, if it does."""
+    """The cause that a code of the platform names by itself, if it does."""
     name = _BY_CODE.get(code) if code is not None else None
+    return _BY_NAME[name] if name else None
+
+
+def cause_of_command_code(code: int | None) -> Cause | None:
+    """The cause that an exit code of the commands names by itself, if it does."""
+    name = _BY_COMMAND_CODE.get(code) if code is not None else None
     return _BY_NAME[name] if name else None
 
 
@@ -390,14 +412,6 @@ def first_in(causes: tuple[Cause, ...], text: str) -> Cause | None:
     return next((cause for cause in causes if cause.is_in(text)), None)
 
 
-# What an exit code means, in the words of `pai-lsp why`.
-RETRIES = {"always": "always", "backoff": "always-with-pause", "limited": "limited", "never": "never"}
-_RETRY_TEXTS = {
-    "always": "retried without limit",
-    "backoff": "retried without limit, with longer and longer pauses",
-    "limited": "retried `jobRetryCount` times",
-    "never": "not retried",
-}
 _COMPLAINT = re.compile(r"error|fail|abort|exception|fatal|cannot|warn|nan\b", re.IGNORECASE)
 _BARRIER_ENDED = 10
 _OUT_OF_WORDS = frozenset({"python-error", "file-not-found", "stopped", "permission-denied"})
@@ -410,16 +424,6 @@ class Failure:
     cause: Cause
     code: int | None
     line: int | None = None
-
-
-def explained_code(code: int) -> ExitCode:
-    """The entry of the platform's table for a code, whatever it is."""
-    return exit_codes()[known_code(code)]
-
-
-def retry_text(code: ExitCode) -> str:
-    """Whether the platform tries again, in words."""
-    return _RETRY_TEXTS[code.retry]
 
 
 def failure(
@@ -438,17 +442,8 @@ def failure(
     if role is not None:
         report = replace(report, role=converted_role_name(role))
     cause = _cause(report, job)
-    return Failure(cause, report.code, line_of(cause.name, report, job) if job is not None else None)
-
-
-def code_text(code: int) -> str:
-    """What an exit code means, in lines."""
-    known = explained_code(code)
-    note = "" if known.code == code else f", described by the entry {known.code}"
-    lines = [f"{code} {known.phrase}{note} ({retry_text(known)})", "", known.description]
-    lines += [known.hint] if known.hint else []
-    lines += ["", f"Note: {known.trap}"] if known.trap else []
-    return "\n".join(lines) + "\n"
+    has_line = job is not None and cause not in {NO_FAILURE, NOT_KNOWN}
+    return Failure(cause, report.code, line_of(cause.name, report, job) if job is not None and has_line else None)
 
 
 def failure_text(found: Failure, job: Job | None, path: str) -> str:
@@ -468,9 +463,11 @@ def _cause(report: FailureReport, job: Job | None) -> Cause:
     if not is_log:
         if found := _platform_cause(report):
             return found
+    elif report.user_code == 0:
+        return NO_FAILURE
     elif report.user_code == _BARRIER_ENDED and job is not None and _has_ssh_barrier(job) and not report.text.strip():
         return cause_named("ssh-barrier")
-    by_code = cause_of_code(report.user_code) or cause_of_code(report.code)
+    by_code = cause_of_command_code(report.user_code) or cause_of_code(report.code)
     logs = f"{report.text}\n{report.platform_log}"
     if found := first_in(LOG_CAUSES, logs):
         is_signal = report.user_code is not None and report.user_code > 128
@@ -480,8 +477,9 @@ def _cause(report: FailureReport, job: Job | None) -> Cause:
     if not is_log and (found := first_in(PLATFORM_CAUSES, report.text)):
         return found
     is_quiet = job is not None and has_silent_command(job, report) and not _COMPLAINT.search(report.text)
-    is_silent = is_quiet or not report.text.strip()
-    return cause_named("silent-failure" if is_silent else "program-error")
+    if is_quiet or not report.text.strip():
+        return cause_named("silent-failure")
+    return cause_named("program-error") if report.user_code is not None else NOT_KNOWN
 
 
 def _platform_cause(report: FailureReport) -> Cause | None:

@@ -290,7 +290,8 @@ async def failure_explained(session: Session, arguments: Sequence[Any]) -> dict[
 
 
 def _explained_failure(text: str, document: OpenDocument | None) -> dict[str, Any]:
-    from pai_lsp.cluster.why import code_text, failure, failure_text  # noqa: PLC0415 - rarely asked for
+    from pai_lsp.cluster.exit_code_text import code_text  # noqa: PLC0415 - rarely asked for
+    from pai_lsp.cluster.why import failure, failure_text  # noqa: PLC0415 - as above
 
     if (code := as_exit_code(text)) is not None:
         return {"text": code_text(code), "place": None}

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from copy import deepcopy
 
+from pai_lsp.embedded.command_lines import quoted_words
+from pai_lsp.embedded.shell import read_script
 from pai_lsp.mpijob.manifest import GPU, OTHER_OPERATOR, SERVED, is_text
 from pai_lsp.source.comments import comments
 from pai_lsp.source.frozen import dataclass, field
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
 
     from pai_lsp.source.nodes import Syntax
 
-# A command at the end of a script that only keeps the container alive.
-SLEEP_AT_END = lazy_pattern(r"(?:exec[ \t]+)?sleep[ \t]+(?:infinity|inf|[0-9]+[smhd]?)\s*;?\s*\Z")
 _KEY = lazy_pattern(r"[ \t]*(?:-[ \t]+)*[\"']?([^\s\"'#:][^\"'#:]*)[\"']?[ \t]*:(?:[ \t]|\r?$)")
 _FOR_TOOLS = lazy_pattern(r"#[ \t]*(?:pai-lsp|yaml-language-server)\b")
 
@@ -245,15 +245,12 @@ def _start_sshd(containers: list[dict[str, Any]], path: str, lost: list[Lost]) -
         if not words or any("sshd" in str(word) for word in words):
             return
         key = "args" if one.get("args") else "command"
-        if str(words[0]).rpartition("/")[2] == "sleep":
+        texts = [word if isinstance(word, str) else None for word in words]
+        script = read_script(texts[-1] or "") if len(texts) > 1 else read_script("")
+        if read_script(quoted_words(texts)).last_wait is not None or (len(script.commands) == 1 and script.last_wait):
             one.pop("command", None)
             one.pop("args", None)
-        elif isinstance(words[-1], str) and SLEEP_AT_END.search(words[-1]) and len(words) > 1:
-            script = SLEEP_AT_END.sub(_SSHD, words[-1])
-            if script == _SSHD:
-                one.pop("command", None)
-                one.pop("args", None)
-            else:
-                one[key][-1] = script
+        elif wait := script.last_wait:
+            one[key][-1] = f"{script.text[: wait.words[0].span.start]}{_SSHD}"
         else:
             lost.append(Lost(f"{path}.{'command' if one.get('command') else 'args'}", "no ssh server runs in it"))

@@ -11,7 +11,7 @@ from pai_lsp.embedded.server_rendering import rendered, trim
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.template import TemplateFault
 from pai_lsp.expansion.released_run import server_values
-from pai_lsp.mpijob.conversion import SLEEP_AT_END, ConversionError, Converted, Lost, as_list, as_mapping, others_lost
+from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, as_list, as_mapping, others_lost
 from pai_lsp.mpijob.launch import launch_of
 from pai_lsp.mpijob.manifest import GPU, HOST_FILE, SERVED
 from pai_lsp.platform.programs import HYDRA, THIS_HOST, hosts_of, launchers
@@ -291,20 +291,21 @@ def _script(job: Job, role: TaskRole) -> str:
 
 
 def _worker_command(name: str, text: str) -> dict[str, Any]:
-    before, _, last = text.rpartition("\n")
-    if not SLEEP_AT_END.fullmatch(last.strip()):
+    wait = read_script(text).last_wait
+    if wait is None:
         message = f"'{name}' does not end with 'sleep infinity', so its tasks would end before the launcher"
         raise ConversionError("worker-ends", message)
+    before = text[: wait.words[0].span.start]
     if not before.strip():
         return {}
-    return {"command": list(_BASH), "args": [f"{before}\nexec /usr/sbin/sshd -De"]}
+    return {"command": list(_BASH), "args": [f"{before}exec /usr/sbin/sshd -De"]}
 
 
 def _plain_words(text: str) -> list[str]:
     """The words of a script that is one launch line without anything that needs a shell; else none."""
     script = read_script(text)
     lines = command_lines(script).all
-    if "\n" in text or len(lines) != 1 or lines[0].program not in launchers() or lines[0].starters:
+    if "\n" in text or len(lines) != 1 or lines[0].program not in launchers() or lines[0].wrappers:
         return []
     line = lines[0]
     words = (line.name, *line.arguments)

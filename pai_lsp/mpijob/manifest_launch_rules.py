@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pai_lsp.embedded.command_lines import PYTHON
-from pai_lsp.findings.diagnostic import Finding, Rule, Severity
+from pai_lsp.findings.diagnostic import Finding, Severity
 from pai_lsp.mpijob.launch import (
     SHELLS,
     Layout,
@@ -122,7 +122,7 @@ def _counted(manifest: Manifest) -> Iterator[tuple[Layout, tuple[int, str, Span]
 def _oversubscribes(found: Layout, line: LaunchLine) -> bool:
     name = "OMPI_MCA_rmaps_base_oversubscribe"
     for container in found.launcher_containers[:1]:
-        if container.script is not None and name in (container.script.text or ""):
+        if container.lines.mentions(name):
             return True
         for _, variable, entry in container.environment():
             value = entry.get("value")
@@ -477,9 +477,8 @@ def mpijob_run_as_root(manifest: Manifest) -> Iterator[Finding]:
         for command, line in found.starters:
             if any(re.search(r"\s", name) for name, _ in line.arguments.unknown):
                 continue  # `mpijob_command_one_word` reports it
-            script = (container.script.text or "") if container.script else ""
-            is_open_mpi = line.implementation == OPEN_MPI and not line.allows_root
-            if is_open_mpi and "OMPI_ALLOW_RUN_AS_ROOT" not in script:
+            is_open_mpi = line.implementation == OPEN_MPI and not line.allows_root and not command.is_other_user
+            if is_open_mpi and not container.lines.mentions("OMPI_ALLOW_RUN_AS_ROOT"):
                 message = f"Open MPI refuses to run as root; add --allow-run-as-root to {command.program}"
                 fixes = container.insert_fix(command, manifest.syntax.text, "--allow-run-as-root")
                 yield Finding(command.name.span, message, fixes, field=command.name.field)
@@ -525,9 +524,7 @@ def mpijob_hostfile_implicit(manifest: Manifest) -> Iterator[Finding]:
         if line.implementation != OPEN_MPI or line.host_lists or line.host_files or line.arguments.unknown:
             continue
         container = found.launcher_containers[0]
-        names = {name for _, name, _ in container.environment()}
-        script = (container.script.text or "") if container.script else ""
-        if "default_hostfile" not in script and not any("default_hostfile" in name for name in names):
+        if not container.mentions("default_hostfile"):
             message = f"Open MPI 5 finds the workers only with '--hostfile {HOST_FILE}'"
             fixes = container.insert_fix(command, manifest.syntax.text, "--hostfile", HOST_FILE)
             yield Finding(command.name.span, message, fixes, field=command.name.field)
@@ -570,20 +567,3 @@ def mpijob_kubexec(manifest: Manifest) -> Iterator[Finding]:
             value = entry.get("value")
             if value is not None and _KUBEXEC in str(value.content):
                 yield Finding(value.span, message, field=f"{container.path}.env[{number}].value")
-
-
-LAUNCH_RULES: tuple[Rule, ...] = (
-    mpijob_np_over_slots,
-    mpijob_np_under_slots,
-    mpijob_slots_zero,
-    mpijob_horovodrun_no_hosts,
-    mpijob_host_format,
-    mpijob_unknown_host,
-    mpijob_option_unknown,
-    mpijob_launcher_without_mpi,
-    mpijob_command_one_word,
-    mpijob_no_shell,
-    mpijob_run_as_root,
-    mpijob_hostfile_implicit,
-    mpijob_kubexec,
-)

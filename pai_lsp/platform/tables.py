@@ -194,6 +194,16 @@ class ExitCode:
     source: str
 
 
+@dataclass(frozen=True, slots=True)
+class CommandCode:
+    """What a program means by its exit code. hint: what to do about it; empty when there is nothing."""
+
+    code: int
+    description: str
+    hint: str
+    source: str
+
+
 @cache
 def events() -> Mapping[str, Event]:
     """All events by name, released ones first."""
@@ -254,6 +264,12 @@ def environment_variables() -> tuple[EnvironmentVariable, ...]:
 def exit_codes() -> Mapping[int, ExitCode]:
     """The exit codes of tasks, in ascending order."""
     return MappingProxyType({entry["code"]: _exit_code(entry) for entry in table("exit_codes.json")})
+
+
+@cache
+def command_codes() -> Mapping[int, CommandCode]:
+    """The exit codes that programs and bash give the same meaning, in ascending order; signals are in `exit_codes`."""
+    return MappingProxyType({entry["code"]: CommandCode(**entry) for entry in table("command_codes.json")})
 
 
 def as_exit_code(text: str) -> int | None:

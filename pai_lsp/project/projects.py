@@ -222,9 +222,8 @@ class Projects:
             self._report(f"'{visible(file)}' is not read, because it belongs to another user; {step}")
             return Configuration()
         from pai_lsp.project.config_reader import load_configuration  # noqa: PLC0415 - most files have none
-        from pai_lsp.rules import CODES  # noqa: PLC0415 - as above
 
-        return load_configuration(_as_written(file), CODES)
+        return load_configuration(_as_written(file))
 
 
 def _own_path() -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import sys
 
-from pai_lsp.findings.diagnostic import Severity
+from pai_lsp.findings.diagnostic import DiagnosticTag, Severity
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.project.configuration import FILE_NAME, repository_of
 from pai_lsp.project.projects import Projects
@@ -84,6 +84,15 @@ def report_faults(projects: Projects) -> bool:
         line = LineIndex(found.text).line_of(fault.span.start) + 1
         sys.stderr.write(f"pai-lsp: {visible(found.path or '')}:{line}: {visible(fault.message)}\n")
     return any(fault.severity is Severity.ERROR for _, fault in faults)
+
+
+def report_renamed(projects: Projects) -> None:
+    """Print the former codes of rules in the configuration files that were read: they still work."""
+    for found in projects.configurations():
+        for one in found.diagnostics:
+            if DiagnosticTag.DEPRECATED in one.tags:
+                line = LineIndex(found.text).line_of(one.span.start) + 1
+                sys.stderr.write(f"pai-lsp: {visible(found.path or '')}:{line}: {visible(one.message)}\n")
 
 
 def missing(paths: Sequence[str]) -> str | None:

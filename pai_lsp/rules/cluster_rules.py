@@ -19,14 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pai_lsp.cluster.profile import Profile
-    from pai_lsp.findings.diagnostic import Rule
     from pai_lsp.job.job import Job
     from pai_lsp.source.nodes import Entry, Node
 
 # From this age on, a message states how old the facts are, and they give warnings only: clusters change.
 _DAYS_UNTIL_OLD = 30
-# The codes of rules about what only a cluster with HiveD reads begin so.
-_OF_HIVED = "hived-"
 
 
 @rule(Severity.WARNING)
@@ -124,28 +121,6 @@ def job_does_not_fit(job: Job) -> Iterable[Finding]:
     return _found(job, "job-does-not-fit")
 
 
-CLUSTER_RULES = (
-    virtual_cluster_not_allowed,
-    sku_type_unknown,
-    sku_without_resource,
-    sku_quota_exceeded,
-    storage_not_found,
-    image_not_allowed,
-    cluster_limit,
-    instances_required_by_hived,
-    job_does_not_fit,
-)
-
-
-def rules_on(cluster: object | None, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
-    """The rules of this module and those of `rules` that matter on a cluster; without a cluster, all of `rules`."""
-    profile = _profile(cluster)
-    if profile is None:
-        return rules
-    has_hived = profile.document["scheduler"] != "default"
-    return (*(one for one in rules if has_hived or not one.code.startswith(_OF_HIVED)), *CLUSTER_RULES)
-
-
 def _found(job: Job, code: str) -> Iterator[Finding]:
     """What the rule `code` reports about a job."""
     if job.is_catalog or job.cluster is None:
@@ -156,6 +131,12 @@ def _found(job: Job, code: str) -> Iterator[Finding]:
 def _on_its_cluster(job: Job) -> tuple[tuple[str, Finding], ...]:
     profile = _profile(job.cluster)
     return tuple(cluster_findings(job, profile)) if profile else ()
+
+
+def scheduler_of(cluster: object | None) -> str | None:
+    """The scheduler of a cluster; None for no cluster."""
+    profile = _profile(cluster)
+    return profile.document["scheduler"] if profile else None
 
 
 def _profile(cluster: object | None) -> Profile | None:

@@ -18,7 +18,7 @@ from pai_lsp.ide.refactorings.refactoring import Refactoring, RefactoringKind, l
 from pai_lsp.job.job import Job
 from pai_lsp.job.symbols import rename_role
 from pai_lsp.platform.job_schema import former_keys, key_order
-from pai_lsp.platform.programs import has_launcher
+from pai_lsp.platform.programs import runs_launcher
 from pai_lsp.platform.tables import as_name, converted_role_name
 from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import line_end
@@ -387,7 +387,7 @@ def mpijob_conversion(document: Document, span: Span) -> Iterator[Refactoring]:
     from pai_lsp.mpijob.conversion import ConversionError  # noqa: PLC0415 - few jobs are MPI programs
     from pai_lsp.mpijob.converted_text import converted_text  # noqa: PLC0415 - as above
 
-    if document.is_catalog or not (document.is_mpijob or has_launcher(document.text)):
+    if document.is_catalog or not (document.is_mpijob or runs_launcher(document.job.scripts.values())):
         return
     roots = (root for root in document.syntax.documents if isinstance(root, Mapping))
     if not any(entry.key.span.touches(span.start) for root in roots for entry in root.entries):

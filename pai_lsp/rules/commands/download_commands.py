@@ -426,8 +426,7 @@ def _inner(use: CommandUse, word: Word) -> Span:
 
 def _written_files(use: CommandUse) -> set[str]:
     """The names of the files that a command surely writes."""
-    text = use.place.script.text
-    found = {text[span.start : span.end] for operator, span in use.line.step.redirections if operator in {">", ">>"}}
+    found = {one.target.text for one in use.line.step.redirections if one.is_output and one.target.is_literal}
     if use.line.program in {"wget", "curl"}:
         arguments = use.arguments(use.line.program)
         option = arguments.option("-O" if use.line.program == "wget" else "-o") if arguments else None
@@ -563,12 +562,22 @@ def git_outside_repository(job: Job) -> Iterator[Finding]:
         if word is None or word.text not in inside or not use.ends_script or not use.follows("git clone"):
             continue
         before = use.place.script.text[: use.line.span.start]
-        if re.search(r"\b(?:cd|pushd|git init|WORKDIR)\b|\.git\b[^ \n]*[ \t]+\.(?:\s|$)|GIT_", before):
+        if re.search(r"\b(?:cd|pushd|git init|WORKDIR)\b|GIT_", before) or _clones_here(job, use):
             continue
         if word.text == "lfs" and any(one.text == "install" for one in use.line.arguments):
             continue
         span = Span(use.line.name.span.start, word.span.end)
         yield Finding(use.span(span), "this does not run in the cloned repository; use 'cd' first")
+
+
+def _clones_here(job: Job, use: CommandUse) -> bool:
+    """Whether a clone before a command is written into the current folder, or into one that is not known."""
+    for clone, arguments in _git_clones(job):
+        if clone.place is use.place and clone.line.span.start < use.line.span.start:
+            target = arguments.operands[1] if len(arguments.operands) > 1 else None
+            if arguments.is_open or (target is not None and (not target.is_literal or target.text in {".", "./"})):
+                return True
+    return False
 
 
 def _git_clones(job: Job) -> tuple[tuple[CommandUse, Arguments], ...]:
@@ -590,19 +599,3 @@ def _clones(job: Job) -> Iterator[tuple[CommandUse, Arguments]]:
             is_value = number > 0 and use.line.arguments[number - 1].text in {"-C", "-c"}
             if not word.text.startswith("-") and not is_value:
                 break
-
-
-RULES = (
-    download_of_page,
-    download_option,
-    address_without_quotes,
-    download_to_missing_folder,
-    archive_mismatch,
-    file_not_executable,
-    shebang_not_first,
-    python_code_unquoted,
-    git_clone_operands,
-    git_clone_page,
-    git_clone_without_key,
-    git_outside_repository,
-)

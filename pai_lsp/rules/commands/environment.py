@@ -15,7 +15,7 @@ from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Se
 from pai_lsp.findings.fixes import change_fix, near_name_fixes
 from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import Mention, callback_scripts, declared_ports, mentions, platform_names
-from pai_lsp.platform.programs import nccl_variables
+from pai_lsp.platform.programs import nccl_variables, nccl_variables_of_others
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.commands.command_uses import edit_fix, scripts
 from pai_lsp.rules.resources.job_lifecycle import beyond_instances
@@ -198,11 +198,27 @@ def _successor(mention: Mention, replacement: str) -> tuple[str, bool]:
     return name.replace("{role}", "<role>").replace("{index}", "<index>").replace("{label}", "<label>"), is_certain
 
 
+# How much of its letters a misspelt part of a name, such as IFACE, has in common with the right one.
+_MISSPELT = 0.7
+
+
+def _is_misspelt(name: str, known: str) -> bool:
+    """Whether a name is a known one with a letter or two wrong in one of its parts, or other underscores."""
+    if name.replace("_", "") == known.replace("_", ""):
+        return True
+    parts, known_parts = name.split("_"), known.split("_")
+    if len(parts) != len(known_parts):
+        return False
+    wrong = [(one, right) for one, right in zip(parts, known_parts, strict=True) if one != right]
+    return len(wrong) == 1 and bool(nearest(wrong[0][0], wrong[0][1:], _MISSPELT))
+
+
 @rule(Severity.INFORMATION)
 def unknown_nccl_variable(job: Job) -> Iterator[Finding]:
-    """Variable that NCCL does not read.
+    """Variable that looks like a misspelt one of NCCL.
 
-    NCCL ignores unknown variables without a message.
+    NCCL ignores unknown variables without a message. A name that is not close to one of NCCL's is not reported: tests,
+    network plugins and builds have variables of their own with the same prefix.
     Source: NVIDIA/nccl, src, NCCL_PARAM and ncclGetEnv; schemas/programs.json lists the names.
 
         taskRoles:
@@ -222,11 +238,11 @@ def unknown_nccl_variable(job: Job) -> Iterator[Finding]:
         return
     for place in scripts(job, with_callbacks=True):
         for one in place.script.assignments:
-            if not one.name.startswith("NCCL_") or one.name in nccl_variables() or "PLUGIN" in one.name:
+            if not one.name.startswith("NCCL_") or one.name in nccl_variables() | nccl_variables_of_others():
                 continue
             if any(use.name == one.name for use in place.script.uses):
                 continue
-            near = nearest(one.name, nccl_variables())
+            near = tuple(known for known in nearest(one.name, nccl_variables()) if _is_misspelt(one.name, known))
             if near:
                 fixes = edit_fix(place, f"Change to '{near[0]}'", one.span, near[0])
                 message = f"'{one.name}' is not a variable of NCCL{did_you_mean(one.name, near)}"
@@ -523,19 +539,3 @@ def _declare_port(job: Job, role: TaskRole, label: str) -> tuple[Fix, ...]:
     else:
         return ()
     return (Fix(f"Declare the port '{label}'", (edit,)),)
-
-
-RULES = (
-    unknown_pai_variable,
-    removed_pai_variable,
-    deprecated_pai_variable,
-    literal_placeholder,
-    unknown_nccl_variable,
-    loopback_between_tasks,
-    cuda_devices,
-    undeclared_port,
-    env_unknown_role,
-    env_role_spelling,
-    env_index_out_of_range,
-    host_ip_without_gang,
-)

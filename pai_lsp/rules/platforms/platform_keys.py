@@ -314,15 +314,3 @@ def storage_name_not_string(job: Job) -> Iterator[Finding]:
         if isinstance(item, Scalar) and not isinstance(item.runtime_value, str):
             fixes = (quote_fix(item),) if item.text else ()
             yield Finding(item.span, "the name of a storage must be a string; the task dies before it starts", fixes)
-
-
-RULES = (
-    inference_parameter_missing,
-    inference_parameter_not_string,
-    local_storage_invalid,
-    local_storage_not_enabled,
-    force_nodes_not_string,
-    plugin_needs_privilege,
-    git_option_refused,
-    storage_name_not_string,
-)

@@ -439,13 +439,3 @@ def _breaks(answer: TemplateAnswer, value: str) -> bool:
         return False
     found = runtime_round_trip([text], lambda written: written.replace(tag, value))
     return not isinstance(found, list) or not all(isinstance(one, str) for one in found)
-
-
-RULES = (
-    plugin_parameter_type,
-    plugin_key_misspelt,
-    unknown_plugin_parameter,
-    tensorboard_wrong_role,
-    non_string_parameter_in_plugin,
-    value_breaks_plugin_parameter,
-)

@@ -391,14 +391,3 @@ def _removal(job: Job, definition: Definition) -> tuple[Fix, ...]:
     if not isinstance(node, Sequence) or len(node.items) < 2 or not isinstance(definition.name_scalar, Scalar):
         return ()
     return fix_of(f"Remove '{definition.name}'", remove_item(job.text, node, definition.node))
-
-
-RULES = (
-    unknown_prerequisite,
-    duplicate_prerequisite_reference,
-    prerequisite_without_effect,
-    duplicate_prerequisite,
-    image_name_shared,
-    prerequisite_name_shared_across_types,
-    unused_prerequisite,
-)

@@ -367,13 +367,3 @@ def registry_mismatch(job: Job) -> Iterator[Finding]:
             fixes if is_name else (),
             (Related(name_span(uri), "the image"),),
         )
-
-
-RULES = (
-    image_uri_unsupported,
-    image_latest_tag,
-    auth_not_strings,
-    auth_without_registryuri,
-    auth_without_secrets,
-    registry_mismatch,
-)

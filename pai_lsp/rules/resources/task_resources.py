@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from itertools import chain
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import HIVED, Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import number_fix
 from pai_lsp.job.parts import whole_number
 from pai_lsp.source.edits import column, line_end
@@ -56,7 +56,7 @@ def instances_missing(job: Job) -> Iterator[Finding]:
             yield Finding(role.name_span, f"'{role.name}' has no 'instances', which means 1", _instances_fix(job, role))
 
 
-@rule(Severity.ERROR, about=("hivedScheduler",))
+@rule(Severity.ERROR, about=("hivedScheduler",), scheduler=HIVED)
 def hived_needs_instances(job: Job) -> Iterator[Finding]:
     """Task role without `instances` in a HiveD job.
 
@@ -331,15 +331,3 @@ def _instances_fix(job: Job, role: TaskRole) -> tuple[Fix, ...]:
     at = role.node.entries[0].key.span.start
     separator = ", " if role.node.is_flow else line_end(job.text) + " " * column(job.text, at)
     return (Fix("Add 'instances: 1'", (TextEdit(Span(at, at), f"instances: 1{separator}"),), safe=True),)
-
-
-RULES = (
-    instances_missing,
-    hived_needs_instances,
-    negative_resource,
-    number_too_large,
-    resource_suspicious,
-    shm_exceeds_memory,
-    reserved_port_count,
-    port_count_looks_like_number,
-)

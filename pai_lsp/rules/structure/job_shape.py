@@ -520,22 +520,3 @@ def ports_not_mapping(job: Job) -> Iterator[Finding]:
         from pai_lsp.rules.structure.structure_fixes import ports_as_mapping_fixes
 
         yield Finding(place.span, place.error.message, ports_as_mapping_fixes(job, place))
-
-
-RULES = (
-    not_a_job,
-    job_template,
-    job_too_large,
-    unknown_key,
-    task_role_name_missing,
-    dockerimage_extra_key,
-    v1_job_key,
-    missing_key,
-    empty_section,
-    type_mismatch,
-    invalid_enum,
-    out_of_range,
-    invalid_job_name,
-    taskroles_not_mapping,
-    ports_not_mapping,
-)

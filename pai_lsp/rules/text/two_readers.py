@@ -308,12 +308,3 @@ def plugin_role_read_otherwise(job: Job) -> Iterator[Finding]:
             if is_read_otherwise(scalar) and isinstance(scalar.value, str):
                 message = f"the runtime does not read '{scalar.text}' as a string and skips the plugin; quote it"
                 yield Finding(scalar.span, message, (quote_fix(scalar),))
-
-
-RULES = (
-    unreadable_value,
-    unquoted_question_mark,
-    collection_key,
-    runtime_reads_otherwise,
-    plugin_role_read_otherwise,
-)
