@@ -45,10 +45,12 @@ def test_a_released_job_stays_as_it_is() -> None:
     assert before == after
 
 
-def test_line_ends_stay_those_of_the_file() -> None:
-    number = IDS.index("own-definitions")
-    text = expanded(job_of(CASES[number][0].replace("\n", "\r\n"))).text
-    assert text == CASES[number][1].replace("\n", "\r\n")
+@pytest.mark.parametrize("newline", ["\r\n", "\r"])
+@pytest.mark.parametrize("name", ["own-definitions", "hooks"])
+def test_line_ends_stay_those_of_the_file(name: str, newline: str) -> None:
+    before, after = (text.replace("\n", newline) for text in CASES[IDS.index(name)])
+    assert expanded(job_of(before)).text == after
+    assert [one for one in check(Document(before)) if one.severity is Severity.ERROR] == []
 
 
 def test_blank_lines_that_a_block_keeps_stay() -> None:

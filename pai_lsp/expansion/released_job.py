@@ -41,7 +41,7 @@ from pai_lsp.job.definition import TYPED_FIELDS
 from pai_lsp.platform.tables import RUNTIME_PLUGIN, EventForm, Moment, event_at, moments_with
 from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import cut_entry, keeping_comments, line_end, line_span
-from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Mapping, Sequence
 from pai_lsp.source.text import Span, TextEdit, apply_edits
 from pai_lsp.source.tree_edits import item_span, items_after, without_items
@@ -121,6 +121,9 @@ def expanded(job: Job, inlined: Collection[str] = ()) -> ExpandedJob:
 
 
 def _expanded(job: Job, inlined: Collection[str] = ()) -> ExpandedJob:
+    if "\r" in job.text and "\n" not in job.text:  # the line ends of old systems, which edits of lines do not know
+        found = _expanded(job.of_text(job.text.replace("\r", "\n")), inlined)
+        return replace(found, text=None if found.text is None else found.text.replace("\n", "\r"))
     effective = effective_job(job)
     if effective.problems:
         return ExpandedJob(None, effective.problems)
