@@ -19,7 +19,7 @@ from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.platform.secrets_section import job_syntax
 from pai_lsp.rules import EXPLAINING, RULES, name_meaning, rules_on
 from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION, cannot_be_expanded
-from pai_lsp.rules.structure.job_shape import job_template, placeholders, touched
+from pai_lsp.rules.structure.job_shape import job_template, key_of_version_1, placeholders, touched, v1_job
 from pai_lsp.rules.subjects import rules_about
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass, lazy, replace
@@ -207,6 +207,9 @@ def check(
     """
     if document.is_mpijob:
         return _check_mpijob(document, on_fault)
+    if document.job.once(key_of_version_1) is not None:
+        found = dict.fromkeys(_found([(v1_job, v1_job.check)], document, on_fault, document.job))
+        return _without_ignored((*found, *others), document)
     template = document.job.once(placeholders)
     job = document.job.as_meant
     rules = _asked(rules_on(None if template else document.settings.cluster, RULES), job)
