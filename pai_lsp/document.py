@@ -58,14 +58,14 @@ _READING_CODES = frozenset(
     {
         "yaml-syntax", "duplicate-key", "unknown-key", "dockerimage-extra-key", "v1-job-key", "missing-key",
         "type-mismatch", "taskroles-not-mapping", "ports-not-mapping", "empty-section", "invalid-enum",
-        "callback-incomplete", "task-role-name-missing", "plugin-missing-parameter",
+        "callback-incomplete", "task-role-name-missing", "plugin-missing-parameter", "instances-missing",
     }
 )  # fmt: skip
 # What is missing at a line may be in a line below it that has a syntax problem.
 _MISSING_CODES = frozenset(
     {
         "missing-key", "empty-section", "callback-incomplete", "task-role-name-missing", "plugin-missing-parameter",
-        "shell-syntax",
+        "instances-missing", "shell-syntax",
     }
 )  # fmt: skip
 # What defines a name may be in a line with a syntax problem, or in the lines that belong to it.

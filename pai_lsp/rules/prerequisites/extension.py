@@ -370,6 +370,7 @@ def cannot_be_expanded(job: Job) -> Iterator[Finding]:
             #                 ^^^^^^^^^^^^^^^^^^ error
         taskRoles:
           worker:
+            instances: 1
             dockerImage: image
             prerequisites: [data]
             resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
@@ -387,6 +388,7 @@ def cannot_be_expanded(job: Job) -> Iterator[Finding]:
             requireStorages: [{name: disk, mountPath: /data}]
         taskRoles:
           worker:
+            instances: 1
             dockerImage: image
             prerequisites: [data]
             resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}

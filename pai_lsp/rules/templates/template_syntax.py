@@ -239,8 +239,10 @@ def _closed_elsewhere(job: Job, parameters: list[Node | None]) -> Iterator[Synta
         if opened is not None and closed >= 0:
             text, at = mapped(job.text, opened[0]), opened[1]
             span = text.span(at, at + len(OPENING))
-            message = f"this '{OPENING}' is not closed; the runtime reads on to the next '{CLOSING}', "
-                "and the task dies before it starts"
+            message = (
+                f"this '{OPENING}' is not closed; the runtime reads on to the next '{CLOSING}', and the task dies "
+                "before it starts"
+            )
             yield SyntaxFault(span, message, _close_fix(text, at, len(text.text)))
             opened = None
         last = next((match.start() for match in reversed([*_FILLED.finditer(scalar.text)])), None)
