@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.embedded.shell_script import Assignment, Script, VariableUse
     from pai_lsp.expansion.effective import EffectiveRole
-    from pai_lsp.expansion.released_commands import Source
+    from pai_lsp.expansion.task_shell import Source
     from pai_lsp.job.job import Job
     from pai_lsp.source.text import Span
 
@@ -228,9 +228,3 @@ def _exported_names(job: Job) -> set[str]:
 
     scripts = (one.place.script for role in effective_roles(job) for one in _scripts_in_order(job, role) if one.owner)
     return {assignment.name for script in scripts for assignment in script.assignments if assignment.is_exported}
-
-
-RULES = (
-    export_in_callback,
-    unset_variable_in_commands,
-)
