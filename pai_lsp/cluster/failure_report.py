@@ -204,6 +204,24 @@ _SILENT = re.compile(
 _INSTALL = re.compile(r"\b(?:pip\d?|conda|apt|apt-get|yum|dnf|npm)\b.*\binstall\b")
 _PIPE_TO_END = re.compile(r"\|\s*(?:head|tail|grep|sed|less|more|true|awk)\b")
 _PYTHON = re.compile(r"\b(?:python[\d.]*|ipython|jupyter|torchrun|horovodrun|mpirun|deepspeed|accelerate)\b|\.py\b")
+# Causes that programs in Python report, or what started them.
+_OF_PYTHON = frozenset(
+    {
+        "python-error", "python-import", "python-version", "package-versions", "gpu-memory", "host-memory", "encoding",
+        "shared-memory", "open-files", "process-limit", "file-damaged", "checkpoint-mismatch", "device-assert",
+        "gpu-fault", "gpu-library", "gpu-shared", "collective-timeout", "peer-lost", "child-failed", "rendezvous",
+        "port-in-use", "nccl-network", "hub-access", "hub-offline", "service-login", "program-crash", "horovod-build",
+    }
+)  # fmt: skip
+# The commands that a kind of cause is about, by the first word of its name.
+_SUBJECTS = {
+    "package": _INSTALL,
+    "git": re.compile(r"\bgit\b"),
+    "mpi": re.compile(r"\b(?:mpirun|mpiexec|horovodrun)\b"),
+    "ssh": re.compile(r"\b(?:ssh|scp|rsync|mpirun|mpiexec|horovodrun)\b"),
+    "conda": re.compile(r"\bconda\b"),
+    "storage": re.compile(r"\b(?:azcopy|hdfs|hadoop|aws|gsutil|blobfuse|rclone)\b"),
+}
 # Words of messages that also occur in commands, without a meaning for the place.
 _COMMON = frozenset({"error", "line", "file", "python", "from", "import", "the", "usr", "local", "home", "root", "bin"})
 
@@ -500,7 +518,7 @@ def script_offset(job: Job, role: TaskRole, number: int) -> int | None:
 
 
 def _command(cause: str, text: str, job: Job, role: TaskRole) -> int | None:
-    """The offset of the line of the commands that the message fits best."""
+    """The offset of the line of the commands that the message fits best; None if it fits none of several."""
     mapped = job.command_text(role)
     lines: list[tuple[int, str]] = []
     at = 0
@@ -510,7 +528,9 @@ def _command(cause: str, text: str, job: Job, role: TaskRole) -> int | None:
         at += len(line) + 1
     if not lines:
         return None
-    best = max(range(len(lines)), key=lambda number: (_score(cause, text, lines[number][1]), number))
+    score, best = max((_score(cause, text, line), number) for number, (_, line) in enumerate(lines))
+    if score == 0 and len(lines) > 1:
+        return None
     return mapped.offset(lines[best][0])
 
 
@@ -534,9 +554,10 @@ def _score(cause: str, text: str, line: str) -> float:
         score += 20
     if cause == "python-import" and "shared object" in text and _INSTALL.search(line):
         score += 8
-    if cause in {"python-error", "python-import", "gpu-memory", "host-memory", "encoding"} and _PYTHON.search(line):
+    if cause in _OF_PYTHON and _PYTHON.search(line):
         score += 2
-    if cause == "package-install" and _INSTALL.search(line):
+    subject = _SUBJECTS.get(cause.partition("-")[0])
+    if subject is not None and subject.search(line):
         score += 4
     return score
 

@@ -35,7 +35,7 @@ _LONGEST_TRACEBACK = 400
 _FIRST_LOOKED_AT, _LAST_LOOKED_AT = 500, 4000
 
 _CALM = re.compile(
-    r"\b(?:WARN(?:ING)?|[Ww]arning|[Rr]etry(?:ing)?(?! \(Retry\(total=0)|[Ii]gnor(?:ed|ing)|[Ss]kipp(?:ed|ing)|"
+    r"\b(?:WARN(?:ING)?|[Ww]arning|[Rr]etrying(?! \(Retry\(total=0)|[Rr]etry in|[Ii]gnor(?:ed|ing)|[Ss]kipp(?:ed|ing)|"
     r"[Ff]all(?:ing|s)? ?back|[Hh]andled|[Hh]andling passed|PASSED|passed|DEBUG|INFO|\w+Warning|[Rr]ecovered|"
     r"will be (?:ignored|skipped|retried)|attempt \d+)\b"
 )

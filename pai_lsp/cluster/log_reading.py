@@ -86,10 +86,8 @@ def read_log(pieces: Iterable[bytes]) -> Log:
         if len(waiting) >= _PIECE + _END:
             passed_lines += _passed(waiting, passed_lines, first, last)
     passed_lines += _passed(waiting, passed_lines, first, last)
-    before = _numbered([*first, *last])
-    numbered = dict(before)
-    for offset, raw in enumerate(waiting.split(b"\n")):
-        numbered[passed_lines + offset + 1] = raw
+    numbered = dict(_numbered([*first, *last]))
+    numbered.update(enumerate(bytes(waiting).split(b"\n"), passed_lines + 1))
     lines = tuple(_line(number, numbered[number]) for number in sorted(numbered))
     return Log(lines, bytes(searched[-_SEARCHED:]))
 

@@ -134,7 +134,9 @@ def _plain_text(text: str | Log, log: Log) -> str:
 
 
 def _near(report: FailureReport, evidence: LogLine | None, log: Log) -> FailureReport:
-    """The report with the surroundings of the deciding line instead of a long log."""
+    """The report with the surroundings of the deciding line instead of a long log; the line alone if it is of bash."""
+    if evidence is not None and "user.sh: line " in evidence.text:
+        return replace(report, text=evidence.text)
     if evidence is None or len(log.lines) <= _LINES_AROUND:
         return report
     lines = [line.text for line in log.lines if abs(line.number - evidence.number) <= _LINES_AROUND]

@@ -1,4 +1,4 @@
-"""`pai-lsp why`: explains exit codes, and passes everything else to `why_log`, which few calls need."""
+"""`pai-lsp why` for exit codes, without what texts need: see why_log.py."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Explain a code or a text."""
+def run(arguments: argparse.Namespace) -> int | None:
+    """Explain a code; returns the exit status, or None for a text."""
     text = arguments.text
     if text is None and arguments.exit_code is None:
         sys.stderr.write("pai-lsp why: give an exit code, a file or the end of a log, or --exit-code\n")
@@ -25,9 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _command_code(arguments.exit_code, arguments.format)
     if (code := as_exit_code(text)) is not None:
         return _code(code, arguments.format)
-    from pai_lsp.cli.commands import why_log  # noqa: PLC0415 - see the module's docstring
-
-    return why_log.run(arguments)
+    return None
 
 
 def _code(code: int, form: str) -> int:
