@@ -5,7 +5,7 @@ A value from a `<% %>` is not known here; its type is not checked. Facts: openpa
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix, fix_of, quote_fix, wrap_in_list_fix
 from pai_lsp.job.definition import PROTOCOL_KEYS, Definition, key_name_span, name_span
 from pai_lsp.job.plugin_parameters import runtime_round_trip
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pai_lsp.source.nodes import Entry, Node
 
 
-@rule(Severity.ERROR, about=("plugin",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, about=("plugin",))
 def plugin_parameter_type(job: Job) -> Iterator[Finding]:
     """Plugin parameter of the wrong type.
 
@@ -147,7 +147,7 @@ def _is_null(node: Node) -> bool:
     return isinstance(node, Scalar) and node.runtime_value is None
 
 
-@rule(Severity.WARNING, about=("plugin",))
+@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("plugin",))
 def plugin_key_misspelt(job: Job) -> Iterator[Finding]:
     """Misspelled key of a runtime plugin or of its parameters.
 
@@ -189,7 +189,7 @@ def _misspelt(holder: Mapping, known: Collection[str], ignored: frozenset[str]) 
             yield Finding(span, f"unknown key '{entry.name}' has no effect; did you mean '{meant}'?", fixes)
 
 
-@rule(Severity.WARNING, about=("plugin",))
+@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("plugin",))
 def unknown_plugin_parameter(job: Job) -> Iterator[Finding]:
     """Parameter that a runtime plugin does not read.
 
@@ -249,7 +249,7 @@ def _templates(job: Job) -> Iterator[str]:
         yield from (one.text for one in walk(definition.node) if isinstance(one, Scalar) and "<%" in one.text)
 
 
-@rule(Severity.WARNING, about=("tensorboard",))
+@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("tensorboard",))
 def tensorboard_wrong_role(job: Job) -> Iterator[Finding]:
     """TensorBoard is not enabled for the first task role, the only one it runs in.
 
@@ -291,7 +291,7 @@ def tensorboard_wrong_role(job: Job) -> Iterator[Finding]:
 _BREAKING = frozenset("'\"\\\n")
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.RUNTIME)
 def non_string_parameter_in_plugin(job: Job) -> Iterator[Finding]:
     """Template in a callback or plugin parameter with a value that is not a string.
 
@@ -369,7 +369,7 @@ def _quote_fixes(node: Scalar, *, is_secret: bool) -> tuple[Fix, ...]:
     return (quote_fix(node, "Quote the value"),) if node.style is ScalarStyle.PLAIN and node.tag is None else ()
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.RUNTIME)
 def value_breaks_plugin_parameter(job: Job) -> Iterator[Finding]:
     """Inserted value that breaks the quoting of a callback or plugin parameter.
 
