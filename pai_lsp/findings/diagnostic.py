@@ -93,7 +93,7 @@ class Consequence(Enum):
     STYLE = "style"
 
 
-class Status(Enum):
+class RuleStatus(Enum):
     """How far users can rely on a rule; docs/versioning.md says what may change.
 
     stable: it stays. preview: it is new, and off until its code is set or selected. deprecated: it will be removed.
@@ -268,7 +268,7 @@ class Rule:
     docstring: str
     stage: Stage = Stage.COMMANDS
     consequence: Consequence = Consequence.FAILS
-    status: Status = Status.STABLE
+    status: RuleStatus = RuleStatus.STABLE
     explains_stop: bool = False
     is_last: bool = False
     only_on: str = ""
@@ -281,7 +281,7 @@ class Rule:
     @property
     def usual(self) -> Severity | None:
         """The severity where no setting names the rule; None if it is off then."""
-        return None if self.status is Status.PREVIEW else self.severity
+        return None if self.status is RuleStatus.PREVIEW else self.severity
 
     @property
     def documentation(self) -> str:
@@ -318,7 +318,7 @@ def rule(
     *,
     stage: Stage = Stage.COMMANDS,
     consequence: Consequence | None = None,
-    status: Status = Status.STABLE,
+    status: RuleStatus = RuleStatus.STABLE,
     explains_stop: bool = False,
     is_last: bool = False,
     only_on: str = "",

@@ -100,16 +100,6 @@ def cluster_limit(job: Job) -> Iterable[Finding]:
     return _found(job, cluster_limit.code)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER)
-def instances_required_by_hived(job: Job) -> Iterable[Finding]:
-    """A task role without `instances` on a cluster with HiveD.
-
-    OpenPAI answers "unacceptable kind of an object to dump [object Undefined]". Write `instances: 1`.
-    Source: rest-server, models/v2/job/k8s.js, generateTaskRole.
-    """
-    return _found(job, instances_required_by_hived.code)
-
-
 @rule(Severity.ERROR, stage=Stage.CLUSTER)
 def job_does_not_fit(job: Job) -> Iterable[Finding]:
     """The cluster accepts the job, but it can never start, even if the cluster is empty.

@@ -177,7 +177,7 @@ def dockerimage_extra_key(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, fixes)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.SERVER)
 def v1_job(job: Job) -> Iterator[Finding]:
     """A job of protocol version 1.
 
