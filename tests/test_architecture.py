@@ -235,8 +235,9 @@ def test_no_rule_reads_the_text_of_a_script() -> None:
     for path in (*sorted((PACKAGE / "rules/commands").glob("*.py")), *sorted((PACKAGE / "mpijob").glob("*_rules.py"))):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Attribute) and node.attr in {"text", "whole"}:
-                owner = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
-                if owner == "script":
+                owner = node.value.value if isinstance(node.value, ast.Subscript) else node.value
+                owner = node.value.target if isinstance(node.value, ast.NamedExpr) else owner
+                if getattr(owner, "attr", getattr(owner, "id", "")) in {"script", "scripts"}:
                     found.append(f"{path.name}:{node.lineno}")
     # What bash refuses is about the text, whose tags are filled there.
     assert {place.partition(":")[0] for place in found} <= {"shell_syntax_rules.py"}

@@ -257,6 +257,11 @@ class CommandLines:
         """Where the first word begins that has a text; None if no word has it."""
         return min((at for at, text in self._texts if part in text), default=None)
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts in which `mentions` looks."""
+        return tuple(text for _, text in self._texts)
+
     @cached_property
     def _texts(self) -> tuple[tuple[int, str], ...]:
         """The texts of all words, of the variables that are set, and of the targets of redirections."""

@@ -11,10 +11,11 @@ from pai_lsp.embedded.server_rendering import rendered, trim
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.template import TemplateFault
 from pai_lsp.expansion.released_run import server_values
-from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, as_list, as_mapping, others_lost
+from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, others_lost
 from pai_lsp.mpijob.manifest import GPU, HOST_FILE, SERVED
 from pai_lsp.platform.programs import HYDRA, THIS_HOST, hosts_of, launch_of, launchers
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
+from pai_lsp.source.foreign import as_list, as_mapping, as_whole, whole_number
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 
@@ -89,17 +90,18 @@ class _JobReader:
             template = self._template(worker, "worker", command, storages)
             replicas["Worker"] = {"replicas": worker.instances, "template": template}
             gang = as_mapping(self._values.get("extras")).get("gangAllocation")
-            uses_retries = gang in {False, "false"} and bool(self._role(worker).get("taskRetryCount"))
+            uses_retries = (gang is False or gang == "false") and bool(self._role(worker).get("taskRetryCount"))
             if uses_retries:
                 replicas["Worker"]["restartPolicy"] = "OnFailure"
         retries = self._values.get("jobRetryCount")
         spec: dict[str, Any] = {
             "slotsPerWorker": hosts.slots or self._gpus(launcher) or 1,
-            "runPolicy": {"cleanPodPolicy": "Running", "backoffLimit": retries if isinstance(retries, int) else 0},
+            "runPolicy": {"cleanPodPolicy": "Running", "backoffLimit": as_whole(retries) or 0},
         }
         if not hosts.tasks or any(role == launcher.name for role, _ in hosts.tasks):
             spec["runLauncherAsWorker"] = True
-        if plugins.get("sshbarrier") in {True, "true"}:
+        barrier = plugins.get("sshbarrier")
+        if barrier is True or barrier == "true":
             spec["launcherCreationPolicy"] = "WaitForWorkersReady"
         if is_hydra:
             text = self._scripts[launcher.name] + str(self._image(launcher)[1])
@@ -149,8 +151,9 @@ class _JobReader:
     def _task(self, host: str) -> tuple[str, int]:
         name, _, index = host.rpartition("-")
         for role in self._job.task_roles:
-            if role.name == name and index.isdecimal() and int(index) < role.instances:
-                return name, int(index)
+            number = whole_number(index)
+            if role.name == name and number is not None and number < role.instances:
+                return name, number
         raise ConversionError("unknown-host", f"'{host}' is not a task of this job")
 
     def _launcher_command(
@@ -269,7 +272,7 @@ class _JobReader:
 
     def _gpus(self, role: TaskRole) -> int:
         number = as_mapping(self._role(role).get("resourcePerInstance")).get("gpu")
-        return number if isinstance(number, int) else 0
+        return as_whole(number) or 0
 
     def _image(self, role: TaskRole) -> tuple[int, Any]:
         """The index of a role's image among the prerequisites, and its address; -1 and None without one."""

@@ -14,6 +14,7 @@ from pai_lsp.findings.diagnostic import Finding, Fix, Severity
 from pai_lsp.mpijob.manifest import GPU, OTHER_OPERATOR, Manifest, Value
 from pai_lsp.platform.programs import HYDRA, OPEN_MPI, LaunchLine, launch_line, launchers
 from pai_lsp.source.content import mapped
+from pai_lsp.source.foreign import whole_number
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar, Sequence
 from pai_lsp.source.text import Span, TextEdit
@@ -130,8 +131,9 @@ class Container:
         """The GPUs that it asks for, where, and the path of the field."""
         for group in ("limits", "requests"):
             value = self.value.get("resources", group, GPU)
-            if value is not None and str(value.content).isdecimal():
-                return int(value.content), value.span, f"{self.path}.resources.{group}.{GPU}"
+            number = None if value is None else whole_number(str(value.content))
+            if value is not None and number is not None:
+                return number, value.span, f"{self.path}.resources.{group}.{GPU}"
         return None
 
 

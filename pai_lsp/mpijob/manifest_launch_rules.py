@@ -17,6 +17,7 @@ from pai_lsp.mpijob.launch import (
 )
 from pai_lsp.mpijob.manifest import HOST_FILE, manifest_rule
 from pai_lsp.platform.programs import HOROVOD, HYDRA, OPEN_MPI, LaunchLine, foreign_option, hosts_of, launchers
+from pai_lsp.source.foreign import whole_number
 from pai_lsp.source.patterns import lazy_pattern
 
 TYPE_CHECKING = False
@@ -126,7 +127,7 @@ def _oversubscribes(found: Layout, line: LaunchLine) -> bool:
             return True
         for _, variable, entry in container.environment():
             value = entry.get("value")
-            if variable == name and (value is None or value.content not in {"0", "false", "no"}):
+            if variable == name and (value is None or value.text not in {"0", "false", "no"}):
                 return True
     return line.oversubscribes
 
@@ -283,7 +284,8 @@ def mpijob_unknown_host(manifest: Manifest) -> Iterator[Finding]:
 def _is_pod(host: str, job: str, workers: int) -> bool:
     """Whether a short host name is a pod of the job."""
     index = host.removeprefix(f"{job}-worker-")
-    is_worker = index != host and index.isdecimal() and int(index) < workers
+    number = whole_number(index) if index != host else None
+    is_worker = number is not None and number < workers
     return is_worker or host in {f"{job}-launcher", "localhost"}
 
 

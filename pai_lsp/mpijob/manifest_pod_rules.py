@@ -439,7 +439,7 @@ def mpijob_volume_taken(manifest: Manifest) -> Iterator[Finding]:
         volumes = manifest.get(f"{path}.volumes")
         for number, volume in enumerate(volumes.content if volumes and volumes.kind == "array" else ()):
             one = volume.get("name")
-            if one is not None and one.content in taken:
+            if one is not None and one.text in taken:
                 field = f"{path}.volumes[{number}].name"
                 yield Finding(one.span, f"the operator itself adds a volume named '{one.content}'", field=field)
 

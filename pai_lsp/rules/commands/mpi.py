@@ -151,10 +151,10 @@ def _read_launches(job: Job) -> tuple[tuple[CommandUse, TaskRole, LaunchLine, tu
 def _roles_with_hydra(job: Job) -> frozenset[TaskRole]:
     """The task roles whose image or commands name MPICH or Intel MPI."""
 
-    def texts(role: TaskRole) -> tuple[str, str]:
+    def texts(role: TaskRole) -> tuple[str, ...]:
         image = job.image_of(role)
         uri = image.node.get("uri") if image else None
-        return job.scripts[role].text, uri.text if isinstance(uri, Scalar) else ""
+        return (*command_lines(job.scripts[role]).texts, uri.text if isinstance(uri, Scalar) else "")
 
     return frozenset(role for role in job.task_roles if looks_like_hydra(texts(role)))
 
