@@ -10,23 +10,22 @@ import re
 from _contextvars import ContextVar  # what `contextvars` gives; importing that takes longer
 from itertools import islice
 
-from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Settings, Severity
-from pai_lsp.findings.fixes import takes_what_is_repeated
+from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Settings, Severity, later
+from pai_lsp.findings.fixes import ApplicableFixes
 from pai_lsp.findings.suppression import ignores, ineffective_comments, unused_ignore, unused_ignores
 from pai_lsp.job.definition import unfilled_values
 from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.platform.secrets_section import job_syntax
-from pai_lsp.rules import BY_CODE, EXPLAINING, RULES
-from pai_lsp.rules.cluster_rules import rules_on
+from pai_lsp.rules import EXPLAINING, RULES, name_meaning, rules_on
 from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION, cannot_be_expanded
-from pai_lsp.rules.structure.job_shape import job_template, placeholders, touched
+from pai_lsp.rules.structure.job_shape import job_template, key_of_version_1, placeholders, touched, v1_job
 from pai_lsp.rules.subjects import rules_about
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass, lazy, replace
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.text import LineIndex, Span, overlapping
+from pai_lsp.source.text import LineIndex, Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,14 +58,14 @@ _READING_CODES = frozenset(
     {
         "yaml-syntax", "duplicate-key", "unknown-key", "dockerimage-extra-key", "v1-job-key", "missing-key",
         "type-mismatch", "taskroles-not-mapping", "ports-not-mapping", "empty-section", "invalid-enum",
-        "callback-incomplete", "task-role-name-missing", "plugin-missing-parameter",
+        "callback-incomplete", "task-role-name-missing", "plugin-missing-parameter", "instances-missing",
     }
 )  # fmt: skip
 # What is missing at a line may be in a line below it that has a syntax problem.
 _MISSING_CODES = frozenset(
     {
         "missing-key", "empty-section", "callback-incomplete", "task-role-name-missing", "plugin-missing-parameter",
-        "shell-syntax",
+        "instances-missing", "shell-syntax",
     }
 )  # fmt: skip
 # What defines a name may be in a line with a syntax problem, or in the lines that belong to it.
@@ -187,6 +186,11 @@ class Document:
         return occurrences(self.job)
 
     @lazy
+    def applicable_fixes(self) -> ApplicableFixes:
+        """Tells which fixes can be applied; it knows the tree only, as findings that are kept keep it too."""
+        return ApplicableFixes(self.syntax)
+
+    @lazy
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """What `check` finds."""
         return check(self)
@@ -208,6 +212,9 @@ def check(
     """
     if document.is_mpijob:
         return _check_mpijob(document, on_fault)
+    if document.job.once(key_of_version_1) is not None:
+        found = dict.fromkeys(_found([(v1_job, v1_job.check)], document, on_fault, document.job))
+        return _without_ignored((*found, *others), document)
     template = document.job.once(placeholders)
     job = document.job.as_meant
     rules = _asked(rules_on(None if template else document.settings.cluster, RULES), job)
@@ -218,7 +225,7 @@ def check(
     found |= dict.fromkeys(one for one in outside if (one.code, one.span) not in known)
     if template:
         found = dict.fromkeys(_without_placeholders(found, template))
-    elif not _explains_stop(found, document):
+    elif not _explains_stop(found, document, job):
         checks = [(rule, rule.check) for rule in rules if rule.is_last]
         found |= dict.fromkeys(_found(checks, document, on_fault, job))
     return _finished((*found, *others), document)
@@ -279,25 +286,26 @@ def _without_placeholders(found: Iterable[Diagnostic], template: Sequence[Span])
 
 
 def _check_mpijob(document: Document, on_fault: OnFault) -> tuple[Diagnostic, ...]:
-    from pai_lsp.mpijob.manifest_rules import manifest_checks, rules_by_code  # noqa: PLC0415 - as in is_mpijob
+    from pai_lsp.mpijob.manifest_rules import manifest_checks  # noqa: PLC0415 - as in is_mpijob
 
     found = dict.fromkeys(_found(manifest_checks(document.syntax), document, on_fault))
-    return _without_ignored(tuple(found), document, {**BY_CODE, **rules_by_code()})
+    return _without_ignored(tuple(found), document)
 
 
-def _explains_stop(found: Iterable[Diagnostic], document: Document) -> bool:
+def _explains_stop(found: Iterable[Diagnostic], document: Document, job: Job) -> bool:
     """Whether a finding may say why the job does not run.
 
-    Rules that the settings switch off or report as something else explain it as well.
+    Rules that the settings switch off or report as something else explain it as well; a fault of theirs is not
+    reported, as whoever switched the rule off wants to hear nothing of it.
     """
     if any(diagnostic.code in EXPLAINING for diagnostic in found):
         return True
     silent = [EXPLAINING.get(code) for code, severity in document.settings.severities.items() if severity is None]
-    return any(True for rule in silent if rule for _ in rule.check(document.job.as_meant))
+    return any(_found_by(rule, rule.check, document, lambda *_: None, job) for rule in silent if rule)
 
 
 def _finished(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
-    return _without_ignored(_without_echoes(_without_unfilled(found, document), document), document, BY_CODE)
+    return _without_ignored(_without_echoes(_without_unfilled(found, document), document), document)
 
 
 def _without_unfilled(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
@@ -310,18 +318,18 @@ def _without_unfilled(found: tuple[Diagnostic, ...], document: Document) -> tupl
     )
 
 
-def _without_ignored(kept: tuple[Diagnostic, ...], document: Document, codes: Iterable[str]) -> tuple[Diagnostic, ...]:
+def _without_ignored(kept: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
     if "pai-lsp" in document.text.lower():
         comments = ignores(document.text, document.lines)
-        severity = document.settings.severity_of(unused_ignore)
+        meanings = {comment.name: name_meaning(comment.name) for comment in comments}
         unused: list[Diagnostic] = []
-        if severity is not None:
+        if document.settings.severity_of(unused_ignore) is not None:
             findings = [
-                *unused_ignores(comments, kept, document.lines, codes),
+                *unused_ignores(comments, kept, document.lines, meanings),
                 *ineffective_comments(document.text, kept, document.lines),
             ]
-            unused = _diagnostics(unused_ignore, severity, findings, document)
-        silenced = {d for d in kept for comment in comments if comment.silences(d, document.lines)}
+            unused = _diagnostics(unused_ignore, findings, document, _log_fault)
+        silenced = {d for d in kept for comment in comments if comment.silences(d, document.lines, meanings)}
         kept = (*(diagnostic for diagnostic in kept if diagnostic not in silenced), *unused)
     return tuple(sorted(kept, key=lambda diagnostic: (diagnostic.span, diagnostic.code, diagnostic.message)))
 
@@ -330,34 +338,40 @@ def _found(
     checks: Iterable[tuple[Rule, Callable[..., Iterable[Finding]]]], document: Document, on_fault: OnFault, *job: Job
 ) -> Iterator[Diagnostic]:
     """What rules find, each with its check, which gets the job. Most find nothing, so each step of this loop counts."""
-    settings, is_wanted = document.settings, IS_WANTED.get()
+    severities, is_wanted = document.settings.severities, IS_WANTED.get()
     for rule, check in checks:
         if not is_wanted():
             raise CheckAbandoned
-        severity = settings.severity_of(rule) if settings.severities else rule.severity
-        if severity is None:
-            continue
-        try:
-            findings = iter(check(*job))
-            first = next(findings, None)
-            if first is None:
-                continue
-            diagnostics = _diagnostics(rule, severity, (first, *islice(findings, MOST_FOUND - 1)), document)
-        except Exception as error:  # noqa: BLE001 - one broken rule never silences the others
-            on_fault(rule, error)
-        else:
-            yield from diagnostics
+        if not severities or severities.get(rule.code, rule.severity) is not None:
+            yield from _found_by(rule, check, document, on_fault, *job)
 
 
-def _diagnostics(rule: Rule, severity: Severity, findings: Iterable[Finding], document: Document) -> list[Diagnostic]:
+def _found_by(
+    rule: Rule, check: Callable[..., Iterable[Finding]], document: Document, on_fault: OnFault, *job: Job
+) -> Sequence[Diagnostic]:
+    """What one rule finds. Rules are run here alone: one that fails has no findings, and never silences the others."""
+    try:
+        findings = iter(check(*job))
+        first = next(findings, None)
+        if first is None:
+            return ()
+        return _diagnostics(rule, (first, *islice(findings, MOST_FOUND - 1)), document, on_fault)
+    except Exception as error:  # noqa: BLE001 - a fault in one rule
+        on_fault(rule, error)
+        return ()
+
+
+def _diagnostics(rule: Rule, findings: Iterable[Finding], document: Document, on_fault: OnFault) -> list[Diagnostic]:
+    severity = document.settings.severity_of(rule) or rule.severity
     is_set = rule.code in document.settings.severities
+    applicable = document.applicable_fixes
     return [
         Diagnostic(
             rule.code,
             severity if is_set else found.severity or severity,
             found.span,
             _sentence(found.message),
-            _harmless(found.fixes, document),
+            later(_applicable, rule, found.fixes, applicable, on_fault) if found.fixes != () else (),
             found.related,
             found.tags,
             found.field,
@@ -366,16 +380,13 @@ def _diagnostics(rule: Rule, severity: Severity, findings: Iterable[Finding], do
     ]
 
 
-def _harmless(fixes: tuple[Fix, ...], document: Document) -> tuple[Fix, ...]:
-    """The fixes that can be applied.
-
-    In the tree of a repaired copy, the lines of a key may contain nodes that the tree has elsewhere, so that two edits
-    of one fix overlap.
-    """
-    fixes = tuple(fix for fix in fixes if len(fix.edits) < 2 or overlapping(fix.edits) is None)
-    if not document.syntax.aliases:
-        return fixes
-    return tuple(fix for fix in fixes if not takes_what_is_repeated(document.syntax, fix))
+def _applicable(rule: Rule, fixes: Sequence[Fix], applicable: ApplicableFixes, on_fault: OnFault) -> tuple[Fix, ...]:
+    """The fixes that can be applied; none, and a report, if the rule fails at them."""
+    try:
+        return tuple(applicable.of(fixes))
+    except Exception as error:  # noqa: BLE001 - as in _found_by
+        on_fault(rule, error)
+        return ()
 
 
 def _sentence(message: str) -> str:

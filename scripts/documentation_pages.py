@@ -28,6 +28,9 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add the generated pages to those in docs/."""
     for rule in all_rules():
         files.append(File.generated(config, f"rules/{rule.code}.md", content=_page(rule)))
+        for former in rule.former:
+            content = f"# {former}\n\nNow named [{rule.code}]({rule.code}.md); the former code still works.\n"
+            files.append(File.generated(config, f"rules/{former}.md", content=content))
     files.append(File.generated(config, "rules/index.md", content=_index()))
     schemas = {
         "job": published_schema("job"),
@@ -123,7 +126,12 @@ _FAMILIES = {
     "templates": "Templates",
     "secrets": "Secrets",
     "resources": "Resources, images, scheduling and completion",
-    "commands": "Commands",
+    "shell": "Commands as bash reads them",
+    "packages": "Installing packages",
+    "downloads": "Downloads and repositories",
+    "launchers": "Launchers of many processes",
+    "environment": "Environment variables",
+    "programs": "Programs of a task",
     "cluster": "What fits a cluster",
     "mpijob": "MPIJob manifests",
     "files": "Files and comments",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 import jsonschema
@@ -12,8 +13,8 @@ from pai_lsp.catalog.setup import DirectorySource, Marketplace, ServerSource
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.platform.tables import table
 from pai_lsp.project.config_reader import SEVERITIES, load_configuration, parse_configuration
-from pai_lsp.project.configuration import FILE_NAME, find_configuration, is_of_another_user, project_folder
-from pai_lsp.project.exclusion import exclusion_of, fits
+from pai_lsp.project.configuration import FILE_NAME, ConfigurationSearch, is_of_another_user, project_folder
+from pai_lsp.project.exclusion import IgnoredByGit, exclusion_of, fits
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.syntax import parse
 
@@ -23,11 +24,10 @@ if TYPE_CHECKING:
     from pai_lsp.project.configuration import Configuration
 
 SEVERITY = "'error', 'warning', 'information', 'hint' or 'off'"
-CODES = ("unknown-prerequisite", "unused-prerequisite", "image-latest-tag")
 
 
 def read(text: str) -> Configuration:
-    return parse_configuration(text, CODES, folder="/project")
+    return parse_configuration(text, folder="/project")
 
 
 def faults(text: str) -> list[tuple[str, str]]:
@@ -91,7 +91,12 @@ def test_an_empty_one_changes_nothing(text: str) -> None:
         ("rules: [a]\n", [("[a]", "'rules' must be a mapping, not a list")]),
         (
             "rules: {unused-prerequsite: off}\n",
-            [("unused-prerequsite", "no rule has the code 'unused-prerequsite'; did you mean 'unused-prerequisite'?")],
+            [
+                (
+                    "unused-prerequsite",
+                    "no rule or family is named 'unused-prerequsite'; did you mean 'unused-prerequisite'?",
+                )
+            ],
         ),
         (
             "rules: {image-latest-tag: warn}\n",
@@ -181,6 +186,25 @@ def test_an_unknown_rule_is_only_a_warning() -> None:
     assert severities == [Severity.WARNING, Severity.ERROR]
 
 
+def test_a_former_code_keeps_its_settings_and_names_the_new_one() -> None:
+    configuration = read("rules: {mpi-as-root: off}\nper_file_ignores: {a.yaml: [mpi-foreign-host]}\n")
+    assert configuration.settings.severities == {"mpi-run-as-root": None}
+    assert configuration.ignored_in("/project/a.yaml") == {"mpi-unknown-host"}
+    assert [(one.severity, one.message, one.fixes[0].edits[0].new_text) for one in configuration.diagnostics] == [
+        (Severity.INFORMATION, "the rule 'mpi-as-root' is now 'mpi-run-as-root'", "mpi-run-as-root"),
+        (Severity.INFORMATION, "the rule 'mpi-foreign-host' is now 'mpi-unknown-host'", "mpi-unknown-host"),
+    ]
+
+
+def test_a_code_overrules_a_former_one_and_that_its_family() -> None:
+    text = "rules: {mpi-run-as-root: error, mpi-as-root: hint, mpi-foreign-host: hint, commands: off, secrets: off}\n"
+    severities = read(text).settings.severities
+    assert severities["mpi-run-as-root"] is Severity.ERROR
+    assert severities["mpi-unknown-host"] is Severity.HINT
+    assert severities["source-in-sh"] is severities["secret-in-clear"] is None
+    assert "unknown-prerequisite" not in severities
+
+
 @pytest.mark.parametrize("text", ["rules: {a: [\n", "\t\n- :", '"open\n', "a: *b\n", "rules:\n  - : : :\n ]"])
 def test_a_text_that_is_no_yaml_is_reported_and_never_raises(text: str) -> None:
     configuration = read(text)
@@ -236,20 +260,56 @@ def test_the_nearest_one_upwards_counts(tmp_path: Path) -> None:
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
     (tmp_path / FILE_NAME).write_text("rules: {}\n")
-    assert find_configuration(str(inner), None) == str(tmp_path / FILE_NAME)
-    (inner / FILE_NAME).mkdir()
-    assert find_configuration(str(inner), None) == str(tmp_path / FILE_NAME)
+    assert nearest(inner) == str(tmp_path / FILE_NAME)
     (tmp_path / "a" / FILE_NAME).write_text("")
-    assert find_configuration(str(inner), None) == str(tmp_path / "a" / FILE_NAME)
+    assert nearest(inner) == str(tmp_path / "a" / FILE_NAME)
 
 
-def test_above_the_given_folder_nothing_is_searched(tmp_path: Path) -> None:
+def nearest(folder: Path) -> str | None:
+    return ConfigurationSearch().nearest(str(folder))
+
+
+@pytest.mark.parametrize("kind", ["folder", "dangling", "device"])
+def test_what_is_not_a_plain_file_is_no_configuration_and_reported(tmp_path: Path, kind: str) -> None:
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
     (tmp_path / FILE_NAME).write_text("rules: {}\n")
-    assert find_configuration(str(inner), str(tmp_path)) == str(tmp_path / FILE_NAME)
-    assert find_configuration(str(inner), str(tmp_path / "a")) is None
-    assert find_configuration(str(inner), str(tmp_path / "elsewhere")) is None
+    odd = inner / FILE_NAME
+    if kind == "folder":
+        odd.mkdir()
+    else:
+        odd.symlink_to("nowhere" if kind == "dangling" else "/dev/null")
+    messages: list[str] = []
+    search = ConfigurationSearch(messages.append)
+    assert search.nearest(str(inner)) == search.nearest(str(inner)) == str(tmp_path / FILE_NAME)
+    assert messages == [f"'{odd}' is not read, because it is not a plain file"]
+
+
+def test_above_a_repository_nothing_is_searched(tmp_path: Path) -> None:
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (tmp_path / FILE_NAME).write_text("rules: {}\n")
+    (tmp_path / "a" / ".git").mkdir()
+    assert nearest(inner) is None
+    assert nearest(tmp_path / "a") is None
+    assert nearest(tmp_path) == str(tmp_path / FILE_NAME)
+
+
+def test_a_folder_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folders = [tmp_path]
+    for _ in range(50):
+        folders.append(folders[-1] / "d")
+    looked = 0
+
+    def isfile(_: str) -> bool:
+        nonlocal looked
+        looked += 1
+        return False
+
+    monkeypatch.setattr(os.path, "isfile", isfile)
+    search = ConfigurationSearch()
+    assert {search.nearest(str(folder)) for folder in folders} == {None}
+    assert looked == len(folders[-1].parents) + 1
 
 
 @pytest.mark.parametrize("mark", [".git/", ".git"], ids=["a clone", "a worktree"])
@@ -286,18 +346,18 @@ def test_whose_a_file_is(
 def test_one_that_can_not_be_read_is_reported(tmp_path: Path) -> None:
     file = tmp_path / FILE_NAME
     file.write_bytes(b"rules: {}\n# caf\xe9\n")
-    configuration = load_configuration(str(file), CODES)
+    configuration = load_configuration(str(file))
     assert [d.message for d in configuration.diagnostics] == [
         "this file is not UTF-8: byte 0xe9 cannot be read; OpenPAI reads UTF-8"
     ]
-    gone = load_configuration(str(tmp_path / "gone"), CODES)
+    gone = load_configuration(str(tmp_path / "gone"))
     assert [d.message for d in gone.diagnostics] == ["this file cannot be read: no such file or directory"]
 
 
 def test_patterns_count_from_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / FILE_NAME).write_text("exclude: [/x.yaml, sub/y.yaml]\n")
-    configuration = load_configuration(str(tmp_path / FILE_NAME), CODES)
+    configuration = load_configuration(str(tmp_path / FILE_NAME))
     monkeypatch.chdir(tmp_path / "sub")
     assert configuration.excludes("y.yaml")
     assert not configuration.excludes("x.yaml")
@@ -356,3 +416,46 @@ def test_no_pattern_takes_long() -> None:
     pattern = [None, is_a] * 20 + ["b".__eq__]
     assert not fits(pattern, "a" * 200)
     assert compared <= 200 * len(pattern)
+
+
+def test_a_deep_folder_costs_no_more_than_a_shallow_one(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".gitignore").write_text(("**/a" * 30 + "b\n") * 20 + "c/\n")
+    steps = 0
+    ignored, folder, counts = IgnoredByGit(), str(tmp_path), []
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal steps
+        steps += event in {"call", "c_call"}
+
+    for _ in range(120):
+        folder += "/a"
+        before = steps
+        sys.setprofile(count)
+        try:
+            assert not ignored.excludes(folder, is_folder=True)
+        finally:
+            sys.setprofile(None)
+        counts.append(steps - before)
+    assert ignored.excludes(f"{folder}/c", is_folder=True)
+    assert not ignored.excludes(f"{folder}/c", is_folder=False)
+    assert max(counts[60:]) <= 1.2 * max(counts[30:60])
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "link"])
+def test_a_gitignore_that_is_not_a_plain_file_is_not_opened(tmp_path: Path, kind: str) -> None:
+    (tmp_path / ".git").mkdir()
+    path = tmp_path / ".gitignore"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "link":
+        (tmp_path / "other").write_text("a\n")
+        path.symlink_to("other")
+    else:
+        if not hasattr(os, "mkfifo"):
+            pytest.skip("no named pipes here")
+        os.mkfifo(path)
+    messages: list[str] = []
+    ignored = IgnoredByGit(messages.append)
+    assert not ignored.excludes(str(tmp_path / "a"), is_folder=False)
+    assert messages == [f"'{path}' is not read, because it is not a plain file"]

@@ -195,7 +195,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def use_rules(monkeypatch: pytest.MonkeyPatch, *rules: Rule) -> None:
     monkeypatch.setattr(document_module, "RULES", rules)
-    monkeypatch.setattr(document_module, "BY_CODE", {rule.code: rule for rule in (*RULES, *rules)})
 
 
 def raising(job: Job) -> Iterator[Finding]:

@@ -22,7 +22,6 @@ from pai_lsp.platform.job_schema import field
 from pai_lsp.platform.platforms import ALL_NAMES, NAMES, OPENPAI, Platform, may_be_marked, platform_named
 from pai_lsp.platform.tables import table
 from pai_lsp.project.config_reader import parse_configuration
-from pai_lsp.rules import BY_CODE
 from pai_lsp.source.scalar import Reader, server_value, tagged_server_value
 from pai_lsp.source.text import apply_edits
 
@@ -161,7 +160,7 @@ def test_what_chooses_the_platform(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_a_wrong_platform_in_the_configuration() -> None:
-    found = parse_configuration("platform: lpt\n", BY_CODE)
+    found = parse_configuration("platform: lpt\n")
     assert found.settings.platform is None
     assert [one.message for one in found.diagnostics] == [
         (
@@ -223,7 +222,7 @@ def test_a_job_with_a_newer_part_is_for_a_newer_version() -> None:
 def test_the_cluster_of_the_configuration_sets_the_platform(tmp_path: Path) -> None:
     profile = {"profileVersion": 1, "name": "lab", "platform": "ltp", "scheduler": "default"}
     (tmp_path / "lab.json").write_text(json.dumps(profile))
-    found = parse_configuration("cluster: lab.json\n", BY_CODE, folder=str(tmp_path))
+    found = parse_configuration("cluster: lab.json\n", folder=str(tmp_path))
     assert (found.settings.platform, found.diagnostics) == (LTP, ())
 
 
@@ -231,15 +230,13 @@ def test_a_platform_that_is_not_the_clusters(tmp_path: Path) -> None:
     profile = {"profileVersion": 1, "name": "lab", "platform": "ltp", "scheduler": "default"}
     (tmp_path / "lab.json").write_text(json.dumps(profile))
     text = "cluster: lab.json\nplatform: openpai\n"
-    found = parse_configuration(text, BY_CODE, folder=str(tmp_path))
+    found = parse_configuration(text, folder=str(tmp_path))
     assert found.settings.platform is OPENPAI
     (one,) = found.diagnostics
     assert one.message == "the jobs are checked for 'openpai', but the cluster 'lab' runs LTP"
     assert apply_edits(text, one.fixes[0].edits) == "cluster: lab.json\nplatform: ltp\n"
     for version in ("ltp", "ltp/1.3"):
-        assert not parse_configuration(
-            f"cluster: lab.json\nplatform: {version}\n", BY_CODE, folder=str(tmp_path)
-        ).diagnostics
+        assert not parse_configuration(f"cluster: lab.json\nplatform: {version}\n", folder=str(tmp_path)).diagnostics
 
 
 def test_a_valid_job_for_ltp_is_checked_without_jsonschema() -> None:

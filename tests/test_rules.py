@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 from collections import Counter
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
@@ -15,15 +17,20 @@ from marks import Mark, as_marks, before, examples, is_catalog, read_marks
 from random_edits import assert_rules_not_asked_find_nothing
 
 import pai_lsp.document
-from pai_lsp.document import Document
-from pai_lsp.rules import BY_CODE, RULES
+import pai_lsp.rules as rules_package
+from pai_lsp.document import Document, check
+from pai_lsp.findings.diagnostic import Settings, rules_of
+from pai_lsp.rules import BY_CODE, KNOWN_RULES, RULES, all_rules
 from pai_lsp.source.comments import comments, written_comments
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import apply_edits, overlapping
 
 if TYPE_CHECKING:
-    from pai_lsp.findings.diagnostic import Rule
+    from collections.abc import Iterator
+
+    from pai_lsp.findings.diagnostic import Finding, Rule
+    from pai_lsp.job.job import Job
 
 FIXTURES = Path(__file__).parent / "rules"
 FIXES = Path(__file__).parent / "fixes"
@@ -67,9 +74,55 @@ def test_every_rule_is_listed_once() -> None:
     assert all(re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", code) for code in CODES)
 
 
+def test_every_module_with_rules_belongs_to_a_family() -> None:
+    modules = [import_module(one.name) for one in pkgutil.walk_packages(rules_package.__path__, "pai_lsp.rules.")]
+    assert {rule.code for rule in rules_of(*modules)} == {rule.code for rule in KNOWN_RULES} - {"unused-ignore"}
+
+
 def test_every_rule_has_a_fixture() -> None:
     marked = {mark.code for path in fixtures() for mark in fixture(path)[1]}
     assert set(CODES) - marked == WITHOUT_EXAMPLE
+
+
+def test_every_former_code_has_one_rule_and_no_rule_of_its_own() -> None:
+    former = Counter(code for rule in all_rules() for code in rule.former)
+    assert {"mpi-as-root", "mpi-foreign-host"} <= former.keys()
+    assert set(former.values()) == {1}
+    assert not former.keys() & {rule.code for rule in all_rules()}
+
+
+# A job without errors, so that `check` asks whether a rule that is off explains why it does not run.
+_RUNS = """\
+protocolVersion: 2
+name: train
+type: job
+prerequisites:
+  - {type: dockerimage, name: image, uri: "ubuntu:latest"}
+taskRoles:
+  worker:
+    instances: 1
+    dockerImage: image
+    resourcePerInstance: {cpu: 4, memoryMB: 8192, gpu: 1}
+    commands: [python train.py]
+"""
+
+
+@pytest.mark.parametrize("setting", ["on", "off", "ignored"])
+def test_a_rule_that_fails_silences_no_other(setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(job: Job) -> Iterator[Finding]:
+        yield from ()
+        raise ValueError(job.text)
+
+    broken = replace(BY_CODE["unknown-prerequisite"], check=failing)
+    rules = tuple(broken if rule.code == broken.code else rule for rule in RULES)
+    monkeypatch.setattr(pai_lsp.document, "RULES", rules)
+    monkeypatch.setattr(pai_lsp.document, "EXPLAINING", {rule.code: rule for rule in rules if rule.explains_stop})
+    comment = f"# pai-lsp: ignore-file[{broken.code}]\n" if setting == "ignored" else ""
+    document = Document(comment + _RUNS, Settings({broken.code: None} if setting == "off" else {}))
+    faults: list[str] = []
+    found = check(document, lambda rule, _: faults.append(rule.code))
+    assert "image-latest-tag" in {one.code for one in found}
+    assert faults == ([] if setting == "off" else [broken.code])
 
 
 @cache
@@ -183,4 +236,4 @@ def test_a_fix_whose_edits_overlap_is_not_offered() -> None:
     """A line that belongs to a plugin by its text, and to `extras` in the copy that can be read."""
     text = "extras:\n  com.microsoft.pai.runtimeplugin:\n  - plugin: teamwise_storage\n   a: :\n  -"
     (found,) = (one for one in Document(text).diagnostics if one.code == "teamwise-storage-deprecated")
-    assert found.fixes == ()
+    assert tuple(found.fixes) == ()

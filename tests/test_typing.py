@@ -1,11 +1,14 @@
 """Jobs that are typed by hand: Enter at the end of a line ends the line, whatever an editor shows meanwhile.
 
 The client here behaves as VS Code does: it asks after each trigger character and when a word begins, asks again while
-more is typed if the list is incomplete, and keeps what fits the word. Enter accepts what is shown.
+more is typed if the list is incomplete, and keeps what fits the word loosely. In most editors, Enter accepts what is
+shown. In VS Code it accepts the selected suggestion, and the extension's defaults decide whether one is selected; so
+there, a line is also typed while the answers are late and an older list is shown.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,29 +16,37 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from budgets import some, stride
 from job_text import HEAD
+from marks import before, examples, is_catalog, read_marks
 from server_client import URI, Client, connected
 
 from pai_lsp.document import Document
 from pai_lsp.ide.completion import TRIGGERS
 from pai_lsp.ide.completion.complete import complete
+from pai_lsp.rules import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-TYPED = {file.name: file.read_text("utf-8") for file in sorted((Path(__file__).parent / "typed").glob("*.yaml"))}
-# The extension's `wordPattern`.
-_WORD = re.compile(r"[^\s\"'`,;:!?\[\](){}<>|&=%$./]+\Z")
+HERE = Path(__file__).parent
+EXTENSION = HERE.parent / "vscode-extension"
+TYPED = {file.name: file.read_text("utf-8") for file in sorted((HERE / "typed").glob("*.yaml"))}
+_LANGUAGE = json.loads((EXTENSION / "language-configuration.json").read_text("utf-8"))
+_SETTINGS = json.loads((EXTENSION / "package.json").read_text("utf-8"))["contributes"]["configurationDefaults"]
+_WORD = re.compile(_LANGUAGE["wordPattern"] + r"\Z")
 _INVOKED, _CHARACTER, _INCOMPLETE = 1, 2, 3
 in_a_loop = pytest.mark.asyncio
 _CLIENT = {"textDocument": {"completion": {"completionItem": {"snippetSupport": True}, "contextSupport": True}}}
 
 
 class Typist:
-    """Types at the end of a line of a document; `shown` are the suggestions that the editor shows."""
+    """Types at the end of a line of a document; `shown` are the suggestions that the editor shows.
 
-    def __init__(self, client: Client, *, is_smart: bool = False) -> None:
+    settings: those of VS Code; without them, Enter accepts anything that is shown.
+    """
+
+    def __init__(self, client: Client, settings: dict[str, Any] | None = None) -> None:
         self.client = client
-        self.is_smart = is_smart
+        self.settings = settings
         self.version = 1
         self.before, self.line, self.after = "", "", ""
         self.shown: list[dict[str, Any]] = []
@@ -84,15 +95,19 @@ class Typist:
         return f"{self.before}{self.line}\n{self.after}"
 
     def _fits(self, item: dict[str, Any]) -> bool:
-        typed = self.line[item["textEdit"]["range"]["start"]["character"] :].lower()
-        rest = iter((item.get("filterText") or item["label"]).lower())
-        return all(character in rest for character in typed)
+        typed = self.line[item["textEdit"]["range"]["start"]["character"] :]
+        return _is_within(typed, item.get("filterText") or item["label"])
 
     def taking_enter(self) -> list[str]:
-        """What Enter accepts instead of ending the line: anything; if it is smart, only a first one that changes it."""
-        if not self.is_smart:
+        """What Enter accepts instead of ending the line."""
+        settings = self.settings
+        if settings is None:
             return [item["label"] for item in self.shown]
-        return [item["label"] for item in sorted(self.shown, key=self._rank)[:1] if self._accepted(item) != self.line]
+        if settings.get("editor.suggest.selectionMode", "always") == "never":
+            return []
+        is_smart = settings.get("editor.acceptSuggestionOnEnter", "on") == "smart"
+        first = sorted(self.shown, key=self._rank)[:1]
+        return [item["label"] for item in first if not is_smart or self._accepted(item) != self.line]
 
     def _rank(self, item: dict[str, Any]) -> tuple[bool, str]:
         typed = self.line[item["textEdit"]["range"]["start"]["character"] :]
@@ -113,19 +128,74 @@ def typed_lines(text: str) -> Iterator[tuple[str, str, str, str]]:
             yield "".join(lines[:number]), pad, line.rstrip("\n")[len(pad) :], "".join(lines[number + 1 :])
 
 
-@pytest.mark.parametrize("is_smart", [False, True], ids=["any Enter", "smart Enter"])
 @pytest.mark.parametrize("name", some(TYPED))
 @in_a_loop
-async def test_enter_ends_every_line(name: str, *, is_smart: bool) -> None:
+async def test_enter_ends_every_line(name: str) -> None:
     changed: list[str] = []
-    async with connected(capabilities=_CLIENT, initializationOptions={"smartEnter": is_smart}) as client:
-        typist = Typist(client, is_smart=is_smart)
+    async with connected(capabilities=_CLIENT) as client:
+        typist = Typist(client)
         for above, pad, line, below in [*typed_lines(TYPED[name])][:: stride(1)]:
             # Each of these asks anew, so that what is shown at the end depends on nothing before the last one.
             last = max(0, *(line.rfind(trigger) for trigger in TRIGGERS))
             for after in ("", below):
                 typist.at(above, pad + line[:last], after)
                 await typist.type(line[last:])
+                changed += [f"{line} -> {label}" for label in typist.taking_enter()]
+    assert changed == []
+
+
+def texts_of_rules() -> dict[str, tuple[str, bool]]:
+    """The examples of all rules, and their fixtures, each with whether a person would leave all of its words so."""
+    found = {}
+    for rule in RULES:
+        for kind, own in zip(("bad", "good"), examples(rule), strict=True):
+            for number, example in enumerate(own):
+                found[f"{rule.code}-{kind}-{number}"] = (read_marks(example, rule.code)[0], kind == "good")
+    fixtures = sorted((HERE / "rules").glob("*.yaml"))
+    return found | {file.stem: (read_marks(before(file))[0], False) for file in fixtures}
+
+
+def test_enter_ends_every_line_of_an_example() -> None:
+    """Prompt answers alone: an editor that asks again shows nothing but the answer at the end of the line."""
+    changed: list[str] = []
+    for name, (text, is_good) in some(texts_of_rules().items()):
+        for above, pad, line, below in typed_lines(text) if is_good else ():
+            is_asked = line[-1] not in TRIGGERS
+            if is_asked and not _WORD.search(line):
+                continue
+            for after in ("", below):
+                document = Document(f"{above}{pad}{line}\n{after}", is_catalog=is_catalog(text))
+                shown = complete(document, len(above) + len(pad) + len(line), is_asked=is_asked)
+                changed += [
+                    f"{name}: {line} -> {one.label}"
+                    for one in shown
+                    if _is_within((pad + line)[one.edit.span.start - len(above) :], one.label)
+                ]
+    assert changed == []
+
+
+def _is_within(typed: str, offered: str) -> bool:
+    """Whether an editor that compares loosely keeps a suggestion."""
+    rest = iter(offered.lower())
+    return all(character in rest for character in typed.lower())
+
+
+LATE = {"typed": "\n".join(TYPED.values()), "rules": "\n".join(text for text, _ in texts_of_rules().values())}
+
+
+@pytest.mark.parametrize("name", LATE)
+@in_a_loop
+async def test_a_late_answer_takes_no_enter_in_vs_code(name: str) -> None:
+    """The list at the end of a line is one that was asked for anywhere in its last word."""
+    changed: list[str] = []
+    async with connected(capabilities=_CLIENT) as client:
+        typist = Typist(client, _SETTINGS["[openpai-job]"])
+        for line in [line for line in dict.fromkeys(LATE[name].splitlines()) if line.strip()][:: stride(40)]:
+            word = _WORD.search(line)
+            for end in range(word.start() if word else len(line), len(line) + 1):
+                typist.at(COMMANDS, line[: max(end - 1, 0)])
+                await typist.type(line[max(end - 1, 0) : end])
+                typist.line = line
                 changed += [f"{line} -> {label}" for label in typist.taking_enter()]
     assert changed == []
 
@@ -214,3 +284,49 @@ async def test_what_is_shown_when_it_is_asked_for(above: str, line: str, shown: 
         typist.at(above, line)
         await typist.ask()
         assert shown in [item["label"] for item in typist.shown]
+
+
+def column_after_enter(line: str) -> int:
+    """Where VS Code puts the cursor below a line: its indentation, changed by the first rule that fits."""
+    indentation = len(line) - len(line.lstrip(" "))
+    for rule in _LANGUAGE["onEnterRules"]:
+        if "afterText" not in rule and re.search(rule["beforeText"], line):
+            return indentation + 2 + len(rule["action"].get("appendText", ""))
+    return indentation
+
+
+@pytest.mark.parametrize(
+    ("line", "column"),
+    [
+        ("taskRoles:", 2),
+        ("taskRoles:  # all of them", 2),
+        ("  worker:", 4),
+        ('  "worker":', 4),
+        ("  worker: &worker", 4),
+        ("  - type: dockerimage", 4),
+        ("  - name: data  # the set", 4),
+        ("  - uri: [a, b]", 4),
+        ("  - uri:", 6),
+        ("  - callbacks: # two", 6),
+        ("  - |", 4),
+        ("  - >-  # one command", 4),
+        ("  text: |", 4),
+        ("  - text: |-", 6),
+        # The line goes on at its own indentation.
+        ("name: train", 0),
+        ("  - install", 2),
+        ("  - echo hi", 2),
+        ("  - 'name: x'", 2),
+        ('  - "name: x"', 2),
+        ("  - {type: data, name: x}", 2),
+        ("  - echo name: x", 2),
+        ("  - wget http://example.com/a:b", 2),
+        ("    for i in 1 2; do", 4),
+        ("    # name:", 4),
+        # An open bracket: VS Code indents by itself.
+        ("  - uri: [", 2),
+        ("  - ports: {sync: 1,", 2),
+    ],
+)
+def test_where_the_next_line_begins(line: str, column: int) -> None:
+    assert column_after_enter(line) == column

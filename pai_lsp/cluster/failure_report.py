@@ -193,7 +193,7 @@ def _offset(cause: str, report: FailureReport, job: Job) -> int | None:
         return None
     if found := _SCRIPT_LINE.search(report.text):
         number = int(found[1]) - HEADER_LINES
-        if (offset := _script_offset(job, role, number)) is not None:
+        if (offset := script_offset(job, role, number)) is not None:
             return offset
     if cause == "gpu-missing":
         return _gpu_missing(report, job, role)
@@ -457,7 +457,7 @@ def _gpu_missing(report: FailureReport, job: Job, role: TaskRole) -> int | None:
 # --- commands ---
 
 
-def _script_offset(job: Job, role: TaskRole, number: int) -> int | None:
+def script_offset(job: Job, role: TaskRole, number: int) -> int | None:
     """The offset of line `number`, from 1, of the role's commands; the last line for one after the end."""
     text = job.command_text(role)
     lines = text.text.split("\n")

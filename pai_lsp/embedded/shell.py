@@ -212,7 +212,7 @@ class _ScriptReader(LineReader):
             return command
         if sets is not None and is_first:
             self._assignments.append(sets)
-            self._events.append((EventKind.ASSIGNED, sets.name, word.span))
+            self._events.append((EventKind.ASSIGNED, sets.name, sets))
             command.is_begun = True
             grammar.begin()
             return command
@@ -320,7 +320,7 @@ def _set_by(words: Sequence[Word], assignments: Sequence[Assignment | None]) -> 
         is_exported = name == "export" or any(word.text.startswith("-") and "x" in word.text for word in words[1:])
         for word, assignment in zip(words[1:], assignments[1:], strict=True):
             if assignment is not None:
-                yield Assignment(assignment.name, assignment.span, is_exported)
+                yield Assignment(assignment.name, assignment.span, is_exported, assignment.value)
             elif match := NAME.match(word.text):
                 # `export X`, or `export "X=1"`.
                 yield Assignment(match[0], word.span, is_exported)

@@ -9,19 +9,20 @@ from itertools import pairwise
 
 from pai_lsp.source.frozen import dataclass, dataclass_of_many
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import TypeAlias
 
-    from pai_lsp.source.text import Span
-
 # Commands that may set any variable: what follows them is not judged by the absence of an assignment.
 _OPEN_ENDED = frozenset(
     {"source", ".", "eval", "conda", "mamba", "micromamba", "module", "ml", "spack", "pyenv", "nvm"},
 )
 _LEAVING_LOOP = frozenset({"break", "exit", "return", "exec", "kill"})
+# What `sleep` takes. Source: sleep(1).
+_TIME = lazy_pattern(r"[0-9]+(?:\.[0-9]+)?[smhd]?")
 _UNSET_OFF = lazy_pattern(r"\+[A-Za-z]*u[A-Za-z]*")
 # What a script may leave open without a syntax error; bash takes the end of the text for the end of these.
 HERE_DOCUMENT, CONTINUATION = "<<", "\\"
@@ -61,11 +62,56 @@ class VariableUse:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A variable that bash sets: `X=1`, `export X`, `read X`, `for X in`, and so on; `span` is the name."""
+    """A variable that bash sets: `X=1`, `export X`, `read X`, `for X in`, and so on; `span` is the name.
+
+    value: the word after `=`, empty and not literal for an array; None where none is written.
+    """
 
     name: str
     span: Span
     is_exported: bool = False
+    value: Word | None = None
+
+    @property
+    def whole(self) -> Span:
+        """The name with its value."""
+        return Span(self.span.start, self.value.span.end) if self.value is not None else self.span
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it is `NAME=` with nothing after it."""
+        return self.value is not None and not self.value.span
+
+    @property
+    def plain_value(self) -> str | None:
+        """The value that the variable has afterwards; None where bash makes it, or adds to what is there."""
+        is_plain = self.value is not None and self.value.is_literal and self.value.span.start == self.span.end + 1
+        return self.value.text if self.value is not None and is_plain else None
+
+
+@dataclass(frozen=True, slots=True)
+class Redirection:
+    """A redirection of a command.
+
+    operator: without the number in front of it, such as `>>`; descriptor: that number, or empty.
+    span: from its number or operator to its target.
+    """
+
+    operator: str
+    span: Span
+    target: Word
+    descriptor: str = ""
+
+    @property
+    def operator_span(self) -> Span:
+        """The operator alone."""
+        start = self.span.start + len(self.descriptor)
+        return Span(start, start + len(self.operator))
+
+    @property
+    def is_output(self) -> bool:
+        """Whether it writes a file of that name."""
+        return self.operator in {">", ">>", ">|", "&>"}
 
 
 class PartKind(Enum):
@@ -104,7 +150,7 @@ class EventKind(Enum):
     __hash__ = object.__hash__  # the one of Enum is many times slower
 
     COMMAND = auto()  # a simple command ends; the number of the command, as text
-    ASSIGNED = auto()  # a variable in front of a command; its name, and the place of the whole word
+    ASSIGNED = auto()  # a variable in front of a command; its name, and the assignment
     BARE = auto()  # assignments or redirections without a command end
     COMPOUND = auto()  # `((…))`, or the brackets of a `[[ … ]]` after its command
     OPEN = auto()  # a compound command begins; its reserved word
@@ -115,11 +161,11 @@ class EventKind(Enum):
     OPERATOR = auto()
     PREFIX = auto()  # `!`, `time` or `coproc`
     FUNCTION = auto()  # the name of a function whose body follows
-    REDIRECTION = auto()  # the operator; the span is that of its target
+    REDIRECTION = auto()  # the operator, and the redirection
     REDIRECTION_AFTER = auto()  # the same after a compound command
 
 
-Event: TypeAlias = "tuple[EventKind, str, Span | None]"
+Event: TypeAlias = "tuple[EventKind, str, Span | Assignment | Redirection | None]"
 
 
 @dataclass_of_many(frozen=True, slots=True)
@@ -219,6 +265,12 @@ class Script:
                 called += by_function.get(name, [])
         return tuple(command for command in in_shell if command.function in reached)
 
+    def part_at(self, span: Span) -> PartKind | None:
+        """The kind of the part that is at exactly this place."""
+        number = bisect_right(self.parts, span.start, key=lambda part: part.span.start) - 1
+        part = self.parts[number] if number >= 0 else None
+        return part.kind if part is not None and part.span == span else None
+
     def is_quoted(self, at: int) -> bool:
         """Whether a place is inside quotes, a comment, a here-document or a template."""
         number = bisect_right(self.parts, at, key=lambda part: part.span.start) - 1
@@ -269,14 +321,22 @@ class Script:
         return False
 
     @cached_property
+    def last_wait(self) -> SimpleCommand | None:
+        """The command with which the script ends, if it does nothing but wait: `sleep 1d`, `tail -f /dev/null`."""
+        last = self.commands[-1] if self.commands else None
+        if last is None or not _waits(last.words) or last.is_nested or last.operator == "||":
+            return None
+        # Anything after it (`&`, `fi`, a redirection) may mean that it does not wait after all.
+        return None if self.text[last.words[-1].span.end :].strip(" \t\n;") else last
+
+    @cached_property
     def endless_command(self) -> SimpleCommand | None:
         """The command in which the script surely waits forever once it gets there, if there is one."""
         if not self.commands:
             return None
         last = self.commands[-1]
-        if _waits_forever(last.words) and not last.is_nested and last.operator != "||":
-            # Anything after it (`&`, `fi`, a redirection) may mean that it does not wait after all.
-            return None if self.text[last.words[-1].span.end :].strip(" \t\n;") else last
+        if _waits(last.words, forever=True) and not last.is_nested and last.operator != "||":
+            return self.last_wait
         if not self.text.rstrip().endswith("done") or any(command.name in _LEAVING_LOOP for command in self.commands):
             return None
         return next(
@@ -333,11 +393,13 @@ def _programs(arguments: list[str]) -> list[str]:
     return arguments[at:]
 
 
-def _waits_forever(words: tuple[Word, ...]) -> bool:
-    """Whether a command waits forever, as `sleep infinity` does."""
+def _waits(words: tuple[Word, ...], *, forever: bool = False) -> bool:
+    """Whether a command does nothing but wait, as `sleep infinity` does."""
     texts = [word.text for word in words]
     if texts[0] == "exec" and len(texts) > 1:
         del texts[0]
+    texts[0] = texts[0].rpartition("/")[2]
     if texts[0] == "sleep":
-        return texts[1:] in (["infinity"], ["inf"])
+        is_time = not forever and len(texts) == 2 and _TIME.fullmatch(texts[1]) is not None
+        return is_time or texts[1:] in (["infinity"], ["inf"])
     return texts[0] == "tail" and "/dev/null" in texts and not {"-f", "-F", "--follow"}.isdisjoint(texts)

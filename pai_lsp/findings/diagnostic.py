@@ -6,7 +6,9 @@ Also the settings that a user can choose, as values, whether from a file or from
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from enum import Enum, IntEnum
+from functools import partial
 
 from pai_lsp.platform.platforms import ALL_NAMES, OPENPAI, Platform, platform_comment, platform_named
 from pai_lsp.source.frozen import dataclass, field, replace
@@ -14,7 +16,8 @@ from pai_lsp.source.patterns import lazy_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
+    from types import ModuleType
     from typing import Any
 
     from pai_lsp.job.hidden import Hidden
@@ -83,6 +86,37 @@ class Fix:
     safe: bool = False
 
 
+class LaterFixes(Sequence[Fix]):
+    """Fixes that are computed when they are shown or applied, once: most findings are only counted or underlined."""
+
+    __slots__ = ("_compute", "_found")
+
+    def __init__(self, compute: Callable[[], Iterable[Fix]]) -> None:
+        self._compute: Callable[[], Iterable[Fix]] | None = compute
+        self._found: tuple[Fix, ...] = ()
+
+    @property
+    def _now(self) -> tuple[Fix, ...]:
+        if (compute := self._compute) is not None:
+            self._found = tuple(compute())
+            self._compute = None
+        return self._found
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._now[key]
+
+    def __len__(self) -> int:
+        return len(self._now)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (self._now,)
+
+
+def later(make: Callable[..., Iterable[Fix]], *arguments: Any, **named: Any) -> LaterFixes:
+    """What a function returns for these arguments, once the fixes are wanted: for fixes that look at the whole file."""
+    return LaterFixes(partial(make, *arguments, **named))
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """What a rule found; who runs the rule adds its code and severity.
@@ -93,7 +127,7 @@ class Finding:
 
     span: Span
     message: str
-    fixes: tuple[Fix, ...] = ()
+    fixes: Sequence[Fix] = field(default=(), compare=False)
     related: tuple[Related, ...] = ()
     tags: tuple[DiagnosticTag, ...] = ()
     field: str = ""
@@ -108,7 +142,7 @@ class Diagnostic:
     severity: Severity
     span: Span
     message: str
-    fixes: tuple[Fix, ...] = ()
+    fixes: Sequence[Fix] = field(default=(), compare=False)
     related: tuple[Related, ...] = ()
     tags: tuple[DiagnosticTag, ...] = ()
     field: str = ""
@@ -143,6 +177,9 @@ class Diagnostic:
         )
 
 
+# The scheduler that a profile of a cluster may name, and a rule about its settings.
+HIVED = "hived"
+
 # Of one rule, so many findings are made for one file, and so many of them are shown.
 MOST_FOUND = 1000
 MOST_SHOWN = 100
@@ -175,6 +212,8 @@ class Rule:
     is_last: it is asked after all others, and only if none of them explains why the job does not run.
     only_on: the platform that a rule without examples is about; empty for all.
     about: a file that the rule reports has one of these words, see `pai_lsp.rules.subjects`; empty for any file.
+    former: the codes that it had in former versions, and those of rules that it contains now; they still name it.
+    scheduler: the scheduler whose settings it is about, so that it does not matter on a cluster with another one.
     """
 
     code: str
@@ -185,6 +224,8 @@ class Rule:
     is_last: bool = False
     only_on: str = ""
     about: tuple[str, ...] = ()
+    former: tuple[str, ...] = ()
+    scheduler: str = ""
 
     @property
     def documentation(self) -> str:
@@ -223,15 +264,37 @@ def rule(
     is_last: bool = False,
     only_on: str = "",
     about: Iterable[str] = (),
+    former: Iterable[str] = (),
+    scheduler: str = "",
 ) -> Callable[[Callable[[Job], Iterable[Finding]]], Rule]:
     """Make a rule of a function: its name is the code, its docstring the documentation; errors explain a stop."""
     explains_stop = explains_stop or (severity is Severity.ERROR and not is_last)
 
     def make(check: Callable[[Job], Iterable[Finding]]) -> Rule:
-        name, documentation = check.__name__.replace("_", "-"), check.__doc__ or ""
-        return Rule(name, severity, check, documentation, explains_stop, is_last, only_on, tuple(about))
+        return Rule(
+            check.__name__.replace("_", "-"),
+            severity,
+            check,
+            check.__doc__ or "",
+            explains_stop,
+            is_last,
+            only_on,
+            tuple(about),
+            tuple(former),
+            scheduler,
+        )
 
     return make
+
+
+def rules_of(*modules: ModuleType) -> tuple[Rule, ...]:
+    """The rules that modules define, as they are written."""
+    return tuple(
+        one
+        for module in modules
+        for one in vars(module).values()
+        if isinstance(one, Rule) and one.check.__module__ == module.__name__
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
-"""`# pai-lsp: ignore[code] reason` suppresses findings on a line, `ignore-file[code]` in the whole file.
+"""`# pai-lsp: ignore[NAME] reason` suppresses findings on a line, `ignore-file[NAME]` in the whole file.
 
+A name is a rule's code, or that of a family of rules: who knows the rules gives the codes that it means.
 Comments that suppress nothing are reported, and so are those that are written almost like these.
 """
 
@@ -8,14 +9,15 @@ from __future__ import annotations
 import re
 
 from pai_lsp.findings.diagnostic import SHELLCHECK_CODE, Diagnostic, DiagnosticTag, Finding, Fix, Severity, rule
+from pai_lsp.findings.fixes import change_fix
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import LineIndex, Span, TextEdit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Mapping as MappingOf
 
     from pai_lsp.job.job import Job
 
@@ -28,27 +30,35 @@ _CODE = lazy_pattern(r"[^\s,]+")
 
 
 @dataclass(frozen=True, slots=True)
+class NameMeaning:
+    """The codes that a name means, and what to say about it: that nothing is named so, or what its name is now."""
+
+    codes: frozenset[str]
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Ignore:
-    """One code in a comment. It applies to findings on its own line or, if alone on its line, on the next.
+    """One name in a comment. It applies to findings on its own line or, if alone on its line, on the next.
 
     lines: their numbers; None for the whole file.
     """
 
-    code: str
+    name: str
     span: Span
     comment: Span
     lines: tuple[int, ...] | None
     is_only_code: bool
 
-    def silences(self, diagnostic: Diagnostic, lines: LineIndex) -> bool:
+    def silences(self, diagnostic: Diagnostic, lines: LineIndex, meanings: MappingOf[str, NameMeaning]) -> bool:
         """Whether the comment suppresses this finding."""
-        if self.code != diagnostic.code:
+        if diagnostic.code not in meanings[self.name].codes:
             return False
         return self.lines is None or lines.line_of(diagnostic.span.start) in self.lines
 
 
 def ignores(text: str, lines: LineIndex) -> tuple[Ignore, ...]:
-    """Every ignored code in the text; comments in a shell script count as well."""
+    """Every ignored name in the text; comments in a shell script count as well."""
     if "pai-lsp:" not in text:
         return ()
     found: list[Ignore] = []
@@ -76,19 +86,22 @@ def _lines_of(offset: int, text: str, lines: LineIndex) -> tuple[int, ...]:
 
 
 def unused_ignores(
-    comments: Sequence[Ignore], diagnostics: Collection[Diagnostic], lines: LineIndex, codes: Iterable[str]
+    comments: Sequence[Ignore],
+    diagnostics: Collection[Diagnostic],
+    lines: LineIndex,
+    meanings: MappingOf[str, NameMeaning],
 ) -> Iterator[Finding]:
     """The findings of `unused_ignore`, the only rule that needs the findings of the others."""
-    known = tuple(codes)
     for comment in comments:
-        if any(comment.silences(diagnostic, lines) for diagnostic in diagnostics):
+        meaning = meanings[comment.name]
+        if any(comment.silences(diagnostic, lines, meanings) for diagnostic in diagnostics):
+            if meaning.message:
+                fixes = tuple(change_fix(comment.span, code, safe=True) for code in meaning.codes)
+                yield Finding(comment.span, meaning.message, fixes, tags=(DiagnosticTag.DEPRECATED,))
             continue
-        if SHELLCHECK_CODE.fullmatch(comment.code):
+        if SHELLCHECK_CODE.fullmatch(comment.name):
             continue  # ShellCheck may not have been asked
-        if comment.code in known:
-            message = f"unused ignore comment: there is no finding '{comment.code}' here"
-        else:
-            message = f"no rule is named '{comment.code}'{did_you_mean(comment.code, known)}"
+        message = meaning.message or f"unused ignore comment: there is no finding '{comment.name}' here"
         place = comment.comment if comment.is_only_code else comment.span
         fixes = (Fix("Remove the comment", (TextEdit(place, ""),)),) if comment.is_only_code else ()
         yield Finding(comment.span, message, fixes, tags=(DiagnosticTag.UNNECESSARY,))
@@ -132,6 +145,3 @@ def unused_ignore(job: Job) -> Iterable[Finding]:
     """
     del job  # `unused_ignores` finds them after the other rules
     return ()
-
-
-RULES = (unused_ignore,)

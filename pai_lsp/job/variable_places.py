@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.platform.tables import EnvironmentVariable, converted_role_name
 from pai_lsp.source.content import MappedText, joined_lines
@@ -17,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from pai_lsp.embedded.command_lines import Arguments, CommandLine
+    from pai_lsp.embedded.command_lines import Arguments, CommandLine, CommandLines
     from pai_lsp.embedded.shell_script import Script, VariableUse
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.job.tree import JobTree
@@ -71,6 +72,15 @@ class ScriptPlace:
     def span(self, span: Span) -> Span:
         """The place in the file of a place in the script."""
         return self.mapped_text.span(span.start, span.end)
+
+    def written(self, span: Span) -> str:
+        """What the script has at a place."""
+        return self.script.text[span.start : span.end]
+
+    @property
+    def lines(self) -> CommandLines:
+        """Its command lines."""
+        return command_lines(self.script)
 
     def first(self, part: str) -> int:
         """The offset in the script of the first place of a text; -1 if it is nowhere. Each text is sought once."""

@@ -20,7 +20,6 @@ class CompletionClient:
         snippet begins in to the snippet's other lines.
     two_edits: whether it takes one place for inserting and another one for replacing.
     later_documentation: whether it asks for the documentation of an item when it shows it.
-    smart_enter: whether its Enter only accepts what changes the text (initialization option `smartEnter`).
     kinds, tags: the values that it knows. Source: LSP 3.17, CompletionClientCapabilities (kinds 1 to 18 are basic).
     """
 
@@ -29,7 +28,6 @@ class CompletionClient:
     two_edits: bool = False
     markdown: bool = False
     later_documentation: bool = False
-    smart_enter: bool = False
     kinds: frozenset[int] = frozenset(range(1, 19))
     tags: frozenset[int] = frozenset()
     deprecated: bool = False
@@ -119,12 +117,12 @@ def client_of(capabilities: lsp.ClientCapabilities, unit: ColumnUnit, options: A
         configuration_registration=_can(_part(workspace, "did_change_configuration"), "dynamic_registration"),
         watch_registration=_can(_part(workspace, "did_change_watched_files"), "dynamic_registration"),
         registry_accounts=isinstance(options, dict) and options.get("registryAccounts") is True,
-        completion=_completion(_part(document, "completion"), options),
+        completion=_completion(_part(document, "completion")),
         reading=_reading(document, workspace, options),
     )
 
 
-def _completion(capabilities: Any, options: Any) -> CompletionClient:
+def _completion(capabilities: Any) -> CompletionClient:
     item = _part(capabilities, "completion_item")
     kinds = _values(_part(capabilities, "completion_item_kind"))
     resolved = _part(_part(item, "resolve_support"), "properties") or ()
@@ -134,7 +132,6 @@ def _completion(capabilities: Any, options: Any) -> CompletionClient:
         two_edits=_can(item, "insert_replace_support"),
         markdown=_takes_markdown(_part(item, "documentation_format")),
         later_documentation="documentation" in resolved,
-        smart_enter=isinstance(options, dict) and options.get("smartEnter") is True,
         kinds=kinds or CompletionClient().kinds,
         tags=_values(_part(item, "tag_support")),
         deprecated=_can(item, "deprecated_support"),

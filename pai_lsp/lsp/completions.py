@@ -6,7 +6,7 @@ import re
 
 from lsprotocol import types as lsp
 
-from pai_lsp.ide.completion.complete import complete, is_all
+from pai_lsp.ide.completion.complete import complete
 from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, escaped
 from pai_lsp.lsp.convert import markup
 from pai_lsp.source.edits import line_end
@@ -23,15 +23,14 @@ if TYPE_CHECKING:
 def completion(document: OpenDocument, params: lsp.CompletionParams) -> lsp.CompletionList:
     """What can be typed at a place.
 
-    The client asks again when more is typed, because a complete word has no suggestions. While it waits for a slow
-    answer, Enter would accept an outdated item. So a client where complete words do no harm filters by itself.
+    The client asks again when more is typed, because a complete word has no suggestions, and a client that filters an
+    older list by itself does so loosely: `$PAI_TASK_INDEX` fits `$PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX`.
     """
     offset = document.places.offset(params.position)
     offer = CompletionItems(document, offset, _asked_place(document, params.position))
     is_asked = params.context is None or params.context.trigger_kind is lsp.CompletionTriggerKind.Invoked
     found = complete(document.document, offset, is_asked=is_asked)
-    is_incomplete = not (document.client.completion.smart_enter and is_all(found))
-    return lsp.CompletionList(is_incomplete, [offer.item(one) for one in found])
+    return lsp.CompletionList(is_incomplete=True, items=[offer.item(one) for one in found])
 
 
 def resolved_completion(document: OpenDocument, item: lsp.CompletionItem) -> lsp.CompletionItem:

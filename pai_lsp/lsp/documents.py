@@ -162,9 +162,8 @@ class OpenDocument:
             return _without_secrets(self.document, self._of_others)
         if self.kind is FileKind.CONFIGURATION:
             from pai_lsp.project.config_reader import parse_configuration  # noqa: PLC0415 - rarely open
-            from pai_lsp.rules import CODES  # noqa: PLC0415 - loaded when the client is connected
 
-            return parse_configuration(self.text, CODES).diagnostics
+            return parse_configuration(self.text).diagnostics
         return ()
 
 

@@ -40,10 +40,9 @@ def section_configuration(section: Any, folder: str = "") -> Configuration:
     if not isinstance(section, dict):
         return Configuration(folder=folder)
     from pai_lsp.project.config_reader import KEYS, parse_configuration  # noqa: PLC0415 - as above
-    from pai_lsp.rules import CODES  # noqa: PLC0415 - most editors have no settings
 
     ours = {key: section[key] for key in KEYS if section.get(key)}
-    return parse_configuration(json.dumps(ours, ensure_ascii=False), CODES, folder=folder, is_users=True)
+    return parse_configuration(json.dumps(ours, ensure_ascii=False), folder=folder, is_users=True)
 
 
 def hidden_hints(section: Any) -> frozenset[str]:

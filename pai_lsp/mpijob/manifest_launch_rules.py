@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pai_lsp.embedded.command_lines import PYTHON
-from pai_lsp.findings.diagnostic import Finding, Rule, Severity
+from pai_lsp.findings.diagnostic import Finding, Severity
 from pai_lsp.mpijob.launch import (
     SHELLS,
     Layout,
@@ -17,6 +17,7 @@ from pai_lsp.mpijob.launch import (
 )
 from pai_lsp.mpijob.manifest import HOST_FILE, manifest_rule
 from pai_lsp.platform.programs import HOROVOD, HYDRA, OPEN_MPI, LaunchLine, foreign_option, hosts_of, launchers
+from pai_lsp.source.foreign import whole_number
 from pai_lsp.source.patterns import lazy_pattern
 
 TYPE_CHECKING = False
@@ -122,11 +123,11 @@ def _counted(manifest: Manifest) -> Iterator[tuple[Layout, tuple[int, str, Span]
 def _oversubscribes(found: Layout, line: LaunchLine) -> bool:
     name = "OMPI_MCA_rmaps_base_oversubscribe"
     for container in found.launcher_containers[:1]:
-        if container.script is not None and name in (container.script.text or ""):
+        if container.lines.mentions(name):
             return True
         for _, variable, entry in container.environment():
             value = entry.get("value")
-            if variable == name and (value is None or value.content not in {"0", "false", "no"}):
+            if variable == name and (value is None or value.text not in {"0", "false", "no"}):
                 return True
     return line.oversubscribes
 
@@ -283,7 +284,8 @@ def mpijob_unknown_host(manifest: Manifest) -> Iterator[Finding]:
 def _is_pod(host: str, job: str, workers: int) -> bool:
     """Whether a short host name is a pod of the job."""
     index = host.removeprefix(f"{job}-worker-")
-    is_worker = index != host and index.isdecimal() and int(index) < workers
+    number = whole_number(index) if index != host else None
+    is_worker = number is not None and number < workers
     return is_worker or host in {f"{job}-launcher", "localhost"}
 
 
@@ -477,9 +479,8 @@ def mpijob_run_as_root(manifest: Manifest) -> Iterator[Finding]:
         for command, line in found.starters:
             if any(re.search(r"\s", name) for name, _ in line.arguments.unknown):
                 continue  # `mpijob_command_one_word` reports it
-            script = (container.script.text or "") if container.script else ""
-            is_open_mpi = line.implementation == OPEN_MPI and not line.allows_root
-            if is_open_mpi and "OMPI_ALLOW_RUN_AS_ROOT" not in script:
+            is_open_mpi = line.implementation == OPEN_MPI and not line.allows_root and not command.is_other_user
+            if is_open_mpi and not container.lines.mentions("OMPI_ALLOW_RUN_AS_ROOT"):
                 message = f"Open MPI refuses to run as root; add --allow-run-as-root to {command.program}"
                 fixes = container.insert_fix(command, manifest.syntax.text, "--allow-run-as-root")
                 yield Finding(command.name.span, message, fixes, field=command.name.field)
@@ -525,9 +526,7 @@ def mpijob_hostfile_implicit(manifest: Manifest) -> Iterator[Finding]:
         if line.implementation != OPEN_MPI or line.host_lists or line.host_files or line.arguments.unknown:
             continue
         container = found.launcher_containers[0]
-        names = {name for _, name, _ in container.environment()}
-        script = (container.script.text or "") if container.script else ""
-        if "default_hostfile" not in script and not any("default_hostfile" in name for name in names):
+        if not container.mentions("default_hostfile"):
             message = f"Open MPI 5 finds the workers only with '--hostfile {HOST_FILE}'"
             fixes = container.insert_fix(command, manifest.syntax.text, "--hostfile", HOST_FILE)
             yield Finding(command.name.span, message, fixes, field=command.name.field)
@@ -570,20 +569,3 @@ def mpijob_kubexec(manifest: Manifest) -> Iterator[Finding]:
             value = entry.get("value")
             if value is not None and _KUBEXEC in str(value.content):
                 yield Finding(value.span, message, field=f"{container.path}.env[{number}].value")
-
-
-LAUNCH_RULES: tuple[Rule, ...] = (
-    mpijob_np_over_slots,
-    mpijob_np_under_slots,
-    mpijob_slots_zero,
-    mpijob_horovodrun_no_hosts,
-    mpijob_host_format,
-    mpijob_unknown_host,
-    mpijob_option_unknown,
-    mpijob_launcher_without_mpi,
-    mpijob_command_one_word,
-    mpijob_no_shell,
-    mpijob_run_as_root,
-    mpijob_hostfile_implicit,
-    mpijob_kubexec,
-)

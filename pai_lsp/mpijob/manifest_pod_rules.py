@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pai_lsp.embedded.command_lines import PYTHON
-from pai_lsp.findings.diagnostic import Finding, Rule, Severity
+from pai_lsp.findings.diagnostic import Finding, Severity
 from pai_lsp.findings.fixes import change_fix, choice_fixes, fix_of, number_fix
 from pai_lsp.mpijob.launch import REPLICAS, all_containers, finding_at, layout, user_of_launcher, worker_gpus
 from pai_lsp.mpijob.manifest import manifest_rule
@@ -441,7 +441,7 @@ def mpijob_volume_taken(manifest: Manifest) -> Iterator[Finding]:
         volumes = manifest.get(f"{path}.volumes")
         for number, volume in enumerate(volumes.content if volumes and volumes.kind == "array" else ()):
             one = volume.get("name")
-            if one is not None and one.content in taken:
+            if one is not None and one.text in taken:
                 field = f"{path}.volumes[{number}].name"
                 yield Finding(one.span, f"the operator itself adds a volume named '{one.content}'", field=field)
 
@@ -752,28 +752,3 @@ def mpijob_worker_ends(manifest: Manifest) -> Iterator[Finding]:
             if value is not None:
                 message = "this script ends, so the worker is started again and again; end it with 'sleep infinity'"
                 yield Finding(value.span, message, field=f"{container.path}.{key}")
-
-
-POD_RULES: tuple[Rule, ...] = (
-    mpijob_launcher_gpu,
-    mpijob_not_first_container,
-    mpijob_env_overridden,
-    mpijob_worker_without_sshd,
-    mpijob_sshd_background,
-    mpijob_no_worker,
-    mpijob_unknown_replica,
-    mpijob_slots_over_gpus,
-    mpijob_slots_under_gpus,
-    mpijob_ssh_path,
-    mpijob_mount_taken,
-    mpijob_volume_taken,
-    mpijob_host_network,
-    mpijob_unknown_policy,
-    mpijob_wait_without_probe,
-    mpijob_restart_policy_ignored,
-    mpijob_workers_stay,
-    mpijob_min_available,
-    mpijob_image_missing,
-    mpijob_container_name,
-    mpijob_worker_ends,
-)

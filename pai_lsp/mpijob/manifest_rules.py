@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Severity
+from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rules_of
 from pai_lsp.findings.fixes import fix_of
+from pai_lsp.mpijob import manifest_launch_rules, manifest_pod_rules
 from pai_lsp.mpijob.conversion import ConversionError, upgraded
 from pai_lsp.mpijob.manifest import OTHER_OPERATOR, SERVED, TRAINING_OPERATOR, is_template, manifest_rule, manifests
 from pai_lsp.mpijob.manifest_edits import edits_of_keys, edits_towards
-from pai_lsp.mpijob.manifest_launch_rules import LAUNCH_RULES
-from pai_lsp.mpijob.manifest_pod_rules import POD_RULES
 from pai_lsp.mpijob.structure import MOVED, admission_faults, structure_faults
 from pai_lsp.source.nodes import ProblemKind
 from pai_lsp.source.text import TextEdit
@@ -167,23 +167,10 @@ def mpijob_duplicate_key(manifest: Manifest) -> Iterator[Finding]:
         yield Finding(found.first.span, message, field=found.name)
 
 
-MANIFEST_RULES: tuple[Rule, ...] = (
-    mpijob_unreadable,
-    mpijob_unserved,
-    mpijob_refused,
-    mpijob_dropped_key,
-    mpijob_duplicate_key,
-    *LAUNCH_RULES,
-    *POD_RULES,
-)
+MANIFEST_RULES = rules_of(sys.modules[__name__], manifest_launch_rules, manifest_pod_rules)
 
 # What OpenPAI's readers refuse and Kubernetes does not.
 _ACCEPTED = frozenset({ProblemKind.DUPLICATE_KEY, ProblemKind.SEVERAL_DOCUMENTS})
-
-
-def rules_by_code() -> dict[str, Rule]:
-    """The rules about MPIJobs."""
-    return {rule.code: rule for rule in MANIFEST_RULES}
 
 
 def manifest_checks(syntax: Syntax) -> Iterator[tuple[Rule, Callable[[], Iterable[Finding]]]]:

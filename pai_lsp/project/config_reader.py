@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 from pai_lsp.catalog.setup import DirectorySource, Marketplace, ServerSource
-from pai_lsp.findings.diagnostic import Diagnostic, Related, Settings, Severity
+from pai_lsp.findings.diagnostic import Diagnostic, DiagnosticTag, Related, Settings, Severity
 from pai_lsp.findings.fixes import choice_fixes
 from pai_lsp.platform.job_schema import published_schema, structure_errors
 from pai_lsp.platform.platforms import platform_named
@@ -18,15 +18,16 @@ from pai_lsp.platform.structure_errors import StructureError
 from pai_lsp.platform.tables import PLUGIN_PREFIX
 from pai_lsp.project.configuration import Configuration, project_folder
 from pai_lsp.project.exclusion import exclusion_of
+from pai_lsp.rules import CODES, codes_in, codes_named, families, name_meaning, renaming
 from pai_lsp.source.files import UnreadableFile, decoded, is_in_folder, read_bytes
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, plain_value
-from pai_lsp.source.spelling import did_you_mean, nearest
+from pai_lsp.source.spelling import nearest
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from pai_lsp.cluster.profile import Profile
@@ -35,31 +36,34 @@ if TYPE_CHECKING:
 CODE = "invalid-configuration"
 KEYS: tuple[str, ...] = tuple(published_schema("configuration")["properties"])
 SEVERITIES: dict[str, Severity | None] = {**{severity.label: severity for severity in Severity}, "off": None}
-# Kinds of errors: a folder that is not there now, which stays in the sources; and a code that no rule has.
-_HOME_FOLDER, _UNKNOWN_RULE, _UNKNOWN_CLUSTER = "home-folder", "unknown-rule", "unknown-cluster"
-_OTHER_PLATFORM = "other-platform"
+# Kinds of errors: a folder that is not there now; a former code of a rule; and names that nothing has.
+_HOME_FOLDER, _RENAMED_RULE = "home-folder", "renamed-rule"
+_UNKNOWN_RULE, _UNKNOWN_CLUSTER, _OTHER_PLATFORM = "unknown-rule", "unknown-cluster", "other-platform"
+# What is written in spite of such an error counts.
+_KEPT = frozenset({_HOME_FOLDER, _RENAMED_RULE})
 _SHELLCHECK = ("auto", "off")
 # No reason to let a build fail: a rule may have been retired, and a profile may exist on another machine only.
 _MILD = {
     _UNKNOWN_RULE: Severity.WARNING,
+    _RENAMED_RULE: Severity.INFORMATION,
     _UNKNOWN_CLUSTER: Severity.INFORMATION,
     _OTHER_PLATFORM: Severity.WARNING,
 }
 
 
-def load_configuration(path: str, codes: Collection[str]) -> Configuration:
-    """Read a configuration file; `codes` are the codes of all rules. Never raises."""
+def load_configuration(path: str) -> Configuration:
+    """Read a configuration file. Never raises."""
     folder = str(Path(path).absolute().parent)
     data = read_bytes(path)
     source = data if isinstance(data, UnreadableFile) else decoded(path, data)
     if isinstance(source, UnreadableFile):
         fault = Diagnostic(CODE, Severity.ERROR, source.span, source.message)
         return Configuration(path, folder, text=source.text, diagnostics=(fault,))
-    return parse_configuration(source.text, codes, path=path, folder=folder)
+    return parse_configuration(source.text, path=path, folder=folder)
 
 
 def parse_configuration(
-    text: str, codes: Collection[str], *, path: str | None = None, folder: str = "", is_users: bool = False
+    text: str, *, path: str | None = None, folder: str = "", is_users: bool = False
 ) -> Configuration:
     """The values of a configuration's text; wrong parts are reported and count as not written.
 
@@ -69,12 +73,12 @@ def parse_configuration(
     value = plain_value(syntax.root)
     errors = list(structure_errors(value, "configuration"))
     value = _without(value, errors)
-    more = [*_unknown_rules(value, codes), *_source_errors(value), *(() if is_users else _foreign_program(value))]
-    value = _without(value, (error for error in more if error.kind != _HOME_FOLDER)) or {}
+    more = [*_wrong_rules(value), *_source_errors(value), *(() if is_users else _foreign_program(value))]
+    value = _without(value, (error for error in more if error.kind not in _KEPT)) or {}
     found = [_syntax_fault(problem) for problem in syntax.problems]
     found += (_finding(error, syntax.root) for error in (*errors, *more) if syntax.root is not None)
-    rules, marketplace = value.get("rules") or {}, value.get("marketplace") or {}
-    severities = {code: SEVERITIES[word] for code, word in rules.items() if word is not None}
+    marketplace = value.get("marketplace") or {}
+    severities = _severities(value.get("rules") or {})
     plugins = frozenset(name.removeprefix(PLUGIN_PREFIX) for name in _items(value, "plugins"))
     cluster = None
     if name := value.get("cluster"):
@@ -96,7 +100,7 @@ def parse_configuration(
         Settings(severities, plugins, cluster, platform=platform, shellcheck=value.get("shellcheck") or ""),
         exclusion_of(_items(value, "exclude")),
         tuple(
-            (exclusion_of([pattern]), frozenset(_items(value["per_file_ignores"], pattern)))
+            (exclusion_of([pattern]), codes_in(_items(value["per_file_ignores"], pattern)))
             for pattern in value.get("per_file_ignores") or ()
         ),
         Marketplace(sources, frozenset(_items(marketplace, "allowed_hosts"))),
@@ -146,21 +150,38 @@ def _sources(source: dict[str, Any]) -> Iterator[DirectorySource | ServerSource]
         yield ServerSource(url, source.get("token_env"), tuple(_items(source, "token_command")))
 
 
-def _unknown_rules(value: Any, codes: Collection[str]) -> Iterator[StructureError]:
+def _severities(rules: dict[str, str | None]) -> dict[str, Severity | None]:
+    """The severity of each rule that is set: by its code, else by a former code, else by its family."""
+    found: dict[str, Severity | None] = {}
+    words = {name: word for name, word in rules.items() if word is not None}
+    for name in sorted(words, key=_rank):
+        found.update(dict.fromkeys(codes_named(name), SEVERITIES[words[name]]))
+    return found
+
+
+def _rank(name: str) -> int:
+    """Names with a higher number overrule those with a lower one."""
+    codes = codes_named(name)
+    return 2 if name in codes else 1 if renaming(name) else 0
+
+
+def _wrong_rules(value: Any) -> Iterator[StructureError]:
+    """The names of rules and families that are unknown, and those of rules that have another name now."""
     value = value or {}
-    for code in value.get("rules") or {}:
-        if code not in codes:
-            yield StructureError(_UNKNOWN_RULE, ("rules",), code, *_no_rule(code, codes))
+    for name in value.get("rules") or {}:
+        yield from _wrong_rule(name, ("rules",), name)
     for pattern, ignored in (value.get("per_file_ignores") or {}).items():
-        for number, code in enumerate(ignored or ()):
-            if isinstance(code, str) and code not in codes:
-                path = ("per_file_ignores", pattern, number)
-                yield StructureError(_UNKNOWN_RULE, path, None, *_no_rule(code, codes))
+        for number, name in enumerate(ignored or ()):
+            if isinstance(name, str):
+                yield from _wrong_rule(name, ("per_file_ignores", pattern, number), None)
 
 
-def _no_rule(code: str, codes: Collection[str]) -> tuple[str, tuple[str, ...]]:
-    """The message about a code that no rule has, and the code that may be meant."""
-    return f"no rule has the code '{code}'{did_you_mean(code, codes)}", tuple(nearest(code, codes)[:1])
+def _wrong_rule(name: str, path: tuple[str | int, ...], key: str | None) -> Iterator[StructureError]:
+    meaning = name_meaning(name)
+    if meaning.message:
+        kind = _RENAMED_RULE if meaning.codes else _UNKNOWN_RULE
+        choices = tuple(meaning.codes) or nearest(name, (*CODES, *families()))[:1]
+        yield StructureError(kind, path, key, meaning.message, choices)
 
 
 def _foreign_program(value: Any) -> Iterator[StructureError]:
@@ -229,7 +250,8 @@ def _finding(error: StructureError, root: Node) -> Diagnostic:
     fixes = () if error.key is None and is_empty else choice_fixes(span, error.expected)
     # Not an error: a rule may have been removed, which must not break a build.
     severity = _MILD.get(error.kind, Severity.ERROR)
-    return Diagnostic(CODE, severity, span, error.message, fixes)
+    tags = (DiagnosticTag.DEPRECATED,) if error.kind == _RENAMED_RULE else ()
+    return Diagnostic(CODE, severity, span, error.message, fixes, tags=tags)
 
 
 def _syntax_fault(problem: SyntaxProblem) -> Diagnostic:

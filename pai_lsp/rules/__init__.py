@@ -1,7 +1,7 @@
-"""The rules: one folder is a subject, one module a family, one function a rule.
+"""The rules: one folder is a subject, one module a part of a family, one function a rule.
 
-`RULES` lists the rules that check a job, in the order in which findings at one place are shown. `KNOWN_RULES` lists all
-rules about jobs that a user can name; `all_rules` adds those about MPIJobs. Settings may name the rules of `CODES`.
+`RULES` lists the rules that check a job, and `KNOWN_RULES` all rules about jobs that a user can name; `all_rules` adds
+those about MPIJobs. What a name in settings, in a comment or on the command line means is answered by `codes_named`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from pai_lsp.findings import suppression
-from pai_lsp.findings.diagnostic import SHELLCHECK_CODE
+from pai_lsp.findings.diagnostic import SHELLCHECK_CODE, rules_of
+from pai_lsp.findings.suppression import NameMeaning
 from pai_lsp.rules import (
+    cluster_rules,
+    command_rules,
     commands,
     platforms,
     plugins,
@@ -21,8 +24,6 @@ from pai_lsp.rules import (
     templates,
     text,
 )
-from pai_lsp.rules.cluster_rules import CLUSTER_RULES
-from pai_lsp.rules.command_rules import COMMAND_RULES
 from pai_lsp.source.spelling import did_you_mean
 
 TYPE_CHECKING = False
@@ -31,20 +32,23 @@ if TYPE_CHECKING:
 
     from pai_lsp.findings.diagnostic import Rule
 
-RULES: tuple[Rule, ...] = (
-    *text.RULES,
-    *structure.RULES,
-    *prerequisites.RULES,
-    *plugins.RULES,
-    *platforms.RULES,
-    *templates.RULES,
-    *secrets.RULES,
-    *resources.RULES,
-    *commands.RULES,
-    *suppression.RULES,
-)
-
-KNOWN_RULES: tuple[Rule, ...] = (*RULES, *CLUSTER_RULES, *COMMAND_RULES)
+# The rules that check a job, by the name of their family.
+_FAMILIES: dict[str, tuple[Rule, ...]] = {
+    "text": text.RULES,
+    "structure": structure.RULES,
+    "prerequisites": prerequisites.RULES,
+    "plugins": plugins.RULES,
+    "platforms": platforms.RULES,
+    "templates": templates.RULES,
+    "secrets": secrets.RULES,
+    "resources": resources.RULES,
+    **commands.FAMILIES,
+}
+# Names that mean several families.
+GROUPS = {"commands": tuple(commands.FAMILIES)}
+CLUSTER_RULES = rules_of(cluster_rules)
+RULES: tuple[Rule, ...] = (*(rule for rules in _FAMILIES.values() for rule in rules), *rules_of(suppression))
+KNOWN_RULES: tuple[Rule, ...] = (*RULES, *CLUSTER_RULES, *rules_of(command_rules))
 # With such a finding, a released cluster does not run the job as it is written, or not at all.
 EXPLAINING: dict[str, Rule] = {rule.code: rule for rule in RULES if rule.explains_stop}
 BY_CODE: dict[str, Rule] = {rule.code: rule for rule in KNOWN_RULES}
@@ -74,47 +78,75 @@ def all_rules() -> tuple[Rule, ...]:
 
 
 def families() -> dict[str, tuple[Rule, ...]]:
-    """All rules by the name of their family, which a list of codes may contain."""
-    from pai_lsp.mpijob.manifest_rules import MANIFEST_RULES  # noqa: PLC0415 - as above
-
+    """All rules by the name of their family."""
     return {
-        "text": text.RULES,
-        "structure": structure.RULES,
-        "prerequisites": prerequisites.RULES,
-        "plugins": plugins.RULES,
-        "platforms": platforms.RULES,
-        "templates": templates.RULES,
-        "secrets": secrets.RULES,
-        "resources": resources.RULES,
-        "commands": commands.RULES,
+        **_FAMILIES,
         "cluster": CLUSTER_RULES,
-        "mpijob": MANIFEST_RULES,
-        "files": (*COMMAND_RULES, *suppression.RULES),
+        "mpijob": all_rules()[len(KNOWN_RULES) :],
+        "files": (*rules_of(command_rules), *rules_of(suppression)),
     }
 
 
+def family_names() -> tuple[str, ...]:
+    """The names that mean several rules."""
+    return (*families(), *GROUPS)
+
+
 def family_of(code: str) -> str:
-    """The name of the family of a rule; `commands` for what ShellCheck finds."""
-    return next((name for name, rules in families().items() if any(rule.code == code for rule in rules)), "commands")
+    """The name of the family of a rule; `shell` for what ShellCheck finds."""
+    return next((name for name, rules in families().items() if any(rule.code == code for rule in rules)), "shell")
+
+
+def rules_on(cluster: object | None, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    """The rules about clusters and those of `rules` that matter on a cluster; without a cluster, all of `rules`."""
+    scheduler = cluster_rules.scheduler_of(cluster)
+    if scheduler is None:
+        return rules
+    return (*(one for one in rules if one.scheduler in {"", scheduler}), *CLUSTER_RULES)
 
 
 class UnknownCodeError(ValueError):
     """A name is neither the code of a rule nor a family; the message has the name and a suggestion."""
 
 
-def codes_in(lists: Iterable[str]) -> frozenset[str]:
-    """The codes in lists such as `a,b`, in which the name of a family means all its rules.
+def name_meaning(name: str) -> NameMeaning:
+    """What a name in a comment or in settings means."""
+    try:
+        return NameMeaning(codes_named(name), "" if name in BY_CODE else renaming(name))
+    except UnknownCodeError as error:
+        return NameMeaning(frozenset(), str(error))
+
+
+def codes_named(name: str) -> frozenset[str]:
+    """The codes that a name means: a rule's own code or a former one, a family, or a code of ShellCheck.
 
     Raises:
-        UnknownCodeError: for a name that is neither.
+        UnknownCodeError: for any other name.
     """
-    found: set[str] = set()
-    for name in names_in(lists):
-        if name in BY_CODE or SHELLCHECK_CODE.fullmatch(name):
-            found.add(name)
-        else:
-            found.update(_codes_of(name))
-    return frozenset(found)
+    if name in BY_CODE or SHELLCHECK_CODE.fullmatch(name):
+        return frozenset({name})
+    by_family = families()
+    if name in by_family or name in GROUPS:
+        return frozenset(rule.code for family in GROUPS.get(name, (name,)) for rule in by_family[family])
+    try:
+        return frozenset({known(name).code})
+    except UnknownCodeError:
+        suggestion = did_you_mean(name, (*CODES, *family_names()))
+        raise UnknownCodeError(f"no rule or family is named '{name}'{suggestion}") from None
+
+
+def codes_in(lists: Iterable[str]) -> frozenset[str]:
+    """The codes that the names in lists such as `a,b` mean.
+
+    Raises:
+        UnknownCodeError: for a name that means none.
+    """
+    return frozenset[str]().union(*map(codes_named, names_in(lists)))
+
+
+def codes_themselves_in(lists: Iterable[str]) -> frozenset[str]:
+    """The codes in lists such as `a,b` without those that only the name of a family means."""
+    return codes_in(name for name in names_in(lists) if name in BY_CODE or name not in families())
 
 
 def names_in(lists: Iterable[str]) -> frozenset[str]:
@@ -122,27 +154,22 @@ def names_in(lists: Iterable[str]) -> frozenset[str]:
     return frozenset(name.strip() for one in lists for name in one.split(",") if name.strip())
 
 
-def _codes_of(name: str) -> Iterator[str]:
-    family = families().get(name)
-    if family is not None:
-        return (rule.code for rule in family)
-    try:
-        return iter([known(name).code])
-    except UnknownCodeError:
-        suggestion = did_you_mean(name, (*CODES, *families()))
-        raise UnknownCodeError(f"no rule or family is named '{name}'{suggestion}") from None
-
-
-def known(name: str) -> Rule:
-    """The rule with the code `name`.
+def known(code: str) -> Rule:
+    """The rule with this code, or with this former code.
 
     Raises:
-        UnknownCodeError: if no rule has that code.
+        UnknownCodeError: if there is none.
     """
-    rule = BY_CODE.get(name)
-    if rule is None:
-        by_code = {one.code: one for one in all_rules()}
-        if name not in by_code:
-            raise UnknownCodeError(f"no rule has the code '{name}'{did_you_mean(name, by_code)}")
-        return by_code[name]
-    return rule
+    if code in BY_CODE:
+        return BY_CODE[code]
+    for rule in all_rules():
+        if code == rule.code or code in rule.former:
+            return rule
+    raise UnknownCodeError(f"no rule has the code '{code}'{did_you_mean(code, CODES)}")
+
+
+def renaming(name: str) -> str:
+    """The message about a former code; empty for any other name."""
+    if name in BY_CODE or not any(name in rule.former for rule in all_rules()):
+        return ""
+    return f"the rule '{name}' is now '{known(name).code}'"

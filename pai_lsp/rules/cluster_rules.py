@@ -19,14 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pai_lsp.cluster.profile import Profile
-    from pai_lsp.findings.diagnostic import Rule
     from pai_lsp.job.job import Job
     from pai_lsp.source.nodes import Entry, Node
 
 # From this age on, a message states how old the facts are, and they give warnings only: clusters change.
 _DAYS_UNTIL_OLD = 30
-# The codes of rules about what only a cluster with HiveD reads begin so.
-_OF_HIVED = "hived-"
 
 
 @rule(Severity.WARNING)
@@ -104,16 +101,6 @@ def cluster_limit(job: Job) -> Iterable[Finding]:
 
 
 @rule(Severity.ERROR)
-def instances_required_by_hived(job: Job) -> Iterable[Finding]:
-    """A task role without `instances` on a cluster with HiveD.
-
-    OpenPAI answers "unacceptable kind of an object to dump [object Undefined]". Write `instances: 1`.
-    Source: rest-server, models/v2/job/k8s.js, generateTaskRole.
-    """
-    return _found(job, "instances-required-by-hived")
-
-
-@rule(Severity.ERROR)
 def job_does_not_fit(job: Job) -> Iterable[Finding]:
     """The cluster accepts the job, but it can never start, even if the cluster is empty.
 
@@ -122,28 +109,6 @@ def job_does_not_fit(job: Job) -> Iterable[Finding]:
     Source: microsoft/hivedscheduler, pkg/algorithm/topology_aware_scheduler.go, findNodesForPods.
     """
     return _found(job, "job-does-not-fit")
-
-
-CLUSTER_RULES = (
-    virtual_cluster_not_allowed,
-    sku_type_unknown,
-    sku_without_resource,
-    sku_quota_exceeded,
-    storage_not_found,
-    image_not_allowed,
-    cluster_limit,
-    instances_required_by_hived,
-    job_does_not_fit,
-)
-
-
-def rules_on(cluster: object | None, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
-    """The rules of this module and those of `rules` that matter on a cluster; without a cluster, all of `rules`."""
-    profile = _profile(cluster)
-    if profile is None:
-        return rules
-    has_hived = profile.document["scheduler"] != "default"
-    return (*(one for one in rules if has_hived or not one.code.startswith(_OF_HIVED)), *CLUSTER_RULES)
 
 
 def _found(job: Job, code: str) -> Iterator[Finding]:
@@ -156,6 +121,12 @@ def _found(job: Job, code: str) -> Iterator[Finding]:
 def _on_its_cluster(job: Job) -> tuple[tuple[str, Finding], ...]:
     profile = _profile(job.cluster)
     return tuple(cluster_findings(job, profile)) if profile else ()
+
+
+def scheduler_of(cluster: object | None) -> str | None:
+    """The scheduler of a cluster; None for no cluster."""
+    profile = _profile(cluster)
+    return profile.document["scheduler"] if profile else None
 
 
 def _profile(cluster: object | None) -> Profile | None:

@@ -77,6 +77,3 @@ def image_architecture(job: Job) -> Iterable[Finding]:
     """
     del job  # a registry is asked
     return ()
-
-
-COMMAND_RULES = (unreadable_file, invalid_configuration, image_not_found, image_not_asked, image_architecture)

@@ -15,8 +15,8 @@ from pai_lsp.cli.report.terminal import Terminal, terminal_for, with_progress
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.platform.platforms import platform_named
 from pai_lsp.project.configuration import Configuration
-from pai_lsp.project.targets import STANDARD_INPUT, faulty, missing, run_projects, targets
-from pai_lsp.rules import UnknownCodeError, all_rules, codes_in, names_in
+from pai_lsp.project.targets import STANDARD_INPUT, faulty, missing, report_renamed, run_projects, targets
+from pai_lsp.rules import UnknownCodeError, all_rules, codes_in, codes_themselves_in, names_in, renaming
 from pai_lsp.source.failures import OWN_FAILURE, PLEASE_REPORT
 from pai_lsp.source.text import visible
 
@@ -54,6 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _refused("--statistics and --format cannot be combined")
     if paths.count(STANDARD_INPUT) > 1:
         return _refused("standard input can be checked only once")
+    for message in filter(None, map(renaming, sorted(names_in([*arguments.select, *arguments.ignore])))):
+        sys.stderr.write(f"pai-lsp check: {message}\n")
     projects = run_projects(_configuration(arguments))
     found = list(
         targets(
@@ -68,6 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if arguments.format == "ndjson" and not arguments.output:
         return _streamed(found, options, arguments, projects)
+    report_renamed(projects)
     outcomes = list(_outcomes(found, options, arguments))
     files = [outcome.file for outcome in outcomes if outcome.file is not None]
     files += [check_configuration(one, options) for one in faulty(projects, besides=found)]
@@ -109,7 +112,7 @@ def _options(arguments: argparse.Namespace) -> Options:
     return Options(
         codes_in(arguments.select),
         codes_in(arguments.ignore),
-        turned_on=names_in(arguments.select),
+        turned_on=codes_themselves_in(arguments.select),
         shown=Severity.HINT if is_complete else threshold,
         threshold=threshold,
         writes=arguments.fix,
@@ -169,9 +172,8 @@ def _configuration(arguments: argparse.Namespace) -> Configuration | None:
     if not arguments.config:
         return None
     from pai_lsp.project.config_reader import load_configuration  # noqa: PLC0415 - rarely named
-    from pai_lsp.rules import CODES  # noqa: PLC0415 - as above
 
-    return load_configuration(arguments.config, CODES)
+    return load_configuration(arguments.config)
 
 
 def _outcomes(found: Sequence[Target], options: Options, arguments: argparse.Namespace) -> Iterator[Outcome]:
@@ -220,7 +222,7 @@ def _print(
 
     Returns the exit status of a failure, or 0.
     """
-    is_filter = arguments.fix and STANDARD_INPUT in arguments.paths
+    is_filter = (arguments.fix or arguments.add_ignore) and STANDARD_INPUT in arguments.paths
     if is_filter:
         _print_given(found, outcomes)
     elif arguments.diff:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pai_lsp.cli.report.results import CheckedFile, CheckFailure, checked_file, with_hidden
 from pai_lsp.document import Document, check
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
-from pai_lsp.rules import CODES
 from pai_lsp.rules.command_rules import unreadable_file
 from pai_lsp.source.failures import kind_and_place, why
 from pai_lsp.source.files import SourceFile, UnreadableFile, decoded, might_be_job, read_bytes, write_text
@@ -133,7 +132,7 @@ def _checked(target: Target, options: Options, check: Check) -> Outcome:
     if target.is_configuration:
         from pai_lsp.project.config_reader import load_configuration  # noqa: PLC0415 - rarely named
 
-        return Outcome(check_configuration(load_configuration(target.path, CODES), options))
+        return Outcome(check_configuration(load_configuration(target.path), options))
     data = target.given if target.given is not None else read_bytes(target.path)
     if isinstance(data, UnreadableFile):
         return _unreadable(data, target, options)

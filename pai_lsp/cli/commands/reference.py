@@ -10,7 +10,7 @@ from pai_lsp.cli import WRONG_USAGE
 from pai_lsp.cli.report.terminal import Style, Terminal, severity_style, terminal_for
 from pai_lsp.platform.job_schema import published_schema
 from pai_lsp.platform.tables import as_exit_code, table
-from pai_lsp.rules import UnknownCodeError, all_rules, families, family_of, known
+from pai_lsp.rules import UnknownCodeError, all_rules, families, family_of, known, renaming
 from pai_lsp.source.patterns import lazy_pattern
 
 TYPE_CHECKING = False
@@ -73,6 +73,8 @@ def explain(arguments: argparse.Namespace) -> int:
     except UnknownCodeError as error:
         sys.stderr.write(f"pai-lsp explain: {error} (pai-lsp rules lists all rules)\n")
         return WRONG_USAGE
+    if message := renaming(arguments.code):
+        sys.stderr.write(f"pai-lsp explain: {message}\n")
     terminal = terminal_for(arguments.color, os.environ, is_terminal=sys.stdout.isatty(), width=0)
     sys.stdout.write(explanation(rule, terminal))
     return 0

@@ -194,6 +194,8 @@ def _rule(code: str, rule: Rule | None, items: list[PlacedDiagnostic]) -> dict[s
     diagnostic = next(item.diagnostic for item in items if item.diagnostic.code == code)
     description: dict[str, Any] = {"id": code, **({"helpUri": diagnostic.url} if diagnostic.url else {})}
     if rule is not None:
+        if rule.former:
+            description["deprecatedIds"] = list(rule.former)  # 3.49.4
         description["shortDescription"] = {"text": rule.summary}
         description["fullDescription"] = {"text": rule.documentation.split("\n\n", 2)[0]}
         description["help"] = {"text": rule.documentation, "markdown": rule.documentation}

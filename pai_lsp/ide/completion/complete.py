@@ -16,7 +16,6 @@ from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.ide.completion import snippets
 from pai_lsp.ide.completion.keys_and_values import (
-    MOST_OFFERED,
     complete_collections,
     complete_items,
     complete_keys,
@@ -27,11 +26,10 @@ from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, escape
 from pai_lsp.ide.cursor import Cursor, InsertionPoint, Spot
 from pai_lsp.ide.documentation import option_documentation, variable_documentation
 from pai_lsp.ide.known_values import short, variable_value
-from pai_lsp.job.lookup import MARKETPLACE
 from pai_lsp.job.this_lookup import this_parameters
 from pai_lsp.job.variable_places import task_variables
 from pai_lsp.platform.programs import known_line, option_help
-from pai_lsp.platform.tables import ROLE_TYPES, converted_role_name
+from pai_lsp.platform.tables import PLUGIN_PREFIX, ROLE_TYPES, converted_role_name
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping, Node, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
@@ -41,7 +39,6 @@ from pai_lsp.source.text import Span, TextEdit
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from collections.abc import Sequence as SequenceOf
     from typing import Any
 
     from pai_lsp.document import Document
@@ -51,7 +48,6 @@ if TYPE_CHECKING:
     from pai_lsp.platform.programs import KnownLine
     from pai_lsp.platform.tables import EnvironmentVariable
 
-_IN_TEXT = frozenset({SuggestionKind.PARAMETER, SuggestionKind.VARIABLE})
 _OPENING = lazy_pattern(r"[\[{'\"]")
 # What a line may end with whose value, item or key comes on the next one.
 _CONTINUED = (":", ",", "[", "{")
@@ -79,16 +75,6 @@ def complete(document: Document, offset: int, *, is_asked: bool = True) -> list[
         first.setdefault((suggestion.label, suggestion.kind), suggestion)
     ordered = _shorter_first(sorted(first.values(), key=lambda suggestion: suggestion.order))
     return [replace(_closed(suggestion, closing), order=number) for number, suggestion in enumerate(ordered)]
-
-
-def is_all(suggestions: SequenceOf[Suggestion]) -> bool:
-    """Whether a longer word has no other suggestions than those of these that it fits.
-
-    Of a large catalog there are more, and what is offered after `$` in a command is decided by the letters that follow.
-    """
-    if any(one.kind in _IN_TEXT for one in suggestions):
-        return False
-    return sum(one.label.startswith(f"{MARKETPLACE}://") for one in suggestions) < MOST_OFFERED
 
 
 def _found(point: InsertionPoint, *, is_begun: bool) -> list[Suggestion]:
@@ -126,7 +112,11 @@ def _is_complete(point: InsertionPoint, found: list[Suggestion]) -> bool:
 
 
 def _words(suggestion: Suggestion) -> tuple[str, ...]:
-    return () if suggestion.kind is SuggestionKind.KEY else (suggestion.label,)
+    if suggestion.kind is SuggestionKind.KEY:
+        return ()
+    if suggestion.kind is SuggestionKind.PLUGIN:
+        return suggestion.label, suggestion.label.removeprefix(PLUGIN_PREFIX)
+    return (suggestion.label,)
 
 
 def _shorter_first(ordered: list[Suggestion]) -> list[Suggestion]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _NOT_FIRST = frozenset("!&*-?:,[]{}#|>@`\"'% ")
 _NOT_IN_FLOW = frozenset(",[]{}")
 # The programs that start the processes of a training.
-LAUNCHING = (*TRAINING, "accelerate.commands.launch")
+LAUNCHING = (*TRAINING, "accelerate launch")
 # The programs whose tables are complete enough to compare with.
 _PROGRAMS = (*LAUNCHING, "horovodrun", "apt-get", "tensorboard", "pip", "git")
 

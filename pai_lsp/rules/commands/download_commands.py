@@ -426,8 +426,7 @@ def _inner(use: CommandUse, word: Word) -> Span:
 
 def _written_files(use: CommandUse) -> set[str]:
     """The names of the files that a command surely writes."""
-    text = use.place.script.text
-    found = {text[span.start : span.end] for operator, span in use.line.step.redirections if operator in {">", ">>"}}
+    found = {one.target.text for one in use.line.step.redirections if one.is_output and one.target.is_literal}
     if use.line.program in {"wget", "curl"}:
         arguments = use.arguments(use.line.program)
         option = arguments.option("-O" if use.line.program == "wget" else "-o") if arguments else None
@@ -600,19 +599,3 @@ def _clones(job: Job) -> Iterator[tuple[CommandUse, Arguments]]:
             is_value = number > 0 and use.line.arguments[number - 1].text in {"-C", "-c"}
             if not word.text.startswith("-") and not is_value:
                 break
-
-
-RULES = (
-    download_of_page,
-    download_option,
-    address_without_quotes,
-    download_to_missing_folder,
-    archive_mismatch,
-    file_not_executable,
-    shebang_not_first,
-    python_code_unquoted,
-    git_clone_operands,
-    git_clone_page,
-    git_clone_without_key,
-    git_outside_repository,
-)

@@ -539,19 +539,3 @@ def _declare_port(job: Job, role: TaskRole, label: str) -> tuple[Fix, ...]:
     else:
         return ()
     return (Fix(f"Declare the port '{label}'", (edit,)),)
-
-
-RULES = (
-    unknown_pai_variable,
-    removed_pai_variable,
-    deprecated_pai_variable,
-    literal_placeholder,
-    unknown_nccl_variable,
-    loopback_between_tasks,
-    cuda_devices,
-    undeclared_port,
-    env_unknown_role,
-    env_role_spelling,
-    env_index_out_of_range,
-    host_ip_without_gang,
-)

@@ -336,7 +336,7 @@ def _is_long(use: CommandUse) -> bool:
     if use.line.program == "seq":
         numbers = [int(text) for text in texts if text.isdigit()]
         return bool(numbers) and numbers[-1] >= 20_000
-    files = {use.place.script.text[span.start : span.end] for _, span in use.line.step.redirections} | set(texts)
+    files = {one.target.text for one in use.line.step.redirections} | set(texts)
     return bool(files & {"/dev/urandom", "/dev/zero", "/dev/random"})
 
 
@@ -347,14 +347,3 @@ def _stops(name: str, arguments: tuple[str, ...]) -> bool:
     if name == "sed":
         return any(re.fullmatch(r"[0-9]*q", one) for one in arguments)
     return name == "head" and not any(one.startswith(("-n -", "-n-", "-c-")) for one in arguments)
-
-
-RULES = (
-    command_finds_nothing,
-    arithmetic_is_zero,
-    pipe_cut_short,
-    last_and_list,
-    background_last,
-    wait_loses_code,
-    failure_hidden,
-)

@@ -112,9 +112,3 @@ def job_never_completes(job: Job) -> Iterator[Finding]:
     yield Finding(
         places[0], "the job waits forever here and occupies its machines until it is stopped", related=related
     )
-
-
-RULES = (
-    first_role_ends_job,
-    job_never_completes,
-)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from pai_lsp.embedded.command_lines import MODULES
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.platform.programs import TORCH, hosts_of, program
 from pai_lsp.rules.commands.command_uses import LAUNCHING, CommandUse, all_uses, edit_fix, insert_fix, known_lines
@@ -46,6 +47,7 @@ _FOREIGN = {
     "apt-get": {"--no-recommends": "--no-install-recommends", "--force": "--force-yes"},
     "tensorboard": {"--log_dir": "--logdir", "--log-dir": "--logdir", "--bind-all": "--bind_all", "--ip": "--host"},
 }  # fmt: skip
+_KNOWN_MODULES = (*MODULES, "http.server")
 _NEAR = 0.8
 _NUMBER = lazy_pattern(r"[0-9]{1,6}")
 _PYTHON_FILE = lazy_pattern(r"[\w./-]+/[\w.-]+\.py|[\w-]+\.py|[\w-]+(?:/[\w-]+)+")
@@ -289,15 +291,12 @@ def unknown_python_module(job: Job) -> Iterator[Finding]:
               - python -m torch.distributed.launch --nproc_per_node=1 train.py
     """
     for use, word in job.once(_all_modules):
-        if not word.is_literal or word.text in _MODULES or "/" in word.text or "." not in word.text:
+        if not word.is_literal or word.text in _KNOWN_MODULES or "/" in word.text or "." not in word.text:
             continue
-        near = nearest(word.text, _MODULES, 0.9)
+        near = nearest(word.text, _KNOWN_MODULES, 0.9)
         if near and near[0].count(".") == word.text.count(".") and not word.text.endswith(".py"):
             fixes = edit_fix(use.place, f"Change to '{near[0]}'", word.span, near[0])
             yield Finding(use.word(word), f"no module is named '{word.text}'{did_you_mean(word.text, near)}", fixes)
-
-
-_MODULES = ("torch.distributed.launch", "torch.distributed.run", "accelerate.commands.launch", "http.server")
 
 
 def _all_modules(job: Job) -> list[tuple[CommandUse, Word]]:
@@ -315,13 +314,3 @@ def _all_modules(job: Job) -> list[tuple[CommandUse, Word]]:
 
 def _written(use: CommandUse, option: Option) -> str:
     return use.place.script.text[option.span.start : option.span.end]
-
-
-RULES = (
-    unknown_command_option,
-    missing_command_argument,
-    torchrun_bad_value,
-    deepspeed_arguments,
-    module_path,
-    unknown_python_module,
-)

@@ -275,14 +275,14 @@ class _NodesLaunch:
         """Whether the master is given in another way, such as a variable."""
         names = ("MASTER_ADDR", "PET_RDZV_ENDPOINT", "ACCELERATE_")
         return self.arguments.has("--config_file", "--config-file") or any(
-            name in variable for variable, _ in self.use.line.step.assigned for name in names
+            name in one.name for one in self.use.line.step.assigned for name in names
         )
 
     @property
     def asks_for_index(self) -> bool:
         """Whether the commands depend on the task in another way, or give the rank in a variable."""
         step = self.use.line.step
-        if any(name.startswith(("PET_NODE_RANK", "ACCELERATE_")) for name, _ in step.assigned):
+        if any(one.name.startswith(("PET_NODE_RANK", "ACCELERATE_")) for one in step.assigned):
             return True
         if self.arguments.has("--config_file", "--config-file") or "PET_" in self.use.place.script.text:
             return True
@@ -327,12 +327,3 @@ def _process_counts(job: Job) -> Iterator[tuple[CommandUse, int, Option, int]]:
 
 def _gpus(count: int) -> str:
     return f"{count} GPU{'s' * (count != 1)}"
-
-
-RULES = (
-    processes_exceed_gpu,
-    processes_below_gpu,
-    launch_nodes_mismatch,
-    launch_rank,
-    launch_master,
-)

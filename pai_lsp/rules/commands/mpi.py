@@ -21,7 +21,6 @@ from pai_lsp.platform.programs import (
     PREPARING,
     WAITING,
     foreign_option,
-    has_launcher,
     hosts_of,
     launch_line,
     launchers,
@@ -129,7 +128,7 @@ def slots_of(host: LaunchHost) -> int:
 
 def may_launch(job: Job) -> bool:
     """Whether a script runs a launcher of MPI."""
-    return has_launcher(job.text) and not launchers().isdisjoint(programs_of(job))
+    return not launchers().isdisjoint(programs_of(job))
 
 
 def launches(job: Job) -> Iterator[Launch]:
@@ -341,7 +340,7 @@ def mpi_infiniband_partial(job: Job) -> Iterator[Finding]:
                 )
 
 
-@rule(Severity.WARNING, about=(MPI,))
+@rule(Severity.WARNING, about=(MPI,), former=("mpi-as-root",))
 def mpi_run_as_root(job: Job) -> Iterator[Finding]:
     """Open MPI's launcher started by root without `--allow-run-as-root`.
 
@@ -364,7 +363,7 @@ def mpi_run_as_root(job: Job) -> Iterator[Finding]:
     """
     for launch in launches(job):
         use, line = launch.use, launch.line
-        if line.allows_root or "OMPI_ALLOW_RUN_AS_ROOT" in use.place.script.text or "sudo" in use.line.starters:
+        if line.allows_root or use.place.lines.mentions("OMPI_ALLOW_RUN_AS_ROOT") or use.line.is_other_user:
             continue
         if line.implementation == HOROVOD or launch.is_hydra or line.arguments.has("-help", "-h", "-V"):
             continue
@@ -517,15 +516,3 @@ def _has_infiniband(role: TaskRole) -> bool:
     options = role.get("extraContainerOptions")
     node = options.get("infiniband") if isinstance(options, Mapping) else None
     return isinstance(node, Scalar) and node.value is True
-
-
-RULES = (
-    mpi_without_ssh,
-    mpi_without_barrier,
-    mpi_launcher_instances,
-    mpi_infiniband_partial,
-    mpi_run_as_root,
-    mpi_worker_ends,
-    mpi_option_unknown,
-    mpi_launcher_gpu_unused,
-)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
 
 
-@rule(Severity.ERROR, about=(MPI,))
+@rule(Severity.ERROR, about=(MPI,), former=("mpi-foreign-host",))
 def mpi_unknown_host(job: Job) -> Iterator[Finding]:
     """Unknown host of an MPI program.
 
@@ -443,18 +443,3 @@ def _others_wait(launch: Launch) -> bool:
     """Whether the job has other task roles, and all of them only wait, for example for ssh."""
     others = [role for role in launch.job.task_roles if role is not launch.role]
     return bool(others) and all(only_waits(launch.job, role) for role in others)
-
-
-RULES = (
-    mpi_unknown_host,
-    mpi_host_index_out_of_range,
-    mpi_slots_mismatch,
-    mpi_unused_slots,
-    mpi_slots_exceed_gpu,
-    mpi_too_many_processes,
-    mpi_host_format,
-    mpi_hosts_twice,
-    mpi_hostfile_missing,
-    mpi_hosts_missing,
-    mpi_horovodrun_local,
-)

@@ -176,9 +176,9 @@ _SETTING = ("export", "declare", "readonly", "read", "local")
 def _known_from(tree: Structure) -> dict[str, int]:
     """By variable, the offset from which on the script's own shell has it."""
     hidden = {
-        span.start
+        one.span.start
         for step in tree.all
-        for _, span in step.assigned
+        for one in step.assigned
         if step.kind != "assignment" or any(_is_shell(one) for one in (step, *step.ancestors))
     }
     starts = sorted(one.span.start for one in tree.script.assignments)
@@ -207,8 +207,8 @@ class _Judge:
         for one in sorted(tree.script.assignments, key=lambda one: one.span):
             self._starts.setdefault(one.name, []).append(one.span.start)
         for step in tree.all:
-            for name, _ in step.assigned:
-                self._steps.setdefault(name, []).append(step)
+            for assignment in step.assigned:
+                self._steps.setdefault(assignment.name, []).append(step)
         self._setting = dict.fromkeys(step for name in _SETTING for step in tree.calls.get(name, ()))
         self._simple = sorted(
             (step for step in tree.all if step.kind in {"command", "assignment"}),
@@ -221,7 +221,7 @@ class _Judge:
         if around is not None and any(one.defines or one.kind in {"for", "while", "until"} for one in around.ancestors):
             return
         first = self._starts[use.name][0]
-        if around is not None and around.command is not None and use.name in {name for name, _ in around.assigned}:
+        if around is not None and around.command is not None and use.name in {one.name for one in around.assigned}:
             if first >= around.span.start:
                 message = f"bash reads '${use.name}' before it sets it for '{around.command.name}'"
                 yield Finding(self._place.span(around.span), message)
@@ -276,21 +276,8 @@ def _is_shell(step: Step) -> bool:
 
 def _assigned(tree: Structure, name: str) -> list[tuple[int, Span]]:
     """Where a variable is set: the offset of its name, and the place of the whole word."""
-    text = tree.script.text
-    found: list[tuple[int, Span]] = []
-    for one in tree.script.assignments:
-        if one.name == name:
-            words = [
-                word
-                for c in tree.script.commands
-                for word in c.words
-                if word.span.start <= one.span.start < word.span.end
-            ]
-            whole = [span for step in tree.all for _, span in step.assigned if span.start == one.span.start]
-            end = max([span.end for span in whole] + [word.span.end for word in words] + [one.span.end])
-            if "=" in text[one.span.start : end]:
-                found.append((one.span.start, Span(one.span.start, end)))
-    return found
+    found = (one for one in tree.script.assignments if one.name == name and one.value is not None)
+    return [(one.span.start, one.whole) for one in found]
 
 
 def _covers(span: Span, use: VariableUse) -> bool:
@@ -329,6 +316,3 @@ def bad_substitution(job: Job) -> Iterator[Finding]:
                 yield Finding(
                     place.span(span), "bash cannot read this; the name of a variable has only letters, digits and '_'"
                 )
-
-
-RULES = (unset_positional, unset_in_container, used_before_set, bad_substitution)

@@ -153,12 +153,17 @@ def version_redirected(job: Job) -> Iterator[Finding]:
     """
     for use in uses(job, "pip", "conda", "mamba"):
         text, words = use.place.script.text, use.line.arguments
-        for operator, target in use.line.step.redirections:
-            start = text.rfind(operator[0], 0, target.start)
+        for one in use.line.step.redirections:
+            operator, start = one.operator, one.span.start
             package = next((word for word in words if word.span.end == start), None)
-            if operator[0] not in "<>" or package is None or target.start - start > 2 or package.text.isdigit():
+            if (
+                operator[0] not in "<>"
+                or package is None
+                or one.target.span.start - start > 2
+                or package.text.isdigit()
+            ):
                 continue
-            span = Span(package.span.start, target.end)
+            span = Span(package.span.start, one.span.end)
             written = text[span.start : span.end]
             if any(mark in written for mark in "\"'$"):
                 continue
@@ -400,16 +405,3 @@ def _pip_operands(job: Job) -> Iterator[tuple[CommandUse, Arguments, Word]]:
         for one in arguments.operands if arguments else ():
             if one.is_literal:
                 yield use, arguments, one  # type: ignore[misc]
-
-
-RULES = (
-    pip_requirements_without_r,
-    pip_invalid_requirement,
-    pip_glued_option,
-    version_redirected,
-    unknown_subcommand,
-    asks_for_confirmation,
-    apt_install_without_update,
-    apt_version_like_pip,
-    conda_activate_without_hook,
-)

@@ -229,28 +229,15 @@ def redirection_order(job: Job) -> Iterator[Finding]:
     """
     for use in all_uses(job):
         step = use.line.step
-        text = use.place.script.text
-        operators = step.redirections
-        for (first, target), (second, file) in pairwise(operators):
-            start = target.start - 3
-            if (first, text[start : target.end]) != (">&", "2>&1") or second not in {">", ">>"}:
+        for first, second in pairwise(step.redirections):
+            is_joined = (first.descriptor, first.operator, first.target.text) == ("2", ">&", "1")
+            if not is_joined or second.operator not in {">", ">>"} or second.descriptor:
                 continue
             if step.after == "|" or (step.parent is not None and step.parent.is_substitution):
                 continue
-            between = text[target.end : file.start]
-            if between.strip() != second:
+            if any(first.span.end <= word.span.start < second.span.start for word in use.line.arguments):
                 continue
-            span = Span(start, file.end)
-            new = f"{between.strip()} {text[file.start : file.end]} 2>&1"
+            span = Span(first.span.start, second.span.end)
+            new = f"{second.operator} {use.place.written(second.target.span)} 2>&1"
             fixes = edit_fix(use.place, f"Change to '{new}'", span, new)
             yield Finding(use.span(span), "errors are not redirected to the file: '2>&1' must come last", fixes)
-
-
-RULES = (
-    commands_never_run,
-    jump_outside,
-    not_repeatable,
-    file_may_be_missing,
-    cd_in_subshell,
-    redirection_order,
-)

@@ -228,9 +228,3 @@ def _exported_names(job: Job) -> set[str]:
 
     scripts = (one.place.script for role in effective_roles(job) for one in _scripts_in_order(job, role) if one.owner)
     return {assignment.name for script in scripts for assignment in script.assignments if assignment.is_exported}
-
-
-RULES = (
-    export_in_callback,
-    unset_variable_in_commands,
-)

@@ -158,7 +158,7 @@ def folded_lines_joined(job: Job) -> Iterator[Finding]:
     """
     for use in all_uses(job):
         words = use.line.arguments
-        if len(words) < 2 or use.line.program not in _WITH_WORDS or use.line.starters:
+        if len(words) < 2 or use.line.program not in _WITH_WORDS or use.line.wrappers:
             continue
         if all(word.text not in _BEGINNING for word in words):
             continue
@@ -330,13 +330,3 @@ def _command_scalars(job: Job) -> Iterator[Scalar]:
             if scalar not in seen:
                 seen.add(scalar)
                 yield scalar
-
-
-RULES = (
-    comment_in_folded_scalar,
-    crlf_in_commands,
-    line_not_continued,
-    backslash_then_space,
-    folded_lines_joined,
-    yaml_mark_in_command,
-)

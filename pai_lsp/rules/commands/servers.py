@@ -256,11 +256,3 @@ def _ports(use: CommandUse, *, distributed: bool) -> Iterator[Span]:
             yield span
         if distributed and not word.text.startswith("-"):
             return
-
-
-RULES = (
-    jupyter_as_root,
-    server_on_localhost,
-    fixed_port,
-    port_list_as_port,
-)

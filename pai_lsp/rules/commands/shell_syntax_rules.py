@@ -266,11 +266,3 @@ def invisible_character(job: Job) -> Iterator[Finding]:
             continue  # a part of an emoji or of another script
         fix = Fix("Remove it", (TextEdit(Span(*match.span()), ""),))
         yield Finding(Span(*match.span()), f"invisible character U+{ord(match[0]):04X}", (fix,))
-
-
-RULES = (
-    shell_syntax,
-    here_document_not_ended,
-    pasted_character,
-    invisible_character,
-)

@@ -81,7 +81,7 @@ def program_not_in_container(job: Job) -> Iterator[Finding]:
         if not why or not use.ends_script or _may_be_there(place.script.text, name):
             continue
         fixes = edit_fix(place, "Remove 'sudo'", Span(word.span.start, word.span.end + 1), "") if name == "sudo" else ()
-        if any(one.startswith("-") for one in use.line.starters) or place.script.text[word.span.end + 1 :][:1] == "-":
+        if any(one.startswith("-") for one in use.line.wrappers) or place.script.text[word.span.end + 1 :][:1] == "-":
             fixes = ()
         yield Finding(place.span(word.span), f"'{name}' does not work here: {why}", fixes)
 
@@ -154,7 +154,7 @@ def reads_empty_input(job: Job) -> Iterator[Finding]:
               - python train.py
     """
     for use in uses(job, *_SHELLS, with_callbacks=False):
-        if use.line.arguments or use.line.step.has_piped_input or use.line.starters or use.line.is_module:
+        if use.line.arguments or use.line.step.has_piped_input or use.line.wrappers or use.line.is_module:
             continue
         parent = use.line.step.parent
         if use.line.step.after != "|" and parent is not None and not parent.is_substitution:
@@ -283,7 +283,7 @@ def _named(job: Job, *names: str) -> Iterator[CommandUse]:
     """The command lines of some programs, and those with sudo in front."""
     yield from uses(job, *names, with_callbacks=False)
     if "sudo" in job.text:
-        yield from (use for use in all_uses(job, with_callbacks=False) if use.line.starters[:1] == ("sudo",))
+        yield from (use for use in all_uses(job, with_callbacks=False) if use.line.wrappers[:1] == ("sudo",))
 
 
 @lru_cache(maxsize=64)
@@ -436,13 +436,3 @@ def _is_within(path: str, folder: str) -> bool:
 def _is_meant(path: str, home: str) -> bool:
     """Whether a path is likely a mistaken form of another: with the same name in another folder, or misspelled."""
     return posixpath.basename(path) == posixpath.basename(home) or bool(nearest(path, [home], _NEAR))
-
-
-RULES = (
-    program_not_in_container,
-    needs_terminal,
-    reads_empty_input,
-    path_without_storage,
-    ssh_without_plugin,
-    path_without_content,
-)

@@ -96,16 +96,16 @@ def spaces_around_equals(job: Job) -> Iterator[Finding]:
         elif words[0].text in {"export", "readonly", "declare", "local"}:
             yield from _declared(use, words)
         elif use.line.step.assigned and text[words[0].span.start] in "\"'" and words[0].text[:1] in "/~.":
-            name, span = use.line.step.assigned[-1]
-            if text[span.start : span.end] == f"{name}=":
-                whole = Span(span.start, words[0].span.end)
-                fixes = edit_fix(use.place, "Remove the space", Span(span.end, words[0].span.start), "")
+            before = use.line.step.assigned[-1]
+            if before.is_empty:
+                whole = Span(before.span.start, words[0].span.end)
+                fixes = edit_fix(use.place, "Remove the space", Span(before.whole.end, words[0].span.start), "")
                 yield Finding(use.span(whole), f"bash runs '{words[0].text}' as a program; remove the space", fixes)
         elif use.line.step.assigned and words[0].text[:1].isdigit():
-            name, span = use.line.step.assigned[-1]
-            if text[span.start : span.end] == f"{name}=" and words[0].text.replace(".", "").isdigit():
-                whole = Span(span.start, words[0].span.end)
-                fixes = edit_fix(use.place, "Remove the space", whole, f"{name}={words[0].text}")
+            before = use.line.step.assigned[-1]
+            if before.is_empty and words[0].text.replace(".", "").isdigit():
+                whole = Span(before.span.start, words[0].span.end)
+                fixes = edit_fix(use.place, "Remove the space", whole, f"{before.name}={words[0].text}")
                 yield Finding(use.span(whole), f"bash runs '{words[0].text}' as a program; remove the space", fixes)
 
 
@@ -235,12 +235,11 @@ def test_brackets(job: Job) -> Iterator[Finding]:
 def _test_operators(use: CommandUse, words: tuple[Word, ...]) -> Iterator[Finding]:
     inner = words[1:-1] if words[0].text == "[" else words[1:]
     text = use.place.script.text
-    for operator, target in use.line.step.redirections:
-        if operator in {">", "<"} and target.start < words[-1].span.end:
-            at = text.rfind(operator, 0, target.start)
-            new = "-gt" if operator == ">" else "-lt"
-            fixes = edit_fix(use.place, f"Change to '{new}'", Span(at, at + 1), new)
-            yield Finding(use.span(Span(at, target.end)), f"'{operator}' is a redirection here; use '{new}'", fixes)
+    for one in use.line.step.redirections:
+        if one.operator in {">", "<"} and one.span.start < words[-1].span.end:
+            new = "-gt" if one.operator == ">" else "-lt"
+            fixes = edit_fix(use.place, f"Change to '{new}'", one.operator_span, new)
+            yield Finding(use.span(one.span), f"'{one.operator}' is a redirection here; use '{new}'", fixes)
             return
     if len(inner) == 1 and re.search(r"[^=!<>]==?[^=]", text[inner[0].span.start : inner[0].span.end]):
         yield Finding(use.word(inner[0]), "this is one word, so the test is always true; add spaces around '='")
@@ -429,7 +428,7 @@ def interactive_only(job: Job) -> Iterator[Finding]:
                     key, equals, value = word.text.partition("=")
                     if equals and "expand_aliases" not in text:
                         aliases[key] = value
-            elif name in aliases and name not in place.script.functions and not line.starters:
+            elif name in aliases and name not in place.script.functions and not line.wrappers:
                 value = aliases[name]
                 fixes = edit_fix(place, f"Change to '{value}'", line.name.span, value)
                 yield Finding(place.span(line.name.span), f"bash does not expand the alias '{name}' in scripts", fixes)
@@ -540,17 +539,3 @@ def _is_value(line: CommandLine, number: int) -> bool:
         return True
     known = known_line(line)
     return known is not None and any(word is line.arguments[number] for word in known.arguments.values)
-
-
-RULES = (
-    spaces_around_equals,
-    assignment_of_other_shell,
-    test_brackets,
-    quotes_keep_literal,
-    braces_not_expanded,
-    pattern_without_quotes,
-    interactive_only,
-    path_replaced,
-    source_in_sh,
-    windows_path,
-)

@@ -184,6 +184,3 @@ def platform_variable_not_set(job: Job) -> Iterator[Finding]:
             if use.name in missing and not place.script.allows_unset and not place.script.provides_for(use.name):
                 message = f"'{use.name}' is only set with 'extras.{missing[use.name]}: true'; the task ends here"
                 yield Finding(place.span(use.span), message)
-
-
-RULES = (job_for_other_platform, unknown_platform, platform_program, platform_variable_not_set)

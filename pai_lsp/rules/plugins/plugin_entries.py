@@ -379,16 +379,3 @@ def misspelt_key(name: str, known: Collection[str]) -> str | None:
         return None
     swapped = (one for one in known if sorted(one) == sorted(name))
     return next(iter(nearest(name, known, _NEAR)), next(swapped, None))
-
-
-RULES = (
-    unknown_plugin,
-    plugin_name_form,
-    plugin_not_list,
-    plugin_roles_unreadable,
-    plugin_roles_string,
-    plugin_missing_parameter,
-    plugin_hook_unsupported,
-    plugin_key_rejected_by_portal,
-    git_clone_dir_loses_dotfiles,
-)

@@ -318,12 +318,3 @@ def _command_lists(job: Job) -> Iterator[Sequence]:
     """The lists of commands, where each line can be an item."""
     for use in job.uses_of_plugin("cmd"):
         yield from (entry.value for entry in command_entries(use) if isinstance(entry.value, Sequence))
-
-
-RULES = (
-    quotes_in_plugin_command,
-    multiline_plugin_command,
-    backslash_in_plugin_command,
-    tab_in_plugin_command,
-    invisible_character_in_plugin_command,
-)

@@ -296,14 +296,3 @@ def userssh_type_unknown(job: Job) -> Iterator[Finding]:
 
 # `system` is an old type that no cluster writes any longer; the script still supports it.
 _KEY_TYPES = ("custom", "system")
-
-
-RULES = (
-    ssh_barrier_timeout_not_integer,
-    ssh_switch_not_boolean,
-    ssh_barrier_without_jobssh,
-    ssh_barrier_unreachable_role,
-    ssh_needs_gang,
-    ssh_without_effect,
-    userssh_type_unknown,
-)

@@ -358,14 +358,3 @@ def storages_and_teamwise(job: Job) -> Iterator[Finding]:
             related = (Related(storages.key.span, "'extras.storages' is here"),)
             message = "'teamwise_storage' is ignored because of 'extras.storages'"
             yield Finding(name_span(plugin.plugin_scalar), message, fixes, related)
-
-
-RULES = (
-    storage_mount_conflict,
-    storage_invalid,
-    storage_path_relative,
-    storage_conflict,
-    teamwise_storage_deprecated,
-    storages_and_teamwise,
-    storage_names_in_extras,
-)

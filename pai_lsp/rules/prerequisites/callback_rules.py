@@ -367,13 +367,3 @@ def _failure_policies(job: Job) -> Iterator[Entry]:
         entry = plugin.node.entry("failurePolicy")
         if entry:
             yield entry
-
-
-RULES = (
-    invalid_event,
-    callback_incomplete,
-    callback_command_not_text,
-    callbacks_with_pre_post_commands,
-    invalid_failure_policy,
-    failure_policy_not_text,
-)

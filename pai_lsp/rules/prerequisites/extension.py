@@ -400,12 +400,3 @@ def _problems_of_expansion(job: Job) -> tuple[Diagnostic, ...]:
 
 # The codes of findings that end with expansion.
 ANSWERED_BY_EXPANSION = frozenset({needs_expansion.code, refused_until_expanded.code})
-
-RULES = (
-    needs_expansion,
-    refused_until_expanded,
-    plugin_parameters_twice,
-    shadowed_prerequisite,
-    cannot_be_expressed,
-    cannot_be_expanded,
-)

@@ -243,14 +243,3 @@ def locked_definition_changed(job: Job) -> Iterator[Finding]:
                 related = (Related(link.reference.span, "required here", link.path),)
                 message = f"'{name}' requires '{link.reference.name}': {link.answer.changed}"
                 yield Finding(span, message, related=related)
-
-
-RULES = (
-    unknown_required_prerequisite,
-    unknown_marketplace_item,
-    marketplace_not_asked,
-    malformed_reference,
-    prerequisite_cycle,
-    broken_lock_file,
-    locked_definition_changed,
-)

@@ -283,13 +283,3 @@ def _listed_too(job: Job, role: TaskRole, name: str) -> tuple[Fix, ...]:
     if entry is None and role.node is not None:
         return (Fix(title, (insert_values(job.text, role.node, {"prerequisites": [name]}),)),)
     return ()
-
-
-RULES = (
-    wrong_prerequisite_type,
-    unknown_docker_image,
-    unknown_data,
-    unknown_script,
-    unknown_output,
-    plugin_never_runs,
-)

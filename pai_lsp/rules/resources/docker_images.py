@@ -353,6 +353,8 @@ def registry_mismatch(job: Job) -> Iterator[Finding]:
             continue
         if any(mark in registry.text + uri.text for mark in ("<%", "{{", " ")):
             continue
+        if job.secrets and not isinstance(registry.runtime_value, str):
+            continue  # `runtime_reads_otherwise` reports it
         account, image = registry_host(registry.text), image_host(uri.text).lower()
         if not account or account == image or (account in DOCKER_HUB_HOSTS and image in DOCKER_HUB_HOSTS):
             continue
@@ -367,13 +369,3 @@ def registry_mismatch(job: Job) -> Iterator[Finding]:
             fixes if is_name else (),
             (Related(name_span(uri), "the image"),),
         )
-
-
-RULES = (
-    image_uri_unsupported,
-    image_latest_tag,
-    auth_not_strings,
-    auth_without_registryuri,
-    auth_without_secrets,
-    registry_mismatch,
-)

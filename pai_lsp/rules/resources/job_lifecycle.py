@@ -323,15 +323,3 @@ def task_never_starts(job: Job) -> Iterator[Finding]:
     for stop in released_run(job).stops:
         span = stop.span if len(stop.span) else line_of_content(job.text)
         yield Finding(span, f"the task never starts: {stop.message}")
-
-
-RULES = (
-    task_retry_ignored,
-    gang_allocation_not_boolean,
-    min_failed_exceeds_instances,
-    min_succeeded_exceeds_instances,
-    completion_zero_or_null,
-    completion_out_of_range,
-    notification_unknown_key,
-    task_never_starts,
-)

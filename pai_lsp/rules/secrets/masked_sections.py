@@ -224,11 +224,3 @@ def _is_regular(job: Job, hidden: Span) -> bool:
         return False
     nothing = _NOTHING.match(job.text, max(entry.value.span.end, entry.key.span.end + 1))
     return nothing is not None and nothing.end() >= hidden.end
-
-
-RULES = (
-    secrets_not_masked,
-    key_after_secrets_swallowed,
-    key_missing_in_stored_job,
-    masking_breaks_job,
-)

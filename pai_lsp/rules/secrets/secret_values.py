@@ -393,14 +393,3 @@ def secret_read_as_number(job: Job) -> Iterator[Finding]:
             if not isinstance(value, str):
                 message = "the runtime reads this secret as a number, so a command receives different characters"
                 yield Finding(node.span, message)
-
-
-RULES = (
-    secret_in_clear,
-    docker_password_not_secret_pattern,
-    masked_secrets,
-    unused_secret,
-    secret_html_escaped,
-    unreadable_secret,
-    secret_read_as_number,
-)

@@ -5,7 +5,7 @@ pai_lsp/rules/prerequisites/references.py checks names of prerequisites that ref
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import HIVED, Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import near_name_fixes, quote_fix
 from pai_lsp.job.definition import name_span
 from pai_lsp.platform.tables import ROLE_NAME, converted_role_name
@@ -346,7 +346,7 @@ def deployment_unknown_role(job: Job) -> Iterator[Finding]:
         yield from _unknown_role_keys(job, kept)
 
 
-@rule(Severity.ERROR, about=("hivedScheduler",))
+@rule(Severity.ERROR, about=("hivedScheduler",), scheduler=HIVED)
 def hived_unknown_role(job: Job) -> Iterator[Finding]:
     """`extras.hivedScheduler` names a task role that the job does not define.
 
@@ -428,16 +428,3 @@ def plugin_unknown_role(job: Job) -> Iterator[Finding]:
             else:
                 message = f"no task role is named '{name}'{did_you_mean(name, converted)}"
             yield Finding(span, message, near_name_fixes(span, name, [spelt] if spelt in converted else converted))
-
-
-RULES = (
-    invalid_task_role_name,
-    task_role_name_collision,
-    invalid_prerequisite_name,
-    invalid_name,
-    unknown_deployment,
-    duplicate_deployment,
-    deployment_unknown_role,
-    hived_unknown_role,
-    plugin_unknown_role,
-)

@@ -13,6 +13,7 @@ from bisect import bisect_left
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.findings.fixes import change_fix
 from pai_lsp.job.definition import name_span
+from pai_lsp.platform.job_schema import keys_of_version_1_only
 from pai_lsp.rules.structure.structure_places import line_of_content, places
 from pai_lsp.source.edits import line_end
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.job import Job
     from pai_lsp.rules.structure.structure_places import ErrorPlace
+    from pai_lsp.source.nodes import Entry, Node
 
 # What programs that make jobs of a template fill in: `{name}` of Python's str.format, `{{ name }}` of Jinja and others.
 _PLACEHOLDER = lazy_pattern(r"(?<!\$)(?:\{\{-?[ \t]*[A-Za-z_][\w.]*[ \t]*-?\}\}|\{[A-Za-z_]\w*\})")
@@ -173,6 +175,72 @@ def dockerimage_extra_key(job: Job) -> Iterator[Finding]:
 
         fixes = (*rename_fixes(job, place), *_removal(job, place))
         yield Finding(place.span, place.error.message, fixes)
+
+
+@rule(Severity.ERROR)
+def v1_job(job: Job) -> Iterator[Finding]:
+    """A job of protocol version 1.
+
+    OpenPAI 1.0 and later have no address for such jobs. `pai-lsp convert` writes a job of version 2; in the editor, the
+    refactoring *Convert to protocol version 2* does. Nothing else is checked in the file.
+    Source: rest-server, src/routes/index.js, which has version 2 only.
+
+        jobName: train
+        #^^^^^^ error
+        image: openpai/standard:python_3.6-pytorch_1.2.0-gpu
+        taskRoles:
+          - {name: worker, taskNumber: 1, command: python train.py}
+
+    Good:
+
+        protocolVersion: 2
+        name: train
+        type: job
+        prerequisites:
+          - type: dockerimage
+            name: image
+            uri: openpai/standard:python_3.6-pytorch_1.2.0-gpu
+        taskRoles:
+          worker:
+            instances: 1
+            dockerImage: image
+            commands:
+              - python train.py
+    """
+    span = job.once(key_of_version_1)
+    if span is not None:
+        yield Finding(span, "this is a job of protocol version 1; 'pai-lsp convert' makes one of version 2 of it")
+
+
+def key_of_version_1(job: Job) -> Span | None:
+    """The key that makes a file a job of protocol version 1, also one in JSON with comments; None for any other file.
+
+    It has no `protocolVersion`, and `jobName` or a list of task roles with keys of version 1.
+    """
+    if "protocolVersion" in job.text or "taskRoles" not in job.text or job.is_catalog:
+        return None
+    if not job.syntax.problems:
+        found = _key_of_version_1(job.root)
+        return found.key.span if found is not None else None
+    from pai_lsp.source.json_comments import without_json_comments
+
+    syntax = without_json_comments(job.syntax)
+    found = None if syntax.problems else _key_of_version_1(syntax.root)
+    if found is None:
+        return None
+    start = job.text.find(f'"{found.name}"')
+    return Span(start, start + len(found.name) + 2) if start >= 0 else line_of_content(job.text)
+
+
+def _key_of_version_1(root: Node | None) -> Entry | None:
+    if not isinstance(root, Mapping) or root.get("taskRoles") is None:
+        return None
+    if (name := root.entry("jobName")) is not None:
+        return name
+    roles = root.get("taskRoles")
+    _, keys = keys_of_version_1_only()
+    items = roles.items if isinstance(roles, Sequence) else ()
+    return next((one for item in items if isinstance(item, Mapping) for one in item.entries if one.name in keys), None)
 
 
 @rule(Severity.ERROR, about=("v1-job-key",))
@@ -520,22 +588,3 @@ def ports_not_mapping(job: Job) -> Iterator[Finding]:
         from pai_lsp.rules.structure.structure_fixes import ports_as_mapping_fixes
 
         yield Finding(place.span, place.error.message, ports_as_mapping_fixes(job, place))
-
-
-RULES = (
-    not_a_job,
-    job_template,
-    job_too_large,
-    unknown_key,
-    task_role_name_missing,
-    dockerimage_extra_key,
-    v1_job_key,
-    missing_key,
-    empty_section,
-    type_mismatch,
-    invalid_enum,
-    out_of_range,
-    invalid_job_name,
-    taskroles_not_mapping,
-    ports_not_mapping,
-)

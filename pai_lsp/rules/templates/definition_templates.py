@@ -376,13 +376,3 @@ def _fixes(job: Job, tag: TemplateTag, text: MappedText, fault: ThisFault) -> tu
     if fault.without_blanks and "\n" not in job.text[span.start : span.end]:
         return (Fix("Remove the space", (TextEdit(span, fault.without_blanks),), safe=True),)
     return near_name_fixes(span, str(tag.steps[fault.step].name), fault.near) if fault.step is not None else ()
-
-
-RULES = (
-    unfilled_template_variable,
-    template_variable_default,
-    template_variable_not_wanted,
-    undeclared_template_variable,
-    unused_template_variable,
-    unresolved_this,
-)

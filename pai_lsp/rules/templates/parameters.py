@@ -296,11 +296,3 @@ def removable(job: Job, mapping: Mapping, entry: Entry, section: str) -> tuple[M
             return None
         mapping, entry = job.root, whole
     return mapping, entry
-
-
-RULES = (
-    parameter_text_changes,
-    parameter_not_scalar,
-    parameter_key_with_dot,
-    unused_parameter,
-)

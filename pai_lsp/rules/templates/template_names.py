@@ -291,13 +291,3 @@ def _empty_fix(value: Scalar) -> tuple[Fix, ...]:
     """Write an empty string; the span of a missing value is directly after its colon."""
     edit = TextEdit(value.span, "''" if len(value.span) else " ''")
     return (Fix("Write an empty string", (edit,)),)
-
-
-RULES = (
-    undefined_parameter,
-    undefined_secret,
-    undefined_template_member,
-    template_index_out_of_range,
-    dotted_index_in_plugin,
-    null_parameter,
-)

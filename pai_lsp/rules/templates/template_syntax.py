@@ -423,13 +423,3 @@ def parameter_in_docker_auth(job: Job) -> Iterator[Finding]:
     for answer in job.answers_with(PathOutcome.ROOT_NOT_FILLED):
         message = f"only '$secrets' is filled in 'auth', so {consequence(job, answer)}"
         yield Finding(answer.step_span(0), message, secret_instead(job, answer))
-
-
-RULES = (
-    template_syntax,
-    template_tag_dropped,
-    template_not_rendered_here,
-    unknown_template_root,
-    template_root_without_field,
-    parameter_in_docker_auth,
-)

@@ -198,6 +198,3 @@ def _found(job: Job, pattern: re.Pattern[str]) -> Iterator[tuple[Span, Scalar | 
             continue
         number = bisect_right(starts, span.start) - 1
         yield span, scalars[number] if number >= 0 else None
-
-
-RULES = (stray_tab, unicode_line_end, nul_in_command)

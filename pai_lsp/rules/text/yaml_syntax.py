@@ -258,16 +258,3 @@ def secrets_anchor(job: Job) -> Iterator[Finding]:
         if anchor is not None and anchor.span.start in masked and alias.span.start not in masked:
             message = f"the anchor '{alias.name}' is inside 'secrets', which the runtime does not see; every task dies"
             yield Finding(alias.span, message, related=(Related(anchor.span, "defined here"),))
-
-
-RULES = (
-    alias_inside_itself,
-    alias_refused,
-    yaml_syntax,
-    duplicate_key,
-    several_documents,
-    unquoted_template,
-    too_large_to_read,
-    redefined_anchor,
-    secrets_anchor,
-)

@@ -1,8 +1,9 @@
-// A person types a whole job by hand, key by key, and ends each line with Enter: the file holds what was typed.
+// A person types a whole job by hand, key by key, and ends each line with Enter: the file holds what was typed, also when
+// the server's answers come late.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { after, before } from "node:test";
+import { after, before, describe } from "node:test";
 import { editorHome, installExtension, startEditor } from "./codeServer.mjs";
 import { scenes } from "./scenes.mjs";
 import { foundServer, workspace } from "./surroundings.mjs";
@@ -48,6 +49,13 @@ taskRoles:
       - echo <% $parameters.epochs %>
       - export TOKEN=<% $secrets.token %>
       - echo $PAI_JOB_NAME "$PAI_HOST_IP_worker_0"
+      - torchrun --nnodes $PAI_TASK_ROLE_TASK_COUNT_worker --node_rank=$PAI_TASK_INDEX
+      - torchrun --node_rank $PAI_TASK_INDEX train.py
+      - >-
+        torchrun
+        --node_rank=$PAI_TASK_INDEX
+        --master_addr=$PAI_HOST_IP_worker_0
+        train.py
       - python train.py
 defaults:
   virtualCluster: default
@@ -59,47 +67,89 @@ extras:
         sshbarrier: true
 `;
 
-let editor, file, page;
+/** What is typed while answers are late; it has places in which most is offered. */
+const SHORT = `\
+protocolVersion: 2
+name: late
+type: job
+taskRoles:
+  worker:
+    dockerImage: pytorch
+    commands:
+      - torchrun --node_rank=$PAI_TASK_INDEX
+      - echo $PAI_USER
+      - echo <% $parameters.rate %>
+`;
 
-before(async () => {
-  const home = editorHome();
-  installExtension(home, process.env.E2E_VSIX);
-  const folder = workspace({ [NAME]: "" });
-  file = path.join(folder, NAME);
-  editor = await startEditor({ home, folder, file: NAME, searchPath: foundServer().searchPath });
-  ({ page } = editor);
-  await editor.open();
-});
+for (const [late, job] of [
+  [0, JOB],
+  [0.7, SHORT],
+]) {
+  describe(`answers come after ${late} s`, () => {
+    let editor, file, page;
 
-after(() => editor?.close());
+    before(async () => {
+      const home = editorHome();
+      installExtension(home, process.env.E2E_VSIX);
+      const folder = workspace({ [NAME]: "" });
+      file = path.join(folder, NAME);
+      editor = await startEditor({ home, folder, file: NAME, searchPath: foundServer({ late }).searchPath });
+      ({ page } = editor);
+      await editor.open();
+    });
 
-const scene = scenes(() => page);
+    after(() => editor?.close());
 
-scene("the server is ready", async () => {
-  await workbench.statusShows(page, "OpenPAI: ready");
-  await workbench.editor(page).locator(".view-lines").click();
-});
+    const scene = scenes(() => page);
 
-scene(
-  "Enter ends every line",
-  async () => {
-    let column = await workbench.columnIn(page, 1);
-    for (const [number, line] of JOB.trimEnd().split("\n").entries()) {
-      const typed = line.trimStart();
-      await workbench.indent(page, column - 1, line.length - typed.length);
-      await workbench.type(page, typed, 50);
-      assert.equal(await workbench.columnIn(page, number + 1, line.length + 1), line.length + 1);
-      await page.keyboard.press("Enter");
-      column = await workbench.columnIn(page, number + 2);
-    }
-    await page.keyboard.press("Control+S");
-    await page.locator(".tab.active:not(.dirty)").waitFor();
-    assert.equal(fs.readFileSync(file, "utf8").trimEnd(), JOB.trimEnd());
-  },
-  300_000,
-);
+    scene("the server is ready", async () => {
+      await workbench.statusShows(page, "OpenPAI: ready");
+      await workbench.editor(page).locator(".view-lines").click();
+    });
 
-scene("nothing is wrong with the job", async () => {
-  await workbench.showProblems(page);
-  await page.locator(".markers-panel", { hasText: "No problems" }).waitFor();
-});
+    scene(
+      "Enter ends every line",
+      async () => {
+        let column = await workbench.columnIn(page, 1);
+        let corrected = 0;
+        for (const [number, line] of job.trimEnd().split("\n").entries()) {
+          const typed = line.trimStart();
+          const indentation = line.length - typed.length;
+          corrected += Math.ceil(Math.abs(column - 1 - indentation) / 2);
+          await workbench.indent(page, column - 1, indentation);
+          await workbench.type(page, typed, 50);
+          assert.equal(await workbench.columnIn(page, number + 1, line.length + 1), line.length + 1);
+          await page.keyboard.press("Enter");
+          column = await workbench.columnIn(page, number + 2);
+        }
+        console.log(`${corrected} keys to correct the indentation`);
+        await page.keyboard.press("Control+S");
+        await page.locator(".tab.active:not(.dirty)").waitFor();
+        assert.equal(fs.readFileSync(file, "utf8").trimEnd(), job.trimEnd());
+      },
+      300_000,
+    );
+
+    scene("Tab takes a suggestion, and the arrow keys and Enter", async () => {
+      const { length } = job.trimEnd().split("\n");
+      await workbench.indent(page, (await workbench.columnIn(page, length + 1)) - 1, 0);
+      const widget = page.locator(".suggest-widget.visible");
+      const chosen = widget.locator(".monaco-list-row.focused");
+      for (const [keys, taken] of [
+        [["Tab"], "contributor:"],
+        [["ArrowDown", "Enter"], "description:"],
+      ]) {
+        await workbench.type(page, taken.slice(0, 4), 50);
+        await widget.locator(".monaco-list-row", { hasText: taken.slice(0, -1) }).waitFor();
+        assert.equal(await chosen.count(), 0, "nothing is selected");
+        for (const key of keys) {
+          await page.keyboard.press(key);
+        }
+        await workbench.textBecomes(page, workbench.editor(page), (text) => text.includes(taken), "nothing was taken");
+        await page.keyboard.press("Escape");
+        await page.keyboard.press("Shift+Home");
+        await page.keyboard.press("Delete");
+      }
+    });
+  });
+}

@@ -142,7 +142,6 @@ export class Connection {
       initializationOptions: {
         trusted: vscode.workspace.isTrusted,
         commands: LENS_COMMANDS,
-        smartEnter: true,
         registryAccounts: true,
       },
       // Restarts are counted in one place, which also looks for the server again; here the client only lets go.
