@@ -13,7 +13,6 @@ from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import TypeAlias
 
 # Commands that may set any variable: what follows them is not judged by the absence of an assignment.
@@ -29,8 +28,6 @@ HERE_DOCUMENT, CONTINUATION = "<<", "\\"
 
 # Builtins that end or replace the shell, or leave a trap in it.
 _CHANGING = frozenset({"exit", "logout", "return", "exec", "trap"})
-# How `trap` may name the end of the shell, in capital or small letters.
-_EXIT = frozenset({"EXIT", "0"})
 # Options that change nothing about what a builtin does.
 _NEUTRAL = {"command": {"-p", "--"}, "builtin": {"--"}}
 
@@ -276,11 +273,6 @@ class Script:
         number = bisect_right(self.parts, at, key=lambda part: part.span.start) - 1
         return number >= 0 and self.parts[number].kind in _QUOTED and at < self.parts[number].span.end
 
-    def exit_trap_words(self) -> Iterator[Word]:
-        """The words `exec` and `trap` by which an EXIT trap that was set before the script would not run."""
-        found = (_exit_trap_word(command.words) for command in self.own_commands)
-        return (word for word in found if word is not None)
-
     @cached_property
     def changes_process(self) -> bool:
         """Whether it ends or replaces the shell, or sets a trap, so that commands after it would notice."""
@@ -361,36 +353,6 @@ def run_builtin(words: tuple[Word, ...]) -> tuple[Word, ...]:
 def _changes_process(words: tuple[Word, ...]) -> bool:
     """Whether a command ends or replaces the shell, or sets a trap, so that commands after it would notice."""
     return run_builtin(words)[0].text in _CHANGING
-
-
-def _exit_trap_word(words: tuple[Word, ...]) -> Word | None:
-    """The word `exec` or `trap` of a command after which an earlier EXIT trap does not run any more.
-
-    `exec` with nothing but redirections only redirects.
-    """
-    words = run_builtin(words)
-    name, arguments = words[0].text, [word.text for word in words[1:]]
-    if name == "exec":
-        return words[0] if _programs(arguments) else None
-    if name != "trap" or arguments[:1] in (["-p"], ["-P"], ["-l"], ["-lp"]):
-        return None
-    if arguments[:1] == ["--"]:
-        del arguments[0]
-    # A single argument is a signal that gets its original meaning back.
-    signals = arguments[1:] if len(arguments) > 1 else arguments
-    return words[0] if any(signal.upper() in _EXIT for signal in signals) else None
-
-
-def _programs(arguments: list[str]) -> list[str]:
-    """The arguments after the options of `exec`, of which `-a` has a value."""
-    at = 0
-    while at < len(arguments) and len(arguments[at]) > 1 and arguments[at].startswith("-"):
-        option = arguments[at]
-        at += 1
-        if option == "--":
-            break
-        at += option.endswith("a")
-    return arguments[at:]
 
 
 def _waits(words: tuple[Word, ...], *, forever: bool = False) -> bool:

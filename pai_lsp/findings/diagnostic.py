@@ -208,7 +208,7 @@ def limited(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
 class Rule:
     """One rule: its code, its usual severity, its check, and the docstring that documents it.
 
-    explains_stop: a job with such a finding does not run as it is written on a released cluster.
+    explains_stop: a job with such a finding does not run, not even once it is expanded.
     is_last: it is asked after all others, and only if none of them explains why the job does not run.
     only_on: the platform that a rule without examples is about; empty for all.
     about: a file that the rule reports has one of these words, see `pai_lsp.rules.subjects`; empty for any file.
@@ -260,15 +260,18 @@ def _page(code: str) -> str:
 def rule(
     severity: Severity,
     *,
-    explains_stop: bool = False,
+    explains_stop: bool = True,
     is_last: bool = False,
     only_on: str = "",
     about: Iterable[str] = (),
     former: Iterable[str] = (),
     scheduler: str = "",
 ) -> Callable[[Callable[[Job], Iterable[Finding]]], Rule]:
-    """Make a rule of a function: its name is the code, its docstring the documentation; errors explain a stop."""
-    explains_stop = explains_stop or (severity is Severity.ERROR and not is_last)
+    """Make a rule of a function: its name is the code, its docstring the documentation; errors explain a stop.
+
+    explains_stop: false for an error that ends with expansion.
+    """
+    explains_stop = explains_stop and severity is Severity.ERROR and not is_last
 
     def make(check: Callable[[Job], Iterable[Finding]]) -> Rule:
         return Rule(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.embedded.shell_script import Assignment, Script, VariableUse
     from pai_lsp.expansion.effective import EffectiveRole
-    from pai_lsp.expansion.released_commands import Source
+    from pai_lsp.expansion.task_shell import Source
     from pai_lsp.job.job import Job
     from pai_lsp.source.text import Span
 
