@@ -178,7 +178,8 @@ _JOINED = lazy_pattern(r"([a-z]+?)(password|passwd|passphrase|token|secret)")
 # Placeholders: signs alone, brackets around a word, words that say what belongs there, and examples of documentation.
 _PLACEHOLDER = lazy_pattern(
     r"(?i)[*x.\-_#?]+|[<\[{(%].*[>\]})%]|(?:your|the|an?|some|insert|enter|put)[ _-].*|your.*|"
-    r"(?-i:[\w/+]*EXAMPLE(?:KEY)?)|(?:[\w]+[-_])?example(?:[-_]\w+)?|.*(?:placeholder|change[ _-]?me|redacted|x{4}|\*{3}|\.{3}).*|"
+    r"(?-i:[\w/+]*EXAMPLE(?:KEY)?)|(?:[\w]+[-_])?example(?:[-_]\w+)?|"
+    r".*(?:placeholder|change[ _-]?me|redacted|x{4}|\*{3}|\.{3}).*|"
     r"none|null|nil|true|false|yes|no|on|off|todo|tbd|dummy|fake|test|secret|hidden|masked|empty|prompt|stdin|ask|"
     r"string|str|int|value|password|passwd|token|key|auto|default|undefined|optional|required|env(?:ironment)?"
 )
