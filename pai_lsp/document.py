@@ -10,8 +10,8 @@ import re
 from _contextvars import ContextVar  # what `contextvars` gives; importing that takes longer
 from itertools import islice
 
-from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Settings, Severity
-from pai_lsp.findings.fixes import takes_what_is_repeated
+from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Settings, Severity, later
+from pai_lsp.findings.fixes import ApplicableFixes
 from pai_lsp.findings.suppression import ignores, ineffective_comments, unused_ignore, unused_ignores
 from pai_lsp.job.definition import unfilled_values
 from pai_lsp.job.job import Job
@@ -25,7 +25,7 @@ from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass, lazy, replace
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.text import LineIndex, Span, overlapping
+from pai_lsp.source.text import LineIndex, Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,14 +58,14 @@ _READING_CODES = frozenset(
     {
         "yaml-syntax", "duplicate-key", "unknown-key", "dockerimage-extra-key", "v1-job-key", "missing-key",
         "type-mismatch", "taskroles-not-mapping", "ports-not-mapping", "empty-section", "invalid-enum",
-        "callback-incomplete", "task-role-name-missing", "plugin-missing-parameter",
+        "callback-incomplete", "task-role-name-missing", "plugin-missing-parameter", "instances-missing",
     }
 )  # fmt: skip
 # What is missing at a line may be in a line below it that has a syntax problem.
 _MISSING_CODES = frozenset(
     {
         "missing-key", "empty-section", "callback-incomplete", "task-role-name-missing", "plugin-missing-parameter",
-        "shell-syntax",
+        "instances-missing", "shell-syntax",
     }
 )  # fmt: skip
 # What defines a name may be in a line with a syntax problem, or in the lines that belong to it.
@@ -184,6 +184,11 @@ class Document:
         from pai_lsp.job.symbols import occurrences  # noqa: PLC0415 - editors ask for it, the command line never
 
         return occurrences(self.job)
+
+    @lazy
+    def applicable_fixes(self) -> ApplicableFixes:
+        """Tells which fixes can be applied; it knows the tree only, as findings that are kept keep it too."""
+        return ApplicableFixes(self.syntax)
 
     @lazy
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -323,7 +328,7 @@ def _without_ignored(kept: tuple[Diagnostic, ...], document: Document) -> tuple[
                 *unused_ignores(comments, kept, document.lines, meanings),
                 *ineffective_comments(document.text, kept, document.lines),
             ]
-            unused = _diagnostics(unused_ignore, findings, document)
+            unused = _diagnostics(unused_ignore, findings, document, _log_fault)
         silenced = {d for d in kept for comment in comments if comment.silences(d, document.lines, meanings)}
         kept = (*(diagnostic for diagnostic in kept if diagnostic not in silenced), *unused)
     return tuple(sorted(kept, key=lambda diagnostic: (diagnostic.span, diagnostic.code, diagnostic.message)))
@@ -350,22 +355,23 @@ def _found_by(
         first = next(findings, None)
         if first is None:
             return ()
-        return _diagnostics(rule, (first, *islice(findings, MOST_FOUND - 1)), document)
+        return _diagnostics(rule, (first, *islice(findings, MOST_FOUND - 1)), document, on_fault)
     except Exception as error:  # noqa: BLE001 - a fault in one rule
         on_fault(rule, error)
         return ()
 
 
-def _diagnostics(rule: Rule, findings: Iterable[Finding], document: Document) -> list[Diagnostic]:
+def _diagnostics(rule: Rule, findings: Iterable[Finding], document: Document, on_fault: OnFault) -> list[Diagnostic]:
     severity = document.settings.severity_of(rule) or rule.severity
     is_set = rule.code in document.settings.severities
+    applicable = document.applicable_fixes
     return [
         Diagnostic(
             rule.code,
             severity if is_set else found.severity or severity,
             found.span,
             _sentence(found.message),
-            _harmless(found.fixes, document),
+            later(_applicable, rule, found.fixes, applicable, on_fault) if found.fixes != () else (),
             found.related,
             found.tags,
             found.field,
@@ -374,16 +380,13 @@ def _diagnostics(rule: Rule, findings: Iterable[Finding], document: Document) ->
     ]
 
 
-def _harmless(fixes: tuple[Fix, ...], document: Document) -> tuple[Fix, ...]:
-    """The fixes that can be applied.
-
-    In the tree of a repaired copy, the lines of a key may contain nodes that the tree has elsewhere, so that two edits
-    of one fix overlap.
-    """
-    fixes = tuple(fix for fix in fixes if len(fix.edits) < 2 or overlapping(fix.edits) is None)
-    if not document.syntax.aliases:
-        return fixes
-    return tuple(fix for fix in fixes if not takes_what_is_repeated(document.syntax, fix))
+def _applicable(rule: Rule, fixes: Sequence[Fix], applicable: ApplicableFixes, on_fault: OnFault) -> tuple[Fix, ...]:
+    """The fixes that can be applied; none, and a report, if the rule fails at them."""
+    try:
+        return tuple(applicable.of(fixes))
+    except Exception as error:  # noqa: BLE001 - as in _found_by
+        on_fault(rule, error)
+        return ()
 
 
 def _sentence(message: str) -> str:

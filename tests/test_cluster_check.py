@@ -92,15 +92,6 @@ CASES: list[tuple[Profile, str]] = [
     ),
     (
         cluster(),
-        HEAD + """\
-  #^^^^^ error[instances-required-by-hived]
-    dockerImage: image
-    commands: [echo]
-    resourcePerInstance: {gpu: 1, cpu: 1, memoryMB: 1024}
-""",
-    ),
-    (
-        cluster(),
         HEAD + ROLE + "defaults: {virtualCluster: mixed}\n",
     ),
 ]  # fmt: skip
@@ -185,7 +176,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 @pytest.mark.parametrize(
     ("scheduler", "codes"),
-    [("default", set()), ("hived", {"hived-wrong-type", "hived-needs-instances"})],
+    [("default", {"instances-missing"}), ("hived", {"hived-wrong-type", "instances-missing"})],
 )
 def test_without_hived_its_refusals_do_not_matter(scheduler: str, codes: set[str]) -> None:
     settings = Settings(cluster=read_profile(BARE % scheduler))

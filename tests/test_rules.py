@@ -236,4 +236,4 @@ def test_a_fix_whose_edits_overlap_is_not_offered() -> None:
     """A line that belongs to a plugin by its text, and to `extras` in the copy that can be read."""
     text = "extras:\n  com.microsoft.pai.runtimeplugin:\n  - plugin: teamwise_storage\n   a: :\n  -"
     (found,) = (one for one in Document(text).diagnostics if one.code == "teamwise-storage-deprecated")
-    assert found.fixes == ()
+    assert tuple(found.fixes) == ()

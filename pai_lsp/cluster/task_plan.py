@@ -9,7 +9,6 @@ src/init.d/initializer.py, src/plugins and src/runtime.d/runtime_entry.sh.
 from __future__ import annotations
 
 import hashlib
-import shlex
 
 from pai_lsp.cluster.hived_stage import has_barrier
 from pai_lsp.cluster.job_stage import storage_entries, virtual_cluster_for_rights
@@ -27,6 +26,7 @@ from pai_lsp.expansion.released_run import (
     runtime_role,
     server_command,
 )
+from pai_lsp.platform.clone_options import clone_words
 from pai_lsp.platform.platforms import OPENPAI
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import dataclass, field, replace
@@ -295,13 +295,9 @@ def _git_commands(parameters: Any) -> list[str]:
 
 
 def _cloned(job: Job, parameters: Any) -> tuple[str, ...]:
-    """What is passed to `git clone`: OpenPAI's version of GitPython splits options at blanks, LTP's as a shell does.
-
-    Source: GitPython 3.1.11 and later, git/repo/base.py, Repo._clone.
-    """
-    written = " ".join(parameters.get("options") or ())
-    options = (written.split(" ") if job.platform is OPENPAI else shlex.split(written)) if written else []
-    return (*options, "--", str(parameters["repo_uri"]))
+    """What is passed to `git clone`. Source: GitPython, git/repo/base.py, Repo.clone_from."""
+    words = clone_words(list(parameters.get("options") or ()), as_shell=job.platform.git_splits_as_shell)
+    return (*(word.text for word in words), "--", str(parameters["repo_uri"]))
 
 
 def _scripts(parts: list[_PluginPart], command: str) -> tuple[dict[str, str], tuple[str, ...]]:

@@ -6,7 +6,9 @@ Also the settings that a user can choose, as values, whether from a file or from
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from enum import Enum, IntEnum
+from functools import partial
 
 from pai_lsp.platform.platforms import ALL_NAMES, OPENPAI, Platform, platform_comment, platform_named
 from pai_lsp.source.frozen import dataclass, field, replace
@@ -14,7 +16,7 @@ from pai_lsp.source.patterns import lazy_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
     from types import ModuleType
     from typing import Any
 
@@ -84,6 +86,37 @@ class Fix:
     safe: bool = False
 
 
+class LaterFixes(Sequence[Fix]):
+    """Fixes that are computed when they are shown or applied, once: most findings are only counted or underlined."""
+
+    __slots__ = ("_compute", "_found")
+
+    def __init__(self, compute: Callable[[], Iterable[Fix]]) -> None:
+        self._compute: Callable[[], Iterable[Fix]] | None = compute
+        self._found: tuple[Fix, ...] = ()
+
+    @property
+    def _now(self) -> tuple[Fix, ...]:
+        if (compute := self._compute) is not None:
+            self._found = tuple(compute())
+            self._compute = None
+        return self._found
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._now[key]
+
+    def __len__(self) -> int:
+        return len(self._now)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (self._now,)
+
+
+def later(make: Callable[..., Iterable[Fix]], *arguments: Any, **named: Any) -> LaterFixes:
+    """What a function returns for these arguments, once the fixes are wanted: for fixes that look at the whole file."""
+    return LaterFixes(partial(make, *arguments, **named))
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """What a rule found; who runs the rule adds its code and severity.
@@ -94,7 +127,7 @@ class Finding:
 
     span: Span
     message: str
-    fixes: tuple[Fix, ...] = ()
+    fixes: Sequence[Fix] = field(default=(), compare=False)
     related: tuple[Related, ...] = ()
     tags: tuple[DiagnosticTag, ...] = ()
     field: str = ""
@@ -109,7 +142,7 @@ class Diagnostic:
     severity: Severity
     span: Span
     message: str
-    fixes: tuple[Fix, ...] = ()
+    fixes: Sequence[Fix] = field(default=(), compare=False)
     related: tuple[Related, ...] = ()
     tags: tuple[DiagnosticTag, ...] = ()
     field: str = ""
@@ -175,7 +208,7 @@ def limited(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
 class Rule:
     """One rule: its code, its usual severity, its check, and the docstring that documents it.
 
-    explains_stop: a job with such a finding does not run as it is written on a released cluster.
+    explains_stop: a job with such a finding does not run, not even once it is expanded.
     is_last: it is asked after all others, and only if none of them explains why the job does not run.
     only_on: the platform that a rule without examples is about; empty for all.
     about: a file that the rule reports has one of these words, see `pai_lsp.rules.subjects`; empty for any file.
@@ -227,15 +260,18 @@ def _page(code: str) -> str:
 def rule(
     severity: Severity,
     *,
-    explains_stop: bool = False,
+    explains_stop: bool = True,
     is_last: bool = False,
     only_on: str = "",
     about: Iterable[str] = (),
     former: Iterable[str] = (),
     scheduler: str = "",
 ) -> Callable[[Callable[[Job], Iterable[Finding]]], Rule]:
-    """Make a rule of a function: its name is the code, its docstring the documentation; errors explain a stop."""
-    explains_stop = explains_stop or (severity is Severity.ERROR and not is_last)
+    """Make a rule of a function: its name is the code, its docstring the documentation; errors explain a stop.
+
+    explains_stop: false for an error that ends with expansion.
+    """
+    explains_stop = explains_stop and severity is Severity.ERROR and not is_last
 
     def make(check: Callable[[Job], Iterable[Finding]]) -> Rule:
         return Rule(

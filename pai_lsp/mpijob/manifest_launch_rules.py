@@ -110,7 +110,7 @@ def _counted(manifest: Manifest) -> Iterator[tuple[Layout, tuple[int, str, Span]
             continue
         capacity = found.capacity
         if line.host_lists:
-            listed = hosts_of(line.host_lists[-1], "")
+            listed = hosts_of(line.host_lists[-1])
             if listed is None:
                 continue
             if line.implementation == HOROVOD and any(host.slots is None for host in listed):
@@ -239,7 +239,7 @@ def mpijob_host_format(manifest: Manifest) -> Iterator[Finding]:
 def _listed(line: LaunchLine) -> Iterator[tuple[Span, tuple[LaunchHost, ...]]]:
     """The place and the hosts of the list that counts, if no variable is in it."""
     for option in line.host_lists[-1:]:
-        hosts = hosts_of(option, "")
+        hosts = hosts_of(option)
         if hosts and option.value_span and "$" not in (option.value or ""):
             yield option.value_span, hosts
 

@@ -162,9 +162,7 @@ def mpijob_worker_without_sshd(manifest: Manifest) -> Iterator[Finding]:
     """
     found = layout(manifest)
     for container in found.worker_containers[:1] if found and not found.is_other else ():
-        if not container.words or any(
-            "sshd" in (word.text or "") or "ssh" in (word.text or "") for word in container.words
-        ):
+        if not container.words or container.lines.mentions("ssh"):
             continue
         place = container.place
         programs = [command.program for command in container.commands]

@@ -101,16 +101,6 @@ def cluster_limit(job: Job) -> Iterable[Finding]:
 
 
 @rule(Severity.ERROR)
-def instances_required_by_hived(job: Job) -> Iterable[Finding]:
-    """A task role without `instances` on a cluster with HiveD.
-
-    OpenPAI answers "unacceptable kind of an object to dump [object Undefined]". Write `instances: 1`.
-    Source: rest-server, models/v2/job/k8s.js, generateTaskRole.
-    """
-    return _found(job, "instances-required-by-hived")
-
-
-@rule(Severity.ERROR)
 def job_does_not_fit(job: Job) -> Iterable[Finding]:
     """The cluster accepts the job, but it can never start, even if the cluster is empty.
 

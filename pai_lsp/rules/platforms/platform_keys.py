@@ -7,6 +7,7 @@ import re
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.findings.fixes import quote_fix
 from pai_lsp.job.definition import Definition
+from pai_lsp.platform.clone_options import OpenQuoteError, clone_words, is_refused
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, plain_value
 
 TYPE_CHECKING = False
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job.job import Job
-    from pai_lsp.source.nodes import Node
 
 
 @rule(Severity.ERROR, about=("jobType",))
@@ -249,7 +249,7 @@ def git_option_refused(job: Job) -> Iterator[Finding]:
                 repo_uri: https://example.com/team/code.git
                 options: [--depth=1]
     """
-    refused = {option.lstrip("-") for option in job.platform.git_refused_options}
+    refused = job.platform.git_refused_options
     if not refused:
         return
     for use in job.uses_of_plugin("git"):
@@ -257,26 +257,20 @@ def git_option_refused(job: Job) -> Iterator[Finding]:
         written = address.value.text if address and isinstance(address.value, Scalar) else ""
         if address and "<%" not in written and re.match(job.platform.git_refused_addresses, written):
             yield Finding(address.place, "the plugin 'git' refuses this address; the task dies before it starts")
-        for item in options.value.items if options and isinstance(options.value, Sequence) else ():
-            if option := next((word for word in _words(item) if _option_name(word) in refused), None):
-                message = f"the plugin 'git' refuses the option '{option}'; the task dies before it starts"
-                yield Finding(item.span, message)
-
-
-def _words(item: Node) -> list[str]:
-    if not isinstance(item, Scalar) or "<%" in item.text:
-        return []
-    from shlex import split  # noqa: PLC0415 - few jobs have such options
-
-    try:
-        return split(item.text)
-    except ValueError:  # another rule reports the open quote
-        return []
-
-
-def _option_name(word: str) -> str:
-    """As GitPython compares options: without dashes, and without a value after `=`."""
-    return word.lstrip("-").partition("=")[0]
+        items = options.value.items if options and isinstance(options.value, Sequence) else ()
+        scalars = [item for item in items if isinstance(item, Scalar) and "<%" not in item.text]
+        try:
+            words = clone_words([one.text for one in scalars], as_shell=job.platform.git_splits_as_shell)
+        except OpenQuoteError:  # another rule reports it
+            continue
+        reported: set[int] = set()
+        for word in words:
+            if word.option not in reported and is_refused(word.text, refused):
+                reported.add(word.option)
+                name = word.text.partition("=")[0]
+                option = f"the option '{name}'" if name in refused else "this option"  # a value may be a secret
+                message = f"the plugin 'git' refuses {option}; the task dies before it starts"
+                yield Finding(scalars[word.option].span, message)
 
 
 @rule(Severity.ERROR, about=("teamwise_storage",))

@@ -6,7 +6,7 @@ missing prerequisite, which the author then completes.
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, later, rule
 from pai_lsp.findings.fixes import fix_of, near_name_fixes
 from pai_lsp.job.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Origin, Reference, name_span
 from pai_lsp.job.lookup import looks_like_address
@@ -246,15 +246,15 @@ def duplicate_prerequisite(job: Job) -> Iterator[Finding]:
             kind = f"{definition.type} prerequisite" if definition.type else "prerequisite"
             related = (Related(earlier.name_span, "first defined here"),)
             message = f"another {kind} is named '{definition.name}'"
-            yield Finding(definition.name_span, message, (_rename(job, definition),), related)
+            yield Finding(definition.name_span, message, later(_rename, job, definition), related)
 
 
-def _rename(job: Job, definition: Definition) -> Fix:
+def _rename(job: Job, definition: Definition) -> tuple[Fix, ...]:
     """Give a definition a unique name."""
     name = job.free_name(definition.name)
     from pai_lsp.job.symbols import rename_prerequisite  # noqa: PLC0415 - only for a fix
 
-    return Fix(f"Rename this one to '{name}'", rename_prerequisite(job, definition, name))
+    return (Fix(f"Rename this one to '{name}'", rename_prerequisite(job, definition, name)),)
 
 
 @rule(Severity.ERROR)
@@ -296,7 +296,7 @@ def image_name_shared(job: Job) -> Iterator[Finding]:
         yield Finding(
             definition.name_span,
             f"'{definition.name}' is also the name of a docker image; the runtime finds two and the task fails",
-            (_rename(job, definition),),
+            later(_rename, job, definition),
             (Related(image.name_span, "the docker image"),),
         )
 
@@ -339,7 +339,7 @@ def prerequisite_name_shared_across_types(job: Job) -> Iterator[Finding]:
         yield Finding(
             definition.name_span,
             f"a later prerequisite is also named '{definition.name}'; only that one runs",
-            (_rename(job, definition),),
+            later(_rename, job, definition),
             (Related(taken.name_span, "the one that runs"),),
         )
 

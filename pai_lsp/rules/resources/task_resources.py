@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from itertools import chain
 
-from pai_lsp.findings.diagnostic import HIVED, Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import number_fix
 from pai_lsp.job.parts import whole_number
 from pai_lsp.source.edits import column, line_end
@@ -31,46 +31,19 @@ _WELL_KNOWN_PORTS = {22: ("ssh", "sshd"), 80: ("http", "web"), 443: ("https",)}
 _INT_32, _INT_64 = 2**31 - 1, 2**63 - 1
 
 
-@rule(Severity.INFORMATION)
+@rule(Severity.ERROR, former=("hived-needs-instances", "instances-required-by-hived"))
 def instances_missing(job: Job) -> Iterator[Finding]:
     """Task role without `instances`.
 
-    The default is 1. With an explicit number, readers need not know the default, and the job also works on a cluster
-    with HiveD.
-    Source: rest-server, models/v2/job/k8s.js (`instances || 1`).
-
-        taskRoles:
-          worker:
-          #^^^^^ information
-            commands: [sleep 1]
-
-    Good:
-
-        taskRoles:
-          worker:
-            instances: 1
-            commands: [sleep 1]
-    """
-    if job.hived is None:
-        for role in _roles_without_instances(job):
-            yield Finding(role.name_span, f"'{role.name}' has no 'instances', which means 1", _instances_fix(job, role))
-
-
-@rule(Severity.ERROR, about=("hivedScheduler",), scheduler=HIVED)
-def hived_needs_instances(job: Job) -> Iterator[Finding]:
-    """Task role without `instances` in a HiveD job.
-
-    The rest-server uses the number for HiveD before it applies the default. It cannot write the scheduler's entry of a
-    job with gang allocation, and responds with status 500.
-    Source: rest-server, middlewares/v2/hived.js (podNumber), models/v2/job/k8s.js (totalGpuNumber, safeDump).
+    The schema does not require it, but the rest-server sums up the GPUs of all instances, and the database refuses the
+    sum without a number: status 500, `invalid input syntax for type integer: "NaN"`. With HiveD and gang allocation,
+    OpenPAI answers "unacceptable kind of an object to dump [object Undefined]".
+    Source: rest-server, models/v2/job/k8s.js (totalGpuNumber, podNumber); database-controller, sdk/index.js.
 
         taskRoles:
           worker:
           #^^^^^ error
             commands: [sleep 1]
-        extras:
-          hivedScheduler:
-            jobPriorityClass: prod
 
     Good:
 
@@ -78,17 +51,12 @@ def hived_needs_instances(job: Job) -> Iterator[Finding]:
           worker:
             instances: 1
             commands: [sleep 1]
-        extras:
-          hivedScheduler:
-            jobPriorityClass: prod
     """
-    forced = job.extras_entry("forceNodes") if job.platform.forces_nodes else None
-    if forced is not None and isinstance(forced.value, Scalar) and forced.value.text:
-        return  # HiveD does not place the job
-    if job.hived is not None and job.has_gang_allocation:
-        for role in _roles_without_instances(job):
-            message = f"'{role.name}' needs 'instances' for HiveD; the default is not applied"
-            yield Finding(role.name_span, message, _instances_fix(job, role))
+    for role in job.task_roles:
+        if role.node is None or not role.node.entries or role.field("instances") or role.node.entry("taskNumber"):
+            continue
+        message = f"'{role.name}' has no 'instances', so the server refuses the job with status 500"
+        yield Finding(role.name_span, message, _instances_fix(job, role))
 
 
 @rule(Severity.ERROR)
@@ -316,12 +284,6 @@ def port_count_looks_like_number(job: Job) -> Iterator[Finding]:
             fix = number_fix(entry.value.span, 1)
             message = f"this requests {count} ports; the platform chooses the port numbers"
             yield Finding(entry.value.span, message, (fix,))
-
-
-def _roles_without_instances(job: Job) -> Iterator[TaskRole]:
-    return (
-        role for role in job.task_roles if role.node is not None and role.node.entries and not role.field("instances")
-    )
 
 
 def _instances_fix(job: Job, role: TaskRole) -> tuple[Fix, ...]:

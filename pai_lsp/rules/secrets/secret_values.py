@@ -9,8 +9,8 @@ from __future__ import annotations
 from pai_lsp.embedded.template import ESCAPED_CHARACTERS, tags
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix, fix_of
-from pai_lsp.job.clear_secrets import words_of
 from pai_lsp.job.definition import key_name_span, name_span
+from pai_lsp.job.secret_forms import words_of
 from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.job.template_uses import TemplatePlace, place_at
 from pai_lsp.platform.secrets_section import is_line_start, masked_span, runtime_secrets
@@ -46,9 +46,9 @@ def secret_in_clear(job: Job) -> Iterator[Finding]:
     """Plain-text password, token or key outside `secrets`.
 
     Others can read the stored job; the rest-server masks only the section `secrets`. The rule looks for a registry's
-    password, for values of keys and of variables in commands such as `password`, `token` or `API_KEY`, and for
-    well-known token formats. Put the value into `secrets`, and use it as `<% $secrets.name %>` in commands, callbacks
-    and an image's `auth`.
+    password, for values of keys, variables, options and headers such as `password`, `token` or `API_KEY`, and for
+    well-known forms of tokens. Placeholders and examples of documentation are not reported. Put the value into
+    `secrets`, and use it as `<% $secrets.name %>` in commands, callbacks and an image's `auth`.
     Sources: openpai-protocol, schemas/v2/schema.yaml ("If a password is needed, it should be referenced as a secret");
     rest-server, src/utils/protocolSecret.js.
 

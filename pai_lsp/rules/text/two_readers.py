@@ -15,6 +15,7 @@ import re
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import quote_fix
 from pai_lsp.job.template_uses import RUNTIME_PLACES
+from pai_lsp.platform.image_addresses import DOCKER_HUB, image_host, registry_host
 from pai_lsp.platform.secrets_section import masked_span
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, walk
 from pai_lsp.source.patterns import lazy_pattern
@@ -26,6 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
     from pai_lsp.job.template_uses import TemplateUse
     from pai_lsp.source.nodes import Entry, Node
@@ -193,8 +195,8 @@ def runtime_reads_otherwise(job: Job) -> Iterator[Finding]:
 
     `yes`, `no`, `on` and `off` are booleans in YAML 1.1, `1_` and the key `1` are numbers. When such a prerequisite is
     defined with quotes and referred to without them, or the other way round, when `<% $parameters.on %>` is used in a
-    plugin's commands, or when such a value is the `uri` of an image or the `plugin` of a listed prerequisite, the init
-    container dies. In quotes, both parsers read a string.
+    plugin's commands, or when such a value is the `uri` of an image, its account in a job with secrets, or the `plugin`
+    of a listed prerequisite, the init container dies. In quotes, both parsers read a string.
     Sources: PyYAML, resolver.py; openpai-runtime, src/init.d/initializer.py, collect_plugin_configs and replace_ref;
     src/init.d/image_checker.py.
 
@@ -240,12 +242,26 @@ def _names_read_otherwise(job: Job) -> Iterator[Finding]:
 
 
 def _values_read_otherwise(job: Job) -> Iterator[Finding]:
-    addresses = [definition.node.get("uri") for definition in job.chosen_images]
-    listed = [one for one in job.prerequisites if job.roles_listing(one)]
-    for value in (*addresses, *(definition.plugin_scalar for definition in listed)):
+    values = [value for definition in job.chosen_images for value in _of_image(job, definition)]
+    values += [one.plugin_scalar for one in job.prerequisites if job.roles_listing(one)]
+    for value in values:
         if isinstance(value, Scalar) and value.is_string and is_read_otherwise(value):
             message = f"the runtime does not read '{value.text}' as a string, so the task dies at start; quote it"
             yield Finding(value.span, message, (quote_fix(value),))
+
+
+def _of_image(job: Job, definition: Definition) -> Iterator[Node | None]:
+    """What the image checker reads as strings; it looks at an account only if the job has secrets."""
+    uri, auth = definition.node.get("uri"), definition.node.get("auth")
+    yield uri
+    if not job.secrets or not isinstance(auth, Mapping):
+        return
+    registry = auth.get("registryuri")
+    yield registry
+    # It ignores the account of another registry for an image whose address has none.
+    is_used = not isinstance(registry, Scalar) or registry_host(registry.text) == registry_host(DOCKER_HUB)
+    if is_used or (isinstance(uri, Scalar) and image_host(uri.text)):
+        yield from (auth.get("username"), auth.get("password"))
 
 
 def _parameters_read_otherwise(job: Job) -> Iterator[Finding]:
