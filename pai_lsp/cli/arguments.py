@@ -146,9 +146,9 @@ Expand a job into one that any released cluster accepts and runs as intended.
 Required prerequisites from the job, from extras.reference_prerequisites and
 from the marketplace are copied into the job. Template variables are replaced,
 and storages are moved to extras. Commands for taskFails and containerExit
-become an EXIT trap. Commands that the released runtime would change (several
-lines, quotes, backslashes) are rewritten so that they run unchanged. Comments,
-order and formatting of everything else are kept.
+are moved into the commands of the task role. Commands that the released
+runtime would change (several lines, quotes, backslashes) are rewritten so that
+they run unchanged. Comments, order and formatting of everything else are kept.
 
 Secrets remain references in every format; only --show-secrets inserts their
 values. Passwords in clear text are asterisks in script and json, unless

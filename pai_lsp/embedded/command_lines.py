@@ -7,10 +7,11 @@ quoted (`quoted_words`). Sources: POSIX, "Utility Syntax Guidelines"; Python's a
 
 from __future__ import annotations
 
+import posixpath
 import re
+from bisect import bisect_left
 from functools import cached_property, lru_cache
 
-from pai_lsp.embedded.shell_script import PartKind
 from pai_lsp.embedded.shell_structure import is_one_word, structure
 from pai_lsp.source.frozen import dataclass, dataclass_of_many, field
 from pai_lsp.source.patterns import lazy_pattern
@@ -20,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pai_lsp.embedded.shell_script import Script, Word
+    from pai_lsp.embedded.shell_script import PartKind, Script, Word
     from pai_lsp.embedded.shell_structure import Step
 
 
@@ -94,11 +95,8 @@ MODULES = {
     "deepspeed.launcher.runner": "deepspeed",
     "horovod.runner.launch": "horovodrun",
 }
-QUOTES = frozenset({PartKind.SINGLE_QUOTED, PartKind.DOUBLE_QUOTED, PartKind.ANSI_QUOTED})
 _ASSIGNMENT = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*=")
 _NUMBER = lazy_pattern(r"-[0-9.]+")
-# A quoted text that begins with a word and has a space after it.
-_SEVERAL_WORDS = lazy_pattern(r"([\"'])[^\s\"']+ [^\"']*\1")
 
 
 @dataclass_of_many(frozen=True, slots=True, eq=False)
@@ -155,15 +153,11 @@ class CommandLine:
 
     def quote(self, word: Word) -> PartKind | None:
         """How a word is quoted as a whole; None where it has no quotes, or only around a part of it."""
-        kind = self.script.part_at(word.span)
-        return kind if kind in QUOTES else None
+        return self.script.quote(word.span)
 
     def inner(self, word: Word) -> Span:
         """The place of a word without the quotes around it."""
-        kind = self.quote(word)
-        if kind is None:
-            return word.span
-        return Span(word.span.start + len(kind.value), word.span.end - 1)
+        return self.script.inner(word.span)
 
     def variable(self, word: Word) -> str:
         """The variable that a whole word is, in double quotes or without; empty for every other word."""
@@ -257,15 +251,23 @@ class CommandLines:
 
         Comments and here-documents are no words.
         """
+        at = self.first(part)
+        return at is not None and (before is None or at < before)
+
+    def first(self, part: str) -> int | None:
+        """Where the first word begins that has a text; None if no word has it."""
         if part not in self._first_mentions:
-            found = (at for at, text in self._texts if part in text)
-            self._first_mentions[part] = min(found, default=None)
-        first = self._first_mentions[part]
-        return first is not None and (before is None or first < before)
+            self._first_mentions[part] = min((at for at, text in self._texts if part in text), default=None)
+        return self._first_mentions[part]
 
     @cached_property
     def _first_mentions(self) -> dict[str, int | None]:
         return {}
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts in which `mentions` looks."""
+        return tuple(text for _, text in self._texts)
 
     @cached_property
     def _texts(self) -> tuple[tuple[int, str], ...]:
@@ -276,25 +278,66 @@ class CommandLines:
             found += [(word.span.start, word.text) for word in words]
             found += [(one.span.start, f"{one.name}={one.value.text if one.value else ''}") for one in step.assigned]
             found += [(one.span.start, one.target.text) for one in step.redirections]
+        found += [(word.span.start, word.text) for word in self.tree.script.loop_words]
         return tuple(found)
 
+    def folder(self, line: CommandLine) -> str | None:
+        """The working folder of a command: "" where the script begins, a path from there, None if it is not known."""
+        step = line.step
+        key = (step.parent, step if step.is_process else None)
+        if key not in self._folders:
+            self._folders[key] = self._folders_for(step)
+        starts, folders = self._folders[key]
+        number = bisect_left(starts, step.span.start)
+        return folders[number - 1] if number else ""
+
     @cached_property
-    def of_several_words(self) -> frozenset[str]:
-        """The variables that are somewhere set to a quoted text with a space in it."""
-        text = self.tree.script.text
-        values = (
-            (one.name, text[one.value.span.start : one.value.span.end])
-            for one in self.tree.script.assignments
-            if one.value
-        )
-        return frozenset(name for name, value in values if _SEVERAL_WORDS.fullmatch(value))
+    def _folders(self) -> dict[tuple[Step | None, Step | None], tuple[list[int], list[str | None]]]:
+        return {}
+
+    def _folders_for(self, step: Step) -> tuple[list[int], list[str | None]]:
+        """For the steps beside one: where the working folder changes for them, and what it is from there on."""
+        ancestors = set(step.ancestors)
+        around = [None, *(one for one in (step, *ancestors) if one.is_process)]
+        changes = [change for process in around for change in self._folder_changes.get(process, ())]
+        changes.sort(key=lambda change: change.step.span.start)
+        found: list[str | None] = []
+        for change in changes:
+            before = found[-1] if found else ""
+            parent = change.step.parent
+            word = change.arguments[0] if len(change.arguments) == 1 else None
+            is_sure = parent is self.tree.root or parent in ancestors
+            is_known = before is not None and is_sure and word is not None and word.is_literal
+            if word is None or not is_known or word.text in {"-", "~"} or change.program != "cd":
+                found.append(None)
+            else:
+                folder = posixpath.normpath(posixpath.join(before or "", word.text))
+                found.append("" if folder == "." else folder)
+        return [change.step.span.start for change in changes], found
+
+    @cached_property
+    def _folder_changes(self) -> dict[Step | None, list[CommandLine]]:
+        """By process, the commands that change the working folder."""
+        found: dict[Step | None, list[CommandLine]] = {}
+        for line in self.all:
+            if line.program in {"cd", "pushd", "popd"}:
+                found.setdefault(line.step.process, []).append(line)
+        return found
 
     def value(self, name: str, before: int | None = None) -> str | None:
         """The last value that is written for a variable, if it is a plain one; `before` as in `mentions`."""
-        found: str | None = None
-        for one in self.tree.script.assignments:
-            if one.name == name and (before is None or one.span.start < before):
-                found = one.plain_value
+        starts, values = self._values.get(name, ([], []))
+        number = len(starts) if before is None else bisect_left(starts, before)
+        return values[number - 1] if number else None
+
+    @cached_property
+    def _values(self) -> dict[str, tuple[list[int], list[str | None]]]:
+        """Of each variable, where it is set and the values."""
+        found: dict[str, tuple[list[int], list[str | None]]] = {}
+        for one in sorted(self.tree.script.assignments, key=lambda one: one.span):
+            starts, values = found.setdefault(one.name, ([], []))
+            starts.append(one.span.start)
+            values.append(one.plain_value)
         return found
 
 
