@@ -21,7 +21,7 @@ import { showPlace, showReferences } from "./commands/references";
 import { runTask } from "./commands/runTask";
 import { submitJob } from "./commands/submit";
 import { SHOW_PLACE } from "./graphPage";
-import { offerJobLanguage, useJobLanguage } from "./jobLanguage";
+import { indentAsConfigured, offerJobLanguage, useJobLanguage } from "./jobLanguage";
 import { SHOW_REFERENCES } from "./server/connection";
 import { Controller } from "./server/controller";
 import type { State } from "./server/state";
@@ -91,6 +91,7 @@ export function activate(context: vscode.ExtensionContext): Interface {
     ...followActiveJob(),
     controller.onDidChangeState(() => void vscode.commands.executeCommand("setContext", "openpai.isRunning", true)),
   );
+  indentAsConfigured();
   void watchSelectedInterpreter(() => void controller.restartIfOther()).then((watch) =>
     context.subscriptions.push(watch),
   );
