@@ -240,3 +240,7 @@ def test_a_path_of_this_machine_in_a_release(tmp_path: Path) -> None:
         archive.write(inner, "wheels/inner.whl")
     found = list(RELEASE["paths_inside"]("outer.vsix", outer.read_bytes(), [str(tmp_path)]))
     assert found == ["wheels/inner.whl: bad.py"]
+
+
+def test_a_release_has_an_extension_for_each_platform_with_wheels() -> None:
+    assert RELEASE["_targets"]() == ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64", "win32-x64"]

@@ -46,7 +46,7 @@ export function activate(context: vscode.ExtensionContext): Interface {
     return shown === undefined ? next(command, words) : vscode.commands.executeCommand(shown, ...words);
   });
   running = controller;
-  const previews = new Previews(controller);
+  const previews = new Previews(controller, context.workspaceState);
   const graphs = new Graphs(controller, context);
   const explanations = new Explanations(controller);
   const command = (name: string, run: (...words: unknown[]) => unknown) =>
@@ -92,6 +92,7 @@ export function activate(context: vscode.ExtensionContext): Interface {
     controller.onDidChangeState(() => void vscode.commands.executeCommand("setContext", "openpai.isRunning", true)),
   );
   indentAsConfigured();
+  void reportingFailure(() => previews.restore());
   void watchSelectedInterpreter(() => void controller.restartIfOther()).then((watch) =>
     context.subscriptions.push(watch),
   );
