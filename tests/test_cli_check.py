@@ -20,7 +20,7 @@ from pai_lsp.cli.main import main
 from pai_lsp.cli.report import FORMATS
 from pai_lsp.cli.subcommands import SUBCOMMANDS, parser_of
 from pai_lsp.findings.diagnostic import Finding, Related, Rule, Severity
-from pai_lsp.rules import RULES, all_rules, families
+from pai_lsp.rules import GROUPS, RULES, all_rules, families
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
@@ -528,7 +528,10 @@ def test_a_family_leaves_rules_off_that_the_configuration_turns_off() -> None:
 def test_the_help_names_every_family() -> None:
     text = " ".join(parser_of(next(one for one in SUBCOMMANDS if one.name == "check")).format_help().split())
     names = list(families())
-    assert f"The families are {', '.join(names[:-1])} and {names[-1]}." in text
+    assert f"The families are {', '.join(names[:-1])} and {names[-1]}; " in text
+    (first, *_, last) = GROUPS["commands"]
+    assert f'"commands" means the six from {first} to {last}.' in text
+    assert len(GROUPS["commands"]) == 6
     assert sorted(rule.code for rules in families().values() for rule in rules) == sorted(
         rule.code for rule in all_rules()
     )
@@ -576,6 +579,34 @@ def test_comments_that_ignore_what_is_found(capsys: pytest.CaptureFixture[str]) 
     assert "    prerequisites: [imaje]  # pai-lsp: ignore[unknown-prerequisite]\n" in Path("job.yaml").read_text(
         "utf-8"
     )
+
+
+def test_comments_that_ignore_are_added_to_standard_input(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = BAD.replace("    commands:", "    commands:\n      - >-\n        pip install $1\n        --user", 1)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(bad.encode())))
+    assert main(["check", "--add-ignore", "-", "--select", "unknown-prerequisite,unset-positional"]) == 1
+    output, errors = capsys.readouterr()
+    assert output == bad.replace("[imaje]", "[imaje]  # pai-lsp: ignore[unknown-prerequisite]")
+    assert "ignored 1 finding; 1 warning in 1 file" in errors
+    assert "no line of these has room for a comment" in errors
+
+
+def test_a_job_of_version_1_gets_one_finding_and_is_not_fixed(capsys: pytest.CaptureFixture[str]) -> None:
+    role = '{"name":"A_b","taskNumber":1,"cpuNumber":1,"command":"echo $PAI_HOST_IP_A_b_0"}'
+    texts = {
+        "v1.json": f'{{"jobName":"x","image":"a/b","taskRoles":[{role}]}}\n',
+        "commented.json": f'// of the team\n{{\n  "jobName": "x",  // a name\n  "taskRoles": [{role}]\n}}\n',
+        "v1.yaml": f"image: a/b\ntaskRoles:\n  - {role}\n",
+    }
+    for name, text in texts.items():
+        write(name, text)
+        assert main(["check", "--fix", "--format", "concise", name]) == 1
+        output = capsys.readouterr().out
+        assert output.count("error[") == 1, output
+        assert "error[v1-job] this is a job of protocol version 1; 'pai-lsp convert'" in output
+        assert Path(name).read_text("utf-8") == text
 
 
 def test_fixes_that_may_be_wrong(capsys: pytest.CaptureFixture[str]) -> None:

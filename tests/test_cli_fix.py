@@ -75,7 +75,7 @@ def test_what_can_not_be_mended_is_reported(capsys: pytest.CaptureFixture[str]) 
 def test_only_what_is_asked_for_is_mended(capsys: pytest.CaptureFixture[str]) -> None:
     file = Path("a.pai.yaml")
     file.write_text(BAD)
-    main(["check", "--fix", "--ignore", "unknown-prerequisite", "--format", "json"])
+    main(["check", "--fix", "--ignore", "unknown-prerequisite,instances-missing", "--format", "json"])
     main(["check", "--fix", "--select", "yaml-syntax"])
     assert "justecho_wrong" in file.read_text()
     Path(".pai-lsp.yaml").write_text("rules: {unknown-prerequisite: hint}\n")

@@ -15,7 +15,8 @@ from pai_lsp.cluster.fit import fit
 from pai_lsp.cluster.profile import read_profile
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Settings, Severity
-from pai_lsp.rules.cluster_rules import CLUSTER_RULES, cluster_findings
+from pai_lsp.rules import CLUSTER_RULES
+from pai_lsp.rules.cluster_rules import cluster_findings
 from pai_lsp.source.text import apply_edits
 
 if TYPE_CHECKING:
@@ -87,15 +88,6 @@ CASES: list[tuple[Profile, str]] = [
     instances: 1
     resourcePerInstance: {gpu: 5, cpu: 1, memoryMB: 1024}
     #^^^^^^^^^^^^^^^^^^ error[job-does-not-fit]
-""",
-    ),
-    (
-        cluster(),
-        HEAD + """\
-  #^^^^^ error[instances-required-by-hived]
-    dockerImage: image
-    commands: [echo]
-    resourcePerInstance: {gpu: 1, cpu: 1, memoryMB: 1024}
 """,
     ),
     (
@@ -184,7 +176,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 @pytest.mark.parametrize(
     ("scheduler", "codes"),
-    [("default", set()), ("hived", {"hived-wrong-type", "hived-needs-instances"})],
+    [("default", {"instances-missing"}), ("hived", {"hived-wrong-type", "instances-missing"})],
 )
 def test_without_hived_its_refusals_do_not_matter(scheduler: str, codes: set[str]) -> None:
     settings = Settings(cluster=read_profile(BARE % scheduler))

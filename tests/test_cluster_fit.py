@@ -110,7 +110,28 @@ REFUSED = [
     ("job", "NoStorageError", "no storage is named 'dat'", job(tail="extras: {storages: [{name: dat}]}")),
     ("job", None, "must be a list", job(tail="extras: {storages: {name: data}}")),
     ("job", None, "no 'instances'", job("resourcePerInstance: {gpu: 1, cpu: 1, memoryMB: 1}")),
+    (
+        "job",
+        "UnknownError",
+        "no 'instances'",
+        job("resourcePerInstance: {gpu: 0, cpu: 1, memoryMB: 1}", "extras: {gangAllocation: false}"),
+    ),
+    (
+        "job",
+        "UnknownError",
+        "4800000000 GPUs, more than",
+        job(sized(1200000000, 4), "extras: {gangAllocation: false}"),
+    ),
 ]
+
+
+@pytest.mark.parametrize("platform", ["openpai", "ltp"])
+def test_a_role_without_instances_is_refused_everywhere(platform: str) -> None:
+    text = job("resourcePerInstance: {gpu: 1, cpu: 1, memoryMB: 1}")
+    document = {key: value for key, value in cluster().document.items() if key not in {"hived", "nodes"}}
+    profile = read_profile(json.dumps(document | {"scheduler": "default", "platform": platform}))
+    refusal = fit(Document(text).job, profile, NOW).refusals[0]
+    assert (refusal.status, refusal.message) == (500, 'invalid input syntax for type integer: "NaN"')
 
 
 @pytest.mark.parametrize(("stage", "code", "part", "text"), REFUSED)

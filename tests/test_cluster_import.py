@@ -43,12 +43,23 @@ rest-server:
 hivedscheduler:
   config: |
 {"".join(f"    {line}" for line in HIVED.splitlines(keepends=True))}
-group-manager:
-  grouplist:
-    - groupname: default
-      extension: {{acls: {{virtualClusters: [default], storageConfigs: [data, home]}}}}
-    - groupname: admins
-      extension: {{acls: {{admin: true}}}}
+authentication:
+  OIDC: false
+  group-manager:
+    group-data-source: basic
+    admin-group:
+      groupname: admingroup
+      externalName: ""
+      extension: {{acls: {{virtualClusters: [], admin: true}}}}
+    default-group:
+      groupname: default
+      externalName: ""
+      extension: {{acls: {{virtualClusters: [default], admin: false, storageConfigs: [data, home]}}}}
+    grouplist:
+      - groupname: vision
+        extension: {{acls: {{virtualClusters: [team, closed-last-year], storageConfigs: [images]}}}}
+      - groupname: forexample
+        externalName: ""
 """
 
 
@@ -81,8 +92,36 @@ def test_the_whole_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_an_administrator_gets_the_virtual_clusters_of_the_scheduler(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = imported(tmp_path, capsys, SERVICES, "--group", "default", "--group", "admins")
+    found = imported(tmp_path, capsys, SERVICES, "--group", "admingroup")
     assert found["user"]["virtualClusters"] == ["default", "team"]  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "groups", "virtual_clusters", "storages"),
+    [
+        # With basic authentication, everybody is in the default group, and each virtual cluster has a group.
+        ("", "", ["vision"], ["team", "default"], ["images", "data", "home"]),
+        ("", "", ["team"], ["team", "default"], ["data", "home"]),
+        # With OpenID Connect, neither holds.
+        ("OIDC: false", "OIDC: true", ["vision"], ["team"], ["images"]),
+        ("OIDC: false", "OIDC: true", ["forexample"], [], []),
+    ],
+)
+def test_the_groups_that_the_server_makes(
+    old: str, new: str, groups: list[str], virtual_clusters: list[str], storages: list[str]
+) -> None:
+    now = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    user = profile_of_files([("a.yaml", SERVICES.replace(old, new))], "lab", None, groups, now)["user"]
+    assert (user["virtualClusters"], user["storages"]) == (virtual_clusters, storages)
+
+
+def test_a_file_without_groups_has_those_of_the_platform() -> None:
+    now = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    for text in ("rest-server: {}\n", "authentication: {OIDC: false}\n"):
+        for group, is_admin in (("default", False), ("admingroup", True)):
+            user = profile_of_files([("a.yaml", text)], "lab", None, [group], now)["user"]
+            assert user["admin"] is is_admin
+            assert user["virtualClusters"] == ["default"]
 
 
 def test_the_scheduler_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -99,7 +138,13 @@ def test_a_cluster_without_hived(tmp_path: Path, capsys: pytest.CaptureFixture[s
     [
         ("a: 1\n", (), "neither 'hivedscheduler.yaml' nor"),
         ("a: [\n", (), "file.yaml"),
-        (SERVICES, ("--group", "x"), "no group is named 'x'; known groups: default, admins"),
+        (SERVICES, ("--group", "x"), "no group is named 'x'; known groups: admingroup, default, vision, team"),
+        (SERVICES, ("--group", "forexample"), "no group is named 'forexample'"),
+        (
+            "rest-server: {}\ngroup-manager: {grouplist: [{groupname: vision}]}\n",
+            ("--group", "vision"),
+            "reads 'group-manager' only below 'authentication'",
+        ),
         (HIVED.replace("childCellNumber: 4, ", ""), (), "not complete"),
     ],
 )
@@ -134,7 +179,7 @@ def test_what_kubectl_prints_and_what_cannot_be_imported() -> None:
     for text, groups, part in (
         (CONFIG_MAP + "    x: 1\n", (), "no configuration of HiveD"),
         (HIVED.replace("skuTypes", "gpuTypes"), (), "now reads 'skuTypes'"),
-        ("rest-server: {}\n", ("default",), "the files list no groups: leave --group out"),
+        (HIVED, ("default",), "only 'services-configuration.yaml' has groups: leave --group out"),
     ):
         with pytest.raises(ProfileError, match=part):
             imported(text, *groups)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 import shutil
 import subprocess
+from itertools import chain
+from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from pai_lsp.embedded.command_lines import CommandLine, command_lines, parsed
+from pai_lsp.document import Document
+from pai_lsp.embedded.command_lines import CommandLine, command_lines, parsed, quoted_words
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_structure import structure
+from pai_lsp.platform import programs
 from pai_lsp.platform.programs import (
     HOROVOD,
     HYDRA,
@@ -20,7 +28,9 @@ from pai_lsp.platform.programs import (
     program,
     subcommands,
 )
+from pai_lsp.platform.tables import table
 
+ROOT = Path(__file__).parents[1]
 # Scripts with one call of `fail`, which returns 1, and whether that ends the script.
 FAILING = [
     ("fail", True),
@@ -163,7 +173,7 @@ def test_launch_lines(
     words = line_of(text)
     line = launch_line(words.program, words.arguments, text)
     assert (line.implementation, line.is_certain, line.processes) == (implementation, certain, processes)
-    listed = hosts_of(line.host_lists[0], text) if line.host_lists else ()
+    listed = hosts_of(line.host_lists[0], words) if line.host_lists else ()
     assert (None if listed is None else [(host.name, host.slots) for host in listed]) == hosts
     assert all(text[host.span.start : host.span.end] == host.name for host in listed or ())
     found = foreign_option(line)
@@ -178,3 +188,157 @@ def test_every_option_has_a_number_of_values() -> None:
         assert all(option.startswith("-") for option in known.options), name
     assert "install" in subcommands("pip")
     assert program("ls") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "wrappers", "variables"),
+    [
+        ("timeout 3600 mpirun -np 2 ./a", ("timeout",), ()),
+        ("timeout -k 10 --signal TERM 1h mpirun -np 2 ./a", ("timeout",), ()),
+        ("timeout --foreground -sTERM 1h mpirun -np 2 ./a", ("timeout",), ()),
+        ("nice -n 5 mpirun -np 2 ./a", ("nice",), ()),
+        ("nice -5 mpirun -np 2 ./a", ("nice",), ()),
+        ("/usr/bin/nice --adjustment=5 mpirun -np 2 ./a", ("nice",), ()),
+        ("stdbuf -oL -e 0 mpirun -np 2 ./a", ("stdbuf",), ()),
+        ("sudo -u worker -E mpirun -np 2 ./a", ("sudo",), ()),
+        ("sudo -Eu worker X=1 mpirun -np 2 ./a", ("sudo",), ("X",)),
+        ("X=1 env -u HOME -i Y=2 mpirun -np 2 ./a", ("env",), ("X", "Y")),
+        ("env -- mpirun -np 2 ./a", ("env",), ()),
+        ("numactl --cpunodebind 0 -m 0 mpirun -np 2 ./a", ("numactl",), ()),
+        ("numactl -N0 --membind=0 mpirun -np 2 ./a", ("numactl",), ()),
+        ("taskset -c 0-3 mpirun -np 2 ./a", ("taskset",), ()),
+        ("echo x | xargs -n 1 -P4 -I {} mpirun -np 2 ./a", ("xargs",), ()),
+        ("exec tini -g -- nohup mpirun -np 2 ./a", ("exec", "tini", "nohup"), ()),
+        ("sudo -u worker timeout 1h mpirun -np 2 ./a", ("sudo", "timeout"), ()),
+    ],
+)
+def test_a_wrapper_runs_the_program_after_it(text: str, wrappers: tuple[str, ...], variables: tuple[str, ...]) -> None:
+    found = command_lines(read_script(text)).all[-1]
+    assert (found.program, found.texts, found.wrappers, found.variables) == (
+        "mpirun", ("-np", "2", "./a"), wrappers, variables
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "user"),
+    [
+        ("mpirun ./a", ""), ("nice mpirun ./a", ""), ("sudo mpirun ./a", "root"), ("sudo -u me mpirun ./a", "me"),
+        ("sudo -Eume mpirun ./a", "me"), ("sudo -Eu me mpirun ./a", "me"), ("sudo --user=me mpirun ./a", "me"),
+        ("sudo --user me mpirun ./a", "me"), ("sudo -u $ME mpirun ./a", None), ("gosu me mpirun ./a", "me"),
+        ("sudo -ume nice mpirun ./a", "me"),
+    ],
+)  # fmt: skip
+def test_a_wrapper_may_change_the_user(text: str, user: str | None) -> None:
+    assert command_lines(read_script(text)).all[0].user == user
+
+
+@pytest.mark.parametrize("text", ["sudo -l", "command -v mpirun", "timeout 5", "env", "xargs"])
+def test_a_wrapper_may_run_nothing(text: str) -> None:
+    assert not command_lines(read_script(text)).all[0].wrappers
+
+
+def test_words_know_their_quotes() -> None:
+    line = command_lines(read_script("""run 'a b' "$X" "x${Y}" $Z ${Z} plain "p"q $'t'"""))
+    (found,) = line.all
+    kinds = [kind.value if (kind := found.quote(word)) else "" for word in found.arguments]
+    assert kinds == ["'", '"', '"', "", "", "", "", "$'"]
+    assert [found.variable(word) for word in found.arguments] == ["", "X", "", "Z", "Z", "", "", ""]
+    inner = [found.script.text[found.inner(word).start : found.inner(word).end] for word in found.arguments]
+    assert inner == ["a b", "$X", "x${Y}", "$Z", "${Z}", "plain", '"p"q', "t"]
+
+
+def test_what_a_script_mentions() -> None:
+    found = command_lines(read_script("# no chmod\ncat <<E > out.txt\nchmod\nE\nX=~/.ssh/config run -f=a/b"))
+    assert [found.mentions(part) for part in ("chmod", "out.txt", ".ssh/config", "a/b", "X=")] == [
+        False, True, True, True, True
+    ]  # fmt: skip
+    assert not found.mentions("a/b", before=found.all[-1].span.start)
+
+
+def test_values_of_variables() -> None:
+    found = command_lines(read_script("A=1; A='b c'\nexport B=x\nC=$A D+=1 run\nE=(1 2)"))
+    assert [found.value(name) for name in "ABCDE"] == ["b c", "x", None, None, None]
+    assert found.value("A", before=5) == "1"
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1), min_size=1))
+def test_quoted_words_are_read_back(words: list[str]) -> None:
+    (found,) = command_lines(read_script(quoted_words(words))).all
+    assert [word.text for word in found.words] == words
+    assert all(word.is_literal for word in found.words)
+
+
+def test_a_launcher_is_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row more in the table of launchers, and everything that is about launchers knows it."""
+    found = json.loads((ROOT / "schemas/launchers.json").read_text())
+    found["programs"]["prun"] = ["Open MPI"]
+    tables = {"launchers.json": found}
+    monkeypatch.setattr("pai_lsp.platform.programs.table", lambda name: tables.get(name) or table(name))
+    caches = (programs.launchers, programs._implementations, programs._launchers_table)
+    for one in caches:
+        one.cache_clear()
+    try:
+        job = (ROOT / "tests/rules/mpi.yaml").read_text().split("taskRoles:")[0]
+        role = "{instances: 1, dockerImage: image, resourcePerInstance: {cpu: 1, memoryMB: 8192, gpu: 0},"
+        text = f"{job}taskRoles:\n  worker: {role} commands: [timeout 1h prun -np 8 ./a.out]}}\n"
+        codes = {one.code for one in Document(text).diagnostics}
+        assert codes >= {"mpi-run-as-root", "mpi-too-many-processes"}
+        manifest = MANIFEST.format(command='command: [stdbuf, -oL, prun, -np, "8", ./a.out]')
+        codes = {one.code for one in Document(manifest).diagnostics}
+        assert codes >= {"mpijob-np-over-slots", "mpijob-run-as-root"}
+    finally:
+        for one in caches:
+            one.cache_clear()
+
+
+MANIFEST = """\
+apiVersion: kubeflow.org/v2beta1
+kind: MPIJob
+metadata: {{name: train}}
+spec:
+  mpiReplicaSpecs:
+    Launcher:
+      template:
+        spec:
+          containers:
+            - name: main
+              image: mpi
+              {command}
+    Worker:
+      replicas: 2
+      template: {{spec: {{containers: [{{name: main, image: mpi}}]}}}}
+"""
+_WRAPPED = st.lists(
+    st.sampled_from(
+        [
+            ["timeout", "3600"], ["nice", "-n", "5"], ["stdbuf", "-oL"], ["env", "A=1"], ["numactl", "-N", "0"],
+            ["sudo", "-u", "root"], ["/usr/bin/nohup"], ["env", "OMPI_ALLOW_RUN_AS_ROOT=1"], ["taskset", "-c", "0"],
+        ]
+    ),
+    max_size=3,
+)  # fmt: skip
+_LAUNCHED = st.lists(
+    st.sampled_from(
+        [
+            ["-np", "2"], ["-np", "8"], ["-n", "4"], ["--allow-run-as-root"], ["-H", "other-worker-0"], ["-ppn", "2"],
+            ["-H", "train-worker-0:4,train-worker-1:4"], ["--hostfile", "/etc/mpi/hostfile"], ["--oversubscribe"],
+            ["-hosts", "a"], ["-x", "PATH"], ["--mca", "plm_rsh_args", "-p 22"], ["-mca", "orte_default_hostfile", "h"],
+        ]
+    ),
+    max_size=4,
+)  # fmt: skip
+
+
+@given(_WRAPPED, st.sampled_from(["mpirun", "mpiexec", "/usr/bin/mpirun", "horovodrun", "orterun"]), _LAUNCHED)
+def test_words_of_a_container_and_a_script_are_the_same(
+    wrapped: list[list[str]], launcher: str, options: list[list[str]]
+) -> None:
+    """An MPIJob in exec form and the same words in `bash -c` give the same findings."""
+    words = [*chain(*wrapped), launcher, *chain(*options), "./a.out"]
+    script = ["bash", "-c", shlex.join(words)]
+
+    def codes(command: list[str]) -> list[tuple[str, str]]:
+        found = Document(MANIFEST.format(command=f"command: {json.dumps(command)}")).diagnostics
+        return sorted((one.code, one.message) for one in found)
+
+    assert codes(words) == codes(script)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 import jsonschema
@@ -12,8 +13,8 @@ from pai_lsp.catalog.setup import DirectorySource, Marketplace, ServerSource
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.platform.tables import table
 from pai_lsp.project.config_reader import SEVERITIES, load_configuration, parse_configuration
-from pai_lsp.project.configuration import FILE_NAME, find_configuration, is_of_another_user, project_folder
-from pai_lsp.project.exclusion import exclusion_of, fits
+from pai_lsp.project.configuration import FILE_NAME, ConfigurationSearch, is_of_another_user, project_folder
+from pai_lsp.project.exclusion import IgnoredByGit, exclusion_of, fits
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.syntax import parse
 
@@ -259,20 +260,56 @@ def test_the_nearest_one_upwards_counts(tmp_path: Path) -> None:
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
     (tmp_path / FILE_NAME).write_text("rules: {}\n")
-    assert find_configuration(str(inner), None) == str(tmp_path / FILE_NAME)
-    (inner / FILE_NAME).mkdir()
-    assert find_configuration(str(inner), None) == str(tmp_path / FILE_NAME)
+    assert nearest(inner) == str(tmp_path / FILE_NAME)
     (tmp_path / "a" / FILE_NAME).write_text("")
-    assert find_configuration(str(inner), None) == str(tmp_path / "a" / FILE_NAME)
+    assert nearest(inner) == str(tmp_path / "a" / FILE_NAME)
 
 
-def test_above_the_given_folder_nothing_is_searched(tmp_path: Path) -> None:
+def nearest(folder: Path) -> str | None:
+    return ConfigurationSearch().nearest(str(folder))
+
+
+@pytest.mark.parametrize("kind", ["folder", "dangling", "device"])
+def test_what_is_not_a_plain_file_is_no_configuration_and_reported(tmp_path: Path, kind: str) -> None:
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
     (tmp_path / FILE_NAME).write_text("rules: {}\n")
-    assert find_configuration(str(inner), str(tmp_path)) == str(tmp_path / FILE_NAME)
-    assert find_configuration(str(inner), str(tmp_path / "a")) is None
-    assert find_configuration(str(inner), str(tmp_path / "elsewhere")) is None
+    odd = inner / FILE_NAME
+    if kind == "folder":
+        odd.mkdir()
+    else:
+        odd.symlink_to("nowhere" if kind == "dangling" else "/dev/null")
+    messages: list[str] = []
+    search = ConfigurationSearch(messages.append)
+    assert search.nearest(str(inner)) == search.nearest(str(inner)) == str(tmp_path / FILE_NAME)
+    assert messages == [f"'{odd}' is not read, because it is not a plain file"]
+
+
+def test_above_a_repository_nothing_is_searched(tmp_path: Path) -> None:
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (tmp_path / FILE_NAME).write_text("rules: {}\n")
+    (tmp_path / "a" / ".git").mkdir()
+    assert nearest(inner) is None
+    assert nearest(tmp_path / "a") is None
+    assert nearest(tmp_path) == str(tmp_path / FILE_NAME)
+
+
+def test_a_folder_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folders = [tmp_path]
+    for _ in range(50):
+        folders.append(folders[-1] / "d")
+    looked = 0
+
+    def isfile(_: str) -> bool:
+        nonlocal looked
+        looked += 1
+        return False
+
+    monkeypatch.setattr(os.path, "isfile", isfile)
+    search = ConfigurationSearch()
+    assert {search.nearest(str(folder)) for folder in folders} == {None}
+    assert looked == len(folders[-1].parents) + 1
 
 
 @pytest.mark.parametrize("mark", [".git/", ".git"], ids=["a clone", "a worktree"])
@@ -379,3 +416,46 @@ def test_no_pattern_takes_long() -> None:
     pattern = [None, is_a] * 20 + ["b".__eq__]
     assert not fits(pattern, "a" * 200)
     assert compared <= 200 * len(pattern)
+
+
+def test_a_deep_folder_costs_no_more_than_a_shallow_one(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".gitignore").write_text(("**/a" * 30 + "b\n") * 20 + "c/\n")
+    steps = 0
+    ignored, folder, counts = IgnoredByGit(), str(tmp_path), []
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal steps
+        steps += event in {"call", "c_call"}
+
+    for _ in range(120):
+        folder += "/a"
+        before = steps
+        sys.setprofile(count)
+        try:
+            assert not ignored.excludes(folder, is_folder=True)
+        finally:
+            sys.setprofile(None)
+        counts.append(steps - before)
+    assert ignored.excludes(f"{folder}/c", is_folder=True)
+    assert not ignored.excludes(f"{folder}/c", is_folder=False)
+    assert max(counts[60:]) <= 1.2 * max(counts[30:60])
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "link"])
+def test_a_gitignore_that_is_not_a_plain_file_is_not_opened(tmp_path: Path, kind: str) -> None:
+    (tmp_path / ".git").mkdir()
+    path = tmp_path / ".gitignore"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "link":
+        (tmp_path / "other").write_text("a\n")
+        path.symlink_to("other")
+    else:
+        if not hasattr(os, "mkfifo"):
+            pytest.skip("no named pipes here")
+        os.mkfifo(path)
+    messages: list[str] = []
+    ignored = IgnoredByGit(messages.append)
+    assert not ignored.excludes(str(tmp_path / "a"), is_folder=False)
+    assert messages == [f"'{path}' is not read, because it is not a plain file"]

@@ -32,5 +32,5 @@ def test_the_demo_checks_expands_and_draws(tmp_path: Path) -> None:
     assert "all good" in parts[0]
     assert "did you mean 'mnist'?" in parts[1]
     assert "when they failed: 'debug_hook'" in parts[2]
-    assert "pai_lsp_run 'taskFails of debug_hook'" in parts[3]
+    assert "pai_lsp_at_end 'taskFails of debug_hook'" in parts[3]
     assert "flowchart LR" in parts[4]

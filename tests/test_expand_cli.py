@@ -82,7 +82,7 @@ def expand(folder: Path, *arguments: str, stdin: str = "") -> Ended:
 def test_the_released_job_is_printed(folder: Path) -> None:
     run = expand(folder, "train.pai.yaml")
     assert (run.returncode, run.stderr) == (0, "")
-    assert "pai_lsp_run 'taskFails of tools'" in run.stdout
+    assert "pai_lsp_at_end 'taskFails of tools'" in run.stdout
     assert "event: taskFails" not in run.stdout
     again = expand(folder, "-", stdin=run.stdout)
     assert (again.returncode, again.stdout) == (0, run.stdout)
@@ -183,7 +183,7 @@ def test_inline_puts_the_commands_into_the_role(folder: Path) -> None:
     role = json.loads(run.stdout)["taskRoles"]["worker"]
     assert (role["pre"], role["post"]) == ([], [])
     assert role["command"].endswith(
-        "trap pai_lsp_at_exit EXIT\n# taskStarts of 'tools'\necho tools\necho run <% $secrets.token %>"
+        "\npai_lsp_commands\n# taskStarts of 'tools'\necho tools\necho run <% $secrets.token %>"
     )
 
 

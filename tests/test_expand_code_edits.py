@@ -101,7 +101,7 @@ def test_the_role_runs_the_same_afterwards(
     assert ended(text, tmp_path) == ended(before.text, tmp_path)
 
 
-def test_inlined_commands_stand_around_the_own_ones() -> None:
+def test_inlined_commands_stand_in_front_of_the_own_ones() -> None:
     before = job("first", "second")
     text = apply_edits(before.text, inlined(before, "worker", reference(before, "second")))
     assert (
@@ -110,15 +110,22 @@ def test_inlined_commands_stand_around_the_own_ones() -> None:
         "    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}\n"
         "    commands:\n"
         "      - |-\n"
+        "        # Runs the commands in a process of their own"
+    ) in text
+    assert (
+        "      - |-\n"
+        "        pai_lsp_at_end 'taskSucceeds of second' 3<<'PAI_LSP_END'\n"
+        "        set -o errexit\n"
+        "        echo second ends\n"
+        "        PAI_LSP_END\n"
+        "      - pai_lsp_commands\n"
+        "      - |-\n"
         "        # taskStarts of 'second'\n"
         "        set +o nounset +o pipefail\n"
         "        echo 'second' \"$HOME\"\n"
         "        set -o nounset -o pipefail\n"
         "      # go\n"
         "      - echo run\n"
-        "      - |-\n"
-        "        # taskSucceeds of 'second'\n"
-        "        echo second ends\n"
     ) in text
 
 

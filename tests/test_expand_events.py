@@ -35,6 +35,9 @@ ENDS = {
     "left early": ("exit 0", 0, True),
     "unreadable": ("fi", 2, False),
     "unset": ('false "$NOT_SET" | cat', 0, True),
+    "replaced": ("exec true", 0, True),
+    "trapping": ("trap 'exit 8' EXIT", 8, False),
+    "killed": ("kill -9 $BASHPID", 137, False),
 }
 # How the commands end: the last of them, and the exit code.
 COMMANDS = {
@@ -45,6 +48,11 @@ COMMANDS = {
     "unset": ('echo "$NOT_SET"', 1),
     "unreadable": ("fi", 2),
     "unguarded": ("set +e; (exit 7)", 7),
+    "replaced": ("exec bash -c 'exit 8'", 8),
+    "trapping": ("trap 'exit 9' EXIT ERR", 9),
+    "trap removed": ("trap - EXIT; exit 10", 10),
+    "killed": ("kill -9 $$", 137),
+    "hiding": ("exit() { :; }; builtin() { :; }; exec() { :; }; echo() { :; }; IFS=eo; set -fv; cd /; exec 3<&-", 0),
 }
 
 
@@ -157,12 +165,12 @@ def test_a_callback_that_bash_cannot_read_harms_nothing_else(tmp_path: Path, bro
 
 
 @FORMS
-def test_callbacks_start_where_the_task_starts_and_see_what_is_exported(tmp_path: Path, inline: bool) -> None:
+def test_callbacks_start_where_the_task_starts_and_see_no_change_of_the_commands(tmp_path: Path, inline: bool) -> None:
     show = 'echo "$(basename "$PWD") ${SEEN-} ${HIDDEN-}"'
     text = run_job(
         definition("show", taskSucceeds=show, containerExit=show), "show", "export SEEN=seen; HIDDEN=x; cd /; exec 3<&-"
     )
-    line = f"{tmp_path.name} seen \n"
+    line = f"{tmp_path.name}  \n"
     assert ended(text, tmp_path, inline=inline) == Ended(line * 2, 0)
 
 

@@ -170,18 +170,6 @@ def problems(text: str, *, inline: bool = False) -> list[tuple[str, str, str]]:
             "the runtime writes the secret '$secrets.html' as HTML among commands, which changes it",
         ),
         (
-            job(callback("taskFails", "echo"), command="\"trap 'rm lock' EXIT\", echo run"),
-            "cannot-be-expressed",
-            "trap",
-            "this replaces the EXIT trap that runs taskFails of 'one'",
-        ),
-        (
-            job(callback("containerExit", "echo"), command="cd /, exec python train.py"),
-            "cannot-be-expressed",
-            "exec",
-            "this replaces the EXIT trap that runs containerExit of 'one'",
-        ),
-        (
             job(
                 one("requireStorages: [{name: disk, mountPath: /a}]"),
                 extras="extras: {storages: [{name: disk, mountPath: /b}]}\n",
@@ -215,37 +203,6 @@ def test_what_cannot_be_expanded_is_reported_on_its_words(text: str, code: str, 
     assert [one[0] for one in found] == [code]
     if message:
         assert found == [(code, words, message)]
-
-
-@pytest.mark.parametrize(
-    ("command", "words"),
-    [
-        ("if true; then exec python a.py; fi", "exec"),
-        ("while true; do exec python a.py; done", "exec"),
-        ("case $X in a) exec python a.py;; esac", "exec"),
-        ("X=1 exec python a.py", "exec"),
-        ("command exec python a.py", "exec"),
-        ("builtin exec python a.py", "exec"),
-        ("time exec python a.py", "exec"),
-        ("! exec false", "exec"),
-        ("if true; then trap cleanup EXIT; fi", "trap"),
-        ("trap cleanup TERM 0", "trap"),
-        ("echo 'first make; exec later'", ""),
-        ("echo a # (exec is not used here)", ""),
-        ("( exec python a.py )", ""),
-        ("( trap cleanup EXIT )", ""),
-        ("exec > log 2>&1", ""),
-        ("cat > run.sh <<'EOF'\n#!/bin/bash\nexec python train.py\nEOF\nbash run.sh", ""),
-    ],
-)
-@pytest.mark.parametrize("event", ["taskFails", "containerExit"])
-def test_commands_that_take_the_exit_trap(event: str, command: str, words: str) -> None:
-    text = job(callback(event, "echo"), command='"' + command.replace("\n", "\\n") + '"')
-    message = f"this replaces the EXIT trap that runs {event} of 'one'"
-    assert problems(text) == ([("cannot-be-expressed", words, message)] if words else [])
-    assert ("cannot-be-expressed" in [one.code for one in Document(text, path="job.pai.yaml").diagnostics]) == bool(
-        words
-    )
 
 
 @pytest.mark.parametrize("word", ["return", "exit", "exec", "trap"])

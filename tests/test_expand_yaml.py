@@ -45,10 +45,12 @@ def test_a_released_job_stays_as_it_is() -> None:
     assert before == after
 
 
-def test_line_ends_stay_those_of_the_file() -> None:
-    number = IDS.index("own-definitions")
-    text = expanded(job_of(CASES[number][0].replace("\n", "\r\n"))).text
-    assert text == CASES[number][1].replace("\n", "\r\n")
+@pytest.mark.parametrize("newline", ["\r\n", "\r"])
+@pytest.mark.parametrize("name", ["own-definitions", "hooks"])
+def test_line_ends_stay_those_of_the_file(name: str, newline: str) -> None:
+    before, after = (text.replace("\n", newline) for text in CASES[IDS.index(name)])
+    assert expanded(job_of(before)).text == after
+    assert "cannot-be-expanded" not in [one.code for one in check(Document(before))]
 
 
 def test_blank_lines_that_a_block_keeps_stay() -> None:
@@ -127,7 +129,7 @@ def test_shared_text_that_must_become_different_texts_is_a_problem_at_the_role()
     assert result.text is None
     (problem,) = result.problems
     assert text[problem.span.start : problem.span.end] == "alone"
-    assert problem.message == "'alone' shares its first commands with a task role that needs other ones"
+    assert problem.message == "'alone' shares its commands with a task role that needs other ones"
 
 
 def test_an_edit_that_reaches_further_than_it_should_is_noticed() -> None:

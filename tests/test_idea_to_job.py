@@ -62,7 +62,7 @@ def test_the_run_of_the_page(capfd: pytest.CaptureFixture[str], monkeypatch: pyt
     capfd.readouterr()
     assert main(shlex.split(command)[2:]) == 2
     printed = capfd.readouterr()
-    note, _, rest = printed.err.partition("\n")
+    before, _, rest = printed.err.partition("\n\n")
     # The name of the folder and of the interpreter are this machine's.
     output = re.sub(r".*( can't open file ').*(/work/train.py')", r"python3:\1/tmp/pai-lsp-run-1\2", printed.out)
-    assert f"{note}\n{output}{rest}" == shown
+    assert f"{before}\n{output}\n{rest}" == shown

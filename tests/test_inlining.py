@@ -9,7 +9,7 @@ from budgets import budget
 from expansion import job_of, run_of, run_task
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_expand_events import COMMANDS, ENDS, HOOKS, Hooks
+from test_expand_events import COMMANDS, ENDS, EVENTS, HOOKS, Hooks
 from test_refactorings import document
 
 from pai_lsp.expansion.released_job import expanded
@@ -123,10 +123,14 @@ def test_one_by_one_and_all_at_once_run_the_same(
     assert ended(one_by_one(text), tmp_path, inline=False) == meant, text
 
 
-def test_a_second_trap_is_not_made() -> None:
-    hooks = [Hooks({"taskSucceeds": "well"}, ignores=False), Hooks({"taskFails": "well"}, ignores=False)]
-    single, _ = inlining(job(hooks, [0, 0], "leaving", ""), "p0")
-    assert single.disabled_reason == "'p1' also runs commands at the end; inline all prerequisites at once"
+@pytest.mark.parametrize("command", ["well", "leaving", "replaced"])
+def test_the_second_one_joins_what_the_first_one_brought(tmp_path: Path, command: str) -> None:
+    hooks = [Hooks(dict.fromkeys(EVENTS, "well"), ignores=False) for _ in range(2)]
+    text = job(hooks, [0, 0], command, "")
+    after = one_by_one(text)
+    assert after.count(" pai_lsp_commands,") == 1
+    assert after == inline_all(text)
+    assert ended(after, tmp_path, inline=False) == ended(text, tmp_path, inline=False)
 
 
 DIAMOND = """\
@@ -196,11 +200,6 @@ def test_plugins_stay_in_the_list() -> None:
     ("listed", "place", "reason"),
     [
         ("[top, base]", "base", "'base' is also required by another prerequisite of this task role"),
-        (
-            "[top, base]",
-            "top",
-            "commands of 'top' at the end would not run when 'base' fails; inline all prerequisites at once",
-        ),
         ("[base, base]", "base", "'base' is listed twice, and runs twice until it is expanded"),
     ],
 )

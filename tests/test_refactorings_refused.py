@@ -262,8 +262,8 @@ def test_commands_that_would_run_at_another_time_are_not_inlined(listed: str, ex
     assert reason(text, INLINE) == expected
 
 
-def test_two_traps_do_not_share_a_role() -> None:
-    text = job("ls", before=SETUP.replace("EVENT", "taskFails"), role="    prerequisites: [second, $0hook]\n")
+def test_what_runs_at_the_end_does_not_leave_the_runtime_before_what_may_fail() -> None:
+    text = job("ls", before=SETUP.replace("EVENT", "taskSucceeds"), role="    prerequisites: [second, $0hook]\n")
     text = text.replace("  - name: first\n", "  - name: hook\n", 1).replace("taskStarts", "containerExit")
     title = "Inline 'hook' into the commands of 'worker'"
     expected = "commands of 'hook' at the end would not run when 'second' fails; inline all prerequisites at once"

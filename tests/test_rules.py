@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 from collections import Counter
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
@@ -15,9 +17,10 @@ from marks import Mark, as_marks, before, examples, is_catalog, read_marks
 from random_edits import assert_rules_not_asked_find_nothing
 
 import pai_lsp.document
+import pai_lsp.rules as rules_package
 from pai_lsp.document import Document, check
-from pai_lsp.findings.diagnostic import Settings
-from pai_lsp.rules import BY_CODE, RULES, all_rules
+from pai_lsp.findings.diagnostic import Settings, rules_of
+from pai_lsp.rules import BY_CODE, KNOWN_RULES, RULES, all_rules
 from pai_lsp.source.comments import comments, written_comments
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.syntax import parse
@@ -69,6 +72,11 @@ def test_bad_examples_are_found_and_good_ones_are_silent(rule: Rule) -> None:
 def test_every_rule_is_listed_once() -> None:
     assert len(set(CODES)) == len(CODES)
     assert all(re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", code) for code in CODES)
+
+
+def test_every_module_with_rules_belongs_to_a_family() -> None:
+    modules = [import_module(one.name) for one in pkgutil.walk_packages(rules_package.__path__, "pai_lsp.rules.")]
+    assert {rule.code for rule in rules_of(*modules)} == {rule.code for rule in KNOWN_RULES} - {"unused-ignore"}
 
 
 def test_every_rule_has_a_fixture() -> None:
@@ -228,4 +236,4 @@ def test_a_fix_whose_edits_overlap_is_not_offered() -> None:
     """A line that belongs to a plugin by its text, and to `extras` in the copy that can be read."""
     text = "extras:\n  com.microsoft.pai.runtimeplugin:\n  - plugin: teamwise_storage\n   a: :\n  -"
     (found,) = (one for one in Document(text).diagnostics if one.code == "teamwise-storage-deprecated")
-    assert found.fixes == ()
+    assert tuple(found.fixes) == ()

@@ -7,13 +7,14 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from job_text import HEAD
 from programs import harmless_programs
 
-from pai_lsp.cli.commands import local_run
+from pai_lsp.cli.commands import task_ssh
 from pai_lsp.cli.main import main
 
 if TYPE_CHECKING:
@@ -153,7 +154,8 @@ taskRoles:
     commands:
       - COMMAND
 """
-GIT = shutil.which("git")
+# On this machine, without being asked.
+HERE = ("--yes", "--container", "none")
 
 
 def started(
@@ -169,10 +171,10 @@ def started(
 def test_a_run_without_a_container(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local_run, "_FOLDERS_OF_SERVERS", ())
+    monkeypatch.setattr(task_ssh, "_FOLDERS_OF_SERVERS", ())
     monkeypatch.setenv("PATH", harmless_programs())
     command = "echo $PAI_TASK_INDEX $PAI_HOST_IP_ps_0 && [[ $PAI_CONTAINER_HOST_PORT -gt 0 ]]"
-    status, output, notes = started(tmp_path, capfd, command, "--yes", extras=PLUGINS)
+    status, output, notes = started(tmp_path, capfd, command, *HERE, extras=PLUGINS)
     assert (status, output.splitlines()[1:4]) == (0, ["first", "second", "[commands]"])
     assert "\n0 127.0.0.1\n" in output
     assert output.endswith("last\n")
@@ -182,45 +184,226 @@ def test_a_run_without_a_container(
 @pytest.mark.skipif(sys.platform == "win32", reason="needs bash")
 @pytest.mark.parametrize(
     ("command", "status", "cause"),
-    [("echo $NOTHING", 1, "unset-variable"), ("no_such_program", 127, "command-not-found"), ("exit 3", 3, None)],
+    [
+        ("echo $NOTHING", 1, "unset-variable"),
+        ("no_such_program", 127, "command-not-found"),
+        ("exit 3", 3, None),
+        ("if true; then echo x", 2, None),
+        ("bash -c 'exit 3'", 3, None),
+    ],
 )
 def test_a_failure_is_explained(
     command: str, status: int, cause: str | None, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    found, _, notes = started(tmp_path, capfd, command, "--yes")
+    found, _, notes = started(tmp_path, capfd, command, *HERE)
     assert found == status
     line = JOB[: JOB.index("COMMAND")].count("\n") + 1
     assert cause is None or f"\n{cause}: " in notes
     assert f"job.pai.yaml:{line}: - " in notes
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs bash")
+def test_no_line_is_named_where_none_is_known(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    status, _, notes = started(tmp_path, capfd, "exec bash -c 'exit 3'", *HERE)
+    assert (status, "job.pai.yaml:" in notes.partition("the commands ended with 3")[2]) == (3, False)
+    plugin = "{plugin: cmd, parameters: {preCommands: [exit 4]}}"
+    extras = f"extras: {{com.microsoft.pai.runtimeplugin: [{plugin}]}}\n"
+    status, _, notes = started(tmp_path, capfd, "echo hi", *HERE, extras=extras)
+    assert (status, notes.splitlines()[-1]) == (4, "pai-lsp run: the commands of plugins ended with 4")
+
+
 def test_nothing_runs_unasked(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    status, output, notes = started(tmp_path, capfd, "echo unasked")
+    status, output, notes = started(tmp_path, capfd, "echo unasked", "--container", "none")
     assert (status, output) == (2, "")
     assert "give --yes" in notes
+    status, output, notes = started(tmp_path, capfd, "echo unasked", "--yes")
+    assert (status, output) == (2, "")
+    assert "--container podman (or docker)" in notes
+    assert "--container none" in notes
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of Unix")
+@pytest.mark.parametrize(("container", "answer", "status"), [("none", "y", 2), ("none", "yes", 0), ("docker", "y", 0)])
+def test_the_question_shows_all_that_the_answer_starts(
+    container: str, answer: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: Path
+) -> None:
+    text = TWO_TASKS.replace("COMMAND", "export TOKEN=<% $secrets.token %>\n" + "      - echo line\n" * 30) + (
+        "secrets: {token: hunter2-very-secret}\n"
+        "extras:\n"
+        "  com.microsoft.pai.runtimeplugin:\n"
+        "    - {plugin: cmd, parameters: {preCommands: [echo first], postCommands: [echo last]}}\n"
+    )
+    text = text.replace(
+        "taskRoles:\n",
+        "  - {type: script, name: prepare, plugin: com.microsoft.pai.runtimeplugin.cmd,\n"
+        "     callbacks: [{event: taskStarts, commands: [echo prepared]}]}\n"
+        "taskRoles:\n  other:\n    prerequisites: [prepare]\n    dockerImage: image\n"
+        "    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}\n    commands: [echo other]\n",
+    )
+    path = tmp_path / "job.pai.yaml"
+    path.write_text(text, encoding="utf-8")
+    monkeypatch.setenv("PATH", f"{engine.parent}{os.pathsep}{harmless_programs()}")
+    found, shown = answered(["run", "--all", "--container", container, str(path)], answer)
+    before, _, after = shown.partition("/N] ")
+    assert found == status
+    assert [line for line in before.splitlines() if line.startswith(("task", "  "))] == [
+        "task 0 of 'other', image ubuntu:20.04",
+        f"  before the commands, prerequisite 'prepare', plugin 'cmd' ({path}:6)",
+        "    set -o errexit",
+        "    echo prepared",
+        f"  before the commands, runtime plugin 'cmd' ({path}:54)",
+        "    set -o errexit",
+        "    echo first",
+        f"  commands ({path}:13)",
+        "    echo other",
+        f"  after the commands, runtime plugin 'cmd' ({path}:54)",
+        "    set -o errexit",
+        "    echo last",
+        "tasks 0 to 1 of 'worker', image ubuntu:20.04",
+        f"  before the commands, runtime plugin 'cmd' ({path}:54)",
+        "    set -o errexit",
+        "    echo first",
+        f"  commands ({path}:19)",
+        "    export TOKEN=<% $secrets.token %>",
+        *["    echo line"] * 30,
+        f"  after the commands, runtime plugin 'cmd' ({path}:54)",
+        "    set -o errexit",
+        "    echo last",
+    ]
+    assert "hunter2" not in shown
+    assert ("prepared" in after) == (status == 0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of Unix")
+def test_what_is_new_since_the_last_agreement_is_marked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: Path
+) -> None:
+    monkeypatch.setenv("PATH", f"{engine.parent}{os.pathsep}{harmless_programs()}")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    path = tmp_path / "job.pai.yaml"
+    command = ["run", "--container", "docker", str(path)]
+    path.write_text(TWO_TASKS.replace("COMMAND", "echo one"), encoding="utf-8")
+    assert "note: " not in answered(command, "n")[1]
+    assert "note: " not in answered(command, "y")[1]
+    assert "note: this is what you agreed to last time\n" in answered(command, "n")[1]
+    path.write_text("# new\n" + TWO_TASKS.replace("COMMAND", "echo one\n      - echo two"), encoding="utf-8")
+    shown = answered(command, "n")[1]
+    assert [line for line in shown.splitlines() if line.startswith("+")] == ["+     echo two"]
+    assert "note: lines with '+' are new since you agreed last; 0 earlier" in shown
+    assert "echo one" not in "".join(file.read_text() for file in (tmp_path / "state").rglob("*") if file.is_file())
+
+
+def answered(argv: list[str], answer: str) -> tuple[int, str]:
+    """The exit status and the output of the program in a terminal, with an answer to its question."""
+    import pty  # noqa: PLC0415 - not on Windows
+
+    ours, theirs = pty.openpty()
+    # The terminal is high enough for the listing, so that no pager starts.
+    set_size(theirs)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pai_lsp", *argv], stdin=theirs, stdout=theirs, stderr=theirs, close_fds=True
+    )
+    os.close(theirs)
+    os.write(ours, f"{answer}\n".encode())
+    output = b""
+    with suppress(OSError):
+        while chunk := os.read(ours, 65536):
+            output += chunk
+    os.close(ours)
+    return process.wait(timeout=60), output.decode().replace("\r\n", "\n")
+
+
+def set_size(terminal: int) -> None:
+    import fcntl  # noqa: PLC0415 - not on Windows
+    import struct  # noqa: PLC0415
+    import termios  # noqa: PLC0415
+
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 500, 200, 0, 0))
+
+
+# An engine that keeps its containers in folders and runs their scripts here: `calls` has its arguments.
+ENGINE = """\
+#!/bin/bash
+here=${0%/*}
+echo "$@" >>"$here/calls"
+command=$1 name=${!#}
+case $command in
+  create)
+    for word; do
+      case $word in --name=*) mkdir "$here/${word#--name=}" ;; esac
+    done ;;
+  cp)
+    folder=$here/${name%%:*}
+    tar -x -C "$folder"
+    sed -i "s#/usr/local/pai#$folder/usr/local/pai#" "$folder"/usr/local/pai/*/*.sh ;;
+  start)
+    [ "$2" = --attach ] || exit 0
+    [ -z "${STATUS:-}" ] || exit "$STATUS"
+    cd "$here/$name" && exec bash usr/local/pai/runtime.d/entry.sh ;;
+esac
+"""
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Path:
+    """The program of an engine called docker; beside it, its calls and its containers."""
+    program = tmp_path / "bin" / "docker"
+    program.parent.mkdir()
+    program.write_text(ENGINE, encoding="utf-8")
+    program.chmod(0o755)
+    for name in ("mkdir", "sed", "tar"):
+        (program.parent / name).symlink_to(str(shutil.which(name)))
+    return program
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a script")
 def test_a_run_in_a_container(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, engine: Path
 ) -> None:
-    stand_in = tmp_path / "bin" / "docker"
-    stand_in.parent.mkdir()
-    stand_in.write_text('#!/bin/sh\necho "$@"\n', encoding="utf-8")
-    stand_in.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{stand_in.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", f"{engine.parent}{os.pathsep}{os.environ['PATH']}")
     options = ("--yes", "--container", "docker", "--storage", f"data={tmp_path}")
-    status, output, notes = started(tmp_path, capfd, "echo hi", *options, extras=PLUGINS)
-    assert status == 0
-    assert f"--volume {tmp_path}:/mnt/data" in output
-    assert "--shm-size=2048m" in output
-    assert output.endswith("--entrypoint=/bin/bash ubuntu:20.04 /usr/local/pai/runtime.d/entry.sh\n")
+    command = "echo a1b2-hidden"
+    status, output, notes = started(
+        tmp_path, capfd, command, *options, extras=PLUGINS.replace("jobssh: true", "jobssh: false")
+    )
+    assert (status, output.splitlines()[-3:]) == (0, ["a1b2-hidden", "[last commands of plugins]", "last"])
+    calls = (engine.parent / "calls").read_text().splitlines()
+    made = next(call for call in calls if call.startswith("create"))
+    assert f"--mount=type=bind,source={tmp_path},target=/mnt/data" in made
+    assert "--shm-size=2048m --memory=1024m" in made
+    assert "--cap-drop=NET_RAW" in made
+    assert "--network" not in made
+    assert made.endswith("--entrypoint=/bin/bash ubuntu:20.04 /usr/local/pai/runtime.d/entry.sh")
+    assert "hidden" not in "".join(calls)
+    assert calls[-1].startswith("rm --force")
     assert "the storage 'home' is missing here, so the task does not find /home/me; give --storage home=FOLDER" in notes
-    stand_in.write_text("#!/bin/sh\nexit 125\n", encoding="utf-8")
+    monkeypatch.setenv("STATUS", "125")
     status, _, notes = started(tmp_path, capfd, "echo hi", *options)
     assert (status, "docker could not start the container" in notes) == (3, True)
     assert main(["run", "--role", "wroker", str(tmp_path / "job.pai.yaml")]) == 2
     assert "did you mean 'worker'?" in capfd.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a script")
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("uri: 'openpai/standard:v1'", "uri: 'oci:latest'"),
+        ("uri: 'openpai/standard:v1'", "uri: '--privileged'"),
+        ("EXTRAS", "extras: {storages: [{name: data, mountPath: '/a,readonly=false'}]}"),
+    ],
+)
+def test_no_word_of_a_job_is_an_option_of_the_engine(
+    change: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: Path
+) -> None:
+    monkeypatch.setenv("PATH", f"{engine.parent}{os.pathsep}{os.environ['PATH']}")
+    path = tmp_path / "job.pai.yaml"
+    text = JOB.replace('"ubuntu:20.04"', "'openpai/standard:v1'").replace(*change)
+    assert text != JOB
+    path.write_text(text.replace("COMMAND", "echo hi").replace("EXTRAS", ""), encoding="utf-8")
+    options = ("--yes", "--container", "docker", "--storage", f"data={tmp_path}", str(path))
+    assert main(["run", *options]) == 2
+    assert not (engine.parent / "calls").exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs bash")
@@ -228,7 +411,7 @@ def test_all_tasks_at_once_know_each_other(tmp_path: Path, capfd: pytest.Capture
     ports = "echo me=$PAI_CONTAINER_HOST_PORT all=$PAI_TASK_ROLE_worker_HOST_LIST"
     path = tmp_path / "job.pai.yaml"
     path.write_text(TWO_TASKS.replace("COMMAND", ports), encoding="utf-8")
-    assert main(["run", "--all", "--yes", str(path)]) == 0
+    assert main(["run", "--all", *HERE, str(path)]) == 0
     lines = capfd.readouterr().out.splitlines()
     found = dict(line.split("] ", 1) for line in lines if "me=" in line)
     assert found.keys() == {"[worker-0", "[worker-1"}
@@ -242,33 +425,83 @@ def test_the_first_failure_ends_all_tasks(tmp_path: Path, capfd: pytest.CaptureF
     path = tmp_path / "job.pai.yaml"
     command = "if [ $PAI_TASK_INDEX = 1 ]; then exit 7; fi; sleep 600; echo survived"
     path.write_text(TWO_TASKS.replace("COMMAND", command), encoding="utf-8")
-    assert main(["run", "--all", "--yes", str(path)]) == 7
+    assert main(["run", "--all", *HERE, str(path)]) == 7
     shown = capfd.readouterr()
     assert "survived" not in shown.out
     assert "ended with 7" in shown.err
-    assert main(["run", "--all", "--index", "1", "--yes", str(path)]) == 2
+    assert main(["run", "--all", "--index", "1", *HERE, str(path)]) == 2
     path.write_text(TWO_TASKS.replace("instances: 2", "instances: 500"), encoding="utf-8")
-    assert main(["run", "--all", "--yes", str(path)]) == 1
+    assert main(["run", "--all", *HERE, str(path)]) == 1
     assert "at most 64" in capfd.readouterr().err
 
 
-@pytest.mark.skipif(sys.platform == "win32" or not GIT, reason="needs bash and git")
-def test_the_repository_of_the_plugin_git(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    repository = tmp_path / "repository"
-    repository.mkdir()
-    (repository / "train.sh").write_text("echo trained\n", encoding="utf-8")
-    author = ("-c", "user.name=a", "-c", "user.email=a@example.com")
-    for words in (["init", "-q"], ["add", "."], [*author, "commit", "-q", "-m", "first"]):
-        subprocess.run(["git", *words], cwd=repository, check=True, timeout=60)
-    plugin = f"{{plugin: git, parameters: {{repo_uri: 'file://{repository}', options: [--depth=1], clone_dir: code}}}}"
+GIT = """\
+#!/bin/bash
+echo "$GIT_ALLOW_PROTOCOL $*"
+[[ $* != *nothing* ]] || exit 128
+mkdir "${!#}" && echo "echo trained" >"${!#}/train.sh"
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a script")
+@pytest.mark.parametrize(
+    ("options", "address", "status", "message"),
+    [
+        ("[]", "https://example.com/a.git", 0, ""),
+        ("[]", "https://example.com/nothing.git", 3, "cannot be cloned"),
+        ("[--upload-pack=x]", "https://example.com/a.git", 2, "git gets no options of a job: '--upload-pack=x'"),
+        ("[]", "ext::sh -c x", 2, "git asks https and ssh only: 'ext::sh -c x'"),
+        ("[]", "/etc", 2, "git asks https and ssh only: '/etc'"),
+    ],
+)
+def test_the_repository_of_the_plugin_git(
+    options: str,
+    address: str,
+    status: int,
+    message: str,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    git = tmp_path / "bin" / "git"
+    git.parent.mkdir()
+    git.write_text(GIT, encoding="utf-8")
+    git.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{git.parent}{os.pathsep}{os.environ['PATH']}")
+    plugin = f"{{plugin: git, parameters: {{repo_uri: '{address}', options: {options}, clone_dir: code}}}}"
     extras = f"extras: {{com.microsoft.pai.runtimeplugin: [{plugin}]}}\n"
     path = tmp_path / "job.pai.yaml"
     path.write_text(TWO_TASKS.replace("COMMAND", "bash code/train.sh") + extras, encoding="utf-8")
-    assert main(["run", "--yes", str(path)]) == 0
-    assert "trained" in capfd.readouterr().out
-    path.write_text(path.read_text().replace("/repository", "/nothing"), encoding="utf-8")
-    assert main(["run", "--yes", str(path)]) == 1
-    assert "cannot be cloned" in capfd.readouterr().err
+    assert main(["run", *HERE, str(path)]) == status
+    shown = capfd.readouterr()
+    assert message in shown.err
+    assert ("https:ssh -c core.hooksPath=/dev/null clone -- https://" in shown.out) == (status != 2)
+    assert ("trained" in shown.out) == (status == 0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a script")
+def test_with_a_container_the_repository_is_cloned_in_it(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, engine: Path
+) -> None:
+    git = engine.parent / "git"
+    git.write_text('#!/bin/bash\npwd; for word; do echo "word: $word"; done\nexit 128\n', encoding="utf-8")
+    git.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{engine.parent}{os.pathsep}{os.environ['PATH']}")
+    plugin = "{plugin: git, parameters: {repo_uri: /some, options: [\"--upload-pack='touch PWNED; x'\"]}}"
+    path = tmp_path / "job.pai.yaml"
+    extras = f"extras: {{com.microsoft.pai.runtimeplugin: [{plugin}]}}\n"
+    path.write_text(TWO_TASKS.replace("COMMAND", "echo hi") + extras, encoding="utf-8")
+    assert main(["run", "--yes", "--container", "docker", str(path)]) == 1
+    output, notes = capfd.readouterr()
+    lines = output.splitlines()
+    assert lines[0] == "[git clone]"
+    assert lines[1].startswith(f"{engine.parent}/pai-lsp-run-")
+    # OpenPAI splits options at blanks.
+    assert lines[2:-1] == [
+        "word: clone", "word: --upload-pack='touch", "word: PWNED;", "word: x'", "word: --", "word: /some",
+    ]  # fmt: skip
+    assert "cannot be cloned" in notes
+    assert "PWNED" not in (engine.parent / "calls").read_text()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a script")
@@ -286,7 +519,7 @@ def test_tensorboard_runs_beside_the_commands_and_ends_with_them(
     path = tmp_path / "job.pai.yaml"
     wait = f"while [ ! -e {started} ]; do sleep 0.05; done; echo done"
     path.write_text(TWO_TASKS.replace("COMMAND", wait) + extras, encoding="utf-8")
-    assert main(["run", "--yes", str(path)]) == 0
+    assert main(["run", *HERE, str(path)]) == 0
     output = capfd.readouterr().out
     assert "shows --logdir=/tmp/logs --port=16006 --host=127.0.0.1" in output
     assert "done" in output
@@ -317,7 +550,7 @@ def test_tasks_reach_each_other_with_ssh(tmp_path: Path, capfd: pytest.CaptureFi
     # The note may not be there yet when the first task asks for it: the barrier only waits for the servers.
     text = path.read_text().replace("cat note", "while [ ! -e note ]; do sleep 0.05; done; cat note")
     path.write_text(text, encoding="utf-8")
-    assert main(["run", "--all", "--yes", str(path)]) == 0
+    assert main(["run", "--all", *HERE, str(path)]) == 0
     shown = capfd.readouterr()
     assert [line for line in shown.out.splitlines() if line.startswith("[worker-0] ") and "[" not in line[11:]][
         -2:
@@ -325,26 +558,20 @@ def test_tasks_reach_each_other_with_ssh(tmp_path: Path, capfd: pytest.CaptureFi
         "[worker-0] I am 1",
         "[worker-0] a note of 1 key",
     ]
-    assert "AAAA" not in shown.out + shown.err
+    assert "AAAA" not in shown.out
 
 
 @pytest.mark.skipif(sys.platform == "win32" or not shutil.which("ssh-keygen"), reason="needs ssh-keygen")
 def test_ssh_in_a_container_is_for_this_machine_alone(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, engine: Path
 ) -> None:
-    stand_in = tmp_path / "bin" / "docker"
-    stand_in.parent.mkdir()
-    stand_in.write_text(
-        "#!/bin/bash\nfor word; do\n  case $word in *:/usr/local/pai) folder=${word%:*} ;; esac\ndone\n"
-        "cd $folder; cat ssh/sshd_config ssh/config bin/ssh runtime.d/plugin_pre0.sh\n",
-        encoding="utf-8",
-    )
-    stand_in.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{stand_in.parent}{os.pathsep}{os.environ['PATH']}")
+    text = ENGINE.replace("exec bash usr/local/pai/runtime.d/entry.sh", "cat $(find usr -type f)")
+    engine.write_text(text, encoding="utf-8")
+    monkeypatch.setenv("PATH", f"{engine.parent}{os.pathsep}{os.environ['PATH']}")
     path = tmp_path / "job.pai.yaml"
     for is_on, part in (("true", "ListenAddress 127.0.0.1\n"), ("false", "")):
         path.write_text(TWO_TASKS.replace("COMMAND", "echo hi") + SSH.replace("JOBSSH", is_on), encoding="utf-8")
-        assert main(["run", "--yes", "--container", "docker", str(path)]) == (0 if part else 1)
+        main(["run", "--yes", "--container", "docker", str(path)])
         shown = capfd.readouterr()
         assert part in shown.out
         assert ("keys of 'userssh' get no access" in shown.err) == (not part)
@@ -364,7 +591,7 @@ def test_an_ssh_server_that_does_not_start_ends_the_run(
     monkeypatch.setenv("PATH", f"{stand_in.parent}{os.pathsep}{os.environ['PATH']}")
     path = tmp_path / "job.pai.yaml"
     path.write_text(TWO_TASKS.replace("COMMAND", "echo hi") + SSH.replace("JOBSSH", "true"), encoding="utf-8")
-    assert main(["run", "--yes", str(path)]) == 1
+    assert main(["run", *HERE, str(path)]) == 1
     output = capfd.readouterr().out
     assert "the ssh server did not start\nno server today\n" in output
     assert "hi" not in output.split()

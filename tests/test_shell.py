@@ -246,7 +246,6 @@ def test_reads_any_text(text: str) -> None:
         assert 0 <= unclosed.span.start <= unclosed.span.end <= len(text)
     assert script.fault is None or 0 <= script.fault.start <= script.fault.end <= len(text)
     assert set(script.own_commands) <= set(script.commands)
-    assert isinstance(list(script.exit_trap_words()), list)
     assert isinstance(script.changes_process, bool)
     assert all(command.words for command in script.commands)
     assert isinstance(script.is_open_ended, bool)

@@ -6,13 +6,14 @@ import pytest
 from job_text import HEAD
 
 from pai_lsp.document import Document
+from pai_lsp.findings.diagnostic import rules_of
 from pai_lsp.platform.structure_errors import StructureError
 from pai_lsp.rules import BY_CODE
 from pai_lsp.rules.structure import job_shape
 from pai_lsp.rules.structure.job_shape import MAX_BYTES
 from pai_lsp.source.text import apply_edits
 
-CODES = {rule.code for rule in job_shape.RULES}
+CODES = {rule.code for rule in rules_of(job_shape)}
 
 JOB = (
     HEAD
@@ -107,7 +108,7 @@ def test_what_others_refer_to_is_not_taken_out() -> None:
         "resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}", "resourcePerInstance: *usual"
     )
     (finding,) = (d for d in Document(text).diagnostics if d.code == "unknown-key")
-    assert finding.fixes == ()
+    assert tuple(finding.fixes) == ()
     (finding,) = (d for d in Document(text.replace("*usual", "{cpu: 1}")).diagnostics if d.code == "unknown-key")
     assert [fix.title for fix in finding.fixes] == ["Remove 'x-usual'"]
 

@@ -6,13 +6,14 @@ import pytest
 import yaml
 
 from pai_lsp.document import Document
+from pai_lsp.findings.diagnostic import rules_of
 from pai_lsp.job.symbols import rename_role
 from pai_lsp.platform.secrets_section import masked_span
 from pai_lsp.rules.text import characters, two_readers
 from pai_lsp.rules.text.yaml_syntax import redefined_anchor, secrets_anchor
 from pai_lsp.source.text import apply_edits
 
-RULES = (*characters.RULES, *two_readers.RULES, redefined_anchor, secrets_anchor)
+RULES = (*rules_of(characters, two_readers), redefined_anchor, secrets_anchor)
 
 JOB = """\
 name: train # a

@@ -35,7 +35,8 @@ formats json and ndjson always include them.
 
 CODES are codes of rules or families of rules, separated by commas. The families
 are text, structure, prerequisites, plugins, platforms, templates, secrets,
-resources, commands, cluster, mpijob and files.
+resources, shell, packages, downloads, launchers, environment, programs,
+cluster, mpijob and files; "commands" means the six from shell to programs.
 
 exit status:
   0  no findings at or above --severity, or --exit-zero
@@ -89,7 +90,11 @@ def check(parser: argparse.ArgumentParser) -> None:
     fixing = parser.add_mutually_exclusive_group()
     fixing.add_argument("--fix", action="store_true", help="apply safe fixes; with -, print the fixed text")
     fixing.add_argument("--diff", action="store_true", help="show what --fix would change; write nothing")
-    fixing.add_argument("--add-ignore", action="store_true", help="add comments that ignore all current findings")
+    fixing.add_argument(
+        "--add-ignore",
+        action="store_true",
+        help="add comments that ignore current findings on their lines; with -, print the text",
+    )
     fixing.add_argument("--show-files", action="store_true", help="list the files that are checked; check nothing")
     add("--unsafe-fixes", action="store_true", help="with --fix and --diff: also apply fixes that may be wrong")
     add(
@@ -141,9 +146,9 @@ Expand a job into one that any released cluster accepts and runs as intended.
 Required prerequisites from the job, from extras.reference_prerequisites and
 from the marketplace are copied into the job. Template variables are replaced,
 and storages are moved to extras. Commands for taskFails and containerExit
-become an EXIT trap. Commands that the released runtime would change (several
-lines, quotes, backslashes) are rewritten so that they run unchanged. Comments,
-order and formatting of everything else are kept.
+are moved into the commands of the task role. Commands that the released
+runtime would change (several lines, quotes, backslashes) are rewritten so that
+they run unchanged. Comments, order and formatting of everything else are kept.
 
 Secrets remain references in every format; only --show-secrets inserts their
 values. Passwords in clear text are asterisks in script and json, unless

@@ -5,6 +5,8 @@ Apart from arguments.py because `check` needs none of it.
 
 from __future__ import annotations
 
+import threading
+
 from pai_lsp.cli.arguments import path
 from pai_lsp.platform.platforms import ALL_NAMES, NAMES
 
@@ -128,11 +130,12 @@ def why(parser: argparse.ArgumentParser) -> None:
 
 _RUN_DESCRIPTION = """\
 Run one task of a job on this machine as an OpenPAI cluster would: with the
-same environment variables, scripts, order and shell options. The task runs in
-a container of its image, or without a container in a new folder.
+same environment variables, scripts, order and shell options. Choose where:
+--container podman or docker runs everything that the job says in a container
+of its image, --container none runs it on this machine with your rights.
 
-The commands of the job run with your rights. You are asked before anything
-starts, unless you give --yes.
+Everything that will run is shown, and you are asked before anything starts,
+unless you give --yes.
 """
 
 _RUN_EPILOG = """\
@@ -142,8 +145,8 @@ exit status:
 
 examples:
   pai-lsp run --dry train.pai.yaml                         show what would run
-  pai-lsp run train.pai.yaml --role worker --index 1
-  pai-lsp run train.pai.yaml --all
+  pai-lsp run --container podman train.pai.yaml --role worker --index 1
+  pai-lsp run --container podman train.pai.yaml --all
   pai-lsp run train.pai.yaml --container docker --storage data=/data/mnist
 """
 
@@ -160,7 +163,9 @@ def run(parser: argparse.ArgumentParser) -> None:
     add("--user", default="user", metavar="NAME", help="the user name that the task sees (default: user)")
     add("--dry", action="store_true", help="run nothing; show the environment, the scripts and their order")
     add("--show-secrets", action="store_true", help="with --dry: insert the values of secrets as the runtime does")
-    add("--container", choices=("none", "docker", "podman"), default="none", help="where the task runs (default: none)")
+    add("--container", choices=("podman", "docker", "none"), help="where the tasks run; none: on this machine")
+    add("--git-image", metavar="IMAGE", help="the image in which the plugin git clones (default: that of the task)")
+    add("--time-limit", type=_seconds, metavar="SECONDS", help="end the tasks after this time; the status is then 124")
     add(
         "--storage",
         action="append",
@@ -170,6 +175,14 @@ def run(parser: argparse.ArgumentParser) -> None:
     )
     add("--yes", action="store_true", help="do not ask before running")
     add("--format", choices=("text", "json"), default="text", help="output format of --dry (default: text)")
+
+
+def _seconds(text: str) -> float:
+    """A time; argparse reports a ValueError."""
+    seconds = float(text)
+    if not 0 < seconds < threading.TIMEOUT_MAX:
+        raise ValueError
+    return seconds
 
 
 _IMAGE_DESCRIPTION = """\

@@ -14,7 +14,7 @@ from itertools import groupby
 
 from pai_lsp.cluster.hived_stage import Cells, HivedRequest, Pieces, RoleRequest, has_barrier, hived_request
 from pai_lsp.cluster.job_stage import forced_nodes, job_refusals, mounted_storages, quota_refusals
-from pai_lsp.cluster.protocol_stage import Refusal, Stage, Wait, protocol_refusals, render_refusals
+from pai_lsp.cluster.protocol_stage import Refusal, ServerStage, Wait, protocol_refusals, render_refusals
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.scalar import Reader, server_text
 
@@ -67,7 +67,7 @@ def fit(job: Job, profile: Profile, now: datetime | None = None) -> Fit:
     rights = list(job_refusals(values, profile))
     named = {one.path for one in refusals}
     refusals += [one for one in rights if one.rule != "virtual-cluster-not-allowed" or one.path not in named]
-    if request and profile.platform.reader is Reader.JS_YAML_3 and (crash := _missing_instances(request)):
+    if crash := _database_refusal(values, request, profile):
         refusals.append(crash)
     mounted = mounted_storages(values, profile)
     storages = mounted if isinstance(mounted, tuple) else ()
@@ -82,18 +82,35 @@ def fit(job: Job, profile: Profile, now: datetime | None = None) -> Fit:
     return Fit(tuple(refusals), wait, request, storages, is_known=is_known or wait is not None)
 
 
-def _missing_instances(request: HivedRequest) -> Refusal | None:
-    """OpenPAI fails to write an affinity group with a role that leaves out `instances`.
+def _database_refusal(values: Any, request: HivedRequest | None, profile: Profile) -> Refusal | None:
+    """A role without `instances`, and totals that the database cannot hold.
 
-    Source: rest-server, models/v2/job/k8s.js; js-yaml 3 refuses to write `undefined`.
+    The rest-server sums up GPUs and tasks for two columns of type INTEGER; without `instances`, the sum is NaN.
+    With HiveD, OpenPAI fails earlier: js-yaml 3 cannot write `undefined` into an affinity group.
+    Source: rest-server, models/v2/job/k8s.js; database-controller, sdk/index.js.
     """
-    for role in request.roles or ():
-        if role.instances is None and role.group is not None:
-            text = f"task role '{role.name}' has no 'instances'; on a cluster with HiveD the server fails without it"
-            path = ("taskRoles", role.name, "instances")
-            message = "unacceptable kind of an object to dump [object Undefined]"
-            return Refusal(Stage.JOB, 500, None, message, text, path, "instances-required-by-hived")
+    roles: Mapping[str, Any] = values["taskRoles"]
+    missing = next((name for name, role in roles.items() if "instances" not in role), None)
+    if missing is not None:
+        message = 'invalid input syntax for type integer: "NaN"'
+        code: str | None = "UnknownError"
+        grouped = (one.instances is None and one.group is not None for one in ((request and request.roles) or ()))
+        if profile.platform.reader is Reader.JS_YAML_3 and any(grouped):
+            message, code = "unacceptable kind of an object to dump [object Undefined]", None
+        text = f"task role '{missing}' has no 'instances'; the server fails without it"
+        return Refusal(ServerStage.JOB, 500, code, message, text, ("taskRoles", missing, "instances"), None)
+    gpus = sum(role["resourcePerInstance"]["gpu"] * role["instances"] for role in roles.values())
+    tasks = sum(role["instances"] or 1 for role in roles.values())
+    for total, what in ((gpus, "GPUs"), (tasks, "tasks")):
+        if not -_MOST_OF_INTEGER <= total <= _MOST_OF_INTEGER:
+            message = f'value "{server_text(total)}" is out of range for type integer'
+            text = f"the job has {server_text(total)} {what}, more than the server can count"
+            return Refusal(ServerStage.JOB, 500, "UnknownError", message, text, ("taskRoles",), None)
     return None
+
+
+# PostgreSQL, type integer.
+_MOST_OF_INTEGER = 2**31 - 1
 
 
 # --- clusters with HiveD ---
@@ -163,12 +180,6 @@ class _HivedPlacement:
         if leader.number <= 0:
             return _zero_skus(leader)
         if leader.group is not None:
-            for role in group:
-                if role.instances is None:
-                    text = f"task role '{role.name}' has no 'instances'; the scheduler refuses its affinity group"
-                    path = ("taskRoles", role.name, "instances")
-                    reason = "AffinityGroup.Members has non-positive PodNumber"
-                    return Wait(leader.name, reason, text, path, is_refused=True)
             for role in group:
                 if role.number <= 0:
                     return _zero_skus(role, leader.name)

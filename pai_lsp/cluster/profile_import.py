@@ -58,7 +58,7 @@ def profile_of_files(
     for path, value in values:
         if "physicalCluster" in value:
             hived = value
-        elif {"rest-server", "hivedscheduler", "group-manager", "cluster"} & set(value):
+        elif {"rest-server", "hivedscheduler", "authentication", "cluster"} & set(value):
             services = value
         else:
             raise ProfileError(f"{path}: neither 'hivedscheduler.yaml' nor 'services-configuration.yaml'")
@@ -163,23 +163,24 @@ def _cells(virtual_cluster: Any) -> dict[str, Any]:
 def _user(services: Mapping[str, Any], groups: Sequence[str], virtual_clusters: list[str]) -> dict[str, Any]:
     """The rights of the user's groups; one group of administrators gives the cluster's list instead.
 
-    Source: rest-server, models/v2/group.js, getGroupsAccess, and models/v2/user.js.
+    With basic authentication, the server puts every user into the default group as well.
+    Source: rest-server, models/v2/group.js, getVCsWithGroupInfo, and controllers/v2/user.js, createUser.
     """
-    known = {
-        one["groupname"]: _mapping(_mapping(one.get("extension")).get("acls"))
-        for one in _mapping(services.get("group-manager")).get("grouplist") or ()
-        if isinstance(one, dict) and "groupname" in one
-    }
-    if groups and not known:
-        step = "leave --group out, or run 'pai-lsp cluster pull', which knows your rights"
-        raise ProfileError(f"the files list no groups: {step}")
-    if missing := [name for name in groups if name not in known]:
-        raise ProfileError(f"no group is named '{missing[0]}'; known groups: {', '.join(known) or 'none'}")
     if not groups:
         return {}
-    acls = [known[name] for name in groups]
-    is_admin = any(acl.get("admin") is True for acl in acls)
-    granted = virtual_clusters if is_admin else [one for acl in acls for one in acl.get("virtualClusters") or ()]
+    if not services:
+        step = "leave --group out, or run 'pai-lsp cluster pull', which knows your rights"
+        raise ProfileError(f"only 'services-configuration.yaml' has groups: {step}")
+    known = _groups(services, virtual_clusters)
+    if missing := [name for name in groups if name not in known]:
+        text = f"no group is named '{missing[0]}'; known groups: {', '.join(known)}"
+        if "group-manager" in services:
+            text += "; the cluster reads 'group-manager' only below 'authentication'"
+        raise ProfileError(text)
+    always = [name for name in (_default_group(services),) if _is_basic(services) and name in known]
+    acls = [known[name] for name in dict.fromkeys((*groups, *always))]
+    is_admin = any(acl["admin"] for acl in acls)
+    granted = virtual_clusters if is_admin else [one for acl in acls for one in acl["virtualClusters"]]
     storages = [one for acl in acls for one in acl.get("storageConfigs") or ()]
     firsts = [acl["storageConfigs"][0] for acl in acls if acl.get("storageConfigs")]
     return {
@@ -188,6 +189,46 @@ def _user(services: Mapping[str, Any], groups: Sequence[str], virtual_clusters: 
         "storages": list(dict.fromkeys(storages)),
         "defaultStorages": list(dict.fromkeys(firsts)),
     }
+
+
+def _groups(services: Mapping[str, Any], virtual_clusters: list[str]) -> dict[str, dict[str, Any]]:
+    """The rights of the groups that the server makes at its start, by name.
+
+    It drops virtual clusters that do not exist. With basic authentication, it makes a group for each virtual cluster,
+    and deletes those that give no right.
+    Source: src/authentication/config/authentication.{yaml,py}; rest-server, models/v2/group.js, groupAndUserDataInit.
+    """
+    manager = _group_manager(services)
+    written: list[tuple[Any, dict[str, Any]]] = [
+        (manager.get("admin-group"), {"admin": True}),
+        (manager.get("default-group"), {"virtualClusters": ["default"]}),
+        *((one, {}) for one in manager.get("grouplist") or ()),
+    ]
+    known: dict[str, dict[str, Any]] = {}
+    for group, defaults in written:
+        if isinstance(group, dict) and isinstance(group.get("groupname"), str):
+            own = _mapping(_mapping(group.get("extension")).get("acls"))
+            acls = {"admin": False, "virtualClusters": [], **defaults, **own}
+            acls["virtualClusters"] = [one for one in acls["virtualClusters"] or () if one in virtual_clusters]
+            known.setdefault(group["groupname"], acls)
+    if not _is_basic(services):
+        return known
+    for name in virtual_clusters:
+        known.setdefault(name, {"admin": False, "virtualClusters": [name]})
+    return {name: acls for name, acls in known.items() if acls["admin"] or acls["virtualClusters"]}
+
+
+def _group_manager(services: Mapping[str, Any]) -> Mapping[str, Any]:
+    default = {"admin-group": {"groupname": "admingroup"}, "default-group": {"groupname": "default"}}
+    return _mapping(_mapping(services.get("authentication")).get("group-manager")) or default
+
+
+def _default_group(services: Mapping[str, Any]) -> Any:
+    return _mapping(_group_manager(services).get("default-group")).get("groupname")
+
+
+def _is_basic(services: Mapping[str, Any]) -> bool:
+    return not _mapping(services.get("authentication")).get("OIDC")
 
 
 def _rules(server: Mapping[str, Any]) -> dict[str, Any]:

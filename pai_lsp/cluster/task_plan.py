@@ -9,7 +9,6 @@ src/init.d/initializer.py, src/plugins and src/runtime.d/runtime_entry.sh.
 from __future__ import annotations
 
 import hashlib
-import shlex
 
 from pai_lsp.cluster.hived_stage import has_barrier
 from pai_lsp.cluster.job_stage import storage_entries, virtual_cluster_for_rights
@@ -27,9 +26,10 @@ from pai_lsp.expansion.released_run import (
     runtime_role,
     server_command,
 )
+from pai_lsp.platform.clone_options import clone_words
 from pai_lsp.platform.platforms import OPENPAI
 from pai_lsp.platform.tables import converted_role_name
-from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import did_you_mean
 
@@ -53,8 +53,20 @@ _CONTROLLER = (
 )  # fmt: skip
 
 
+# The script with which the plugin git looks whether it may move what it has cloned.
+GIT_CHECK = "plugins/git/check_clone_dir.sh"
+
+
 class NoTaskError(ValueError):
     """The job has no such task, or the cluster refuses it; the message has the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartSource:
+    """What makes a task run a script: in words, and where the job says it (in code points)."""
+
+    title: str
+    offset: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +80,8 @@ class TaskPlan:
     order: what runs, in order. mounts: paths and names of volumes. shared_memory: of /dev/shm, in MiB.
     tensorboard: the folder and the port of TensorBoard, if the task runs it.
     clones: what the first container passes to `git clone` before the folder `code` in `HOME`.
+    sources: what the scripts of plugins come from, by their paths. clone_sources: what the clones come from.
+    memory: in MiB; None if the job asks for nothing that can be counted.
     """
 
     role: TaskRole
@@ -83,6 +97,9 @@ class TaskPlan:
     shared_memory: int = OPENPAI.shared_memory
     clones: tuple[tuple[str, ...], ...] = ()
     tensorboard: tuple[str, str] | None = None
+    sources: dict[str, PartSource] = field(default_factory=dict)
+    clone_sources: tuple[PartSource, ...] = ()
+    memory: int | None = None
 
 
 def task_plan(job: Job, role_name: str, index: int, user: str, *, shows_secrets: bool = False) -> TaskPlan:
@@ -109,7 +126,7 @@ def task_plan(job: Job, role_name: str, index: int, user: str, *, shows_secrets:
         return TaskPlan(role, index, image, "ENV_GENERATOR", message)
     try:
         known = runtime_job(job)
-        parts = _plugin_parts(job, runtime_role(known, role.name), index, shows_secrets=shows_secrets)
+        parts = _plugin_parts(job, runtime_role(known, role.name), role.name, index, shows_secrets=shows_secrets)
     except RuntimeStopError as error:
         return TaskPlan(role, index, image, "PLUGIN_INITIALIZER", str(error))
     try:
@@ -120,12 +137,19 @@ def task_plan(job: Job, role_name: str, index: int, user: str, *, shows_secrets:
     environment, later = _environment(job, role, index, user)
     options = role.get("extraContainerOptions")
     written = job.plain["taskRoles"][role.name].get("extraContainerOptions") if options is not None else None
-    memory = (written.get("shmMB") if isinstance(written, dict) else None) or job.platform.shared_memory
+    memory = _whole_number(written.get("shmMB") if isinstance(written, dict) else None) or job.platform.shared_memory
     return TaskPlan(
         role, index, image, None, "", environment, later, files, order, tuple(_mounts(job)), memory,
         tuple(part.clone for part in parts if part.clone),
         next((part.tensorboard for part in parts if part.tensorboard is not None), None),
+        {path: part.source for part in parts if part.source is not None for path in part.paths},
+        tuple(part.source for part in parts if part.clone and part.source is not None),
+        _whole_number(job.plain["taskRoles"][role.name]["resourcePerInstance"].get("memoryMB")),
     )  # fmt: skip
+
+
+def _whole_number(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
 def ports_stop(job: Job, role: TaskRole) -> bool:
@@ -155,9 +179,16 @@ class _PluginPart:
     has_keys: bool = False
     clone: tuple[str, ...] = ()
     tensorboard: tuple[str, str] | None = None
+    source: PartSource | None = None
+
+    @property
+    def paths(self) -> dict[str, str]:
+        """The scripts that are not empty, by their paths: the one before the commands, and the one after them."""
+        named = (("pre", self.before), ("post", self.after))
+        return {f"{SCRIPTS}/plugin_{kind}{self.number}.sh": script for kind, script in named if script}
 
 
-def _plugin_parts(job: Job, role: RuntimeRole, index: int, *, shows_secrets: bool) -> list[_PluginPart]:
+def _plugin_parts(job: Job, role: RuntimeRole, role_name: str, index: int, *, shows_secrets: bool) -> list[_PluginPart]:
     known = job.site_plugins.union(job.platform.plugins)
     found: list[_PluginPart] = []
     for number, plugin in enumerate(plugin_runs(role)):
@@ -165,8 +196,19 @@ def _plugin_parts(job: Job, role: RuntimeRole, index: int, *, shows_secrets: boo
         name = plugin_folder(str(plugin.name), known)
         if name is None:
             raise RuntimeStopError(f"the runtime has no plugin '{plugin.name}'")
-        found.append(_part(job, role, index, number, plugin, name, parameters))
+        source = _source(job, job.task_roles_by_name[role_name], plugin, name)
+        found.append(replace(_part(job, role, index, number, plugin, name, parameters), source=source))
     return found
+
+
+def _source(job: Job, role: TaskRole, plugin: PluginRun, name: str) -> PartSource:
+    """The definition of a prerequisite, or the entry of a plugin."""
+    offset = plugin.span(job, role).start
+    if not plugin.is_prerequisite:
+        return PartSource(f"runtime plugin '{name}'", offset)
+    named = role.prerequisites[plugin.number].name if plugin.number < len(role.prerequisites) else ""
+    defined = next((one.node.span.start for one in job.prerequisites if one.name == named), offset)
+    return PartSource(f"prerequisite '{named}', plugin '{name}'", defined)
 
 
 def _part(
@@ -186,7 +228,7 @@ def _part(
             shown = _tensorboard(parameters) if script else None
             return _PluginPart(number, script, tensorboard=shown)
         if name == "git":
-            return _PluginPart(number, _script(_git_commands(parameters), policy), clone=_cloned(parameters))
+            return _PluginPart(number, _script(_git_commands(parameters), policy), clone=_cloned(job, parameters))
     except (TypeError, LookupError, AttributeError, ValueError):
         if policy != "ignore":
             raise RuntimeStopError(f"the plugin '{name}' cannot read its parameters") from None
@@ -248,14 +290,14 @@ def _git_commands(parameters: Any) -> list[str]:
     if "clone_dir" not in parameters:
         return []
     folder = parameters["clone_dir"]
-    return [f"mkdir -p {folder}", f"mv -f {HOME}/plugins/git/../../code/* {folder}"]
+    code = f"{HOME}/plugins/git/../../code"
+    return [f"{HOME}/{GIT_CHECK} {folder}", f"mkdir -p {folder}", f"mv -f {code}/* {folder}"]
 
 
-def _cloned(parameters: Any) -> tuple[str, ...]:
+def _cloned(job: Job, parameters: Any) -> tuple[str, ...]:
     """What is passed to `git clone`. Source: GitPython, git/repo/base.py, Repo.clone_from."""
-    options = parameters.get("options") or ()
-    words = [word for option in options for word in shlex.split(str(option))]
-    return (*words, "--", str(parameters["repo_uri"]))
+    words = clone_words(list(parameters.get("options") or ()), as_shell=job.platform.git_splits_as_shell)
+    return (*(word.text for word in words), "--", str(parameters["repo_uri"]))
 
 
 def _scripts(parts: list[_PluginPart], command: str) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -264,11 +306,9 @@ def _scripts(parts: list[_PluginPart], command: str) -> tuple[dict[str, str], tu
     before: list[str] = []
     after: list[str] = []
     for part in parts:
-        for script, kind, lines in ((part.before, "pre", before), (part.after, "post", after)):
-            if script:
-                path = f"{SCRIPTS}/plugin_{kind}{part.number}.sh"
-                files[path] = script
-                lines.append(f"/bin/bash {HOME}/{path}")
+        for path, script in part.paths.items():
+            files[path] = script
+            (after if path.startswith(f"{SCRIPTS}/plugin_post") else before).append(f"/bin/bash {HOME}/{path}")
         if part.has_keys:
             files[_KEY_PAIR] = "key pair of the user for jobs"
     after.reverse()

@@ -1,13 +1,15 @@
-"""Command lines: which program a command runs, and which of its words are options, values and operands.
+"""Command lines, the model of a command that everything above asks: programs, wrappers, words and how they are quoted.
 
 A word that bash expands (`$X`, `$(…)`, `*`) may be any number of words: nothing is concluded from it, nor about
-positions after it. Sources: POSIX, "Utility Syntax Guidelines"; Python's argparse and optparse; getopt_long(3).
+positions after it. The words of a container's `command`, which no shell reads, are the script that has each of them
+quoted (`quoted_words`). Sources: POSIX, "Utility Syntax Guidelines"; Python's argparse and optparse; getopt_long(3).
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from pai_lsp.embedded.shell_structure import is_one_word, structure
 from pai_lsp.source.frozen import dataclass, dataclass_of_many, field
@@ -16,30 +18,82 @@ from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from pai_lsp.embedded.shell_script import Script, Word
+    from pai_lsp.embedded.shell_script import PartKind, Script, Word
     from pai_lsp.embedded.shell_structure import Step
 
-# Programs that run the program after them, and their options that have a value.
-_STARTERS: dict[str, frozenset[str]] = {
-    "sudo": frozenset({"-u", "-g", "-h", "-p", "-C", "-D", "-r", "-t"}),
-    "env": frozenset({"-u", "-C", "-S"}),
-    "exec": frozenset({"-a"}),
-    "time": frozenset({"-f", "-o"}),
-    "nohup": frozenset(),
-    "command": frozenset(),
-    "builtin": frozenset(),
-    "setsid": frozenset(),
-    "nice": frozenset({"-n"}),
-    "ionice": frozenset({"-c", "-n", "-p"}),
-    "stdbuf": frozenset({"-i", "-o", "-e"}),
-    "numactl": frozenset({"-m", "-N", "-C", "-i", "-p"}),
-    "timeout": frozenset({"-k", "-s"}),
-}
+
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """A program that runs the program after it.
+
+    letters: its options of one letter that have a value; names: its long ones, which take it as the next word, too.
+    operands: how many words of its own come before the program.
+    user: the options that name the user who runs the program, or `operand` where the operand does.
+    assigns: whether `NAME=value` before the program sets a variable.
+    adds_words: whether it gives the program further words that are not written.
+    """
+
+    letters: str = ""
+    names: tuple[str, ...] = ()
+    operands: int = 0
+    user: tuple[str, ...] = ()
+    assigns: bool = False
+    adds_words: bool = False
+
+
+# Read from `--help` of coreutils 9.1, findutils 4.9, util-linux 2.38, numactl 2.0.16, time 1.9, gosu 1.14, tini 0.19,
+# dumb-init 1.2.5 and strace 6.1 in Debian 12, from sudo(8) 1.9.13, and from bash 5.2 (`help exec`, `help command`).
+WRAPPERS = {
+    "sudo": Wrapper(
+        "aCcDghpRrTtUu",
+        ("--user", "--group", "--chdir", "--chroot", "--prompt", "--host", "--role", "--type", "--close-from"),
+        user=("-u", "--user"),
+        assigns=True,
+    ),
+    "env": Wrapper("uCS", ("--unset", "--chdir", "--split-string"), assigns=True),
+    "exec": Wrapper("a"),
+    "command": Wrapper(),
+    "builtin": Wrapper(),
+    "time": Wrapper("fo", ("--format", "--output")),
+    "nohup": Wrapper(),
+    "setsid": Wrapper(),
+    "nice": Wrapper("n", ("--adjustment",)),
+    "ionice": Wrapper("cnpPu", ("--class", "--classdata", "--pid", "--pgid", "--uid")),
+    "chrt": Wrapper("TPD", ("--sched-runtime", "--sched-period", "--sched-deadline"), 1),
+    "taskset": Wrapper("", (), 1),
+    "stdbuf": Wrapper("ioe", ("--input", "--output", "--error")),
+    "timeout": Wrapper("ks", ("--kill-after", "--signal"), 1),
+    "numactl": Wrapper(
+        "ipPCNm",
+        ("--interleave", "--preferred", "--preferred-many", "--physcpubind", "--cpunodebind", "--membind", "--cpubind"),
+    ),
+    "setpriv": Wrapper(
+        "",
+        ("--ambient-caps", "--inh-caps", "--bounding-set", "--ruid", "--euid", "--rgid", "--egid", "--reuid", "--regid",
+         "--groups", "--securebits", "--pdeathsig", "--selinux-label", "--apparmor-profile"),
+    ),
+    "xargs": Wrapper(
+        "adEILnPs",
+        ("--arg-file", "--delimiter", "--max-args", "--max-procs", "--max-chars", "--process-slot-var"),
+        adds_words=True,
+    ),
+    "gosu": Wrapper("", (), 1, ("operand",)),
+    "tini": Wrapper("pe"),
+    "dumb-init": Wrapper("r", ("--rewrite",)),
+    "strace": Wrapper("abeEIoOpPsSuUX", ("--output", "--trace", "--user")),
+}  # fmt: skip
 PYTHON = lazy_pattern(r"python(?:[23](?:\.[0-9]+)?)?")
 _PIP = lazy_pattern(r"pip(?:[23](?:\.[0-9]+)?)?")
-_MODULES = {"torch.distributed.run": "torchrun", "torch.distributed.launch": "torch.distributed.launch"}
+# Modules of Python that start other programs, and the program that each is.
+MODULES = {
+    "torch.distributed.run": "torchrun",
+    "torch.distributed.launch": "torch.distributed.launch",
+    "accelerate.commands.launch": "accelerate launch",
+    "deepspeed.launcher.runner": "deepspeed",
+    "horovod.runner.launch": "horovodrun",
+}
 _ASSIGNMENT = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*=")
 _NUMBER = lazy_pattern(r"-[0-9.]+")
 
@@ -51,7 +105,9 @@ class CommandLine:
     program: its name without a folder and a version (`pip`, `python`), or the module's for `python -m`.
     name: the word of the program, or of the module.
     arguments: the words after it.
-    starters: the names of the programs in front of it, such as `sudo`.
+    wrappers: the names of the programs in front of it, such as `sudo`.
+    variables: the names that are set for it alone: `X=1 program`, `env X=1 program`.
+    user: who runs it, where a wrapper says so; None for a user that is not known before.
     is_module: whether it runs as `python -m MODULE`.
     """
 
@@ -60,8 +116,15 @@ class CommandLine:
     program: str
     name: Word
     arguments: tuple[Word, ...]
-    starters: tuple[str, ...] = ()
+    wrappers: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    user: str | None = ""
     is_module: bool = False
+
+    @property
+    def is_other_user(self) -> bool:
+        """Whether another user than root may run it, where root runs the script."""
+        return self.user not in {"", "root", "0"}
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -73,9 +136,34 @@ class CommandLine:
         """From the program to the end."""
         return Span(self.name.span.start, self.arguments[-1].span.end if self.arguments else self.name.span.end)
 
+    @property
+    def words(self) -> tuple[Word, ...]:
+        """All words of the command, with those of the programs in front of it."""
+        return self.step.command.words if self.step.command is not None else (self.name, *self.arguments)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the program gets words that are not written here."""
+        return any(WRAPPERS[name].adds_words for name in self.wrappers)
+
     def written(self, word: Word) -> str:
         """A word with its quotes."""
         return self.script.text[word.span.start : word.span.end]
+
+    def quote(self, word: Word) -> PartKind | None:
+        """How a word is quoted as a whole; None where it has no quotes, or only around a part of it."""
+        return self.script.quote(word.span)
+
+    def inner(self, word: Word) -> Span:
+        """The place of a word without the quotes around it."""
+        return self.script.inner(word.span)
+
+    def variable(self, word: Word) -> str:
+        """The variable that a whole word is, in double quotes or without; empty for every other word."""
+        if word.is_literal:
+            return ""
+        inner = self.inner(word)
+        return next((use.name for use in self.script.uses if use.span == inner and not use.is_indirect), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +238,73 @@ class CommandLines:
     def __init__(self, script: Script) -> None:
         self.all: list[CommandLine] = []
         self.by_program: dict[str, list[CommandLine]] = {}
-        tree = structure(script)
-        for step in tree.all:
+        self.tree = structure(script)
+        for step in self.tree.all:
             if step.command is not None:
                 line = _line(script, step, step.command.words)
                 self.all.append(line)
                 self.by_program.setdefault(line.program, []).append(line)
-        self.starters = frozenset(starter for line in self.all for starter in line.starters)
+
+    def mentions(self, part: str, before: int | None = None) -> bool:
+        """Whether a word, a value or a file of the commands has a text; `before` leaves out what begins there or later.
+
+        Comments and here-documents are no words.
+        """
+        at = self.first(part)
+        return at is not None and (before is None or at < before)
+
+    def first(self, part: str) -> int | None:
+        """Where the first word begins that has a text; None if no word has it."""
+        return min((at for at, text in self._texts if part in text), default=None)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts in which `mentions` looks."""
+        return tuple(text for _, text in self._texts)
+
+    @cached_property
+    def _texts(self) -> tuple[tuple[int, str], ...]:
+        """The texts of all words, of the variables that are set, and of the targets of redirections."""
+        found: list[tuple[int, str]] = []
+        for step in self.tree.all:
+            words = step.command.words if step.command is not None else ()
+            found += [(word.span.start, word.text) for word in words]
+            found += [(one.span.start, f"{one.name}={one.value.text if one.value else ''}") for one in step.assigned]
+            found += [(one.span.start, one.target.text) for one in step.redirections]
+        found += [(word.span.start, word.text) for word in self.tree.script.loop_words]
+        return tuple(found)
+
+    def folder(self, line: CommandLine) -> str | None:
+        """The working folder of a command: "" where the script begins, a path from there, None if it is not known."""
+        around = {None, *(one for one in (line.step, *line.step.ancestors) if one.is_process)}
+        found: str | None = ""
+        for change in self._folder_changes:
+            if change.step.span.start >= line.step.span.start:
+                break
+            if change.step.process in around:
+                parent = change.step.parent
+                is_sure = parent is self.tree.root or any(parent is one for one in line.step.ancestors)
+                word = change.arguments[0] if len(change.arguments) == 1 else None
+                is_known = found is not None and is_sure and word is not None and word.is_literal
+                if word is None or not is_known or word.text in {"-", "~"} or change.program != "cd":
+                    found = None
+                else:
+                    found = posixpath.normpath(posixpath.join(found or "", word.text))
+                    found = "" if found == "." else found
+        return found
+
+    @cached_property
+    def _folder_changes(self) -> list[CommandLine]:
+        """The commands that change the working folder, in order."""
+        return [line for line in self.all if line.program in {"cd", "pushd", "popd"}]
+
+    def value(self, name: str, before: int | None = None) -> str | None:
+        """The last value that is written for a variable, if it is a plain one; `before` as in `mentions`."""
+        found: str | None = None
+        for one in self.tree.script.assignments:
+            if one.name == name and (before is None or one.span.start < before):
+                found = one.plain_value
+        return found
 
 
 def command_lines(script: Script) -> CommandLines:
@@ -172,18 +320,19 @@ def _command_lines(text: str) -> CommandLines:
 
 
 def _line(script: Script, step: Step, words: tuple[Word, ...]) -> CommandLine:
-    at, starters = 0, []
-    while at < len(words) and words[at].text in _STARTERS:
-        starter = words[at].text
-        after = _after_options(words, at + 1, _STARTERS[starter])
-        if starter == "timeout":
+    at, wrappers, variables = 0, [], [one.name for one in step.assigned]
+    user: str | None = ""
+    while (wrapper := WRAPPERS.get(words[at].text.rpartition("/")[2])) is not None:
+        starter = words[at].text.rpartition("/")[2]
+        after = _after_options(words, at + 1, wrapper) + wrapper.operands
+        while wrapper.assigns and after < len(words) and (match := _ASSIGNMENT.match(words[after].text)):
+            variables.append(match[0][:-1])
             after += 1
-        if starter == "env":
-            while after < len(words) and _ASSIGNMENT.match(words[after].text):
-                after += 1
         if after >= len(words) or (starter == "command" and words[at + 1].text.startswith("-")):
             break
-        starters.append(starter)
+        wrappers.append(starter)
+        if wrapper.user:
+            user = _user(words[at + 1 : after], wrapper)
         at = after
     name = words[at].text.rpartition("/")[2] if words[at].is_literal else ""
     arguments = words[at + 1 :]
@@ -192,19 +341,56 @@ def _line(script: Script, step: Step, words: tuple[Word, ...]) -> CommandLine:
         for number, word in enumerate(arguments[:-1]):
             if word.text == "-m":
                 module = arguments[number + 1]
-                program = _MODULES.get(module.text, module.text)
-                return CommandLine(script, step, program, module, arguments[number + 2 :], tuple(starters), True)
+                program, rest = MODULES.get(module.text, module.text), arguments[number + 2 :]
+                return CommandLine(script, step, program, module, rest, tuple(wrappers), tuple(variables), user, True)
             if not word.text.startswith("-") or word.text in {"-c", "-"}:
                 break
     elif _PIP.fullmatch(name):
         name = "pip"
-    return CommandLine(script, step, name, words[at], arguments, tuple(starters))
+    return CommandLine(script, step, name, words[at], arguments, tuple(wrappers), tuple(variables), user)
 
 
-def _after_options(words: tuple[Word, ...], at: int, with_value: frozenset[str]) -> int:
+def _after_options(words: tuple[Word, ...], at: int, wrapper: Wrapper) -> int:
+    """The number of the first word after the options of a wrapper."""
     while at < len(words) and words[at].text.startswith("-") and len(words[at].text) > 1:
-        at += 2 if words[at].text in with_value else 1
+        text = words[at].text
+        at += 1
+        if text == "--":
+            break
+        if text.startswith("--"):
+            at += text in wrapper.names
+        else:
+            at += _letter_with_value(text, wrapper) == len(text) - 1
     return at
+
+
+def _letter_with_value(text: str, wrapper: Wrapper) -> int:
+    """The place of the first letter among joined ones, as in `-Eu`, that has a value; the length where none has one."""
+    return next((at for at, letter in enumerate(text) if letter in wrapper.letters), len(text))
+
+
+def _user(words: tuple[Word, ...], wrapper: Wrapper) -> str | None:
+    """The user that a wrapper with these words runs its program as; without any, root, as sudo does."""
+    if wrapper.user == ("operand",):
+        return words[-1].text if words[-1].is_literal else None
+    for number, word in enumerate(words):
+        name, equals, value = word.text.partition("=")
+        if not name.startswith("--"):
+            at = _letter_with_value(name, wrapper)
+            name, equals, value = f"-{word.text[at : at + 1]}", word.text[at + 1 :], word.text[at + 1 :]
+        if name in wrapper.user:
+            named = word if equals else words[number + 1]
+            return (value or named.text) if named.is_literal else None
+    return "root"
+
+
+def quoted_words(words: Iterable[str | None]) -> str:
+    """The script in which bash runs exactly these words; None is a word that is not known before it runs."""
+    return " ".join('"$UNKNOWN"' if word is None else f"'{_in_quotes(word)}'" for word in words)
+
+
+def _in_quotes(word: str) -> str:
+    return word.replace("'", "'\\''")
 
 
 def parsed(words: Sequence[Word], program: Program, text: str) -> Arguments:

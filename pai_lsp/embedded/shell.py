@@ -70,13 +70,23 @@ class _UnfinishedCommand:
 class _ScriptReader(LineReader):
     """Reads a text from its start to its end."""
 
-    __slots__ = ("_background", "_functions", "_grammars", "_has_pipeline", "_made", "_separate", "_tested")
+    __slots__ = (
+        "_background",
+        "_functions",
+        "_grammars",
+        "_has_pipeline",
+        "_loop_words",
+        "_made",
+        "_separate",
+        "_tested",
+    )
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._made: list[SimpleCommand] = []
         self._tested: set[str] = set()
         self._functions: set[str] = set()
+        self._loop_words: list[Word] = []
         self._grammars: list[Grammar] = []
         self._has_pipeline = False
         self._separate: list[tuple[int, int]] = []
@@ -106,6 +116,7 @@ class _ScriptReader(LineReader):
             tuple(self._events),
             tuple(self._positionals),
             tuple(self._bad_substitutions),
+            tuple(self._loop_words),
         )
 
     def _marked_commands(self) -> tuple[SimpleCommand, ...]:
@@ -212,7 +223,7 @@ class _ScriptReader(LineReader):
             return command
         if sets is not None and is_first:
             self._assignments.append(sets)
-            self._events.append((EventKind.ASSIGNED, sets.name, word.span))
+            self._events.append((EventKind.ASSIGNED, sets.name, sets))
             command.is_begun = True
             grammar.begin()
             return command
@@ -233,6 +244,8 @@ class _ScriptReader(LineReader):
             self._assignments.append(Assignment(word.text, word.span))
         elif role is Role.FUNCTION:
             self._functions.add(word.text)
+        elif role is Role.LISTED:
+            self._loop_words.append(word)
         elif written in {"time", "coproc"} and (match := _AFTER_PREFIX[written].match(text, self._at, self._end)):
             self._at = match.end()
         return _UnfinishedCommand()
@@ -320,7 +333,7 @@ def _set_by(words: Sequence[Word], assignments: Sequence[Assignment | None]) -> 
         is_exported = name == "export" or any(word.text.startswith("-") and "x" in word.text for word in words[1:])
         for word, assignment in zip(words[1:], assignments[1:], strict=True):
             if assignment is not None:
-                yield Assignment(assignment.name, assignment.span, is_exported)
+                yield Assignment(assignment.name, assignment.span, is_exported, assignment.value)
             elif match := NAME.match(word.text):
                 # `export X`, or `export "X=1"`.
                 yield Assignment(match[0], word.span, is_exported)

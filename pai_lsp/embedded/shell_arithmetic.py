@@ -23,12 +23,12 @@ _ALLOWED = lazy_pattern(r"[0-9A-Za-z_ +\-*%()<>=!]+")
 
 def learn(tree: Structure, step: Step, known: dict[str, int]) -> None:
     """Keep the values of variables that are surely known after a step."""
-    for name, span in step.assigned:
-        value = tree.script.text[span.start : span.end].partition("=")[2]
-        if re.fullmatch(r"-?[0-9]{1,9}", value) and step.kind == "assignment":
-            known[name] = int(value)
+    for assignment in step.assigned:
+        value = assignment.plain_value
+        if value is not None and re.fullmatch(r"-?[0-9]{1,9}", value) and step.kind == "assignment":
+            known[assignment.name] = int(value)
         else:
-            known.pop(name, None)
+            known.pop(assignment.name, None)
     if step.kind == "arithmetic" or (step.command is not None and step.command.name in {"let", "read"}):
         changed = tree.script.text[step.span.start : step.span.end]
         for name in [name for name in known if name in changed]:

@@ -9,27 +9,25 @@ from itertools import pairwise
 
 from pai_lsp.source.frozen import dataclass, dataclass_of_many
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import TypeAlias
-
-    from pai_lsp.source.text import Span
 
 # Commands that may set any variable: what follows them is not judged by the absence of an assignment.
 _OPEN_ENDED = frozenset(
     {"source", ".", "eval", "conda", "mamba", "micromamba", "module", "ml", "spack", "pyenv", "nvm"},
 )
 _LEAVING_LOOP = frozenset({"break", "exit", "return", "exec", "kill"})
+# What `sleep` takes. Source: sleep(1).
+_TIME = lazy_pattern(r"[0-9]+(?:\.[0-9]+)?[smhd]?")
 _UNSET_OFF = lazy_pattern(r"\+[A-Za-z]*u[A-Za-z]*")
 # What a script may leave open without a syntax error; bash takes the end of the text for the end of these.
 HERE_DOCUMENT, CONTINUATION = "<<", "\\"
 
 # Builtins that end or replace the shell, or leave a trap in it.
 _CHANGING = frozenset({"exit", "logout", "return", "exec", "trap"})
-# How `trap` may name the end of the shell, in capital or small letters.
-_EXIT = frozenset({"EXIT", "0"})
 # Options that change nothing about what a builtin does.
 _NEUTRAL = {"command": {"-p", "--"}, "builtin": {"--"}}
 
@@ -61,11 +59,56 @@ class VariableUse:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A variable that bash sets: `X=1`, `export X`, `read X`, `for X in`, and so on; `span` is the name."""
+    """A variable that bash sets: `X=1`, `export X`, `read X`, `for X in`, and so on; `span` is the name.
+
+    value: the word after `=`, empty and not literal for an array; None where none is written.
+    """
 
     name: str
     span: Span
     is_exported: bool = False
+    value: Word | None = None
+
+    @property
+    def whole(self) -> Span:
+        """The name with its value."""
+        return Span(self.span.start, self.value.span.end) if self.value is not None else self.span
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it is `NAME=` with nothing after it."""
+        return self.value is not None and not self.value.span
+
+    @property
+    def plain_value(self) -> str | None:
+        """The value that the variable has afterwards; None where bash makes it, or adds to what is there."""
+        is_plain = self.value is not None and self.value.is_literal and self.value.span.start == self.span.end + 1
+        return self.value.text if self.value is not None and is_plain else None
+
+
+@dataclass(frozen=True, slots=True)
+class Redirection:
+    """A redirection of a command.
+
+    operator: without the number in front of it, such as `>>`; descriptor: that number, or empty.
+    span: from its number or operator to its target.
+    """
+
+    operator: str
+    span: Span
+    target: Word
+    descriptor: str = ""
+
+    @property
+    def operator_span(self) -> Span:
+        """The operator alone."""
+        start = self.span.start + len(self.descriptor)
+        return Span(start, start + len(self.operator))
+
+    @property
+    def is_output(self) -> bool:
+        """Whether it writes a file of that name."""
+        return self.operator in {">", ">>", ">|", "&>"}
 
 
 class PartKind(Enum):
@@ -104,22 +147,22 @@ class EventKind(Enum):
     __hash__ = object.__hash__  # the one of Enum is many times slower
 
     COMMAND = auto()  # a simple command ends; the number of the command, as text
-    ASSIGNED = auto()  # a variable in front of a command; its name, and the place of the whole word
+    ASSIGNED = auto()  # a variable in front of a command; its name, and the assignment
     BARE = auto()  # assignments or redirections without a command end
     COMPOUND = auto()  # `((…))`, or the brackets of a `[[ … ]]` after its command
     OPEN = auto()  # a compound command begins; its reserved word
     PART = auto()  # a part of it begins
-    CLOSE = auto()  # it ends
+    CLOSE = auto()  # it ends; the word that ends it
     SUBSTITUTION = auto()  # a substitution begins; its opening characters
     SUBSTITUTION_END = auto()
     OPERATOR = auto()
     PREFIX = auto()  # `!`, `time` or `coproc`
     FUNCTION = auto()  # the name of a function whose body follows
-    REDIRECTION = auto()  # the operator; the span is that of its target
+    REDIRECTION = auto()  # the operator, and the redirection
     REDIRECTION_AFTER = auto()  # the same after a compound command
 
 
-Event: TypeAlias = "tuple[EventKind, str, Span | None]"
+Event: TypeAlias = "tuple[EventKind, str, Span | Assignment | Redirection | None]"
 
 
 @dataclass_of_many(frozen=True, slots=True)
@@ -153,6 +196,7 @@ class SimpleCommand:
         return tuple(word.text for word in self.words[1:])
 
 
+_QUOTES = frozenset({PartKind.SINGLE_QUOTED, PartKind.DOUBLE_QUOTED, PartKind.ANSI_QUOTED})
 _QUOTED = frozenset(
     {
         PartKind.SINGLE_QUOTED, PartKind.DOUBLE_QUOTED, PartKind.ANSI_QUOTED, PartKind.COMMENT, PartKind.HERE_DOCUMENT,
@@ -175,6 +219,7 @@ class Script:
     fault_inside: the innermost command that is open at the fault.
     positionals: where it reads `$0` to `$9` outside of functions, without a default.
     bad_substitutions: the `${…}` that bash refuses when it runs them.
+    loop_words: the words that `for` and `select` go through.
     events: what `shell_structure` needs, in the order in which it ends.
     open_redirections: the operators, such as `>`, that no file name follows, so that bash refuses the script.
     """
@@ -196,6 +241,17 @@ class Script:
     events: tuple[Event, ...] = ()
     positionals: tuple[Span, ...] = ()
     bad_substitutions: tuple[Span, ...] = ()
+    loop_words: tuple[Word, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is written."""
+        return not self.text
+
+    @property
+    def whole(self) -> Span:
+        """The place of the whole text."""
+        return Span(0, len(self.text))
 
     @property
     def is_complete(self) -> bool:
@@ -219,15 +275,39 @@ class Script:
                 called += by_function.get(name, [])
         return tuple(command for command in in_shell if command.function in reached)
 
+    def quote(self, span: Span) -> PartKind | None:
+        """The quotes around exactly this place, that of a word; None if there are none."""
+        number = bisect_right(self.parts, span.start, key=lambda part: part.span.start) - 1
+        part = self.parts[number] if number >= 0 else None
+        return part.kind if part is not None and part.span == span and part.kind in _QUOTES else None
+
+    def inner(self, span: Span) -> Span:
+        """A place, that of a word, without the quotes around it."""
+        kind = self.quote(span)
+        return span if kind is None else Span(span.start + len(kind.value), span.end - 1)
+
     def is_quoted(self, at: int) -> bool:
         """Whether a place is inside quotes, a comment, a here-document or a template."""
         number = bisect_right(self.parts, at, key=lambda part: part.span.start) - 1
         return number >= 0 and self.parts[number].kind in _QUOTED and at < self.parts[number].span.end
 
-    def exit_trap_words(self) -> Iterator[Word]:
-        """The words `exec` and `trap` by which an EXIT trap that was set before the script would not run."""
-        found = (_exit_trap_word(command.words) for command in self.own_commands)
-        return (word for word in found if word is not None)
+    @property
+    def has_templates(self) -> bool:
+        """Whether it has a tag of a template, which the rest-server fills."""
+        return "<%" in self.text
+
+    def is_last(self, word: Word) -> bool:
+        """Whether nothing but blanks and ends of commands follows a word."""
+        return not self.text[word.span.end :].strip(" \t\n;")
+
+    def is_template_end(self, at: int) -> bool:
+        """Whether `%>` is written at a place."""
+        return self.text.startswith("%>", at)
+
+    def line_end_after(self, at: int) -> int | None:
+        """The next line end, or the end of the script, if only blanks are before it; else None."""
+        end = at + len(self.text[at:]) - len(self.text[at:].lstrip(" \t"))
+        return end if self.text[end : end + 1] in {"", "\n"} else None
 
     @cached_property
     def changes_process(self) -> bool:
@@ -269,14 +349,22 @@ class Script:
         return False
 
     @cached_property
+    def last_wait(self) -> SimpleCommand | None:
+        """The command with which the script ends, if it does nothing but wait: `sleep 1d`, `tail -f /dev/null`."""
+        last = self.commands[-1] if self.commands else None
+        if last is None or not _waits(last.words) or last.is_nested or last.operator == "||":
+            return None
+        # Anything after it (`&`, `fi`, a redirection) may mean that it does not wait after all.
+        return last if self.is_last(last.words[-1]) else None
+
+    @cached_property
     def endless_command(self) -> SimpleCommand | None:
         """The command in which the script surely waits forever once it gets there, if there is one."""
         if not self.commands:
             return None
         last = self.commands[-1]
-        if _waits_forever(last.words) and not last.is_nested and last.operator != "||":
-            # Anything after it (`&`, `fi`, a redirection) may mean that it does not wait after all.
-            return None if self.text[last.words[-1].span.end :].strip(" \t\n;") else last
+        if _waits(last.words, forever=True) and not last.is_nested and last.operator != "||":
+            return self.last_wait
         if not self.text.rstrip().endswith("done") or any(command.name in _LEAVING_LOOP for command in self.commands):
             return None
         return next(
@@ -303,41 +391,13 @@ def _changes_process(words: tuple[Word, ...]) -> bool:
     return run_builtin(words)[0].text in _CHANGING
 
 
-def _exit_trap_word(words: tuple[Word, ...]) -> Word | None:
-    """The word `exec` or `trap` of a command after which an earlier EXIT trap does not run any more.
-
-    `exec` with nothing but redirections only redirects.
-    """
-    words = run_builtin(words)
-    name, arguments = words[0].text, [word.text for word in words[1:]]
-    if name == "exec":
-        return words[0] if _programs(arguments) else None
-    if name != "trap" or arguments[:1] in (["-p"], ["-P"], ["-l"], ["-lp"]):
-        return None
-    if arguments[:1] == ["--"]:
-        del arguments[0]
-    # A single argument is a signal that gets its original meaning back.
-    signals = arguments[1:] if len(arguments) > 1 else arguments
-    return words[0] if any(signal.upper() in _EXIT for signal in signals) else None
-
-
-def _programs(arguments: list[str]) -> list[str]:
-    """The arguments after the options of `exec`, of which `-a` has a value."""
-    at = 0
-    while at < len(arguments) and len(arguments[at]) > 1 and arguments[at].startswith("-"):
-        option = arguments[at]
-        at += 1
-        if option == "--":
-            break
-        at += option.endswith("a")
-    return arguments[at:]
-
-
-def _waits_forever(words: tuple[Word, ...]) -> bool:
-    """Whether a command waits forever, as `sleep infinity` does."""
+def _waits(words: tuple[Word, ...], *, forever: bool = False) -> bool:
+    """Whether a command does nothing but wait, as `sleep infinity` does."""
     texts = [word.text for word in words]
     if texts[0] == "exec" and len(texts) > 1:
         del texts[0]
+    texts[0] = texts[0].rpartition("/")[2]
     if texts[0] == "sleep":
-        return texts[1:] in (["infinity"], ["inf"])
+        is_time = not forever and len(texts) == 2 and _TIME.fullmatch(texts[1]) is not None
+        return is_time or texts[1:] in (["infinity"], ["inf"])
     return texts[0] == "tail" and "/dev/null" in texts and not {"-f", "-F", "--follow"}.isdisjoint(texts)

@@ -10,7 +10,7 @@ from bisect import bisect_left
 from functools import lru_cache
 
 from pai_lsp.embedded.shell import read_script
-from pai_lsp.embedded.shell_script import EventKind
+from pai_lsp.embedded.shell_script import Assignment, EventKind, Redirection
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.text import Span
 
@@ -38,9 +38,9 @@ class Step:
     before, after: the operators around it; empty at the ends of a list.
     prefixes: `!`, `time`, `coproc`.
     defines: the name of the function whose body it is.
-    redirections: each operator with the place of its target.
-    assigned: the variables in front of it, each with the place of the whole word.
+    assigned: the variables in front of it.
     siblings, number: the list that it is a part of, and its place there.
+    end: the end of a compound command, whose `span` is that of its first word; 0 where nothing closes it.
     """
 
     kind: str
@@ -52,11 +52,12 @@ class Step:
     after: str = ""
     defines: str = ""
     prefixes: tuple[str, ...] = ()
-    redirections: tuple[tuple[str, Span], ...] = ()
-    assigned: tuple[tuple[str, Span], ...] = ()
+    redirections: tuple[Redirection, ...] = ()
+    assigned: tuple[Assignment, ...] = ()
     steps: list[Step] = field(default_factory=list)
     siblings: list[Step] = field(default_factory=list)
     number: int = 0
+    end: int = 0
     substitutions: list[Step] = field(default_factory=list)
     owner: Step | None = None
 
@@ -64,6 +65,12 @@ class Step:
     def is_substitution(self) -> bool:
         """Whether it is `$(…)` or one of its kind."""
         return self.kind.endswith(("$(", "`", "<(", ">(", "$(("))
+
+    @property
+    def words(self) -> tuple[Word, ...]:
+        """The values that are assigned in front, then the words of the command."""
+        values = tuple(one.value for one in self.assigned if one.value is not None)
+        return (*values, *self.command.words) if self.command is not None else values
 
     @property
     def ancestors(self) -> Iterator[Step]:
@@ -100,7 +107,7 @@ class Step:
     def has_piped_input(self) -> bool:
         """Whether it, or a compound command around it, reads a pipe or a file."""
         for step in (self, *self.ancestors):
-            if step.before in _PIPES or any(operator.startswith("<") for operator, _ in step.redirections):
+            if step.before in _PIPES or any(one.operator.startswith("<") for one in step.redirections):
                 return True
             if step.kind == ">(":
                 return True
@@ -123,6 +130,19 @@ class Step:
         return False
 
     @property
+    def process(self) -> Step | None:
+        """The innermost step around it, or itself, that runs in a process of its own; None for the script's shell.
+
+        What changes the shell, such as `cd`, has no effect outside of it.
+        """
+        return next((one for one in (self, *self.ancestors) if one.is_process), None)
+
+    @property
+    def is_process(self) -> bool:
+        """Whether it runs in a process of its own: `( )`, a substitution, a part of a pipeline or in the background."""
+        return self.kind == "(" or self.is_substitution or self.before in _PIPES or self.after in {*_PIPES, "&"}
+
+    @property
     def is_last_of_list(self) -> bool:
         """Whether no step of its list follows."""
         return self.following() is None
@@ -137,6 +157,7 @@ class Structure:
         self.root.siblings = [self.root]
         self.all: list[Step] = []
         self._build(script.events)
+        self.has_arithmetic = any(step.kind == "arithmetic" for step in self.all)
         self.calls: dict[str, list[Step]] = {}
         for step in self.all:
             if step.command is not None:
@@ -148,11 +169,12 @@ class Structure:
         lists: list[list[Step]] = [[]]
         waiting: list[list[Step]] = [[]]  # substitutions of the command that is being read
         prefixes: tuple[str, ...] = ()
-        assigned: list[tuple[str, Span]] = []
-        redirections: list[tuple[str, Span]] = []
-        outer: list[tuple[tuple[str, ...], list[tuple[str, Span]], list[tuple[str, Span]]]] = []
+        assigned: list[Assignment] = []
+        redirections: list[Redirection] = []
+        outer: list[tuple[tuple[str, ...], list[Assignment], list[Redirection]]] = []
         function = ""
-        for kind, text, span in events:
+        for kind, text, value in events:
+            span = value if isinstance(value, Span) else None
             if kind in _STEP_EVENTS:
                 step = Step("assignment", here, part[-1], span or _NOWHERE)
                 step.siblings = siblings = lists[-1]
@@ -176,7 +198,7 @@ class Structure:
                     step.assigned, step.redirections = tuple(assigned), tuple(redirections)
                     assigned, redirections = [], []
                     if step.assigned:
-                        step.span = Span(step.assigned[0][1].start, max(step.span.end, step.assigned[-1][1].end))
+                        step.span = Span(step.assigned[0].span.start, max(step.span.end, step.assigned[-1].whole.end))
                 here.steps.append(step)
                 siblings.append(step)
                 self.all.append(step)
@@ -190,6 +212,7 @@ class Structure:
             elif kind is EventKind.CLOSE and here.parent is not None and len(part) > 1:
                 for one in waiting.pop():
                     one.owner = here
+                here.end = span.end if span is not None else 0
                 here, _, _ = here.parent, part.pop(), lists.pop()
             elif kind is EventKind.SUBSTITUTION:
                 step = Step(text, here, part[-1], span or _NOWHERE)
@@ -216,12 +239,12 @@ class Structure:
                 prefixes = (*prefixes, text)
             elif kind is EventKind.FUNCTION:
                 function = text
-            elif kind is EventKind.ASSIGNED and span is not None:
-                assigned.append((text, span))
-            elif kind is EventKind.REDIRECTION and span is not None:
-                redirections.append((text, span))
-            elif kind is EventKind.REDIRECTION_AFTER and span is not None and here.steps:
-                here.steps[-1].redirections = (*here.steps[-1].redirections, (text, span))
+            elif isinstance(value, Assignment):
+                assigned.append(value)
+            elif isinstance(value, Redirection) and kind is EventKind.REDIRECTION:
+                redirections.append(value)
+            elif isinstance(value, Redirection) and here.steps:
+                here.steps[-1].redirections = (*here.steps[-1].redirections, value)
 
     def ends_script(self, step: Step, seen: tuple[str, ...] = ()) -> bool:
         """Whether the script ends when this step fails: with errexit and pipefail, and nothing that catches it."""

@@ -5,7 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from pai_lsp.embedded.shell_expansions import ExpansionReader
-from pai_lsp.embedded.shell_script import CONTINUATION, HERE_DOCUMENT, Assignment, EventKind, PartKind, Word
+from pai_lsp.embedded.shell_script import (
+    CONTINUATION,
+    HERE_DOCUMENT,
+    Assignment,
+    EventKind,
+    PartKind,
+    Redirection,
+    Word,
+)
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
@@ -51,9 +59,9 @@ class WordReader(ExpansionReader):
             return Word(match[0], Span(start, self._at)), None
         texts: list[str] = []
         is_literal = True
-        sets = None
+        assigned = None
         if match := _ASSIGNMENT.match(text, start, self._end):
-            sets = Assignment(match[1], Span(start, match.end(1)))
+            assigned = match
             self._at = match.end()
             texts.append(match[0])
             if may_assign and text.startswith("(", self._at):
@@ -86,7 +94,11 @@ class WordReader(ExpansionReader):
             else:
                 break
             texts.append(text[at : self._at])
-        return Word("".join(texts), Span(start, self._at), is_literal), sets
+        word = Word("".join(texts), Span(start, self._at), is_literal)
+        if assigned is None:
+            return word, None
+        value = Word("".join(texts[1:]), Span(assigned.end(), self._at), is_literal)
+        return word, Assignment(assigned[1], Span(start, assigned.end(1)), False, value)
 
     def _has_index_end(self, start: int) -> bool:
         """Whether the `[` before `start` is closed after it; it counts as closed where that is too far away to know."""
@@ -226,7 +238,9 @@ class LineReader(WordReader):
         self._blanks()
         start = self._at
         target, _ = self._word()
-        self._events.append((kind, match[2] or "&>", Span(start, self._at)))
+        operator = match[2] or "&>"
+        descriptor = text[at : match.start(2)] if match[2] else ""
+        self._events.append((kind, operator, Redirection(operator, Span(at, self._at), target, descriptor)))
         if self._at == start or text[start] == "#":
             self._found_fault(Span(start, min(start + 1, len(text))))
             self._open_redirections.append(Span(*match.span()))

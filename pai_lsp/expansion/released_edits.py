@@ -138,7 +138,7 @@ def released_form(job: Job, effective: EffectiveJob, inlined: Collection[str] = 
 
 def has_hooks(sources: Iterable[Prerequisite | CmdPluginEntry]) -> bool:
     """Whether one of them runs something at a moment for which a released cluster has no callback."""
-    return any(source.moments(moment) for source in sources for moment in moments_with(EventForm.TRAP))
+    return any(source.moments(moment) for source in sources for moment in moments_with(EventForm.COMMANDS))
 
 
 # Types that only the extended protocol knows: storage, and none. Any other unknown type is a mistake that stays.
@@ -256,7 +256,7 @@ def callback_edits(
 ) -> tuple[list[TextEdit], list[Entry]]:
     """Edits of a `cmd` plugin's parameters, and the keys whose values become empty.
 
-    Callbacks of events that no released cluster has are removed: the exit trap of the task role runs them.
+    Callbacks of events that no released cluster has are removed: the commands of the task role run them.
     """
     edits: list[TextEdit] = []
     for one in commands:

@@ -23,16 +23,7 @@ from pai_lsp.expansion.effective import (
     merged_storages,
     problem,
 )
-from pai_lsp.expansion.released_commands import (
-    AddedCommands,
-    CanNotExpressError,
-    Source,
-    added_commands,
-    callback_items,
-    command_lists,
-    place_of,
-    role_values,
-)
+from pai_lsp.expansion.released_commands import CanNotExpressError, callback_items, role_values
 from pai_lsp.expansion.released_edits import (
     definition_edits,
     extras_edits,
@@ -45,14 +36,15 @@ from pai_lsp.expansion.released_edits import (
     role_list_edits,
 )
 from pai_lsp.expansion.released_run import ReleasedRun, command_source, released_run
+from pai_lsp.expansion.task_shell import AddedCommands, Source, added_commands, command_list, place_of
 from pai_lsp.job.definition import TYPED_FIELDS
 from pai_lsp.platform.tables import RUNTIME_PLUGIN, EventForm, Moment, event_at, moments_with
 from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import cut_entry, keeping_comments, line_end, line_span
-from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Mapping, Sequence
 from pai_lsp.source.text import Span, TextEdit, apply_edits
-from pai_lsp.source.tree_edits import item_span, items_after, items_in_front, without_items
+from pai_lsp.source.tree_edits import item_span, items_after, without_items
 from pai_lsp.source.writing import indented, item_lines
 
 TYPE_CHECKING = False
@@ -129,6 +121,9 @@ def expanded(job: Job, inlined: Collection[str] = ()) -> ExpandedJob:
 
 
 def _expanded(job: Job, inlined: Collection[str] = ()) -> ExpandedJob:
+    if "\r" in job.text and "\n" not in job.text:  # the line ends of old systems, which edits of lines do not know
+        found = _expanded(job.of_text(job.text.replace("\r", "\n")), inlined)
+        return replace(found, text=None if found.text is None else found.text.replace("\n", "\r"))
     effective = effective_job(job)
     if effective.problems:
         return ExpandedJob(None, effective.problems)
@@ -243,18 +238,14 @@ class _ReleasedJobWriter:
         name = role.role.name
         sources = role.sources if name in self.form.in_one_shell else ()
         shares_shell = name in self.form.inlined
-        report = self.problems.append
-        added = added_commands(self._job, role, self._values[name], sources, report, shares_shell=shares_shell)
+        added = added_commands(sources, self._values[name], self.problems.append, shares_shell=shares_shell)
         self.added[name] = added
-        first, last = command_lists(self._job, role.role)
-        if first is None or last is None:
-            if added.before or added.after:
+        commands = command_list(self._job, role.role)
+        if commands is None:
+            if added.starts or added.ends:
                 self._problem(role.role.name_span, f"'{name}' has no list of commands")
-            return
-        if self._agree(first, "first commands", added.before, role.role):
-            self._edit(items_in_front(self._text, first, added.before))
-        if self._agree(last, "last commands", added.after, role.role):
-            self._edit(items_after(self._text, last, added.after))
+        elif self._agree(commands, "commands", (*added.ends, *added.starts), role.role):
+            self._edit(added.edits(self._text, commands))
 
     def _role_list(self, role: EffectiveRole) -> None:
         entry = role.role.field("prerequisites")
@@ -372,7 +363,7 @@ def proven(job: Job, text: str, form: ReleasedForm, items: Items, added: Mapping
     found: list[Diagnostic] = []
     for role in form.effective.roles:
         name = role.role.name
-        command = "\n".join(map(trim, (*added[name].before, command_source(job, role.role), *added[name].after)))
+        command = "\n".join(map(trim, added[name].added_to(job.command_parts(role.role))))
         read = roles.get(name)
         meant_runs, read_runs = _meant(role, form, items), _read(read) if read else []
         meant_parts = [*itertools.chain(*meant_runs), trim(command)]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pai_lsp.expansion.effective import EffectiveJob, EffectiveRole
-    from pai_lsp.expansion.released_commands import Source
+    from pai_lsp.expansion.task_shell import Source
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import PluginEntry
     from pai_lsp.source.nodes import Scalar
@@ -97,7 +97,7 @@ def effective_parts(job: Job, role: EffectiveRole, values: RoleValues, origins: 
     before = [part for source in (*role.prerequisites, *role.plugins) for part in _start(source, values, origins)]
     ends = [
         part
-        for moment in (Moment.SUCCESS, *moments_with(EventForm.TRAP))
+        for moment in (Moment.SUCCESS, *moments_with(EventForm.COMMANDS))
         for source in reversed(role.sources)
         for part in _callbacks(source, moment, values, origins)
     ]

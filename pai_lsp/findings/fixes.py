@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+
 from pai_lsp.findings.diagnostic import Fix
+from pai_lsp.source.frozen import lazy
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import nearest
-from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.text import Span, TextEdit, overlapping
 from pai_lsp.source.writing import is_plain_in_flow, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from pai_lsp.source.nodes import Node, Syntax
+    from pai_lsp.source.nodes import Anchor, Node, Syntax
     from pai_lsp.source.spelling import Candidates
 
 
@@ -21,16 +25,55 @@ def fix_of(title: str, edits: tuple[TextEdit, ...], *, safe: bool = False) -> tu
     return (Fix(title, edits, safe),) if edits else ()
 
 
-def takes_what_is_repeated(syntax: Syntax, fix: Fix) -> bool:
-    """Whether a fix takes an anchor out of the file and leaves an alias of it there."""
-    for alias in syntax.aliases:
-        anchor = alias.anchor
-        if anchor is None or any(alias.span.start in edit.span for edit in fix.edits):
-            continue
-        is_taken = any(anchor.span.start in edit.span for edit in fix.edits)
-        if is_taken and not any(f"&{anchor.name}" in edit.new_text for edit in fix.edits):
-            return True
-    return False
+class ApplicableFixes:
+    """Which fixes of a text can be applied; what it needs to know of the text is computed once."""
+
+    def __init__(self, syntax: Syntax) -> None:
+        self._syntax = syntax
+
+    @lazy
+    def _repeated(self) -> tuple[list[int], list[Anchor], dict[Anchor, list[int]]]:
+        """The anchors with aliases by their places, and the places of the aliases of each, in their order."""
+        found: dict[Anchor, list[int]] = {}
+        for alias in self._syntax.aliases:
+            if alias.anchor is not None:
+                found.setdefault(alias.anchor, []).append(alias.span.start)
+        anchors = sorted(found, key=lambda anchor: anchor.span)
+        return [anchor.span.start for anchor in anchors], anchors, found
+
+    def of(self, fixes: Iterable[Fix]) -> Iterator[Fix]:
+        """The fixes whose edits change different places, and keep each anchor of which an alias stays.
+
+        In the tree of a repaired copy, the lines of a key may contain nodes that the tree has elsewhere, so that two
+        edits of one fix overlap.
+        """
+        for fix in fixes:
+            is_simple = len(fix.edits) < 2 or overlapping(fix.edits) is None
+            if is_simple and not (self._syntax.aliases and self._takes_what_is_repeated(fix)):
+                yield fix
+
+    def _takes_what_is_repeated(self, fix: Fix) -> bool:
+        """Whether a fix takes an anchor out of the file and leaves an alias of it there."""
+        starts, anchors, aliases = self._repeated
+        edits = sorted(edit.span for edit in fix.edits)
+        taken = [
+            anchor
+            for span in edits
+            for anchor in anchors[bisect_left(starts, span.start) : bisect_left(starts, span.end)]
+        ]
+        if not taken:
+            return False
+        kept = {name for edit in fix.edits for name in _ANCHOR.findall(edit.new_text)}
+        begins = [span.start for span in edits]
+
+        def stays(offset: int) -> bool:
+            number = bisect_right(begins, offset)
+            return number == 0 or offset >= edits[number - 1].end
+
+        return any(anchor.name not in kept and any(map(stays, aliases[anchor])) for anchor in taken)
+
+
+_ANCHOR = lazy_pattern(r"&([^\s,\[\]{}]+)")
 
 
 def change_fix(span: Span, new_text: str, *, safe: bool = False) -> Fix:

@@ -147,7 +147,7 @@ def event_documentation(event: Event) -> str:
     if event.replacement:
         lines.append(f"Outdated; write `{event.replacement}` instead.")
     elif event.status == "extended":
-        form = "an EXIT trap before the commands"
+        form = "moved into the commands of the task role"
         if event.released_form is EventForm.CALLBACK:
             form = f"a callback for `{event_at(event.moment)}`"
         lines.append(f"_Part of the extended protocol_; when expanded: {form}.")

@@ -88,37 +88,36 @@ def with_ignore_comments(
     check: Callable[[Document], tuple[Diagnostic, ...]],
     is_wanted: Callable[[Diagnostic], bool],
 ) -> tuple[Document, int]:
-    """The document with comments that silence all wanted findings, and how many they silence.
+    """The document with comments that silence wanted findings on their lines, and how many they silence.
 
-    A finding is silenced on its line where a comment can be added, and in the whole file elsewhere.
+    What has no room for a comment on its line is left.
     """
 
     def found_in(tried: Document) -> list[Diagnostic]:
         return [one for one in check(tried) if is_wanted(one) and one.code not in NOT_IGNORED]
 
-    wanted, silenced, in_file = found_in(document), 0, False
-    while wanted:
-        tried = document if in_file else _with_one_each_line(document, wanted)
-        if tried.text == document.text:
-            for code in dict.fromkeys(one.code for one in wanted):
-                tried = _applied(tried, ignore_in_file(tried, code))
+    def named(one: Diagnostic) -> tuple[int, str]:
+        return document.lines.line_of(one.span.start), one.code  # a comment moves no line
+
+    wanted, silenced = found_in(document), 0
+    without_effect: set[tuple[int, str]] = set()
+    while fixes := _one_each_line(document, [one for one in wanted if named(one) not in without_effect]):
+        edits = dict.fromkeys(edit for fix in fixes.values() for edit in fix.edits)
+        tried = replace(document, text=apply_edits(document.text, edits))
         left = found_in(tried)
-        if len(left) >= len(wanted):
-            if in_file:
-                break
-            in_file = True
+        useless = fixes.keys() & {(tried.lines.line_of(one.span.start), one.code) for one in left}
+        if useless or len(left) >= len(wanted):
+            without_effect |= useless or fixes.keys()
             continue
         document, silenced, wanted = tried, silenced + len(wanted) - len(left), left
     return document, silenced
 
 
-def _with_one_each_line(document: Document, wanted: Sequence[Diagnostic]) -> Document:
-    """The document with a comment for the first finding of each line that can have one."""
-    by_line = {document.lines.line_of(one.span.start): one for one in reversed(wanted)}
-    fixes = (ignore_comment(document, one) for one in by_line.values())
-    edits = [edit for fix in fixes if not isinstance(fix, str) for edit in fix.edits]
-    return replace(document, text=apply_edits(document.text, dict.fromkeys(edits)))
-
-
-def _applied(document: Document, fix: Fix) -> Document:
-    return replace(document, text=apply_edits(document.text, fix.edits))
+def _one_each_line(document: Document, wanted: Sequence[Diagnostic]) -> dict[tuple[int, str], Fix]:
+    """By line and code, the comment for the first finding of each line that has room for one."""
+    found: dict[int, tuple[str, Fix]] = {}
+    for one in wanted:
+        line = document.lines.line_of(one.span.start)
+        if line not in found and not isinstance(fix := ignore_comment(document, one), str):
+            found[line] = one.code, fix
+    return {(line, code): fix for line, (code, fix) in found.items()}

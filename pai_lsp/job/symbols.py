@@ -14,6 +14,7 @@ renamed.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from enum import Enum
 
 from pai_lsp.embedded.template import variables
@@ -297,9 +298,13 @@ class RoleRenaming:
     is_complete: bool
 
 
+def _plain_scalars(job: Job) -> frozenset[Span]:
+    return frozenset(scalar.span for scalar in job.syntax.scalars if scalar.style is ScalarStyle.PLAIN)
+
+
 def renaming_edits(job: Job, places: Iterable[Occurrence], new_name: str) -> tuple[TextEdit, ...]:
     """The edits that write another name at some places, with the spelling and quotes of each place."""
-    plain = {scalar.span for scalar in job.syntax.scalars if scalar.style is ScalarStyle.PLAIN}
+    plain = job.once(_plain_scalars)
     edits: list[TextEdit] = []
     for place in places:
         text = converted_role_name(new_name) if place.is_converted else new_name
@@ -329,11 +334,10 @@ def rename_role(job: Job, name: str, new_name: str) -> RoleRenaming:
 
 def rename_prerequisite(job: Job, definition: Definition, new_name: str) -> tuple[TextEdit, ...]:
     """The edits that rename a prerequisite; ambiguous references to one of several of that name are kept."""
-    places = _places(job, Symbol(SymbolKind.PREREQUISITE, definition.name))
-    if sum(one.name == definition.name for one in job.definitions) > 1:
-        surely = _surely_meant(job, definition)
-        places = [one for one in places if one.span in surely]
-    return renaming_edits(job, places, new_name)
+    places = job.once(_prerequisite_places).get(definition.name, {})
+    meant = job.once(_definitions_of_names)[definition.name]
+    spans = [*places] if sum(meant.values()) == 1 else _surely_meant(job, definition, meant)
+    return renaming_edits(job, [places[span] for span in spans if span in places], new_name)
 
 
 def meant_prerequisite(job: Job, place: Occurrence) -> Definition | None:
@@ -349,19 +353,33 @@ def meant_prerequisite(job: Job, place: Occurrence) -> Definition | None:
     return job.definitions_by_name.get(name)
 
 
+def _prerequisite_places(job: Job) -> dict[str, dict[Span, Occurrence]]:
+    found: dict[str, dict[Span, Occurrence]] = {}
+    for one in occurrences(job, frozenset({SymbolKind.PREREQUISITE})):
+        found.setdefault(one.symbol.name, {})[one.span] = one
+    return found
+
+
+def _definitions_of_names(job: Job) -> dict[str, Counter[str]]:
+    """Of each name, how many definitions of each type have it."""
+    found: dict[str, Counter[str]] = {}
+    for one in job.definitions:
+        found.setdefault(one.name, Counter())[one.type] += 1
+    return found
+
+
 def _places(job: Job, symbol: Symbol) -> list[Occurrence]:
     return [one for one in occurrences(job, frozenset({symbol.kind})) if one.symbol == symbol]
 
 
-def _surely_meant(job: Job, definition: Definition) -> set[Span]:
+def _surely_meant(job: Job, definition: Definition, meant: Counter[str]) -> set[Span]:
     name, kind = definition.name, definition.type
     spans = {definition.name_span}
     if job.find_typed(kind, name) is definition:
         for role in job.task_roles:
             references = role.typed_references.items()
             spans |= {one.span for field, one in references if one.name == name and TYPED_FIELDS[field] == kind}
-    is_only_one_of_type = sum(one.name == name and one.type == kind for one in job.definitions) == 1
-    if is_only_one_of_type and job.definitions_by_name.get(name) is definition:
+    if meant[kind] == 1 and job.definitions_by_name.get(name) is definition:
         listed = [reference for role in job.task_roles for reference in role.prerequisites]
         required = [requirement.reference for one in job.definitions for requirement in one.requirements]
         spans |= {reference.span for reference in (*listed, *required) if reference.name == name}

@@ -132,7 +132,19 @@ class JobTree:
 
     def free_name(self, wanted: str, taken: Collection[str] = ()) -> str:
         """A name near the wanted one that no prerequisite has, whatever its type."""
-        return free_prerequisite_name(wanted, {one.name for one in self.definitions}.union(taken))
+        if taken:
+            return free_prerequisite_name(wanted, self._taken_names.union(taken))
+        if wanted not in self._free_names:
+            self._free_names[wanted] = free_prerequisite_name(wanted, self._taken_names)
+        return self._free_names[wanted]
+
+    @cached_property
+    def _taken_names(self) -> frozenset[str]:
+        return frozenset(one.name for one in self.definitions)
+
+    @cached_property
+    def _free_names(self) -> dict[str, str]:
+        return {}
 
     @cached_property
     def definitions_by_name(self) -> dict[str, Definition]:

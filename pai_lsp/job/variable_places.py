@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.platform.tables import EnvironmentVariable, converted_role_name
 from pai_lsp.source.content import MappedText, joined_lines
@@ -17,8 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from pai_lsp.embedded.command_lines import Arguments, CommandLine
-    from pai_lsp.embedded.shell_script import Script, VariableUse
+    from pai_lsp.embedded.command_lines import Arguments, CommandLine, CommandLines
+    from pai_lsp.embedded.shell_script import Script, VariableUse, Word
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.job.tree import JobTree
     from pai_lsp.platform.platforms import Platform
@@ -72,11 +73,25 @@ class ScriptPlace:
         """The place in the file of a place in the script."""
         return self.mapped_text.span(span.start, span.end)
 
-    def first(self, part: str) -> int:
-        """The offset in the script of the first place of a text; -1 if it is nowhere. Each text is sought once."""
+    def inner(self, word: Word) -> Span:
+        """The place in the script of a word without the quotes around it."""
+        return self.script.inner(word.span)
+
+    def written(self, span: Span) -> str:
+        """What the script has at a place."""
+        return self.script.text[span.start : span.end]
+
+    @property
+    def lines(self) -> CommandLines:
+        """Its command lines."""
+        return command_lines(self.script)
+
+    def mentions(self, part: str, before: int | None = None) -> bool:
+        """Whether a word of its commands has a text, as `CommandLines.mentions`; each text is sought once."""
         if part not in self._first:
-            self._first[part] = self.script.text.find(part)
-        return self._first[part]
+            self._first[part] = self.lines.first(part)
+        at = self._first[part]
+        return at is not None and (before is None or at < before)
 
     @cached_property
     def arguments(self) -> dict[tuple[CommandLine, str, int], Arguments | None]:
@@ -84,7 +99,7 @@ class ScriptPlace:
         return {}
 
     @cached_property
-    def _first(self) -> dict[str, int]:
+    def _first(self) -> dict[str, int | None]:
         return {}
 
 

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from copy import deepcopy
 
+from pai_lsp.embedded.command_lines import quoted_words
+from pai_lsp.embedded.shell import read_script
 from pai_lsp.mpijob.manifest import GPU, OTHER_OPERATOR, SERVED, is_text
 from pai_lsp.source.comments import comments
+from pai_lsp.source.foreign import as_list, as_mapping, as_text, as_whole, whole_number
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.writing import value_lines
@@ -22,8 +25,6 @@ if TYPE_CHECKING:
 
     from pai_lsp.source.nodes import Syntax
 
-# A command at the end of a script that only keeps the container alive.
-SLEEP_AT_END = lazy_pattern(r"(?:exec[ \t]+)?sleep[ \t]+(?:infinity|inf|[0-9]+[smhd]?)\s*;?\s*\Z")
 _KEY = lazy_pattern(r"[ \t]*(?:-[ \t]+)*[\"']?([^\s\"'#:][^\"'#:]*)[\"']?[ \t]*:(?:[ \t]|\r?$)")
 _FOR_TOOLS = lazy_pattern(r"#[ \t]*(?:pai-lsp|yaml-language-server)\b")
 
@@ -50,16 +51,6 @@ class Converted:
 
     result: dict[str, Any]
     lost: list[Lost] = field(default_factory=list)
-
-
-def as_mapping(value: Any) -> dict[str, Any]:
-    """The value if it is a mapping, else an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def as_list(value: Any) -> list[Any]:
-    """The value if it is a list, else an empty one."""
-    return value if isinstance(value, list) else []
 
 
 def others_lost(values: MappingOf[str, Any], known: Collection[str], path: str, reason: str) -> list[Lost]:
@@ -114,7 +105,7 @@ def upgraded(manifest: dict[str, Any]) -> Converted:
     """
     old = deepcopy(manifest)
     spec = old.get("spec")
-    version = old.get("apiVersion")
+    version = as_text(old.get("apiVersion"))
     if not isinstance(spec, dict) or old.get("kind") != "MPIJob":
         raise ConversionError("not-an-mpijob", "this is not an MPIJob with a 'spec'")
     converted = Converted({"apiVersion": SERVED, "kind": "MPIJob", "metadata": old.get("metadata") or {}})
@@ -125,7 +116,7 @@ def upgraded(manifest: dict[str, Any]) -> Converted:
     elif version == OTHER_OPERATOR:
         result = _from_templates(spec, converted.lost)
     else:
-        raise ConversionError("not-an-older-version", f"'{version}' is not a version that can be upgraded")
+        raise ConversionError("not-an-older-version", f"'{version or ''}' is not a version that can be upgraded")
     converted.result["spec"] = result
     return converted
 
@@ -143,7 +134,7 @@ def _from_replicas(spec: dict[str, Any], lost: list[Lost]) -> dict[str, Any]:
         if not isinstance(replica, dict):
             continue
         path = f"spec.mpiReplicaSpecs.{name}"
-        if replica.get("restartPolicy") in _RESTARTS:
+        if as_text(replica.get("restartPolicy")) in _RESTARTS:
             lost.append(Lost(f"{path}.restartPolicy", "v2beta1 has only Never and OnFailure"))
             replica["restartPolicy"] = "OnFailure"
         pod = _pod(replica.get("template"))
@@ -176,9 +167,10 @@ def _from_one_template(spec: dict[str, Any], lost: list[Lost]) -> dict[str, Any]
         one.pop("args", None)
         slots = _gpus(one)
     if units is not None:
-        total = spec[units]
-        each = spec.get(f"{units}PerNode") or spec.get("gpusPerNode") or spec.get("processingUnitsPerNode")
-        if not all(isinstance(number, int) and number > 0 for number in (total, each)):
+        total = as_whole(spec[units]) or 0
+        names = (f"{units}PerNode", "gpusPerNode", "processingUnitsPerNode")
+        each = as_whole(next((spec[name] for name in names if spec.get(name)), None)) or 0
+        if total <= 0 or each <= 0:
             message = f"'{units}' needs '{units}PerNode'; the number was an option of the operator"
             raise ConversionError("gpus-without-gpusPerNode", message)
         workers, slots = (1, total) if total < each else (total // each, each)
@@ -207,7 +199,7 @@ def _from_templates(spec: dict[str, Any], lost: list[Lost]) -> dict[str, Any]:
         "template": as_mapping(spec.get("workerTemplate")),
     }
     policy = _pod(launcher["template"]).pop("restartPolicy", None)
-    if policy in {"Never", "OnFailure"}:
+    if as_text(policy) in {"Never", "OnFailure"}:
         launcher = {"replicas": 1, "restartPolicy": policy, "template": launcher["template"]}
     elif policy is not None:
         lost.append(Lost("spec.launcherTemplate.spec.restartPolicy", "v2beta1 has only Never and OnFailure"))
@@ -234,8 +226,7 @@ def _containers(pod: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _gpus(container: dict[str, Any]) -> int | None:
     limits = as_mapping(as_mapping(container.get("resources")).get("limits"))
-    number = str(limits.get(GPU, ""))
-    return int(number) if number.isdecimal() and int(number) > 0 else None
+    return whole_number(str(limits.get(GPU, ""))) or None
 
 
 def _start_sshd(containers: list[dict[str, Any]], path: str, lost: list[Lost]) -> None:
@@ -245,15 +236,12 @@ def _start_sshd(containers: list[dict[str, Any]], path: str, lost: list[Lost]) -
         if not words or any("sshd" in str(word) for word in words):
             return
         key = "args" if one.get("args") else "command"
-        if str(words[0]).rpartition("/")[2] == "sleep":
+        texts = [word if isinstance(word, str) else None for word in words]
+        script = read_script(texts[-1] or "") if len(texts) > 1 else read_script("")
+        if read_script(quoted_words(texts)).last_wait is not None or (len(script.commands) == 1 and script.last_wait):
             one.pop("command", None)
             one.pop("args", None)
-        elif isinstance(words[-1], str) and SLEEP_AT_END.search(words[-1]) and len(words) > 1:
-            script = SLEEP_AT_END.sub(_SSHD, words[-1])
-            if script == _SSHD:
-                one.pop("command", None)
-                one.pop("args", None)
-            else:
-                one[key][-1] = script
+        elif wait := script.last_wait:
+            one[key][-1] = f"{script.text[: wait.words[0].span.start]}{_SSHD}"
         else:
             lost.append(Lost(f"{path}.{'command' if one.get('command') else 'args'}", "no ssh server runs in it"))

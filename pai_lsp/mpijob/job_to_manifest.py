@@ -11,11 +11,11 @@ from pai_lsp.embedded.server_rendering import rendered, trim
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.template import TemplateFault
 from pai_lsp.expansion.released_run import server_values
-from pai_lsp.mpijob.conversion import SLEEP_AT_END, ConversionError, Converted, Lost, as_list, as_mapping, others_lost
-from pai_lsp.mpijob.launch import launch_of
+from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, others_lost
 from pai_lsp.mpijob.manifest import GPU, HOST_FILE, SERVED
-from pai_lsp.platform.programs import HYDRA, THIS_HOST, hosts_of, launchers
+from pai_lsp.platform.programs import HYDRA, THIS_HOST, hosts_of, launch_of, launchers
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
+from pai_lsp.source.foreign import as_list, as_mapping, as_whole, whole_number
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 
@@ -90,17 +90,18 @@ class _JobReader:
             template = self._template(worker, "worker", command, storages)
             replicas["Worker"] = {"replicas": worker.instances, "template": template}
             gang = as_mapping(self._values.get("extras")).get("gangAllocation")
-            uses_retries = gang in {False, "false"} and bool(self._role(worker).get("taskRetryCount"))
+            uses_retries = (gang is False or gang == "false") and bool(self._role(worker).get("taskRetryCount"))
             if uses_retries:
                 replicas["Worker"]["restartPolicy"] = "OnFailure"
         retries = self._values.get("jobRetryCount")
         spec: dict[str, Any] = {
             "slotsPerWorker": hosts.slots or self._gpus(launcher) or 1,
-            "runPolicy": {"cleanPodPolicy": "Running", "backoffLimit": retries if isinstance(retries, int) else 0},
+            "runPolicy": {"cleanPodPolicy": "Running", "backoffLimit": as_whole(retries) or 0},
         }
         if not hosts.tasks or any(role == launcher.name for role, _ in hosts.tasks):
             spec["runLauncherAsWorker"] = True
-        if plugins.get("sshbarrier") in {True, "true"}:
+        barrier = plugins.get("sshbarrier")
+        if barrier is True or barrier == "true":
             spec["launcherCreationPolicy"] = "WaitForWorkersReady"
         if is_hydra:
             text = self._scripts[launcher.name] + str(self._image(launcher)[1])
@@ -135,7 +136,7 @@ class _JobReader:
                 raise ConversionError("unknown-host", "the hosts are in a file; write them with -H")
             counts |= {launch.processes or 0}
             for option in launch.host_lists:
-                hosts = hosts_of(option, "")
+                hosts = hosts_of(option)
                 if hosts is None and option.value is None:
                     raise ConversionError("unknown-host", "the hosts are not written as text; list them")
                 if hosts is None:
@@ -150,8 +151,9 @@ class _JobReader:
     def _task(self, host: str) -> tuple[str, int]:
         name, _, index = host.rpartition("-")
         for role in self._job.task_roles:
-            if role.name == name and index.isdecimal() and int(index) < role.instances:
-                return name, int(index)
+            number = whole_number(index)
+            if role.name == name and number is not None and number < role.instances:
+                return name, number
         raise ConversionError("unknown-host", f"'{host}' is not a task of this job")
 
     def _launcher_command(
@@ -270,7 +272,7 @@ class _JobReader:
 
     def _gpus(self, role: TaskRole) -> int:
         number = as_mapping(self._role(role).get("resourcePerInstance")).get("gpu")
-        return number if isinstance(number, int) else 0
+        return as_whole(number) or 0
 
     def _image(self, role: TaskRole) -> tuple[int, Any]:
         """The index of a role's image among the prerequisites, and its address; -1 and None without one."""
@@ -291,20 +293,21 @@ def _script(job: Job, role: TaskRole) -> str:
 
 
 def _worker_command(name: str, text: str) -> dict[str, Any]:
-    before, _, last = text.rpartition("\n")
-    if not SLEEP_AT_END.fullmatch(last.strip()):
+    wait = read_script(text).last_wait
+    if wait is None:
         message = f"'{name}' does not end with 'sleep infinity', so its tasks would end before the launcher"
         raise ConversionError("worker-ends", message)
+    before = text[: wait.words[0].span.start]
     if not before.strip():
         return {}
-    return {"command": list(_BASH), "args": [f"{before}\nexec /usr/sbin/sshd -De"]}
+    return {"command": list(_BASH), "args": [f"{before}exec /usr/sbin/sshd -De"]}
 
 
 def _plain_words(text: str) -> list[str]:
     """The words of a script that is one launch line without anything that needs a shell; else none."""
     script = read_script(text)
     lines = command_lines(script).all
-    if "\n" in text or len(lines) != 1 or lines[0].program not in launchers() or lines[0].starters:
+    if "\n" in text or len(lines) != 1 or lines[0].program not in launchers() or lines[0].wrappers:
         return []
     line = lines[0]
     words = (line.name, *line.arguments)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from pai_lsp.embedded.command_lines import command_lines
+from pai_lsp.embedded.command_lines import MODULES, command_lines, quoted_words
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_script import Word
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity
 from pai_lsp.mpijob.manifest import GPU, OTHER_OPERATOR, Manifest, Value
 from pai_lsp.platform.programs import HYDRA, OPEN_MPI, LaunchLine, launch_line, launchers
 from pai_lsp.source.content import mapped
+from pai_lsp.source.foreign import whole_number
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar, Sequence
 from pai_lsp.source.text import Span, TextEdit
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from collections.abc import Sequence as SequenceOf
 
-    from pai_lsp.embedded.command_lines import CommandLine
+    from pai_lsp.embedded.command_lines import CommandLine, CommandLines
     from pai_lsp.platform.programs import LaunchLine
     from pai_lsp.source.nodes import Node
 
@@ -46,11 +47,18 @@ class ContainerWord:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command of a container: `program` without folder; `is_script` if a shell runs it."""
+    """One command of a container, as `CommandLine` reads it; `is_script` if a shell runs it.
+
+    program: without folder, `python` for a module that is no launcher.
+    variables: the names that are set for it alone, as by `env`.
+    is_other_user: whether another user than that of the container may run it, as by `sudo -u`.
+    """
 
     program: str
     name: ContainerWord
     arguments: tuple[ContainerWord, ...]
+    variables: tuple[str, ...] = ()
+    is_other_user: bool = False
     is_script: bool = False
 
     def launch(self, implementation: str | None = None) -> LaunchLine:
@@ -61,11 +69,6 @@ class Command:
     def field_of(self, span: Span) -> str:
         """The path of the word at a place."""
         return next((word.field for word in self.arguments if word.span == span), self.name.field)
-
-
-def launch_of(line: CommandLine, implementation: str | None = None) -> LaunchLine:
-    """What a launcher of a script reads; places are those in the script."""
-    return launch_line(line.program, line.arguments, line.script.text, implementation)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,6 +83,7 @@ class Container:
     words: tuple[ContainerWord, ...]
     has_command: bool
     script: ContainerWord | None
+    lines: CommandLines
     commands: tuple[Command, ...]
 
     @property
@@ -111,6 +115,10 @@ class Container:
         value = self.value.get(key)
         return ContainerWord(None, value.span, f"{self.path}.{key}") if value is not None else None
 
+    def mentions(self, part: str) -> bool:
+        """Whether a variable's name, or a word of a command, has a text."""
+        return self.lines.mentions(part) or any(part in name for _, name, _ in self.environment())
+
     def environment(self) -> Iterator[tuple[int, str, Value]]:
         """The variables: index, name and entry."""
         env = self.value.get("env")
@@ -123,8 +131,9 @@ class Container:
         """The GPUs that it asks for, where, and the path of the field."""
         for group in ("limits", "requests"):
             value = self.value.get("resources", group, GPU)
-            if value is not None and str(value.content).isdecimal():
-                return int(value.content), value.span, f"{self.path}.resources.{group}.{GPU}"
+            number = None if value is None else whole_number(str(value.content))
+            if value is not None and number is not None:
+                return number, value.span, f"{self.path}.resources.{group}.{GPU}"
         return None
 
 
@@ -147,17 +156,19 @@ def _container(value: Value, path: str, source: str) -> Container | None:
         return None
     words = (*_words(value, path, "command"), *_words(value, path, "args"))
     has_command = bool(_words(value, path, "command"))
-    script: ContainerWord | None = None
-    commands: tuple[Command, ...] = ()
-    if words and words[0].text is not None:
-        program = words[0].text.rpartition("/")[2]
-        at = next((n for n, word in enumerate(words[1:], 1) if _is_script_option(word)), None)
-        if program in SHELLS and at is not None and at + 1 < len(words):
-            script = words[at + 1]
-            commands = tuple(_script_commands(script, source))
-        else:
-            commands = (_unwrapped(words),)
-    return Container(value, path, words, has_command, script, commands)
+    lines = command_lines(read_script(quoted_words([word.text for word in words])))
+    if not words or words[0].text is None:
+        return Container(value, path, words, has_command, None, lines, ())
+    line = lines.all[0]
+    number = len(words) - len(line.arguments)
+    arguments = words[number:]
+    at = next((n for n, word in enumerate(arguments) if _is_script_option(word)), None)
+    if line.program in SHELLS and at is not None and at + 1 < len(arguments):
+        script = arguments[at + 1]
+        lines = command_lines(read_script(script.text or ""))
+        return Container(value, path, words, has_command, script, lines, tuple(_script_commands(script, lines, source)))
+    command = Command(_program(line), words[number - 1], arguments, line.variables, line.is_other_user)
+    return Container(value, path, words, has_command, None, lines, (command,))
 
 
 def _is_script_option(word: ContainerWord) -> bool:
@@ -165,26 +176,20 @@ def _is_script_option(word: ContainerWord) -> bool:
     return text.startswith("-") and not text.startswith("--") and text.endswith("c")
 
 
-_WRAPPERS = frozenset({"exec", "time", "nohup", "sudo", "env"})
+def _program(line: CommandLine) -> str:
+    return "python" if line.is_module and line.program not in MODULES.values() else line.program
 
 
-def _unwrapped(words: tuple[ContainerWord, ...]) -> Command:
-    at = 0
-    while at + 1 < len(words) and (words[at].text in _WRAPPERS or "=" in (words[at].text or "").lstrip("-")[:40]):
-        at += 1
-    return Command((words[at].text or "").rpartition("/")[2], words[at], words[at + 1 :])
-
-
-def _script_commands(script: ContainerWord, source: str) -> Iterator[Command]:
+def _script_commands(script: ContainerWord, lines: CommandLines, source: str) -> Iterator[Command]:
     places = mapped(source, script.node) if isinstance(script.node, Scalar) else None
 
     def placed(word: Word) -> ContainerWord:
         span = places.span(word.span.start, word.span.end) if places is not None else script.span
         return ContainerWord(word.text if word.is_literal else None, span, script.field)
 
-    for line in command_lines(read_script(script.text or "")).all:
+    for line in lines.all:
         words = tuple(map(placed, line.arguments))
-        yield Command(line.program, placed(line.name), words, is_script=True)
+        yield Command(_program(line), placed(line.name), words, line.variables, line.is_other_user, is_script=True)
 
 
 def _words(value: Value, path: str, key: str) -> tuple[ContainerWord, ...]:

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
+from math import isinf
 
-from pai_lsp.findings.diagnostic import Finding, Rule, Severity
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import YAML_TAG, Mapping, Scalar, ScalarStyle, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterator
     from typing import Any
 
     from pai_lsp.source.nodes import Entry, Node, Syntax
@@ -34,6 +34,7 @@ _INTEGER = lazy_pattern(
 _FLOAT = lazy_pattern(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _BASES = {"hex": 16, "binary": 2, "octal": 8, "decimal": 10}
 _LARGEST = 2**63
+_MOST_DIGITS = 400
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +57,11 @@ class Value:
         if self.key is not None and (not len(self.node.span) or self.kind in {"object", "array"}):
             return self.key.span
         return self.node.span
+
+    @property
+    def text(self) -> str | None:
+        """The content if it is a string; any other content may be one that no set or dict takes."""
+        return self.content if self.kind == "string" else None
 
     def get(self, *names: str | int) -> Value | None:
         """The value below, by keys and indices; None if it is absent or null."""
@@ -154,14 +160,18 @@ def plain_value(text: str) -> tuple[str, Any]:
     if _UNSUPPORTED.fullmatch(text):
         return "unsupported", None
     digits = text.replace("_", "")
-    if match := _INTEGER.fullmatch(digits):
+    if len(digits) <= _MOST_DIGITS and (match := _INTEGER.fullmatch(digits)):
         base = next(name for name in _BASES if match[name] is not None)
         number = int(match["sign"] + match[base], _BASES[base])
         if -_LARGEST <= number < _LARGEST:
             return "integer", number
-        return "number", float(number)
+        if 0 < number < 2 * _LARGEST:
+            return "number", float(number)
+    # A number that does not fit is tried as a decimal fraction, and a fraction that does not fit is a text.
     if _FLOAT.fullmatch(digits):
         real = float(digits)
+        if isinf(real):
+            return "string", text
         whole = real == real // 1 if abs(real) < _LARGEST else False
         return ("integer", int(real)) if whole else ("number", real)
     return "string", text
@@ -178,11 +188,12 @@ def is_quantity(text: str) -> bool:
 
 
 def quantity(text: str) -> float | None:
-    """The number that a quantity means; None for any other text."""
+    """The number that a quantity means, at most 2^63; None for any other text."""
     if not is_quantity(text):
         return None
     unit = next((one for one in _UNITS if text.endswith(one)), "")
-    return float(text.removesuffix(unit)) * _UNITS.get(unit, 1)
+    number = float(text.removesuffix(unit)) * _UNITS.get(unit, 1)
+    return max(-_LARGEST, min(number, _LARGEST))
 
 
 # Source: the CRD's pattern of every quantity.
@@ -232,7 +243,7 @@ class Manifest:
     def text(self, path: str) -> str | None:
         """The string at a path."""
         value = self.get(path)
-        return value.content if value is not None and value.kind == "string" else None
+        return None if value is None else value.text
 
     def number(self, path: str) -> int | None:
         """The integer at a path."""
@@ -260,15 +271,6 @@ class Manifest:
         """The first key of the document."""
         node = self.root.node
         return node.entries[0].key.span if isinstance(node, Mapping) and node.entries else node.span
-
-
-def manifest_rule(severity: Severity) -> Callable[[Callable[[Manifest], Iterable[Finding]]], Rule]:
-    """Make a rule about a manifest of a function: its name is the code, its docstring the documentation."""
-
-    def make(check: Callable[[Manifest], Iterable[Finding]]) -> Rule:
-        return Rule(check.__name__.replace("_", "-"), severity, check, check.__doc__ or "")
-
-    return make
 
 
 def manifests(syntax: Syntax) -> Iterator[Manifest]:

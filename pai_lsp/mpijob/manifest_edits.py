@@ -45,17 +45,28 @@ def edits_towards(manifest: Manifest, wanted: dict[str, Any]) -> tuple[TextEdit,
 
 
 def edits_of_keys(manifest: Manifest, *changes: tuple[Path, Any]) -> tuple[TextEdit, ...]:
-    """The edits that give keys other values, by their paths; None takes a key out."""
+    """The edits that give keys other values, by their paths; None takes a key out. None where a value is in the way."""
     wanted = manifest.root.plain
     for path, value in changes:
-        holder = wanted
+        holder: Any = wanted
         for name in path[:-1]:
-            holder = holder.setdefault(name, {}) if isinstance(holder, dict) else holder[name]
+            holder = _below(holder, name)
+        if not isinstance(holder, dict):
+            return ()
         if value is None:
             holder.pop(path[-1], None)
         else:
             holder[path[-1]] = value
     return edits_towards(manifest, wanted)
+
+
+def _below(holder: Any, name: str | int) -> Any:
+    """What a path leads to, where null and an absent key become a mapping; None where a value has nothing below it."""
+    if isinstance(holder, dict):
+        if holder.get(name) is None:
+            holder[name] = {}
+        return holder[name]
+    return holder[name] if isinstance(holder, list) and isinstance(name, int) and name < len(holder) else None
 
 
 def _mapping(text: str, value: Value, wanted: dict[str, Any]) -> Iterator[TextEdit]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pai_lsp.embedded.command_lines import PYTHON
-from pai_lsp.findings.diagnostic import Finding, Rule, Severity
+from pai_lsp.findings.diagnostic import Finding, Severity, Stage, rule
 from pai_lsp.mpijob.launch import (
     SHELLS,
     Layout,
@@ -15,8 +15,9 @@ from pai_lsp.mpijob.launch import (
     layout,
     user_of_launcher,
 )
-from pai_lsp.mpijob.manifest import HOST_FILE, manifest_rule
+from pai_lsp.mpijob.manifest import HOST_FILE
 from pai_lsp.platform.programs import HOROVOD, HYDRA, OPEN_MPI, LaunchLine, foreign_option, hosts_of, launchers
+from pai_lsp.source.foreign import whole_number
 from pai_lsp.source.patterns import lazy_pattern
 
 TYPE_CHECKING = False
@@ -38,7 +39,7 @@ _CODE_OPTIONS = frozenset({"-c", "-e", "--eval"})
 _KUBEXEC = "/etc/mpi/kubexec.sh"
 
 
-@manifest_rule(Severity.ERROR)
+@rule(Severity.ERROR)
 def mpijob_np_over_slots(manifest: Manifest) -> Iterator[Finding]:
     """More processes than slots.
 
@@ -71,7 +72,7 @@ def mpijob_np_over_slots(manifest: Manifest) -> Iterator[Finding]:
             yield Finding(span, message, field=field, severity=severity)
 
 
-@manifest_rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION)
 def mpijob_np_under_slots(manifest: Manifest) -> Iterator[Finding]:
     """Fewer processes than slots; the others stay empty.
 
@@ -109,7 +110,7 @@ def _counted(manifest: Manifest) -> Iterator[tuple[Layout, tuple[int, str, Span]
             continue
         capacity = found.capacity
         if line.host_lists:
-            listed = hosts_of(line.host_lists[-1], "")
+            listed = hosts_of(line.host_lists[-1])
             if listed is None:
                 continue
             if line.implementation == HOROVOD and any(host.slots is None for host in listed):
@@ -122,16 +123,16 @@ def _counted(manifest: Manifest) -> Iterator[tuple[Layout, tuple[int, str, Span]
 def _oversubscribes(found: Layout, line: LaunchLine) -> bool:
     name = "OMPI_MCA_rmaps_base_oversubscribe"
     for container in found.launcher_containers[:1]:
-        if container.script is not None and name in (container.script.text or ""):
+        if container.lines.mentions(name):
             return True
         for _, variable, entry in container.environment():
             value = entry.get("value")
-            if variable == name and (value is None or value.content not in {"0", "false", "no"}):
+            if variable == name and (value is None or value.text not in {"0", "false", "no"}):
                 return True
     return line.oversubscribes
 
 
-@manifest_rule(Severity.ERROR)
+@rule(Severity.ERROR)
 def mpijob_slots_zero(manifest: Manifest) -> Iterator[Finding]:
     """No slot on a worker: Open MPI starts nothing.
 
@@ -154,7 +155,7 @@ def mpijob_slots_zero(manifest: Manifest) -> Iterator[Finding]:
         yield finding_at(manifest, "spec.slotsPerWorker", "0 slots: Open MPI starts no process on any worker")
 
 
-@manifest_rule(Severity.WARNING)
+@rule(Severity.WARNING)
 def mpijob_horovodrun_no_hosts(manifest: Manifest) -> Iterator[Finding]:
     """`horovodrun` without hosts runs all processes on the launcher.
 
@@ -196,7 +197,7 @@ def mpijob_horovodrun_no_hosts(manifest: Manifest) -> Iterator[Finding]:
                 yield Finding(command.name.span, message, fixes if is_open_mpi else (), field=place.field)
 
 
-@manifest_rule(Severity.ERROR)
+@rule(Severity.ERROR)
 def mpijob_host_format(manifest: Manifest) -> Iterator[Finding]:
     """A list of hosts that horovodrun refuses.
 
@@ -238,12 +239,12 @@ def mpijob_host_format(manifest: Manifest) -> Iterator[Finding]:
 def _listed(line: LaunchLine) -> Iterator[tuple[Span, tuple[LaunchHost, ...]]]:
     """The place and the hosts of the list that counts, if no variable is in it."""
     for option in line.host_lists[-1:]:
-        hosts = hosts_of(option, "")
+        hosts = hosts_of(option)
         if hosts and option.value_span and "$" not in (option.value or ""):
             yield option.value_span, hosts
 
 
-@manifest_rule(Severity.WARNING)
+@rule(Severity.WARNING)
 def mpijob_unknown_host(manifest: Manifest) -> Iterator[Finding]:
     """A host that is not a pod of this job.
 
@@ -283,11 +284,12 @@ def mpijob_unknown_host(manifest: Manifest) -> Iterator[Finding]:
 def _is_pod(host: str, job: str, workers: int) -> bool:
     """Whether a short host name is a pod of the job."""
     index = host.removeprefix(f"{job}-worker-")
-    is_worker = index != host and index.isdecimal() and int(index) < workers
+    number = whole_number(index) if index != host else None
+    is_worker = number is not None and number < workers
     return is_worker or host in {f"{job}-launcher", "localhost"}
 
 
-@manifest_rule(Severity.ERROR)
+@rule(Severity.ERROR)
 def mpijob_option_unknown(manifest: Manifest) -> Iterator[Finding]:
     """An option that this MPI implementation does not have.
 
@@ -320,7 +322,7 @@ def mpijob_option_unknown(manifest: Manifest) -> Iterator[Finding]:
             yield Finding(span, message, field=command.field_of(span))
 
 
-@manifest_rule(Severity.WARNING)
+@rule(Severity.WARNING)
 def mpijob_launcher_without_mpi(manifest: Manifest) -> Iterator[Finding]:
     """The launcher starts no MPI program, so the program runs once and the workers do nothing.
 
@@ -354,7 +356,7 @@ def mpijob_launcher_without_mpi(manifest: Manifest) -> Iterator[Finding]:
             yield Finding(command.name.span, message, field=container.place.field)
 
 
-@manifest_rule(Severity.ERROR)
+@rule(Severity.ERROR)
 def mpijob_command_one_word(manifest: Manifest) -> Iterator[Finding]:
     """A whole command line in one word.
 
@@ -405,7 +407,7 @@ def _is_command_line(text: str) -> bool:
     return bool(blank) and (is_known or re.search(r"(?:^|\s)-", rest) is not None)
 
 
-@manifest_rule(Severity.WARNING)
+@rule(Severity.WARNING)
 def mpijob_no_shell(manifest: Manifest) -> Iterator[Finding]:
     """Shell syntax in a command that no shell reads.
 
@@ -443,7 +445,7 @@ def mpijob_no_shell(manifest: Manifest) -> Iterator[Finding]:
                 yield Finding(word.span, message, field=word.field)
 
 
-@manifest_rule(Severity.WARNING)
+@rule(Severity.WARNING)
 def mpijob_run_as_root(manifest: Manifest) -> Iterator[Finding]:
     """Open MPI refuses to run as root.
 
@@ -477,9 +479,8 @@ def mpijob_run_as_root(manifest: Manifest) -> Iterator[Finding]:
         for command, line in found.starters:
             if any(re.search(r"\s", name) for name, _ in line.arguments.unknown):
                 continue  # `mpijob_command_one_word` reports it
-            script = (container.script.text or "") if container.script else ""
-            is_open_mpi = line.implementation == OPEN_MPI and not line.allows_root
-            if is_open_mpi and "OMPI_ALLOW_RUN_AS_ROOT" not in script:
+            is_open_mpi = line.implementation == OPEN_MPI and not line.allows_root and not command.is_other_user
+            if is_open_mpi and not container.lines.mentions("OMPI_ALLOW_RUN_AS_ROOT"):
                 message = f"Open MPI refuses to run as root; add --allow-run-as-root to {command.program}"
                 fixes = container.insert_fix(command, manifest.syntax.text, "--allow-run-as-root")
                 yield Finding(command.name.span, message, fixes, field=command.name.field)
@@ -493,7 +494,7 @@ def _is_no_root(found: Layout, container: Container) -> bool:
     return value is not None and value.content is True
 
 
-@manifest_rule(Severity.HINT)
+@rule(Severity.HINT)
 def mpijob_hostfile_implicit(manifest: Manifest) -> Iterator[Finding]:
     """Open MPI 5 does not find the host file of the operator.
 
@@ -525,15 +526,13 @@ def mpijob_hostfile_implicit(manifest: Manifest) -> Iterator[Finding]:
         if line.implementation != OPEN_MPI or line.host_lists or line.host_files or line.arguments.unknown:
             continue
         container = found.launcher_containers[0]
-        names = {name for _, name, _ in container.environment()}
-        script = (container.script.text or "") if container.script else ""
-        if "default_hostfile" not in script and not any("default_hostfile" in name for name in names):
+        if not container.mentions("default_hostfile"):
             message = f"Open MPI 5 finds the workers only with '--hostfile {HOST_FILE}'"
             fixes = container.insert_fix(command, manifest.syntax.text, "--hostfile", HOST_FILE)
             yield Finding(command.name.span, message, fixes, field=command.name.field)
 
 
-@manifest_rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.CLUSTER)
 def mpijob_kubexec(manifest: Manifest) -> Iterator[Finding]:
     """`/etc/mpi/kubexec.sh` does not exist since v2.
 
@@ -570,20 +569,3 @@ def mpijob_kubexec(manifest: Manifest) -> Iterator[Finding]:
             value = entry.get("value")
             if value is not None and _KUBEXEC in str(value.content):
                 yield Finding(value.span, message, field=f"{container.path}.env[{number}].value")
-
-
-LAUNCH_RULES: tuple[Rule, ...] = (
-    mpijob_np_over_slots,
-    mpijob_np_under_slots,
-    mpijob_slots_zero,
-    mpijob_horovodrun_no_hosts,
-    mpijob_host_format,
-    mpijob_unknown_host,
-    mpijob_option_unknown,
-    mpijob_launcher_without_mpi,
-    mpijob_command_one_word,
-    mpijob_no_shell,
-    mpijob_run_as_root,
-    mpijob_hostfile_implicit,
-    mpijob_kubexec,
-)

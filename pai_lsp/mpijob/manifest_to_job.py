@@ -11,11 +11,12 @@ from math import ceil
 
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
-from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, as_list, as_mapping, others_lost, upgraded
-from pai_lsp.mpijob.launch import SHELLS, launch_of
+from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, others_lost, upgraded
+from pai_lsp.mpijob.launch import SHELLS
 from pai_lsp.mpijob.manifest import GPU, SERVED, quantity
-from pai_lsp.platform.programs import HOROVOD, HYDRA, OPEN_MPI, launchers
+from pai_lsp.platform.programs import HOROVOD, HYDRA, OPEN_MPI, launch_of, launchers
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
+from pai_lsp.source.foreign import as_list, as_mapping, as_text, as_whole
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.patterns import lazy_pattern
 
@@ -75,8 +76,9 @@ class _ManifestReader:
         self._spec, self._metadata, self._lost = spec, metadata, lost
         self._storages: list[dict[str, str]] = []
         self._name = str(metadata.get("name") or metadata.get("generateName") or "mpijob").strip("-")
-        self._is_mpich = spec.get("mpiImplementation") in {"Intel", "MPICH"}
-        self._slots = _whole(spec.get("slotsPerWorker"), 1)
+        self._is_mpich = as_text(spec.get("mpiImplementation")) in {"Intel", "MPICH"}
+        slots = as_whole(spec.get("slotsPerWorker"))
+        self._slots = 1 if slots is None else slots
         self._works = spec.get("runLauncherAsWorker") is True
         self._workers = 0
 
@@ -87,7 +89,7 @@ class _ManifestReader:
             raise ConversionError("launcher-without-command", "the manifest has no launcher")
         worker = self._pod(replicas, "Worker", "Never")
         if worker is not None:
-            self._workers = _whole(as_mapping(replicas["Worker"]).get("replicas"), 0)
+            self._workers = as_whole(as_mapping(replicas["Worker"]).get("replicas")) or 0
             if self._workers < 1:
                 message = "'spec.mpiReplicaSpecs.Worker.replicas' is missing or 0"
                 raise ConversionError("worker-replicas-missing", message)
@@ -125,14 +127,13 @@ class _ManifestReader:
             if not (is_nothing or (name == "cleanPodPolicy" and value != "None")):
                 reason = "OpenPAI ends all tasks with the job" if name == "cleanPodPolicy" else _UNKNOWN
                 self._lost.append(Lost(f"spec.runPolicy.{name}", reason))
-        retries = policy.get("backoffLimit")
-        return retries if isinstance(retries, int) else None
+        return as_whole(policy.get("backoffLimit"))
 
     def _others(self, replicas: dict[str, Any]) -> None:
         self._lost += others_lost(self._metadata, ("name",), "metadata.", _UNKNOWN)
         known = ["slotsPerWorker", "runLauncherAsWorker", "launcherCreationPolicy", "mpiImplementation", "runPolicy"]
         known.append("mpiReplicaSpecs")
-        if self._spec.get("sshAuthMountPath") in {"/root/.ssh", ""}:
+        if as_text(self._spec.get("sshAuthMountPath")) in {"/root/.ssh", ""}:
             known.append("sshAuthMountPath")
         self._lost += others_lost(self._spec, known, "spec.", _UNKNOWN)
         reason = "the operator knows only Launcher and Worker"
@@ -144,7 +145,7 @@ class _ManifestReader:
             return None
         path = f"spec.mpiReplicaSpecs.{name}"
         known = ["replicas", "template"]
-        if replica.get("restartPolicy") in {restarts, ""}:
+        if as_text(replica.get("restartPolicy")) in {restarts, ""}:
             known.append("restartPolicy")
         self._lost += others_lost(replica, known, f"{path}.", "OpenPAI restarts jobs and tasks by its own rules")
         template = as_mapping(replica.get("template"))
@@ -203,10 +204,10 @@ class _ManifestReader:
         return found, has_rdma
 
     def _mounts(self, container: dict[str, Any], pod: dict[str, Any], path: str) -> dict[str, int]:
-        volumes = {one.get("name"): one for one in map(as_mapping, as_list(pod.get("volumes")))}
+        volumes = {as_text(one.get("name")): one for one in map(as_mapping, as_list(pod.get("volumes")))}
         options: dict[str, int] = {}
         for number, mount in enumerate(map(as_mapping, as_list(container.get("volumeMounts")))):
-            volume, place = volumes.get(mount.get("name"), {}), mount.get("mountPath")
+            volume, place = volumes.get(as_text(mount.get("name")), {}), mount.get("mountPath")
             claim = as_mapping(volume.get("persistentVolumeClaim")).get("claimName")
             memory = as_mapping(volume.get("emptyDir"))
             where = f"{path}.volumeMounts[{number}]"
@@ -353,7 +354,3 @@ def _amount(value: Any, default: float) -> float:
     """A quantity of Kubernetes as a number."""
     found = None if value is None else quantity(str(value))
     return default if found is None else found
-
-
-def _whole(value: Any, default: int) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else default

@@ -332,6 +332,12 @@ def former_keys() -> tuple[dict[str, str], dict[str, str]]:
     return schema["x-former-keys"], schema["$defs"]["taskRole"]["x-former-keys"]
 
 
+def keys_of_version_1_only() -> tuple[frozenset[str], frozenset[str]]:
+    """The keys of the first protocol that version 2 has nowhere: those of a job and those of a task role."""
+    of_job, of_role = (frozenset(key for key, now in moved.items() if not now.endswith(key)) for moved in former_keys())
+    return of_job, of_role
+
+
 def structural(schema: Any) -> Any:
     """The part of a schema that `structure_errors` reports: without what other rules say (`x-rule`)."""
     if isinstance(schema, list):

@@ -60,6 +60,7 @@ class Platform:
     job_type_reads_strings: the values of `jobType` for which a parameter that is not a string hides the job.
     ssh_without_gang: whether `jobssh: true` with `sshbarrier: false` works without gang allocation.
     privileged_plugins: plugins that work only in a privileged container, so only in `extras`.
+    git_splits_as_shell: whether options of the plugin `git` are split as a shell does, not at each blank.
     git_refused_options, git_refused_addresses: what the git client refuses as unsafe; the latter a regular expression.
     storage_names_are_strings: whether the init container fails for a `storageConfigNames` other than a list of strings.
     mounts_local_storage, forces_nodes: whether `extras.enableLocalStorage` and `extras.forceNodes` are read.
@@ -83,6 +84,7 @@ class Platform:
     job_type_reads_strings: tuple[str, ...] = ()
     ssh_without_gang: bool = False
     privileged_plugins: tuple[str, ...] = ()
+    git_splits_as_shell: bool = False
     git_refused_options: tuple[str, ...] = ()
     git_refused_addresses: str = ""
     storage_names_are_strings: bool = False

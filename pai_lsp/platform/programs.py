@@ -1,15 +1,15 @@
 """Well-known programs in commands: options, subcommands, the variables of NCCL; what the words of MPI launchers mean.
 
-The facts are in `schemas/programs.json`, each entry with its source. The table is read when a command line of such a
-program is met for the first time. Open MPI and Hydra, the launcher of MPICH and Intel MPI, have the same programs
-(mpirun, mpiexec) and other options.
+The facts are in `schemas/programs.json`, each entry with its source; the launchers, one row each, in
+`schemas/launchers.json`. The table is read when a command line of such a program is met for the first time. Open MPI
+and Hydra, the launcher of MPICH and Intel MPI, have the same programs (mpirun, mpiexec) and other options.
 """
 
 from __future__ import annotations
 
 from functools import cache
 
-from pai_lsp.embedded.command_lines import Arguments, Program, parsed
+from pai_lsp.embedded.command_lines import Arguments, Program, command_lines, parsed
 from pai_lsp.platform.tables import table
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pai_lsp.embedded.command_lines import CommandLine, Option
-    from pai_lsp.embedded.shell_script import Word
+    from pai_lsp.embedded.shell_script import Script, Word
 
 
-_MODULES = {"accelerate.commands.launch": "accelerate launch"}
 # Among so many words is a subcommand.
 _MOST_WORDS = 3
 
@@ -52,7 +51,7 @@ def program_of(line: CommandLine) -> tuple[str, int] | None:
 
     A subcommand may come after options: `pip -q install`.
     """
-    known, name = programs_table()["programs"], _MODULES.get(line.program, line.program)
+    known, name = programs_table()["programs"], line.program
     if name in known:
         return name, 0
     for number, word in enumerate(line.arguments[:_MOST_WORDS] if name in _with_subcommands() else ()):
@@ -190,22 +189,29 @@ class LaunchLine:
 @cache
 def launchers() -> frozenset[str]:
     """The programs that start MPI programs."""
-    return frozenset(programs_table()["launchers"]["programs"])
+    return frozenset(_launchers_table()["programs"])
 
 
 @cache
 def _implementations(name: str) -> tuple[str, ...]:
-    return tuple(programs_table()["launchers"]["programs"][name])
+    return tuple(_launchers_table()["programs"][name])
 
 
-def has_launcher(text: str) -> bool:
-    """Whether a text may run a launcher; a cheap test."""
-    return any(name in text for name in ("mpirun", "mpiexec", "rterun", "horovodrun"))
+@cache
+def _launchers_table() -> dict[str, Any]:
+    """A small table of its own: every file with commands is compared with it."""
+    found: dict[str, Any] = table("launchers.json")
+    return found
+
+
+def runs_launcher(scripts: Iterable[Script]) -> bool:
+    """Whether one of the scripts runs a launcher."""
+    return any(not launchers().isdisjoint(command_lines(script).by_program) for script in scripts)
 
 
 def looks_like_hydra(texts: Iterable[str]) -> bool:
     """Whether scripts or the names of images show that MPICH or Intel MPI is used."""
-    signs = programs_table()["launchers"]["signs"][HYDRA]
+    signs = _launchers_table()["signs"][HYDRA]
     both = [(text, text.lower()) for text in texts]
     return any(sign in (lower if sign.islower() else text) for text, lower in both for sign in signs)
 
@@ -225,6 +231,11 @@ def launch_line(name: str, words: Sequence[Word], text: str, implementation: str
     return LaunchLine(best.implementation, len(fitting) == 1, best.arguments)
 
 
+def launch_of(line: CommandLine, implementation: str | None = None) -> LaunchLine:
+    """What the launcher of a command line reads; places are those in its script."""
+    return launch_line(line.program, line.arguments, line.script.text, implementation)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class KnownLine:
     """A command line of a program whose options are known.
@@ -240,16 +251,22 @@ class KnownLine:
 
 def known_line(line: CommandLine) -> KnownLine | None:
     """A command line read by the table of its program; None if it is absent."""
-    text = line.script.text
     if line.program in launchers():
-        read = launch_line(line.program, line.arguments, text)
+        read = launch_of(line)
         name, words = read.implementation, 0
     elif found := program_of(line):
         name, words = found
     else:
         return None
     known = program(name)
-    return KnownLine(name, known, words, parsed(line.arguments[words:], known, text)) if known else None
+    return KnownLine(name, known, words, arguments_of(line, known, words)) if known else None
+
+
+def arguments_of(line: CommandLine, known: Program, start: int = 0) -> Arguments:
+    """The words of a command line from number `start` on, as a program reads them."""
+    found = parsed(line.arguments[start:], known, line.script.text)
+    found.is_open = found.is_open or line.is_open
+    return found
 
 
 def foreign_option(line: LaunchLine) -> tuple[str, Span] | None:
@@ -264,10 +281,11 @@ def foreign_option(line: LaunchLine) -> tuple[str, Span] | None:
     return None
 
 
-def hosts_of(option: Option, text: str) -> tuple[LaunchHost, ...] | None:
-    """The hosts of a list, in `text`, the script; None where bash makes it, or it is written in several parts."""
+def hosts_of(option: Option, line: CommandLine | None = None) -> tuple[LaunchHost, ...] | None:
+    """The hosts of a list, with places in the script of `line`; None where bash makes it, or it has several parts."""
     if option.value is None or option.value_span is None:
         return None
+    text = line.script.text if line is not None else ""
     start = text.find(option.value, option.value_span.start, option.value_span.end) if text else -1
     if text and start < 0:
         return None

@@ -62,7 +62,7 @@ class EventForm(Enum):
     """What a released cluster can run at a moment; the values are those of the table of events."""
 
     CALLBACK = "callback"
-    TRAP = "EXIT trap"
+    COMMANDS = "in the commands"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,11 @@ import os
 from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.source.files import is_in_folder
 from pai_lsp.source.frozen import dataclass, field, replace
+from pai_lsp.source.text import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pai_lsp.catalog.setup import Marketplace
     from pai_lsp.findings.diagnostic import Diagnostic
@@ -69,32 +70,45 @@ class Configuration:
         return path[len(self.folder) :].replace(os.sep, "/").strip("/") if is_in_folder(path, self.folder) else ""
 
 
-def find_configuration(folder: str, top: str | None) -> str | None:
-    """The path of the nearest configuration file in `folder`, an absolute path, or above it.
+class ConfigurationSearch:
+    """Finds the nearest configuration file of folders. Each folder is looked at once."""
 
-    `top` is the topmost folder that is searched; None for the root of the file system.
-    """
-    for here in _with_parents(folder):
-        if top is not None and not is_in_folder(here, top):
-            break
-        file = os.path.join(here, FILE_NAME)
-        if os.path.isfile(file):
-            return file
-    return None
+    def __init__(self, report: Callable[[str], object] = lambda _: None) -> None:
+        """`report` gets a message about each that is not read."""
+        self._report = report
+        self._of_folder: dict[str, str | None] = {}
+
+    def nearest(self, folder: str) -> str | None:
+        """The path of the nearest configuration file in `folder`, an absolute path, or above it.
+
+        The search ends at the root of the repository or at the user's home, outside of both at the root of the disk.
+        """
+        found, inner = None, []
+        for here in _with_parents(folder):
+            if here in self._of_folder:
+                found = self._of_folder[here]
+                break
+            inner.append(here)
+            file = os.path.join(here, FILE_NAME)
+            if os.path.isfile(file):
+                found = file
+                break
+            if os.path.lexists(file):
+                self._report(f"'{visible(file)}' is not read, because it is not a plain file")
+            if _is_project(here):
+                break
+        self._of_folder.update(dict.fromkeys(inner, found))
+        return found
 
 
 def project_folder(folder: str) -> str | None:
     """The nearest of `folder` and those above it that is a repository's root or the user's home; None for neither."""
+    return next(filter(_is_project, _with_parents(folder)), None)
+
+
+def _is_project(folder: str) -> bool:
     home = os.path.expanduser("~")
-    for here in _with_parents(folder):
-        if here in {home, os.path.realpath(home)} or os.path.lexists(os.path.join(here, ".git")):
-            return here
-    return None
-
-
-def repository_of(folder: str) -> str | None:
-    """The root of the git repository that a folder is in, its path absolute; None outside of repositories."""
-    return next((here for here in _with_parents(folder) if os.path.lexists(os.path.join(here, ".git"))), None)
+    return folder in {home, os.path.realpath(home)} or os.path.lexists(os.path.join(folder, ".git"))
 
 
 def _with_parents(folder: str) -> Iterator[str]:

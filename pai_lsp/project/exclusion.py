@@ -6,19 +6,20 @@ the end means folders only, `!` takes back, the last pattern that matches decide
 left out is left out with it.
 
 Patterns of untrusted folders are read too, so none may take long. One regular expression for a whole pattern tries
-every way to divide a name among its stars (so does pathspec): six stars take minutes. Here the time is at most
-proportional to the length of the pattern times that of the path.
+every way to divide a name among its stars (so does pathspec): six stars take minutes. Here it is kept how far each
+pattern matches a folder, so that a name below it costs the same at any depth.
 """
 
-# ruff: noqa: PTH118, PTH123 - importing pathlib takes a twentieth of the time that checking a file does
+# ruff: noqa: PTH118, PTH119, PTH120, PTH123 - importing pathlib takes a twentieth of the time that checking a file does
 from __future__ import annotations
 
 import os
 import re
-from functools import partial
+from stat import S_ISREG
 
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.text import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,56 +50,127 @@ class Exclusion:
 
     def excludes(self, path: str, *, is_folder: bool) -> bool:
         """Whether a path, or a folder that it is in, is left out; it is relative to the list's folder, with `/`."""
-        if not self.patterns:
-            return False
-        names = path.strip("/").split("/")
-        return any(
-            self.decision(names[:length], is_folder=is_folder or length < len(names))
-            for length in range(1, len(names) + 1)
-        )
+        trail = self.trail
+        names = path.strip("/").split("/") if self.patterns else []
+        for number, name in enumerate(names, 1):
+            trail = trail.below(name)
+            if trail.decision(is_folder=is_folder or number < len(names)):
+                return True
+        return False
 
-    def decision(self, names: Sequence[str], *, is_folder: bool) -> bool | None:
-        """Whether the last pattern that matches the names of a path leaves it out; None if no pattern matches.
+    @property
+    def trail(self) -> Trail:
+        """How far the patterns match the list's own folder."""
+        return Trail(self, {number: _skipped(one.names, {0}) for number, one in enumerate(self.patterns)})
+
+
+class Trail:
+    """How far the patterns of a list match a path: of those that may still match, by number, places in their names."""
+
+    __slots__ = ("_list", "_places")
+
+    def __init__(self, exclusion: Exclusion, places: dict[int, set[int]]) -> None:
+        self._list, self._places = exclusion, places
+
+    def __bool__(self) -> bool:
+        """Whether a pattern may match something below the path."""
+        return bool(self._places)
+
+    def below(self, name: str) -> Trail:
+        """The same for a path with one more name."""
+        found: dict[int, set[int]] = {}
+        for number, places in self._places.items():
+            names = self._list.patterns[number].names
+            reached: set[int] = set()
+            for place in places:
+                if place < len(names):
+                    part = names[place]
+                    if part is None:
+                        reached.add(place)
+                    elif part(name):
+                        reached.add(place + 1)
+            if reached:
+                found[number] = _skipped(names, reached)
+        return Trail(self._list, found)
+
+    def decision(self, *, is_folder: bool) -> bool | None:
+        """Whether the last pattern that matches the path leaves it out; None if no pattern matches.
 
         The folders that it is in are not looked at.
         """
-        for pattern in reversed(self.patterns):
-            if (is_folder or not pattern.folders_only) and fits(pattern.names, names):
+        for number in reversed(self._places):
+            pattern = self._list.patterns[number]
+            if len(pattern.names) in self._places[number] and (is_folder or not pattern.folders_only):
                 return not pattern.takes_back
         return None
 
 
+def _skipped(names: Sequence[Part], places: set[int]) -> set[int]:
+    """The places with those after each `**`, which may match no name; without those before the last `**`.
+
+    What an earlier `**` could still match, the last one matches too.
+    """
+    last = -1
+    for place in tuple(places):
+        while place < len(names) and names[place] is None:
+            last = max(last, place)
+            place += 1  # noqa: PLW2901 - on to the next name
+            places.add(place)
+    return {place for place in places if place >= last}
+
+
 class IgnoredByGit:
-    """What the `.gitignore` files of a repository leave out; each is read once.
+    """What the `.gitignore` files of repositories leave out; each is read once.
 
     Source: gitignore(5), "DESCRIPTION": the file in the nearest folder decides, then those above it up to the root of
-    the repository, and then `.git/info/exclude`.
+    the repository, and then `.git/info/exclude`. Since version 2.32 git follows no link for them.
     """
 
-    def __init__(self, root: str) -> None:
-        """`root` is the absolute path of the repository's folder."""
-        self._root = root
-        self._of_folder: dict[str, Exclusion] = {}
+    def __init__(self, report: Callable[[str], object] = lambda _: None) -> None:
+        """`report` gets a message about each file that is not read."""
+        self._report = report
+        self._of_folder: dict[str, tuple[Trail, ...] | None] = {}  # None outside of repositories
 
     def excludes(self, path: str, *, is_folder: bool) -> bool:
-        """Whether a file or folder, an absolute path below the root, is left out itself."""
-        names = path[len(self._root) :].replace(os.sep, "/").strip("/").split("/")
-        for depth in range(len(names) - 1, -1, -1):
-            decided = self._file(".gitignore", names[:depth]).decision(names[depth:], is_folder=is_folder)
+        """Whether a file or folder, an absolute path, is left out itself."""
+        folder, name = os.path.split(path)
+        for trail in self._trails(folder):
+            decided = trail.below(name).decision(is_folder=is_folder)
             if decided is not None:
                 return decided
-        return bool(self._file("exclude", (".git", "info")).decision(names, is_folder=is_folder))
+        return False
 
-    def _file(self, name: str, folder: Sequence[str]) -> Exclusion:
-        path = os.path.join(self._root, *folder, name)
-        if path not in self._of_folder:
-            try:
-                with open(path, encoding="utf-8", errors="surrogateescape") as file:
-                    lines = [line for line in file.read(_MOST_READ).splitlines() if not line.startswith("#")]
-            except OSError:
-                lines = []
-            self._of_folder[path] = exclusion_of(map(_without_blanks, lines))
-        return self._of_folder[path]
+    def _trails(self, folder: str) -> tuple[Trail, ...]:
+        """Of the lists that apply to a folder's content, the nearest first, how far they match the folder."""
+        inner: list[str] = []
+        while folder not in self._of_folder:
+            if os.path.lexists(os.path.join(folder, ".git")):
+                exclude = os.path.join(folder, ".git", "info", "exclude")
+                self._of_folder[folder] = (*self._list(os.path.join(folder, ".gitignore")), *self._list(exclude))
+            elif (parent := os.path.dirname(folder)) == folder:
+                self._of_folder[folder] = None
+            else:
+                inner.append(folder)
+                folder = parent
+        found = self._of_folder[folder]
+        for one in reversed(inner):
+            if found is not None:
+                above = (trail.below(os.path.basename(one)) for trail in found)
+                found = (*self._list(os.path.join(one, ".gitignore")), *filter(None, above))
+            self._of_folder[one] = found
+        return found or ()
+
+    def _list(self, path: str) -> tuple[Trail, ...]:
+        """The patterns of a file; none without it, or if it is a link, a device or anything else but a plain file."""
+        try:
+            if not S_ISREG(os.lstat(path).st_mode):
+                self._report(f"'{visible(path)}' is not read, because it is not a plain file")
+                return ()
+            with open(path, encoding="utf-8", errors="surrogateescape") as file:
+                lines = [line for line in file.read(_MOST_READ).splitlines() if not line.startswith("#")]
+        except OSError:
+            return ()
+        return tuple(filter(None, (exclusion_of(map(_without_blanks, lines)).trail,)))
 
 
 def _without_blanks(line: str) -> str:
@@ -109,11 +181,12 @@ def _without_blanks(line: str) -> str:
 
 def exclusion_of(patterns: Iterable[str]) -> Exclusion:
     """The patterns taken apart; an empty one means nothing."""
-    return Exclusion(tuple(_read(pattern) for pattern in patterns if pattern.strip("/ !")))
+    known: dict[str, Part] = {}
+    return Exclusion(tuple(_read(pattern, known) for pattern in patterns if pattern.strip("/ !")))
 
 
 def fits(pattern: Sequence[Part], items: Sequence[str]) -> bool:
-    """Whether the items, names of a path or characters of a name, are those of the pattern.
+    """Whether the items, the characters of a name, are those of the pattern.
 
     Where an item does not fit, only the last None before it takes one more: an earlier one could gain nothing by that.
     """
@@ -137,12 +210,17 @@ def fits(pattern: Sequence[Part], items: Sequence[str]) -> bool:
     return all(part is None for part in pattern[place:])
 
 
-def _read(written: str) -> Pattern:
+def _read(written: str, known: dict[str, Part]) -> Pattern:
     takes_back = written.startswith("!")
     body = written.removeprefix("!")
     folders_only = body.endswith("/")
     body = body.rstrip("/")
-    names: list[Part] = [_name(part) for part in _divided(body.removeprefix("/"))]
+    names: list[Part] = []
+    for tokens in _divided(body.removeprefix("/")):
+        name = "".join(token[0] for token in tokens)
+        if name not in known:
+            known[name] = _name(tokens)
+        names.append(known[name])
     if names[-1] is None:
         names.append(_anything)  # what is inside a folder, and not the folder
     if "/" not in body:
@@ -179,7 +257,21 @@ def _name(tokens: list[re.Match[str]]) -> Part:
             characters += _set(token[0])
         else:
             characters.append((token["escaped"] or token[0]).__eq__)
-    return partial(fits, characters)
+    return _Glob(characters)
+
+
+class _Glob:
+    """A name with `*`, `?` or sets. It keeps its last answer: all patterns of a list are asked about the same name."""
+
+    __slots__ = ("_answer", "_characters", "_name")
+
+    def __init__(self, characters: Sequence[Part]) -> None:
+        self._characters, self._name, self._answer = characters, "", fits(characters, "")
+
+    def __call__(self, name: str) -> bool:
+        if name != self._name:
+            self._name, self._answer = name, fits(self._characters, name)
+        return self._answer
 
 
 def _anything(_item: str) -> bool:

@@ -10,7 +10,7 @@ from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.job.lookup import LazyLookup, Lookup, NoLookup
 from pai_lsp.project.configuration import (
     Configuration,
-    find_configuration,
+    ConfigurationSearch,
     is_of_another_user,
     project_folder,
 )
@@ -65,7 +65,8 @@ class Projects:
         self, report: Callable[[str], object], on_fault: Callable[[Exception], str], given: Configuration | None = None
     ) -> None:
         self.sections: Mapping[str, Configuration] = {}
-        self._report, self._on_fault, self._given = report, on_fault, given
+        self.report, self._on_fault, self._given = report, on_fault, given
+        self._search = ConfigurationSearch(report)
         self._of_folder: dict[str, Configuration] = {}
         self._of_file: dict[str | None, Configuration] = {None: Configuration()}
         self._setups: dict[tuple[str, str], CatalogSetup] = {}
@@ -103,7 +104,7 @@ class Projects:
         folder = os.path.dirname(path)
         found = self._of_folder.get(folder)
         if found is None:
-            file = find_configuration(folder, project_folder(folder))
+            file = self._search.nearest(folder)
             if file is not None and file not in self._of_file:
                 self._of_file[file] = self._loaded(file)
             found = self._of_folder[folder] = self._of_file[file]
@@ -117,6 +118,7 @@ class Projects:
 
     def forget_files(self) -> None:
         """Read files and look for folders again when they are needed next."""
+        self._search = ConfigurationSearch(self.report)
         self._of_folder.clear()
         self._of_file = {None: Configuration()}
         self._setups.clear()
@@ -124,7 +126,8 @@ class Projects:
 
     def stamps(self) -> tuple[object, ...]:
         """What changes when another configuration applies to a file that was asked about, or when one is edited."""
-        folders = {folder: find_configuration(folder, project_folder(folder)) for folder in self._of_folder}
+        search = ConfigurationSearch()
+        folders = {folder: search.nearest(folder) for folder in self._of_folder}
         files = dict.fromkeys((*filter(None, folders.values()), _own_path()))
         return tuple(folders.items()), tuple(map(stamp_of, files))
 
@@ -207,7 +210,7 @@ class Projects:
             is_used = self._given is None and os.path.isfile(path)
             self._own = self._loaded(path) if is_used else Configuration()
             if faults := self._own.diagnostics:
-                self._report(f"'{visible(path)}': {visible(faults[0].message)}")
+                self.report(f"'{visible(path)}': {visible(faults[0].message)}")
         own = self._own
         return (own.marketplace, own.folder) if own.marketplace is not None and own.marketplace.is_named else None
 
@@ -219,7 +222,7 @@ class Projects:
         """The content of a configuration file; nothing, and a message, for one of another user."""
         if is_of_another_user(file):
             step = "copy it to a file that belongs to you, or change its owner"
-            self._report(f"'{visible(file)}' is not read, because it belongs to another user; {step}")
+            self.report(f"'{visible(file)}' is not read, because it belongs to another user; {step}")
             return Configuration()
         from pai_lsp.project.config_reader import load_configuration  # noqa: PLC0415 - most files have none
 

@@ -1,6 +1,6 @@
 """Which files a run checks, each with the configuration and the definitions that apply to it."""
 
-# ruff: noqa: PTH100, PTH109, PTH116, PTH119, PTH120 - importing pathlib takes a twentieth of the time that checking a file does
+# ruff: noqa: PTH100, PTH109, PTH116, PTH119 - importing pathlib takes a twentieth of the time that checking a file does
 from __future__ import annotations
 
 import os
@@ -8,7 +8,7 @@ import sys
 
 from pai_lsp.findings.diagnostic import DiagnosticTag, Severity
 from pai_lsp.job.lookup import Lookup, NoLookup
-from pai_lsp.project.configuration import FILE_NAME, repository_of
+from pai_lsp.project.configuration import FILE_NAME
 from pai_lsp.project.projects import Projects
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.files import Candidate, candidates
@@ -142,22 +142,19 @@ def files_of(folder: str, projects: Projects) -> Iterator[Candidate]:
 
 def _skipping(projects: Projects, *, respects_git: bool) -> Callable[[str, bool], bool]:
     """Whether a path, and whether it is a folder, is left out: by the configuration, or by git."""
-    ignored: dict[str, IgnoredByGit | None] = {}  # by folder, and by the root of the repository
+    by_git: IgnoredByGit | None = None
 
     def is_skipped(path: str, is_folder: bool) -> bool:
         full = os.path.abspath(path)
         by_configuration = projects.configuration_of(full).excludes(full, is_folder=is_folder)
         if by_configuration or not respects_git:
             return by_configuration
-        folder = os.path.dirname(full)
-        if folder not in ignored:
+        nonlocal by_git
+        if by_git is None:
             from pai_lsp.project.exclusion import IgnoredByGit  # noqa: PLC0415 - only to search folders
 
-            root = repository_of(folder)
-            ignored[folder] = None if root is None else ignored.get(root) or IgnoredByGit(root)
-            ignored.setdefault(root or folder, ignored[folder])
-        by_git = ignored[folder]
-        return by_git is not None and by_git.excludes(full, is_folder=is_folder)
+            by_git = IgnoredByGit(projects.report)
+        return by_git.excludes(full, is_folder=is_folder)
 
     return is_skipped
 

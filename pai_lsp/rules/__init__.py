@@ -1,8 +1,7 @@
-"""The rules: one folder is a subject, one module a family, one function a rule.
+"""The rules: one folder is a subject, one module a part of a family, one function a rule.
 
-`RULES` lists the rules that check a job, in the order in which findings at one place are shown. `KNOWN_RULES` lists all
-rules about jobs that a user can name; `all_rules` adds those about MPIJobs. What a name in settings, in a comment or on
-the command line means is answered by `codes_named`.
+`RULES` lists the rules that check a job, and `KNOWN_RULES` all rules about jobs that a user can name; `all_rules` adds
+those about MPIJobs. What a name in settings, in a comment or on the command line means is answered by `codes_named`.
 """
 
 from __future__ import annotations
@@ -10,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from pai_lsp.findings import suppression
-from pai_lsp.findings.diagnostic import SHELLCHECK_CODE
+from pai_lsp.findings.diagnostic import SHELLCHECK_CODE, rules_of
 from pai_lsp.findings.suppression import NameMeaning
 from pai_lsp.rules import (
+    cluster_rules,
+    command_rules,
     commands,
     platforms,
     plugins,
@@ -23,8 +24,6 @@ from pai_lsp.rules import (
     templates,
     text,
 )
-from pai_lsp.rules.cluster_rules import CLUSTER_RULES
-from pai_lsp.rules.command_rules import COMMAND_RULES
 from pai_lsp.source.spelling import did_you_mean
 
 TYPE_CHECKING = False
@@ -33,20 +32,23 @@ if TYPE_CHECKING:
 
     from pai_lsp.findings.diagnostic import Rule
 
-RULES: tuple[Rule, ...] = (
-    *text.RULES,
-    *structure.RULES,
-    *prerequisites.RULES,
-    *plugins.RULES,
-    *platforms.RULES,
-    *templates.RULES,
-    *secrets.RULES,
-    *resources.RULES,
-    *commands.RULES,
-    *suppression.RULES,
-)
-
-KNOWN_RULES: tuple[Rule, ...] = (*RULES, *CLUSTER_RULES, *COMMAND_RULES)
+# The rules that check a job, by the name of their family.
+_FAMILIES: dict[str, tuple[Rule, ...]] = {
+    "text": text.RULES,
+    "structure": structure.RULES,
+    "prerequisites": prerequisites.RULES,
+    "plugins": plugins.RULES,
+    "platforms": platforms.RULES,
+    "templates": templates.RULES,
+    "secrets": secrets.RULES,
+    "resources": resources.RULES,
+    **commands.FAMILIES,
+}
+# Names that mean several families.
+GROUPS = {"commands": tuple(commands.FAMILIES)}
+CLUSTER_RULES = rules_of(cluster_rules)
+RULES: tuple[Rule, ...] = (*(rule for rules in _FAMILIES.values() for rule in rules), *rules_of(suppression))
+KNOWN_RULES: tuple[Rule, ...] = (*RULES, *CLUSTER_RULES, *rules_of(command_rules))
 # With such a finding, a released cluster does not run the job as it is written, or not at all.
 EXPLAINING: dict[str, Rule] = {rule.code: rule for rule in RULES if rule.explains_stop}
 BY_CODE: dict[str, Rule] = {rule.code: rule for rule in KNOWN_RULES}
@@ -76,28 +78,31 @@ def all_rules() -> tuple[Rule, ...]:
 
 
 def families() -> dict[str, tuple[Rule, ...]]:
-    """All rules by the name of their family, which a list of codes may contain."""
-    from pai_lsp.mpijob.manifest_rules import MANIFEST_RULES  # noqa: PLC0415 - as above
-
+    """All rules by the name of their family."""
     return {
-        "text": text.RULES,
-        "structure": structure.RULES,
-        "prerequisites": prerequisites.RULES,
-        "plugins": plugins.RULES,
-        "platforms": platforms.RULES,
-        "templates": templates.RULES,
-        "secrets": secrets.RULES,
-        "resources": resources.RULES,
-        "commands": commands.RULES,
+        **_FAMILIES,
         "cluster": CLUSTER_RULES,
-        "mpijob": MANIFEST_RULES,
-        "files": (*COMMAND_RULES, *suppression.RULES),
+        "mpijob": all_rules()[len(KNOWN_RULES) :],
+        "files": (*rules_of(command_rules), *rules_of(suppression)),
     }
 
 
+def family_names() -> tuple[str, ...]:
+    """The names that mean several rules."""
+    return (*families(), *GROUPS)
+
+
 def family_of(code: str) -> str:
-    """The name of the family of a rule; `commands` for what ShellCheck finds."""
-    return next((name for name, rules in families().items() if any(rule.code == code for rule in rules)), "commands")
+    """The name of the family of a rule; `shell` for what ShellCheck finds."""
+    return next((name for name, rules in families().items() if any(rule.code == code for rule in rules)), "shell")
+
+
+def rules_on(cluster: object | None, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    """The rules about clusters and those of `rules` that matter on a cluster; without a cluster, all of `rules`."""
+    scheduler = cluster_rules.scheduler_of(cluster)
+    if scheduler is None:
+        return rules
+    return (*(one for one in rules if one.scheduler in {"", scheduler}), *CLUSTER_RULES)
 
 
 class UnknownCodeError(ValueError):
@@ -120,13 +125,13 @@ def codes_named(name: str) -> frozenset[str]:
     """
     if name in BY_CODE or SHELLCHECK_CODE.fullmatch(name):
         return frozenset({name})
-    family = families().get(name)
-    if family is not None:
-        return frozenset(rule.code for rule in family)
+    by_family = families()
+    if name in by_family or name in GROUPS:
+        return frozenset(rule.code for family in GROUPS.get(name, (name,)) for rule in by_family[family])
     try:
         return frozenset({known(name).code})
     except UnknownCodeError:
-        suggestion = did_you_mean(name, (*CODES, *families()))
+        suggestion = did_you_mean(name, (*CODES, *family_names()))
         raise UnknownCodeError(f"no rule or family is named '{name}'{suggestion}") from None
 
 

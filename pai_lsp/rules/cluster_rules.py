@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 
-from pai_lsp.findings.diagnostic import Finding, Severity, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Severity, Stage, rule
 from pai_lsp.findings.fixes import near_name_fixes
 from pai_lsp.job.definition import key_name_span, name_span
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
@@ -19,17 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pai_lsp.cluster.profile import Profile
-    from pai_lsp.findings.diagnostic import Rule
     from pai_lsp.job.job import Job
     from pai_lsp.source.nodes import Entry, Node
 
 # From this age on, a message states how old the facts are, and they give warnings only: clusters change.
 _DAYS_UNTIL_OLD = 30
-# The codes of rules about what only a cluster with HiveD reads begin so.
-_OF_HIVED = "hived-"
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.REFUSED)
 def virtual_cluster_not_allowed(job: Job) -> Iterable[Finding]:
     """The virtual cluster does not exist, or you may not use it.
 
@@ -37,10 +34,10 @@ def virtual_cluster_not_allowed(job: Job) -> Iterable[Finding]:
     message may be about SKUs instead, because the rights are checked last. The name is case-sensitive.
     Source: rest-server, models/v2/job/k8s.js, put; middlewares/v2/hived.js, getCellStatus.
     """
-    return _found(job, "virtual-cluster-not-allowed")
+    return _found(job, virtual_cluster_not_allowed.code)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.SERVER)
 def sku_type_unknown(job: Job) -> Iterable[Finding]:
     """The cluster, or the virtual cluster, has no SKU of this type.
 
@@ -48,10 +45,10 @@ def sku_type_unknown(job: Job) -> Iterable[Finding]:
     one of another virtual cluster, "... only allows ...". Jobs with the priority `oppo` may use all types.
     Source: rest-server, middlewares/v2/hived.js, hivedValidate.
     """
-    return _found(job, "sku-type-unknown")
+    return _found(job, sku_type_unknown.code)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.SERVER)
 def sku_without_resource(job: Job) -> Iterable[Finding]:
     """A task requests a resource that its SKU does not have, such as a GPU of a CPU SKU.
 
@@ -59,10 +56,10 @@ def sku_without_resource(job: Job) -> Iterable[Finding]:
     In a virtual cluster with CPU and GPU SKUs, every task role with GPUs therefore needs `skuType`.
     Source: rest-server, middlewares/v2/hived.js, hivedValidate.
     """
-    return _found(job, "sku-without-resource")
+    return _found(job, sku_without_resource.code)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.REFUSED)
 def sku_quota_exceeded(job: Job) -> Iterable[Finding]:
     """The job requests more SKUs than the virtual cluster has.
 
@@ -70,20 +67,20 @@ def sku_quota_exceeded(job: Job) -> Iterable[Finding]:
     virtual cluster. It is not checked for the priority `oppo`, and not without gang allocation.
     Source: rest-server, middlewares/v2/hived.js, hivedValidate.
     """
-    return _found(job, "sku-quota-exceeded")
+    return _found(job, sku_quota_exceeded.code)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.REFUSED)
 def storage_not_found(job: Job) -> Iterable[Finding]:
     """The storage does not exist, or you may not use it.
 
     The rest-server refuses the job: "Storage ... is not found."
     Source: rest-server, models/v2/job/k8s.js, put.
     """
-    return _found(job, "storage-not-found")
+    return _found(job, storage_not_found.code)
 
 
-@rule(Severity.WARNING, only_on="ltp")
+@rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.REFUSED, only_on="ltp")
 def image_not_allowed(job: Job) -> Iterable[Finding]:
     """The administrator of the LTP cluster does not allow the image.
 
@@ -91,29 +88,19 @@ def image_not_allowed(job: Job) -> Iterable[Finding]:
     checked.
     Source: ltp-platform, src/rest-server/src/middlewares/v2/protocol.js, protocolValidate.
     """
-    return _found(job, "image-not-allowed")
+    return _found(job, image_not_allowed.code)
 
 
-@rule(Severity.WARNING, only_on="ltp")
+@rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.REFUSED, only_on="ltp")
 def cluster_limit(job: Job) -> Iterable[Finding]:
     """A limit of the LTP cluster: GPUs of a job, the right to `prod`, restricted commands, local storage, nodes.
 
     Source: ltp-platform, src/rest-server/src/middlewares/v2/quota.js and models/v2/job/k8s.js.
     """
-    return _found(job, "cluster-limit")
+    return _found(job, cluster_limit.code)
 
 
-@rule(Severity.ERROR)
-def instances_required_by_hived(job: Job) -> Iterable[Finding]:
-    """A task role without `instances` on a cluster with HiveD.
-
-    OpenPAI answers "unacceptable kind of an object to dump [object Undefined]". Write `instances: 1`.
-    Source: rest-server, models/v2/job/k8s.js, generateTaskRole.
-    """
-    return _found(job, "instances-required-by-hived")
-
-
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.CLUSTER)
 def job_does_not_fit(job: Job) -> Iterable[Finding]:
     """The cluster accepts the job, but it can never start, even if the cluster is empty.
 
@@ -121,29 +108,7 @@ def job_does_not_fit(job: Job) -> Iterable[Finding]:
     the largest node has waits forever, and so does a group that does not fit together.
     Source: microsoft/hivedscheduler, pkg/algorithm/topology_aware_scheduler.go, findNodesForPods.
     """
-    return _found(job, "job-does-not-fit")
-
-
-CLUSTER_RULES = (
-    virtual_cluster_not_allowed,
-    sku_type_unknown,
-    sku_without_resource,
-    sku_quota_exceeded,
-    storage_not_found,
-    image_not_allowed,
-    cluster_limit,
-    instances_required_by_hived,
-    job_does_not_fit,
-)
-
-
-def rules_on(cluster: object | None, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
-    """The rules of this module and those of `rules` that matter on a cluster; without a cluster, all of `rules`."""
-    profile = _profile(cluster)
-    if profile is None:
-        return rules
-    has_hived = profile.document["scheduler"] != "default"
-    return (*(one for one in rules if has_hived or not one.code.startswith(_OF_HIVED)), *CLUSTER_RULES)
+    return _found(job, job_does_not_fit.code)
 
 
 def _found(job: Job, code: str) -> Iterator[Finding]:
@@ -156,6 +121,12 @@ def _found(job: Job, code: str) -> Iterator[Finding]:
 def _on_its_cluster(job: Job) -> tuple[tuple[str, Finding], ...]:
     profile = _profile(job.cluster)
     return tuple(cluster_findings(job, profile)) if profile else ()
+
+
+def scheduler_of(cluster: object | None) -> str | None:
+    """The scheduler of a cluster; None for no cluster."""
+    profile = _profile(cluster)
+    return profile.document["scheduler"] if profile else None
 
 
 def _profile(cluster: object | None) -> Profile | None:

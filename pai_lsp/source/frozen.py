@@ -27,17 +27,30 @@ _FEW = 4
 
 
 class _FieldDescription:
-    """A field's default, and whether `repr` shows it."""
+    """A field's default, and whether `repr` shows it and equality looks at it."""
 
-    __slots__ = ("default", "default_factory", "in_repr")
+    __slots__ = ("default", "default_factory", "in_repr", "is_compared")
 
-    def __init__(self, default: Any, default_factory: Callable[[], Any] | None, *, in_repr: bool) -> None:
-        self.default, self.default_factory, self.in_repr = default, default_factory, in_repr
+    def __init__(
+        self, default: Any, default_factory: Callable[[], Any] | None, *, in_repr: bool, is_compared: bool
+    ) -> None:
+        self.default, self.default_factory, self.in_repr, self.is_compared = (
+            default,
+            default_factory,
+            in_repr,
+            is_compared,
+        )
 
 
-def _field(*, default: Any = _MISSING, default_factory: Any = None, repr: bool = True) -> Any:  # noqa: A002 - its name
-    """A field with a default, with a default that is made anew for each instance, or hidden from `repr`."""
-    return _FieldDescription(default, default_factory, in_repr=repr)
+def _field(
+    *,
+    default: Any = _MISSING,
+    default_factory: Any = None,
+    repr: bool = True,  # noqa: A002 - its name
+    compare: bool = True,
+) -> Any:
+    """A field with a default, with one that is made anew for each instance, or hidden from `repr` or equality."""
+    return _FieldDescription(default, default_factory, in_repr=repr, is_compared=compare)
 
 
 def _dataclass(
@@ -61,7 +74,8 @@ def _dataclass(
         if frozen and is_guarded:
             members["__setattr__"] = members["__delattr__"] = _refuse
         if eq and fields:
-            members |= _comparisons(attrgetter(*fields), is_ordered=order)
+            compared = (name for name, one in fields.items() if one.is_compared)
+            members |= _comparisons(attrgetter(*compared), is_ordered=order)
         metaclass: Any = type(cls)
         made = metaclass(cls.__name__, cls.__bases__, members)
         made.__qualname__ = cls.__qualname__
@@ -85,7 +99,7 @@ def _replace(instance: Any, /, **changes: Any) -> Any:
 
 def _described(cls: type[Any], name: str) -> _FieldDescription:
     default = vars(cls).get(name, _MISSING)
-    return default if isinstance(default, _FieldDescription) else _FieldDescription(default, None, in_repr=True)
+    return default if isinstance(default, _FieldDescription) else _field(default=default)
 
 
 def _first_init(cls: type[Any], fields: dict[str, _FieldDescription], *, is_guarded: bool, has_slots: bool) -> Any:

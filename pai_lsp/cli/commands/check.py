@@ -222,7 +222,7 @@ def _print(
 
     Returns the exit status of a failure, or 0.
     """
-    is_filter = arguments.fix and STANDARD_INPUT in arguments.paths
+    is_filter = (arguments.fix or arguments.add_ignore) and STANDARD_INPUT in arguments.paths
     if is_filter:
         _print_given(found, outcomes)
     elif arguments.diff:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # Values that only the user knows, by their names in the help. A value without choices that is not named here, nor in
 # `_completers`, is a file or folder.
-FREE_VALUES = ("HOST:PORT", "N", "QUERY", "REF", "ROLE")
+FREE_VALUES = ("HOST:PORT", "IMAGE", "N", "QUERY", "REF", "ROLE", "SECONDS")
 
 
 def run(arguments: argparse.Namespace) -> int:

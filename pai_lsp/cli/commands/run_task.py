@@ -41,19 +41,23 @@ def run(arguments: argparse.Namespace) -> int:
         return failed(
             "run", f"the job has {len(wanted)} tasks; --all runs at most {_MOST_TASKS} on one machine", FINDINGS
         )
-    shows_secrets = arguments.show_secrets or not arguments.dry
+
+    def plans(*, shows_secrets: bool) -> list[TaskPlan]:
+        return [task_plan(job, name, index, arguments.user, shows_secrets=shows_secrets) for name, index in wanted]
+
     try:
-        plans = [task_plan(job, name, index, arguments.user, shows_secrets=shows_secrets) for name, index in wanted]
+        shown = plans(shows_secrets=arguments.show_secrets and arguments.dry)
+        runs = [] if arguments.dry else plans(shows_secrets=True)
     except NoTaskError as error:
         return failed("run", visible(job.hidden.without(str(error))), WRONG_USAGE)
     if arguments.dry:
-        return _print(plans[0], job, arguments.format, shows_secrets=arguments.show_secrets)
-    if stopped := next((plan for plan in plans if plan.failed_step is not None), None):
+        return _print(shown[0], job, arguments.format, shows_secrets=arguments.show_secrets)
+    if stopped := next((plan for plan in runs if plan.failed_step is not None), None):
         sys.stdout.write(_failure(stopped, job))
         return FINDINGS
     from pai_lsp.cli.commands.local_run import run_here  # noqa: PLC0415 - a dry run starts nothing
 
-    return run_here(plans, job, arguments)
+    return run_here(runs, shown, job, arguments)
 
 
 def _print(plan: TaskPlan, job: Job, form: str, *, shows_secrets: bool) -> int:

@@ -17,14 +17,14 @@ from pai_lsp.embedded.shell_expansions import NAME
 from pai_lsp.ide.refactorings.refactoring import Refactoring, RefactoringKind, line_edits, refused
 from pai_lsp.job.job import Job
 from pai_lsp.job.symbols import rename_role
-from pai_lsp.platform.job_schema import former_keys, key_order
-from pai_lsp.platform.programs import has_launcher
+from pai_lsp.platform.job_schema import former_keys, key_order, keys_of_version_1_only
+from pai_lsp.platform.programs import runs_launcher
 from pai_lsp.platform.tables import as_name, converted_role_name
 from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import line_end
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.json_comments import without_json_comments
 from pai_lsp.source.nodes import Entry, Mapping, Scalar, Sequence, plain_value
-from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.syntax import parse
@@ -61,8 +61,6 @@ _FOLDERS = (
     ("dataDir", "data", "<% $data.uri[0] %>", "PAI_DATA_DIR"),
     ("outputDir", "output", "<% $output.uri %>", "PAI_OUTPUT_DIR"),
 )
-# Strings of JSON and comments of YAML, which stay, and comments of JSON.
-_JSON_COMMENT = lazy_pattern(r"\"(?:\\.|[^\"\\])*\"|#[^\n]*|//|/\*([\s\S]*?)\*/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +74,7 @@ class Conversion:
 def conversion(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered anywhere in a job with keys of version 1."""
     del span
-    if document.is_catalog or not _is_v1(_readable(document.syntax).root):
+    if document.is_catalog or not _is_v1(without_json_comments(document.syntax).root):
         return
     found = converted(document.syntax)
     if document.path is not None and document.path.endswith(".json"):
@@ -91,7 +89,7 @@ def conversion(document: Document, span: Span) -> Iterator[Refactoring]:
 
 def converted(syntax: Syntax) -> Conversion:
     """The job as YAML of protocol version 2, with its comments."""
-    syntax = _readable(syntax)
+    syntax = without_json_comments(syntax)
     root = syntax.root
     if syntax.problems:
         return Conversion(None, syntax.problems[0].message)
@@ -106,25 +104,10 @@ def _is_v1(root: Node | None) -> bool:
     """Whether a job, or one of its task roles, has a key of version 1 that version 2 has nowhere."""
     if not isinstance(root, Mapping) or root.get("taskRoles") is None:
         return False
-    of_job, of_role = ({key for key, now in moved.items() if not now.endswith(key)} for moved in former_keys())
+    of_job, of_role = keys_of_version_1_only()
     of_job |= {"jobEnvs", "killAllOnCompletedTaskNumber"}
     roles = (role for _, role, _ in _named_roles(root.get("taskRoles")))
     return any(root.entry(key) for key in of_job) or any(role.entry(key) for role in roles for key in of_role)
-
-
-def _readable(syntax: Syntax) -> Syntax:
-    """The job with comments of JSON as comments of YAML; its offsets are not those of the text."""
-    if not syntax.text.lstrip("\ufeff \t\r\n").startswith(("{", "//", "/*")):
-        return syntax
-    text = _JSON_COMMENT.sub(_as_yaml_comment, syntax.text)
-    return syntax if text == syntax.text else parse(text)
-
-
-def _as_yaml_comment(match: re.Match[str]) -> str:
-    if match[1] is None:
-        return " #" if match[0] == "//" else match[0]
-    lines = (line.strip(" \t\r*") for line in match[1].split("\n"))
-    return " " + "".join(f"# {line}\n" for line in lines if line)
 
 
 def _named_roles(node: Node | None) -> Iterator[tuple[str, Mapping, Node]]:
@@ -387,7 +370,7 @@ def mpijob_conversion(document: Document, span: Span) -> Iterator[Refactoring]:
     from pai_lsp.mpijob.conversion import ConversionError  # noqa: PLC0415 - few jobs are MPI programs
     from pai_lsp.mpijob.converted_text import converted_text  # noqa: PLC0415 - as above
 
-    if document.is_catalog or not (document.is_mpijob or has_launcher(document.text)):
+    if document.is_catalog or not (document.is_mpijob or runs_launcher(document.job.scripts.values())):
         return
     roots = (root for root in document.syntax.documents if isinstance(root, Mapping))
     if not any(entry.key.span.touches(span.start) for root in roots for entry in root.entries):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_script import run_builtin
 from pai_lsp.embedded.template import ESCAPED_CHARACTERS, tags
@@ -32,6 +33,7 @@ from pai_lsp.ide.refactorings.refactoring import (
 )
 from pai_lsp.job.definition import CMD_PLUGIN, TYPED_FIELDS, Origin
 from pai_lsp.job.plugin_parameters import damages, released_parameters, runtime_round_trip
+from pai_lsp.platform.programs import launchers
 from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import column, insert_entry
 from pai_lsp.source.frozen import dataclass
@@ -218,10 +220,8 @@ _LOST = frozenset(
         "unset", "wait", "jobs", "fg", "bg", "disown", "hash", "enable", "break", "continue",
     }
 )  # fmt: skip
-# What needs the plugin `ssh` to have started.
-_NEEDS_SSH = frozenset(
-    {"ssh", "scp", "sftp", "rsync", "ssh-keyscan", "mpirun", "mpiexec", "orterun", "horovodrun", "deepspeed", "pdsh"}
-)
+# What needs the plugin `ssh` to have started, besides the launchers of MPI.
+_NEEDS_SSH = frozenset({"ssh", "scp", "sftp", "rsync", "ssh-keyscan", "deepspeed", "pdsh"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,13 +267,13 @@ def _refuse_what_runs_between(job: Job, role: TaskRole, code: str) -> None:
     deployment = job.default_deployment
     if deployment is not None and deployment.commands(role.name, "preCommands"):
         raise CanNotRefactorError(f"the deployment '{deployment.name}' runs commands in front of these")
-    programs = {command.name.rpartition("/")[2] for command in read_script(code).commands}
+    programs = command_lines(read_script(code)).by_program.keys()
     for plugin in job.plugins:
         if plugin.task_roles is not None and all(name.text != role.name for name in plugin.task_roles):
             continue
         if plugin.plugin in {"cmd", CMD_PLUGIN}:
             raise CanNotRefactorError("the cmd plugin of extras runs between the prerequisites and the commands")
-        if plugin.plugin == "ssh" and (found := sorted(programs & _NEEDS_SSH)):
+        if plugin.plugin == "ssh" and (found := sorted(programs & (_NEEDS_SSH | launchers()))):
             raise CanNotRefactorError(f"'{found[0]}' needs the ssh plugin, which starts after the prerequisites")
         if plugin.plugin not in {"ssh", "tensorboard", "git", "teamwise_storage"}:
             raise CanNotRefactorError(f"the plugin '{plugin.plugin}' starts between the prerequisites and the commands")

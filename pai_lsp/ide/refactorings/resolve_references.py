@@ -20,9 +20,10 @@ from pai_lsp.expansion.effective import (
     merged_storages,
     step_value,
 )
-from pai_lsp.expansion.released_commands import added_commands, command_lists, role_values
+from pai_lsp.expansion.released_commands import role_values
 from pai_lsp.expansion.released_edits import cmd_plugins, extras_edits, has_hooks, limited_to, role_list_edits
 from pai_lsp.expansion.released_job import expanded
+from pai_lsp.expansion.task_shell import added_commands, command_list
 from pai_lsp.ide.refactorings.refactoring import (
     EXPANDED,
     CanNotRefactorError,
@@ -44,7 +45,7 @@ from pai_lsp.source.edits import line_span
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Sequence, plain_value
 from pai_lsp.source.text import Span, TextEdit, apply_edits
-from pai_lsp.source.tree_edits import items_after, items_in_front, without_items
+from pai_lsp.source.tree_edits import items_after, without_items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,11 +54,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pai_lsp.document import Document
-    from pai_lsp.expansion.released_commands import Source
+    from pai_lsp.expansion.task_shell import Source
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.job.definition import Definition, Reference
     from pai_lsp.job.job import Job
     from pai_lsp.job.require_graph import ExpansionStep
+    from pai_lsp.source.nodes import Scalar
 
 
 def inline_prerequisites(document: Document, span: Span) -> Iterator[Refactoring]:
@@ -259,23 +261,34 @@ def inline_edits(job: Job, role_name: str, references: SequenceOf[Reference]) ->
     own = _brought_in(job, role, references, others)
     plugins = tuple(plugin for plugin in cmd_plugins(role) if _runs_something(plugin))
     _refuse_what_stays(role, own, plugins, references)
-    first, last = _command_lists(job, role, own=bool(plugins))
+    commands = _command_list(job, role, own=bool(plugins))
     problems: list[Diagnostic] = []
     sources: tuple[Source, ...] = (*(one for one in own if _runs_something(one)), *plugins)
-    added = added_commands(job, role, role_values(job)[role_name], sources, problems.append, shares_shell=True)
-    staying = next((one for one in role.prerequisites if one not in own and has_hooks([one])), None)
-    if added.has_trap and staying is not None:
-        raise CannotInlineError(f"{staying.title} also runs commands at the end; inline all prerequisites at once")
+    added = added_commands(sources, role_values(job)[role_name], problems.append, shares_shell=True)
     storages, conflicts = merged_storages(job, [storage for one in own for storage in one.storages])
     for problem in (*problems, *conflicts):
         raise CannotInlineError(problem.message)
-    kept = {one.scalar: one.name for one in others}
+    kept = _order_kept(job, role, own, others)
     return (
         *role_list_edits(job.text, role.role, tuple(kept.values()), kept),
-        *items_in_front(job.text, first, added.before),
-        *items_after(job.text, last, added.after),
+        *added.edits(job.text, commands),
         *_plugins_without(job, effective, role, plugins, storages),
     )
+
+
+def _order_kept(
+    job: Job, role: EffectiveRole, own: SequenceOf[Prerequisite], others: SequenceOf[Reference]
+) -> dict[Scalar, str]:
+    """The names that the role still lists, by their scalars, so that what stays runs in the same order."""
+    gone = {one.step.identity for one in own}
+    order = [one.step.identity for one in role.prerequisites if one.step.identity not in gone]
+    places = {identity: number for number, identity in enumerate(order)}
+    lasts = {one.scalar: expansion(job.require_graph, [one]).steps[-1:] for one in others}
+    by_place = sorted(others, key=lambda one: max((places[step.identity] for step in lasts[one.scalar]), default=0))
+    for listed in (others, by_place):
+        if [step.identity for step in expansion(job.require_graph, listed).steps] == order:
+            return {one.scalar: one.name for one in listed}
+    raise CannotInlineError("the other prerequisites would run in another order; inline all prerequisites at once")
 
 
 def _runs_something(source: Source) -> bool:
@@ -306,31 +319,32 @@ def _refuse_what_stays(
         raise CannotInlineError(
             f"{between.title} runs between '{references[0].name}' and the commands; inline it first"
         )
-    # A trap among the commands is set only after everything else has started.
-    staying = next((one for one in running if one not in own), None)
-    if staying is not None and has_hooks((*own, *plugins)):
+    # What runs at the end is among the commands, and those do not run if a callback of the runtime fails.
+    staying = [one for one in running if one not in own]
+    if staying and has_hooks((*own, *plugins)) and not has_hooks(staying):
         name = references[0].name
-        reason = f"commands of '{name}' at the end would not run when {staying.title} fails"
+        reason = f"commands of '{name}' at the end would not run when {staying[0].title} fails"
         raise CannotInlineError(f"{reason}; inline all prerequisites at once")
 
 
-def _command_lists(job: Job, role: EffectiveRole, *, own: bool) -> tuple[Sequence, Sequence]:
-    """The lists to add to; raises the reason if they, or what else changes, are shared through an alias.
+def _command_list(job: Job, role: EffectiveRole, *, own: bool) -> Sequence:
+    """The list to add to; raises the reason if it, or what else changes, is shared through an alias.
 
     own: whether the plugins under `extras` change, too.
     """
     node = role.role.node
-    first, last = command_lists(job, role.role)
-    if node is None or first is None or last is None:
+    commands = command_list(job, role.role)
+    if node is None or commands is None:
         raise CannotInlineError(f"'{role.role.name}' has no list of commands")
     named = {anchor.node for anchor in job.syntax.anchors}
-    listed = node.own("prerequisites")
-    for what, value in (("prerequisites", listed.value if listed else None), ("commands", first), ("commands", last)):
-        if value is None or value in named or (value is first is last and node.own("commands") is None):
+    listed, written = node.own("prerequisites"), node.own("commands")
+    is_merged = written is None and role.role.get("commands") is commands
+    for what, value in (("prerequisites", listed.value if listed else None), ("commands", commands)):
+        if value is None or value in named or (value is commands and is_merged):
             raise CannotInlineError(f"the {what} of '{role.role.name}' are shared; write them out first")
     if own and job.syntax.aliases:
         raise CannotInlineError("the cmd plugin of extras runs in between, and the file has aliases")
-    return first, last
+    return commands
 
 
 def _plugins_without(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pai_lsp.findings.diagnostic import rules_of
 from pai_lsp.rules.commands import (
     download_commands,
     environment,
@@ -22,22 +23,13 @@ from pai_lsp.rules.commands import (
     word_rules,
 )
 
-RULES = (
-    *shell_syntax_rules.RULES,
-    *package_commands.RULES,
-    *launch_commands.RULES,
-    *download_commands.RULES,
-    *errexit_rules.RULES,
-    *word_rules.RULES,
-    *servers.RULES,
-    *scripts_in_yaml.RULES,
-    *script_order.RULES,
-    *launch_processes.RULES,
-    *nounset_rules.RULES,
-    *task_programs.RULES,
-    *job_end.RULES,
-    *script_variables.RULES,
-    *environment.RULES,
-    *mpi_hosts.RULES,
-    *mpi.RULES,
-)
+FAMILIES = {
+    "shell": rules_of(
+        shell_syntax_rules, word_rules, scripts_in_yaml, script_order, errexit_rules, nounset_rules, script_variables
+    ),
+    "packages": rules_of(package_commands),
+    "downloads": rules_of(download_commands),
+    "launchers": rules_of(launch_commands, launch_processes, mpi_hosts, mpi),
+    "environment": rules_of(environment),
+    "programs": rules_of(servers, task_programs, job_end),
+}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from pai_lsp.embedded.command_lines import MODULES
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.platform.programs import TORCH, hosts_of, program
 from pai_lsp.rules.commands.command_uses import LAUNCHING, CommandUse, all_uses, edit_fix, insert_fix, known_lines
@@ -18,7 +19,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.embedded.command_lines import Option
     from pai_lsp.embedded.shell_script import Word
     from pai_lsp.job.job import Job
 
@@ -46,6 +46,7 @@ _FOREIGN = {
     "apt-get": {"--no-recommends": "--no-install-recommends", "--force": "--force-yes"},
     "tensorboard": {"--log_dir": "--logdir", "--log-dir": "--logdir", "--bind-all": "--bind_all", "--ip": "--host"},
 }  # fmt: skip
+_KNOWN_MODULES = (*MODULES, "http.server")
 _NEAR = 0.8
 _NUMBER = lazy_pattern(r"[0-9]{1,6}")
 _PYTHON_FILE = lazy_pattern(r"[\w./-]+/[\w.-]+\.py|[\w-]+\.py|[\w-]+(?:/[\w-]+)+")
@@ -86,7 +87,7 @@ def unknown_command_option(job: Job) -> Iterator[Finding]:
             guess = f"; use '{better}'" if option in foreign and better else did_you_mean(option, near)
             fixes = edit_fix(use.place, f"Change to '{better}'", span, better) if better else ()
             if name == "pip install" and option in {"-y", "--yes"}:
-                start = len(use.place.script.text[: span.start].rstrip(" "))
+                start = max(word.span.end for word in use.line.words if word.span.end <= span.start)
                 fixes = edit_fix(use.place, f"Remove '{option}'", Span(start, span.end), "")
                 guess = "; it never asks for confirmation"
             yield Finding(use.span(span), f"'{name}' has no option '{option}'{guess}", fixes)
@@ -118,7 +119,7 @@ def missing_command_argument(job: Job) -> Iterator[Finding]:
         if arguments.unknown:
             continue
         for option in arguments.without_value:
-            yield Finding(use.span(option.span), f"'{_written(use, option)}' needs a value")
+            yield Finding(use.span(option.span), f"'{use.written(option.span)}' needs a value")
         if arguments.is_open or arguments.without_value or use.line.step.has_piped_input or use.line.step.after == "|":
             continue
         if arguments.has("-h", "--help", "--helpfull", "--helpshort", "--version", "-v", "-cb", "--config_file"):
@@ -129,7 +130,7 @@ def missing_command_argument(job: Job) -> Iterator[Finding]:
                 yield Finding(use.word(word), "'pip install' needs a package or '-r FILE'")
         elif name == "horovodrun":
             if not arguments.has("-np", "--min-np", "--host-discovery-script", "--num-proc"):
-                lists = [hosts_of(one, use.place.script.text) for one in arguments.options if one.name == "-H"]
+                lists = [hosts_of(one, use.line) for one in arguments.options if one.name == "-H"]
                 count = sum(host.slots or 1 for hosts in lists for host in hosts or ())
                 fixes = insert_fix(use.place, use.line.name.span.end, f" -np {count}") if count else ()
                 yield Finding(use.word(use.line.name), "'horovodrun' needs the number of processes, '-np'", fixes)
@@ -192,12 +193,13 @@ def torchrun_bad_value(job: Job) -> Iterator[Finding]:
                 is_right = value.isdigit()
             if not is_right and value.endswith(".py"):
                 yield Finding(
-                    use.span(option.span), f"'{_written(use, option)}' needs a value and treats '{value}' as the value"
+                    use.span(option.span),
+                    f"'{use.written(option.span)}' needs a value and treats '{value}' as the value",
                 )
             elif not is_right:
                 new = numbers.get(value.lower())
                 fixes = edit_fix(use.place, f"Change to '{new}'", span, new) if new else ()
-                yield Finding(use.span(span), f"'{_written(use, option)}' needs a number, but is '{value}'", fixes)
+                yield Finding(use.span(span), f"'{use.written(option.span)}' needs a number, but is '{value}'", fixes)
 
 
 @rule(Severity.ERROR, about=("deepspeed",))
@@ -224,7 +226,7 @@ def deepspeed_arguments(job: Job) -> Iterator[Finding]:
               - deepspeed --num_gpus 4 train.py
     """
     for use, _, arguments in known_lines(job, ("deepspeed",)):
-        hosts = arguments.has("-H", "--hostfile") or "hostfile" in use.place.script.text
+        hosts = arguments.has("-H", "--hostfile") or use.place.mentions("hostfile")
         nodes = arguments.option("--num_nodes")
         include = arguments.option("-i", "--include", "-e", "--exclude")
         count = arguments.option("--num_gpus", "--num_accelerators", "--num_nodes")
@@ -235,7 +237,7 @@ def deepspeed_arguments(job: Job) -> Iterator[Finding]:
             )
         elif include and count:
             related = (Related(use.span(count.span), "a count"),)
-            message = f"'{_written(use, include)}' cannot be combined with '{_written(use, count)}'"
+            message = f"'{use.written(include.span)}' cannot be combined with '{use.written(count.span)}'"
             yield Finding(use.span(Span(include.span.start, include.end)), message, related=related)
         elif gpu == 0 and not hosts and not arguments.has("--bind_cores_to_rank") and arguments.operands:
             yield Finding(use.word(use.line.name), "'deepspeed' needs a GPU, but the task has none")
@@ -289,15 +291,12 @@ def unknown_python_module(job: Job) -> Iterator[Finding]:
               - python -m torch.distributed.launch --nproc_per_node=1 train.py
     """
     for use, word in job.once(_all_modules):
-        if not word.is_literal or word.text in _MODULES or "/" in word.text or "." not in word.text:
+        if not word.is_literal or word.text in _KNOWN_MODULES or "/" in word.text or "." not in word.text:
             continue
-        near = nearest(word.text, _MODULES, 0.9)
+        near = nearest(word.text, _KNOWN_MODULES, 0.9)
         if near and near[0].count(".") == word.text.count(".") and not word.text.endswith(".py"):
             fixes = edit_fix(use.place, f"Change to '{near[0]}'", word.span, near[0])
             yield Finding(use.word(word), f"no module is named '{word.text}'{did_you_mean(word.text, near)}", fixes)
-
-
-_MODULES = ("torch.distributed.launch", "torch.distributed.run", "accelerate.commands.launch", "http.server")
 
 
 def _all_modules(job: Job) -> list[tuple[CommandUse, Word]]:
@@ -311,17 +310,3 @@ def _all_modules(job: Job) -> list[tuple[CommandUse, Word]]:
             if arguments and arguments.has("-m", "--module") and arguments.operands:
                 found.append((use, arguments.operands[0]))
     return found
-
-
-def _written(use: CommandUse, option: Option) -> str:
-    return use.place.script.text[option.span.start : option.span.end]
-
-
-RULES = (
-    unknown_command_option,
-    missing_command_argument,
-    torchrun_bad_value,
-    deepspeed_arguments,
-    module_path,
-    unknown_python_module,
-)

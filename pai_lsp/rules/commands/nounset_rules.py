@@ -61,16 +61,17 @@ def unset_positional(job: Job) -> Iterator[Finding]:
             continue
         if any(one.name in {"set", "shift"} and len(one.words) > 1 and _sets(one.arguments) for one in script.commands):
             continue
+        asked = [line.span for line in place.lines.by_program.get("dirname", ())]
         for span in script.positionals:
-            written = script.text[span.start : span.end]
+            written = place.written(span)
             if written.strip("${}") != "0":
                 if not script.allows_unset:
                     message = f"'{written}' is not set: the platform runs the script without arguments"
                     yield Finding(place.span(span), message)
-            elif "dirname" in script.text[max(span.start - 12, 0) : span.start]:
+            elif any(one.start < span.start < one.end for one in asked):
                 yield Finding(place.span(span), "'$0' is the platform's own script, not a file of yours")
         for use in script.uses:
-            if use.name == "BASH_SOURCE" and "dirname" in script.text[max(use.span.start - 12, 0) : use.span.start]:
+            if use.name == "BASH_SOURCE" and any(one.start < use.span.start < one.end for one in asked):
                 yield Finding(place.span(use.span), "this is the platform's own script, not a file of yours")
 
 
@@ -176,15 +177,15 @@ _SETTING = ("export", "declare", "readonly", "read", "local")
 def _known_from(tree: Structure) -> dict[str, int]:
     """By variable, the offset from which on the script's own shell has it."""
     hidden = {
-        span.start
+        one.span.start
         for step in tree.all
-        for _, span in step.assigned
-        if step.kind != "assignment" or any(_is_shell(one) for one in (step, *step.ancestors))
+        for one in step.assigned
+        if step.kind != "assignment" or step.process is not None
     }
     starts = sorted(one.span.start for one in tree.script.assignments)
     for name in _SETTING:
         for step in tree.calls.get(name, ()):
-            if any(_is_shell(one) for one in (step, *step.ancestors)):
+            if step.process is not None:
                 hidden.update(starts[bisect_left(starts, step.span.start) : bisect_left(starts, step.span.end)])
     found: dict[str, int] = {}
     for one in tree.script.assignments:
@@ -207,8 +208,8 @@ class _Judge:
         for one in sorted(tree.script.assignments, key=lambda one: one.span):
             self._starts.setdefault(one.name, []).append(one.span.start)
         for step in tree.all:
-            for name, _ in step.assigned:
-                self._steps.setdefault(name, []).append(step)
+            for assignment in step.assigned:
+                self._steps.setdefault(assignment.name, []).append(step)
         self._setting = dict.fromkeys(step for name in _SETTING for step in tree.calls.get(name, ()))
         self._simple = sorted(
             (step for step in tree.all if step.kind in {"command", "assignment"}),
@@ -221,7 +222,7 @@ class _Judge:
         if around is not None and any(one.defines or one.kind in {"for", "while", "until"} for one in around.ancestors):
             return
         first = self._starts[use.name][0]
-        if around is not None and around.command is not None and use.name in {name for name, _ in around.assigned}:
+        if around is not None and around.command is not None and use.name in {one.name for one in around.assigned}:
             if first >= around.span.start:
                 message = f"bash reads '${use.name}' before it sets it for '{around.command.name}'"
                 yield Finding(self._place.span(around.span), message)
@@ -244,7 +245,7 @@ class _Judge:
         def shell_of(step: Step) -> Step | None:
             if step.kind != "assignment" and step not in self._setting:
                 return None
-            return next((one for one in (step, *step.ancestors) if _is_shell(one)), None)
+            return step.process
 
         if name not in self._shells:
             self._shells[name] = {shell_of(step) for step in steps}
@@ -270,27 +271,10 @@ class _Judge:
         return next((step for step in around if at < step.span.end), None)
 
 
-def _is_shell(step: Step) -> bool:
-    return step.kind == "(" or step.is_substitution or step.before in {"|", "|&"} or step.after in {"|", "|&", "&"}
-
-
 def _assigned(tree: Structure, name: str) -> list[tuple[int, Span]]:
     """Where a variable is set: the offset of its name, and the place of the whole word."""
-    text = tree.script.text
-    found: list[tuple[int, Span]] = []
-    for one in tree.script.assignments:
-        if one.name == name:
-            words = [
-                word
-                for c in tree.script.commands
-                for word in c.words
-                if word.span.start <= one.span.start < word.span.end
-            ]
-            whole = [span for step in tree.all for _, span in step.assigned if span.start == one.span.start]
-            end = max([span.end for span in whole] + [word.span.end for word in words] + [one.span.end])
-            if "=" in text[one.span.start : end]:
-                found.append((one.span.start, Span(one.span.start, end)))
-    return found
+    found = (one for one in tree.script.assignments if one.name == name and one.value is not None)
+    return [(one.span.start, one.whole) for one in found]
 
 
 def _covers(span: Span, use: VariableUse) -> bool:
@@ -324,11 +308,8 @@ def bad_substitution(job: Job) -> Iterator[Finding]:
     """
     for place in scripts(job, with_callbacks=True):
         for span in place.script.bad_substitutions:
-            written = place.script.text[span.start : span.end]
+            written = place.written(span)
             if "<%" not in written and "{{" not in written:
                 yield Finding(
                     place.span(span), "bash cannot read this; the name of a variable has only letters, digits and '_'"
                 )
-
-
-RULES = (unset_positional, unset_in_container, used_before_set, bad_substitution)

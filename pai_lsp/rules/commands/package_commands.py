@@ -96,8 +96,8 @@ def pip_invalid_requirement(job: Job) -> Iterator[Finding]:
             fixes = edit_fix(use.place, f"Change to '{new}'", word.span, new)
             yield Finding(use.word(word), f"'{word.text}' is not a package; a repository is 'git+https://...'", fixes)
         elif _VERSION_ALONE.fullmatch(word.text):
-            before = use.place.script.text[: word.span.start].rstrip(" ")
-            fixes = edit_fix(use.place, "Remove the space", Span(len(before), word.span.start), "")
+            before = use.line.words[use.line.words.index(word) - 1]
+            fixes = edit_fix(use.place, "Remove the space", Span(before.span.end, word.span.start), "")
             yield Finding(use.word(word), "a version must follow its package without a space", fixes)
 
 
@@ -152,14 +152,19 @@ def version_redirected(job: Job) -> Iterator[Finding]:
               - pip install "six>=1.0"
     """
     for use in uses(job, "pip", "conda", "mamba"):
-        text, words = use.place.script.text, use.line.arguments
-        for operator, target in use.line.step.redirections:
-            start = text.rfind(operator[0], 0, target.start)
+        words = use.line.arguments
+        for one in use.line.step.redirections:
+            operator, start = one.operator, one.span.start
             package = next((word for word in words if word.span.end == start), None)
-            if operator[0] not in "<>" or package is None or target.start - start > 2 or package.text.isdigit():
+            if (
+                operator[0] not in "<>"
+                or package is None
+                or one.target.span.start - start > 2
+                or package.text.isdigit()
+            ):
                 continue
-            span = Span(package.span.start, target.end)
-            written = text[span.start : span.end]
+            span = Span(package.span.start, one.span.end)
+            written = use.written(span)
             if any(mark in written for mark in "\"'$"):
                 continue
             fixes = tuple(
@@ -229,7 +234,7 @@ def asks_for_confirmation(job: Job) -> Iterator[Finding]:
               - apt-get install -y build-essential
     """
     found = tuple(uses(job, "apt-get", "apt", "pip"))
-    answering = {place for place in {use.place for use in found} if "Assume-Yes" in place.script.text}
+    answering = {place for place in {use.place for use in found} if place.mentions("Assume-Yes")}
     for use in found:
         word = _subcommand(use, "apt-get")
         if word is None or use.line.step.has_piped_input or use.place in answering:
@@ -267,7 +272,7 @@ def apt_install_without_update(job: Job) -> Iterator[Finding]:
     """
     for use in uses(job, "apt-get", "apt", with_callbacks=False):
         word = _subcommand(use, "apt-get")
-        if word is None or word.text != "install" or use.follows("update", "PAI_"):
+        if word is None or word.text != "install" or use.mentioned("update") or use.mentioned("PAI_"):
             continue
         if not any("/" in one.text for one in use.line.arguments):
             yield Finding(use.word(word), "no 'apt-get update' before this; official images have no package lists")
@@ -335,7 +340,10 @@ def conda_activate_without_hook(job: Job) -> Iterator[Finding]:
             continue
         if use.line.step.after == "||" or use.line.step.part == "condition":
             continue
-        if use.follows("shell.bash", "shell.posix", "shell hook", "source ", ". ", "conda()"):
+        if use.earlier("source", ".") or "conda" in use.place.script.functions:
+            continue
+        hooks = (line.arguments[:1] for line in use.earlier("conda", "mamba", "micromamba"))
+        if any(word.text.startswith("shell") for words in hooks for word in words):
             continue
         span = Span(use.line.name.span.start, words[0].span.end)
         fixes = edit_fix(use.place, "Change to 'source activate'", span, "source activate")
@@ -400,16 +408,3 @@ def _pip_operands(job: Job) -> Iterator[tuple[CommandUse, Arguments, Word]]:
         for one in arguments.operands if arguments else ():
             if one.is_literal:
                 yield use, arguments, one  # type: ignore[misc]
-
-
-RULES = (
-    pip_requirements_without_r,
-    pip_invalid_requirement,
-    pip_glued_option,
-    version_redirected,
-    unknown_subcommand,
-    asks_for_confirmation,
-    apt_install_without_update,
-    apt_version_like_pip,
-    conda_activate_without_hook,
-)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
+from pai_lsp.findings.diagnostic import rules_of
 from pai_lsp.rules.platforms import other_platform, platform_keys
 
-RULES = (
-    *other_platform.RULES,
-    *platform_keys.RULES,
-)
+RULES = rules_of(other_platform, platform_keys)

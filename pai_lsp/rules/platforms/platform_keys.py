@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from pai_lsp.findings.diagnostic import Finding, Severity, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Severity, Stage, rule
 from pai_lsp.findings.fixes import quote_fix
 from pai_lsp.job.definition import Definition
+from pai_lsp.platform.clone_options import OpenQuoteError, clone_words, is_refused
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, plain_value
 
 TYPE_CHECKING = False
@@ -14,10 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job.job import Job
-    from pai_lsp.source.nodes import Node
 
 
-@rule(Severity.ERROR, about=("jobType",))
+@rule(Severity.ERROR, stage=Stage.SERVER, about=("jobType",))
 def inference_parameter_missing(job: Job) -> Iterator[Finding]:
     """A parameter that the type of the job needs is missing.
 
@@ -54,7 +54,7 @@ def inference_parameter_missing(job: Job) -> Iterator[Finding]:
         yield Finding(section.place, f"a job of the type '{section.value.text}' needs the {kind} '{listed}'")
 
 
-@rule(Severity.WARNING, about=("jobType",))
+@rule(Severity.WARNING, stage=Stage.SERVER, about=("jobType",))
 def inference_parameter_not_string(job: Job) -> Iterator[Finding]:
     """A parameter of an inference job that is not a string.
 
@@ -93,7 +93,7 @@ def inference_parameter_not_string(job: Job) -> Iterator[Finding]:
         yield Finding(entry.place, message, fixes)
 
 
-@rule(Severity.ERROR, about=("enableLocalStorage",))
+@rule(Severity.ERROR, stage=Stage.SERVER, about=("enableLocalStorage",))
 def local_storage_invalid(job: Job) -> Iterator[Finding]:
     """Paths of local storage that the rest-server refuses.
 
@@ -128,7 +128,7 @@ def local_storage_invalid(job: Job) -> Iterator[Finding]:
         yield Finding(entry.place if entry else section.key.span, f"{fault.message}; the rest-server refuses the job")
 
 
-@rule(Severity.WARNING, about=("enableLocalStorage",))
+@rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.IGNORED, about=("enableLocalStorage",))
 def local_storage_not_enabled(job: Job) -> Iterator[Finding]:
     """Local storage with an `enabled` that is not the boolean `true`.
 
@@ -161,7 +161,7 @@ def local_storage_not_enabled(job: Job) -> Iterator[Finding]:
         yield Finding(entry.place, "'enabled' must be true; with any other value no folder is mounted")
 
 
-@rule(Severity.ERROR, about=("forceNodes",))
+@rule(Severity.ERROR, stage=Stage.SERVER, about=("forceNodes",))
 def force_nodes_not_string(job: Job) -> Iterator[Finding]:
     """`extras.forceNodes` that is not a string with names of nodes.
 
@@ -192,7 +192,7 @@ def force_nodes_not_string(job: Job) -> Iterator[Finding]:
         yield Finding(section.place, "'forceNodes' must begin with the name of a node")
 
 
-@rule(Severity.ERROR, about=("plugin",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, consequence=Consequence.FAILS, about=("plugin",))
 def plugin_needs_privilege(job: Job) -> Iterator[Finding]:
     """A plugin that needs a privileged container, in a prerequisite.
 
@@ -223,7 +223,7 @@ def plugin_needs_privilege(job: Job) -> Iterator[Finding]:
                 yield Finding(use.name_span, message)
 
 
-@rule(Severity.ERROR, about=("git",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, about=("git",))
 def git_option_refused(job: Job) -> Iterator[Finding]:
     """An option or an address that the plugin `git` refuses as unsafe.
 
@@ -249,7 +249,7 @@ def git_option_refused(job: Job) -> Iterator[Finding]:
                 repo_uri: https://example.com/team/code.git
                 options: [--depth=1]
     """
-    refused = {option.lstrip("-") for option in job.platform.git_refused_options}
+    refused = job.platform.git_refused_options
     if not refused:
         return
     for use in job.uses_of_plugin("git"):
@@ -257,29 +257,23 @@ def git_option_refused(job: Job) -> Iterator[Finding]:
         written = address.value.text if address and isinstance(address.value, Scalar) else ""
         if address and "<%" not in written and re.match(job.platform.git_refused_addresses, written):
             yield Finding(address.place, "the plugin 'git' refuses this address; the task dies before it starts")
-        for item in options.value.items if options and isinstance(options.value, Sequence) else ():
-            if option := next((word for word in _words(item) if _option_name(word) in refused), None):
-                message = f"the plugin 'git' refuses the option '{option}'; the task dies before it starts"
-                yield Finding(item.span, message)
+        items = options.value.items if options and isinstance(options.value, Sequence) else ()
+        scalars = [item for item in items if isinstance(item, Scalar) and "<%" not in item.text]
+        try:
+            words = clone_words([one.text for one in scalars], as_shell=job.platform.git_splits_as_shell)
+        except OpenQuoteError:  # another rule reports it
+            continue
+        reported: set[int] = set()
+        for word in words:
+            if word.option not in reported and is_refused(word.text, refused):
+                reported.add(word.option)
+                name = word.text.partition("=")[0]
+                option = f"the option '{name}'" if name in refused else "this option"  # a value may be a secret
+                message = f"the plugin 'git' refuses {option}; the task dies before it starts"
+                yield Finding(scalars[word.option].span, message)
 
 
-def _words(item: Node) -> list[str]:
-    if not isinstance(item, Scalar) or "<%" in item.text:
-        return []
-    from shlex import split  # noqa: PLC0415 - few jobs have such options
-
-    try:
-        return split(item.text)
-    except ValueError:  # another rule reports the open quote
-        return []
-
-
-def _option_name(word: str) -> str:
-    """As GitPython compares options: without dashes, and without a value after `=`."""
-    return word.lstrip("-").partition("=")[0]
-
-
-@rule(Severity.ERROR, about=("teamwise_storage",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, about=("teamwise_storage",))
 def storage_name_not_string(job: Job) -> Iterator[Finding]:
     """Names of storages that the runtime cannot read as strings.
 
@@ -314,15 +308,3 @@ def storage_name_not_string(job: Job) -> Iterator[Finding]:
         if isinstance(item, Scalar) and not isinstance(item.runtime_value, str):
             fixes = (quote_fix(item),) if item.text else ()
             yield Finding(item.span, "the name of a storage must be a string; the task dies before it starts", fixes)
-
-
-RULES = (
-    inference_parameter_missing,
-    inference_parameter_not_string,
-    local_storage_invalid,
-    local_storage_not_enabled,
-    force_nodes_not_string,
-    plugin_needs_privilege,
-    git_option_refused,
-    storage_name_not_string,
-)

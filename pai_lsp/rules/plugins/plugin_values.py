@@ -5,16 +5,23 @@ A value from a `<% %>` is not known here; its type is not checked. Facts: openpa
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.embedded.command_lines import parsed
+from pai_lsp.embedded.shell_script import Word
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix, fix_of, quote_fix, wrap_in_list_fix
 from pai_lsp.job.definition import PROTOCOL_KEYS, Definition, key_name_span, name_span
-from pai_lsp.job.plugin_parameters import runtime_round_trip
+from pai_lsp.job.plugin_parameters import damages, runtime_round_trip
 from pai_lsp.job.template_answers import PathOutcome
+from pai_lsp.platform.clone_options import OpenQuoteError, clone_words, is_refused
+from pai_lsp.platform.programs import program
 from pai_lsp.platform.secrets_section import runtime_secrets
 from pai_lsp.rules.plugins.plugin_entries import PLUGIN_KEYS, misspelt_key
 from pai_lsp.rules.templates.parameters import first_item_fix, kind_of_value
 from pai_lsp.rules.templates.template_fixes import quote_insertions
+from pai_lsp.source.content import mapped
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, walk
+from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import TextEdit
 
 TYPE_CHECKING = False
@@ -25,10 +32,12 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.job.template_answers import TemplateAnswer
     from pai_lsp.job.uses import PluginUse
+    from pai_lsp.platform.clone_options import CloneWord
     from pai_lsp.source.nodes import Entry, Node
+    from pai_lsp.source.text import Span
 
 
-@rule(Severity.ERROR, about=("plugin",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, about=("plugin",))
 def plugin_parameter_type(job: Job) -> Iterator[Finding]:
     """Plugin parameter of the wrong type.
 
@@ -85,24 +94,100 @@ def _git(job: Job, use: PluginUse) -> Iterator[Finding]:
             if not _is_text(item):
                 fixes = (quote_fix(item),) if isinstance(item, Scalar) and item.text else ()
                 yield Finding(item.span, "an option of 'git clone' must be a string", fixes)
-            elif isinstance(item, Scalar) and _has_open_quote(item.text):
-                yield Finding(item.span, "this option has an unclosed quote; the task dies before it starts")
     elif not isinstance(options.value, Scalar) or options.value.runtime_value is not None:
         fix = wrap_in_list_fix(job.text, options.value)
         yield Finding(options.place, "'options' must be a list of strings", (fix,) if fix else ())
 
 
-def _has_open_quote(option: str) -> bool:
-    """Whether GitPython, which splits the options as a shell does, fails on one."""
-    if "'" not in option and '"' not in option and not option.endswith("\\"):
-        return False
-    from shlex import split  # noqa: PLC0415 - few jobs have such options
+@rule(Severity.ERROR, stage=Stage.RUNTIME, about=("git",))
+def git_clone_option(job: Job) -> Iterator[Finding]:
+    """Option of the plugin `git` that `git clone` refuses.
 
-    try:
-        split(option)
-    except ValueError:
-        return "<%" not in option
-    return False
+    OpenPAI splits the options at each blank, also within quotes, and the quotes stay; no value can contain a blank. LTP
+    splits them as a shell does. A word that is not an option is one address too many ("Too many arguments"), and the
+    task dies before it starts. Quotes that OpenPAI passes on are a warning.
+    Source: GitPython, git/repo/base.py, _clone (3.1.11 on OpenPAI); git, builtin/clone.c.
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: git
+              parameters:
+                repo_uri: https://example.com/team/code.git
+                options: ["--origin 'the team'"]
+                #                        ^^^^^ error
+
+    Good:
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: git
+              parameters:
+                repo_uri: https://example.com/team/code.git
+                options: [--origin team]
+    """
+    for use in job.uses_of_plugin("git"):
+        options = use.entry("options")
+        items = options.value.items if options and isinstance(options.value, Sequence) else ()
+        scalars = [item for item in items if isinstance(item, Scalar) and isinstance(item.runtime_value, str)]
+        if not scalars or len(scalars) < len(items) or any("<%" in one.text or damages(one.text) for one in scalars):
+            continue
+        try:
+            found = clone_words([one.text for one in scalars], as_shell=job.platform.git_splits_as_shell)
+        except OpenQuoteError as error:
+            message = "this option has an unclosed quote; the task dies before it starts"
+            yield Finding(scalars[error.option].span, message)
+            continue
+        if any(is_refused(word.text, job.platform.git_refused_options) for word in found):
+            continue  # `git_option_refused` reports it
+        words = [Word(word.text, _place(job, scalars[word.option], word)) for word in found]
+        if refusal := _clone_refusal(words, found):
+            yield refusal
+        elif not job.platform.git_splits_as_shell:
+            yield from _passed_quotes(job, words)
+
+
+def _place(job: Job, scalar: Scalar, word: CloneWord) -> Span:
+    return mapped(job.text, scalar).span(word.start, word.end) if word.end > word.start else scalar.span
+
+
+def _clone_refusal(words: list[Word], found: list[CloneWord]) -> Finding | None:
+    """The first word that `git clone` refuses."""
+    known = program("git clone")
+    if known is None:
+        return None
+    arguments = parsed(words, known, "")
+    if arguments.unknown:
+        name, span = arguments.unknown[0]
+        near = did_you_mean(name, known.options)
+        return Finding(span, f"'git clone' has no option '{name}', so the task dies before it starts{near}")
+    if arguments.operands:
+        word = arguments.operands[0]
+        before = [one.text for one in found[: words.index(word)]]
+        if "" in (*before, word.text):
+            text = "this makes an empty word, which 'git clone' takes for an address; write one blank between words"
+        elif any(one.count(quote) % 2 for one in before for quote in "'\""):
+            text = "OpenPAI splits options at blanks, also within quotes, so 'git clone' takes this for an address"
+        else:
+            text = "this is not an option, so 'git clone' takes it for an address"
+        return Finding(word.span, f"{text}; the task dies before it starts")
+    if arguments.without_value:
+        option = arguments.without_value[0]
+        message = f"'{option.name}' has no value, so 'git clone' takes the next word; the task dies before it starts"
+        return Finding(option.span, message)
+    return None
+
+
+_QUOTED_PART = lazy_pattern(r"""(['"])([^'"]*)\1""")
+
+
+def _passed_quotes(job: Job, words: list[Word]) -> Iterator[Finding]:
+    for word in words:
+        if _QUOTED_PART.search(word.text):
+            written = job.text[word.span.start : word.span.end]
+            edit = TextEdit(word.span, _QUOTED_PART.sub(r"\2", word.text))
+            fixes = (Fix("Remove the quotes", (edit,)),) if written == word.text else ()
+            message = "OpenPAI passes these quotes on to 'git clone' as a part of the word"
+            yield Finding(word.span, message, fixes, severity=Severity.WARNING)
 
 
 def _tensorboard(job: Job, use: PluginUse) -> Iterator[Finding]:
@@ -147,7 +232,7 @@ def _is_null(node: Node) -> bool:
     return isinstance(node, Scalar) and node.runtime_value is None
 
 
-@rule(Severity.WARNING, about=("plugin",))
+@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("plugin",))
 def plugin_key_misspelt(job: Job) -> Iterator[Finding]:
     """Misspelled key of a runtime plugin or of its parameters.
 
@@ -189,7 +274,7 @@ def _misspelt(holder: Mapping, known: Collection[str], ignored: frozenset[str]) 
             yield Finding(span, f"unknown key '{entry.name}' has no effect; did you mean '{meant}'?", fixes)
 
 
-@rule(Severity.WARNING, about=("plugin",))
+@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("plugin",))
 def unknown_plugin_parameter(job: Job) -> Iterator[Finding]:
     """Parameter that a runtime plugin does not read.
 
@@ -249,7 +334,7 @@ def _templates(job: Job) -> Iterator[str]:
         yield from (one.text for one in walk(definition.node) if isinstance(one, Scalar) and "<%" in one.text)
 
 
-@rule(Severity.WARNING, about=("tensorboard",))
+@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("tensorboard",))
 def tensorboard_wrong_role(job: Job) -> Iterator[Finding]:
     """TensorBoard is not enabled for the first task role, the only one it runs in.
 
@@ -291,7 +376,7 @@ def tensorboard_wrong_role(job: Job) -> Iterator[Finding]:
 _BREAKING = frozenset("'\"\\\n")
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.RUNTIME)
 def non_string_parameter_in_plugin(job: Job) -> Iterator[Finding]:
     """Template in a callback or plugin parameter with a value that is not a string.
 
@@ -369,7 +454,7 @@ def _quote_fixes(node: Scalar, *, is_secret: bool) -> tuple[Fix, ...]:
     return (quote_fix(node, "Quote the value"),) if node.style is ScalarStyle.PLAIN and node.tag is None else ()
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.RUNTIME)
 def value_breaks_plugin_parameter(job: Job) -> Iterator[Finding]:
     """Inserted value that breaks the quoting of a callback or plugin parameter.
 
@@ -439,13 +524,3 @@ def _breaks(answer: TemplateAnswer, value: str) -> bool:
         return False
     found = runtime_round_trip([text], lambda written: written.replace(tag, value))
     return not isinstance(found, list) or not all(isinstance(one, str) for one in found)
-
-
-RULES = (
-    plugin_parameter_type,
-    plugin_key_misspelt,
-    unknown_plugin_parameter,
-    tensorboard_wrong_role,
-    non_string_parameter_in_plugin,
-    value_breaks_plugin_parameter,
-)

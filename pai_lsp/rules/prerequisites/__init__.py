@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
+from pai_lsp.findings.diagnostic import rules_of
 from pai_lsp.rules.prerequisites import callback_rules, extension, references, require, typed_references
 
-RULES = (
-    *references.RULES,
-    *typed_references.RULES,
-    *require.RULES,
-    *callback_rules.RULES,
-    *extension.RULES,
-)
+RULES = rules_of(references, typed_references, require, callback_rules, extension)

@@ -5,7 +5,7 @@ Files of a marketplace are written in the extended protocol and never submitted,
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import Consequence, DiagnosticTag, Finding, Fix, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix
 from pai_lsp.job.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Origin, is_empty, name_span
 from pai_lsp.job.lookup import AddressFault, looks_like_address, read_address
@@ -40,7 +40,7 @@ class _Feature:
     tags: tuple[DiagnosticTag, ...] = ()
 
 
-@rule(Severity.WARNING, explains_stop=True)
+@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED)
 def needs_expansion(job: Job) -> Iterator[Finding]:
     """Part of the extended protocol that a released cluster ignores.
 
@@ -93,7 +93,7 @@ def needs_expansion(job: Job) -> Iterator[Finding]:
         yield Finding(feature.span, f"{feature.message}; {_EXPAND}", feature.fixes, tags=feature.tags)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.SERVER, explains_stop=False)
 def refused_until_expanded(job: Job) -> Iterator[Finding]:
     """Part of the extended protocol that the rest-server refuses.
 
@@ -219,7 +219,7 @@ def _events(job: Job) -> Iterator[_Feature]:
                 yield _Feature(span, message)
 
 
-@rule(Severity.ERROR, about=("plugin_params",))
+@rule(Severity.ERROR, stage=Stage.EXPANSION, about=("plugin_params",))
 def plugin_parameters_twice(job: Job) -> Iterator[Finding]:
     """Plugin parameters both in `plugin_params` and next to it.
 
@@ -269,7 +269,7 @@ def _moved(job: Job, definition: Definition, params: Mapping, entry: Entry) -> t
     return (Fix("Move it into 'plugin_params'", edits, safe=True),) if removal else ()
 
 
-@rule(Severity.WARNING, about=("reference_prerequisites",))
+@rule(Severity.WARNING, stage=Stage.EXPANSION, consequence=Consequence.IGNORED, about=("reference_prerequisites",))
 def shadowed_prerequisite(job: Job) -> Iterator[Finding]:
     """Entry of `extras.reference_prerequisites` with the name of a prerequisite of the job.
 
@@ -307,14 +307,13 @@ def shadowed_prerequisite(job: Job) -> Iterator[Finding]:
             yield Finding(definition.name_span, message, related=related)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.EXPANSION)
 def cannot_be_expressed(job: Job) -> Iterator[Finding]:
     """Commands that no released cluster can run, even after expansion.
 
-    Commands for `taskFails` and `containerExit` become an EXIT trap before the task role's own commands. A role that
-    sets an EXIT trap itself, or replaces its shell with `exec`, would lose it; `( exec … )` in a subshell is fine. A
-    secret with `&`, `<`, `>` or a quote cannot be used in such commands, because the runtime escapes it as HTML. Task
-    roles that share their commands through an alias must need the same trap.
+    Commands for `taskFails` and `containerExit` are moved into the task role's own commands. A secret with `&`, `<`,
+    `>` or a quote cannot be used there, because the runtime escapes it as HTML. Task roles that share their commands
+    through an alias must need the same callbacks.
     Source: docs/protocol.md, "Events"; openpai-runtime, src/common/utils.py, render_string_with_secrets.
 
         prerequisites:
@@ -322,13 +321,14 @@ def cannot_be_expressed(job: Job) -> Iterator[Finding]:
             type: script
             callbacks:
               - event: taskFails
-                commands: [echo failed]
+                commands: ["curl -H 'Token: <% $secrets.token %>' http://reports/failed"]
+                #          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error
+        secrets: {token: "a<b"}
         taskRoles:
           worker:
             prerequisites: [report]
             commands:
-              - exec python train.py
-              # ^^^^ error
+              - python train.py
 
     Good:
 
@@ -337,7 +337,8 @@ def cannot_be_expressed(job: Job) -> Iterator[Finding]:
             type: script
             callbacks:
               - event: taskFails
-                commands: [echo failed]
+                commands: ["curl -H 'Token: <% $secrets.token %>' http://reports/failed"]
+        secrets: {token: "a-b"}
         taskRoles:
           worker:
             prerequisites: [report]
@@ -349,33 +350,49 @@ def cannot_be_expressed(job: Job) -> Iterator[Finding]:
             yield Finding(problem.span, problem.message, related=problem.related)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.EXPANSION, is_last=True)
 def cannot_be_expanded(job: Job) -> Iterator[Finding]:
     """The job cannot be expanded.
 
     `pai-lsp expand` cannot write an equivalent job for a released cluster: a definition in another file has a mistake,
     text is shared through an alias where task roles need different text, or a value cannot survive the runtime's
-    parsing. Where another rule reports the mistake, this one is silent.
+    parsing. Reported only if there is no other error in the file.
     Source: docs/protocol.md, "Expand a job".
 
+        protocolVersion: 2
+        name: train
+        type: job
         prerequisites:
+          - {name: image, type: dockerimage, uri: "ubuntu:20.04"}
           - name: data
             type: script
             requireStorages: [{mountPath: /data}]
             #                 ^^^^^^^^^^^^^^^^^^ error
         taskRoles:
           worker:
+            instances: 1
+            dockerImage: image
             prerequisites: [data]
+            resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
+            commands: [ls /data]
 
     Good:
 
+        protocolVersion: 2
+        name: train
+        type: job
         prerequisites:
+          - {name: image, type: dockerimage, uri: "ubuntu:20.04"}
           - name: data
             type: script
             requireStorages: [{name: disk, mountPath: /data}]
         taskRoles:
           worker:
+            instances: 1
+            dockerImage: image
             prerequisites: [data]
+            resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
+            commands: [ls /data]
     """
     for problem in _problems_of_expansion(job):
         # About what this file holds, the rule of that code decides: it may know that another finding is the cause.
@@ -386,26 +403,17 @@ def cannot_be_expanded(job: Job) -> Iterator[Finding]:
 
 def _problems_of_expansion(job: Job) -> tuple[Diagnostic, ...]:
     """What keeps a job that uses the extended protocol from being expanded."""
-    if job.is_catalog or job.syntax.problems or not any(job.once(_features)):
+    if job.is_catalog or job.syntax.problems or not uses_extended_protocol(job):
         return ()
-    from pai_lsp.expansion.released_job import expanded  # noqa: PLC0415 - as above
-    from pai_lsp.expansion.released_run import released_run  # noqa: PLC0415 - most jobs use no extended protocol
+    from pai_lsp.expansion.released_job import expanded  # noqa: PLC0415 - most jobs use no extended protocol
 
-    found = expanded(job)
-    is_stopped = found.run is not None and found.text is None
-    # What stops this job too, other rules report.
-    known = {stop.message for stop in released_run(job).stops} if is_stopped else ()
-    return tuple(one for one in found.problems if one.message not in known)
+    return expanded(job).problems
+
+
+def uses_extended_protocol(job: Job) -> bool:
+    """Whether a released cluster refuses or ignores a part of the job that expansion answers."""
+    return any(job.once(_features))
 
 
 # The codes of findings that end with expansion.
 ANSWERED_BY_EXPANSION = frozenset({needs_expansion.code, refused_until_expanded.code})
-
-RULES = (
-    needs_expansion,
-    refused_until_expanded,
-    plugin_parameters_twice,
-    shadowed_prerequisite,
-    cannot_be_expressed,
-    cannot_be_expanded,
-)

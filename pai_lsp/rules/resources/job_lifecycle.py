@@ -10,11 +10,12 @@ pkg/apis/frameworkcontroller/v1/types.go and crd.go.
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import boolean_fixes, fix_of, near_name_fixes, number_fix
 from pai_lsp.job.definition import key_name_span, name_span
 from pai_lsp.job.parts import whole_number
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
+from pai_lsp.rules.prerequisites.extension import uses_extended_protocol
 from pai_lsp.rules.structure.structure_places import line_of_content
 from pai_lsp.source.edits import remove_entry
 from pai_lsp.source.nodes import Entry, Mapping, Scalar
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.parts import TaskRole
 
 
-@rule(Severity.WARNING, about=("taskRetryCount",))
+@rule(Severity.WARNING, stage=Stage.CLUSTER, consequence=Consequence.IGNORED, about=("taskRetryCount",))
 def task_retry_ignored(job: Job) -> Iterator[Finding]:
     """Task retries in a job with gang allocation.
 
@@ -67,7 +68,7 @@ def task_retry_ignored(job: Job) -> Iterator[Finding]:
         yield Finding(entry.key.span, message, fixes, related)
 
 
-@rule(Severity.WARNING, about=("gangAllocation",))
+@rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.IGNORED, about=("gangAllocation",))
 def gang_allocation_not_boolean(job: Job) -> Iterator[Finding]:
     """`gangAllocation` is neither `true` nor `false`.
 
@@ -108,7 +109,7 @@ def _gang_off(job: Job, gang: Entry | None) -> TextEdit | None:
 _MOST_INSTANCES = 10_000
 
 
-@rule(Severity.WARNING, about=("minFailedInstances",))
+@rule(Severity.WARNING, stage=Stage.CLUSTER, about=("minFailedInstances",))
 def min_failed_exceeds_instances(job: Job) -> Iterator[Finding]:
     """`minFailedInstances` greater than the number of instances.
 
@@ -137,7 +138,7 @@ def min_failed_exceeds_instances(job: Job) -> Iterator[Finding]:
         yield Finding(entry.value.span, message, (fix,), instances_place(role))
 
 
-@rule(Severity.WARNING, about=("minSucceededInstances",))
+@rule(Severity.WARNING, stage=Stage.CLUSTER, consequence=Consequence.IGNORED, about=("minSucceededInstances",))
 def min_succeeded_exceeds_instances(job: Job) -> Iterator[Finding]:
     """`minSucceededInstances` greater than the number of instances.
 
@@ -166,7 +167,7 @@ def min_succeeded_exceeds_instances(job: Job) -> Iterator[Finding]:
         yield Finding(entry.value.span, message, fixes, instances_place(role))
 
 
-@rule(Severity.WARNING, about=("completion",))
+@rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.IGNORED, about=("completion",))
 def completion_zero_or_null(job: Job) -> Iterator[Finding]:
     """Completion policy of 0 or null.
 
@@ -209,7 +210,7 @@ def completion_zero_or_null(job: Job) -> Iterator[Finding]:
             yield Finding(entry.place, f"{written} means the default, {default}; write -1 for never", fixes)
 
 
-@rule(Severity.ERROR, about=("completion",))
+@rule(Severity.ERROR, stage=Stage.CLUSTER, about=("completion",))
 def completion_out_of_range(job: Job) -> Iterator[Finding]:
     """Completion policy below -1, or more than 10,000 instances.
 
@@ -273,7 +274,7 @@ def instances_place(role: TaskRole) -> tuple[Related, ...]:
 _STATES = ("running", "succeeded", "failed", "stopped", "retried")
 
 
-@rule(Severity.WARNING, about=("jobStatusChangeNotification",))
+@rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.IGNORED, about=("jobStatusChangeNotification",))
 def notification_unknown_key(job: Job) -> Iterator[Finding]:
     """Unknown notification state.
 
@@ -306,32 +307,21 @@ def notification_unknown_key(job: Job) -> Iterator[Finding]:
             )
 
 
-@rule(Severity.ERROR, is_last=True)
+@rule(Severity.ERROR, stage=Stage.RUNTIME, is_last=True)
 def task_never_starts(job: Job) -> Iterator[Finding]:
     """A task role never starts, for a reason that no other rule reports.
 
     The rest-server refuses the job, or the runtime fails while it prepares the task. `pai-lsp expand --as-is` shows the
-    same. Reported only if there is no other error in the file.
+    same. Reported only if there is no other error in the file. A job that needs expansion has `cannot-be-expanded`
+    instead if the expanded job would not start.
     Source: rest-server, src/middlewares/v2/protocol.js; openpai-runtime, src/init.d/initializer.py.
     """
     if RUNTIME_PLUGIN not in job.text and "secrets" not in job.text:
         return  # the runtime has nothing to prepare, and other rules report what the rest-server refuses
-    if job.root is None or job.syntax.problems:
+    if job.root is None or job.syntax.problems or uses_extended_protocol(job):
         return
     from pai_lsp.expansion.released_run import released_run  # noqa: PLC0415 - many jobs need none of it
 
     for stop in released_run(job).stops:
         span = stop.span if len(stop.span) else line_of_content(job.text)
         yield Finding(span, f"the task never starts: {stop.message}")
-
-
-RULES = (
-    task_retry_ignored,
-    gang_allocation_not_boolean,
-    min_failed_exceeds_instances,
-    min_succeeded_exceeds_instances,
-    completion_zero_or_null,
-    completion_out_of_range,
-    notification_unknown_key,
-    task_never_starts,
-)

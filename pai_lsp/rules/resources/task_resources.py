@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from itertools import chain
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import Finding, Fix, Misread, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import number_fix
 from pai_lsp.job.parts import whole_number
 from pai_lsp.source.edits import column, line_end
@@ -31,46 +31,24 @@ _WELL_KNOWN_PORTS = {22: ("ssh", "sshd"), 80: ("http", "web"), 443: ("https",)}
 _INT_32, _INT_64 = 2**31 - 1, 2**63 - 1
 
 
-@rule(Severity.INFORMATION)
+@rule(
+    Severity.ERROR,
+    stage=Stage.SERVER,
+    misread=(Misread.MAPPING, Misread.ABSENCE),
+    former=("hived-needs-instances", "instances-required-by-hived"),
+)
 def instances_missing(job: Job) -> Iterator[Finding]:
     """Task role without `instances`.
 
-    The default is 1. With an explicit number, readers need not know the default, and the job also works on a cluster
-    with HiveD.
-    Source: rest-server, models/v2/job/k8s.js (`instances || 1`).
-
-        taskRoles:
-          worker:
-          #^^^^^ information
-            commands: [sleep 1]
-
-    Good:
-
-        taskRoles:
-          worker:
-            instances: 1
-            commands: [sleep 1]
-    """
-    if job.hived is None:
-        for role in _roles_without_instances(job):
-            yield Finding(role.name_span, f"'{role.name}' has no 'instances', which means 1", _instances_fix(job, role))
-
-
-@rule(Severity.ERROR, about=("hivedScheduler",))
-def hived_needs_instances(job: Job) -> Iterator[Finding]:
-    """Task role without `instances` in a HiveD job.
-
-    The rest-server uses the number for HiveD before it applies the default. It cannot write the scheduler's entry of a
-    job with gang allocation, and responds with status 500.
-    Source: rest-server, middlewares/v2/hived.js (podNumber), models/v2/job/k8s.js (totalGpuNumber, safeDump).
+    The schema does not require it, but the rest-server sums up the GPUs of all instances, and the database refuses the
+    sum without a number: status 500, `invalid input syntax for type integer: "NaN"`. With HiveD and gang allocation,
+    OpenPAI answers "unacceptable kind of an object to dump [object Undefined]".
+    Source: rest-server, models/v2/job/k8s.js (totalGpuNumber, podNumber); database-controller, sdk/index.js.
 
         taskRoles:
           worker:
           #^^^^^ error
             commands: [sleep 1]
-        extras:
-          hivedScheduler:
-            jobPriorityClass: prod
 
     Good:
 
@@ -78,20 +56,15 @@ def hived_needs_instances(job: Job) -> Iterator[Finding]:
           worker:
             instances: 1
             commands: [sleep 1]
-        extras:
-          hivedScheduler:
-            jobPriorityClass: prod
     """
-    forced = job.extras_entry("forceNodes") if job.platform.forces_nodes else None
-    if forced is not None and isinstance(forced.value, Scalar) and forced.value.text:
-        return  # HiveD does not place the job
-    if job.hived is not None and job.has_gang_allocation:
-        for role in _roles_without_instances(job):
-            message = f"'{role.name}' needs 'instances' for HiveD; the default is not applied"
-            yield Finding(role.name_span, message, _instances_fix(job, role))
+    for role in job.task_roles:
+        if role.node is None or not role.node.entries or role.field("instances") or role.node.entry("taskNumber"):
+            continue
+        message = f"'{role.name}' has no 'instances', so the server refuses the job with status 500"
+        yield Finding(role.name_span, message, _instances_fix(job, role))
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.CLUSTER)
 def negative_resource(job: Job) -> Iterator[Finding]:
     """Negative resource request.
 
@@ -123,7 +96,7 @@ def negative_resource(job: Job) -> Iterator[Finding]:
                 yield Finding(entry.value.span, f"'{entry.name}' cannot be negative; Kubernetes refuses the task")
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.CLUSTER)
 def number_too_large(job: Job) -> Iterator[Finding]:
     """Number that the rest-server accepts and Kubernetes refuses.
 
@@ -174,7 +147,7 @@ def _unsuitable(entries: Iterable[Entry | None], least: float, most: int) -> Ite
             yield Finding(entry.value.span, f"'{entry.name}' must be at least {least}")
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.CLUSTER)
 def resource_suspicious(job: Job) -> Iterator[Finding]:
     """Too little cpu or memory.
 
@@ -210,7 +183,7 @@ def resource_suspicious(job: Job) -> Iterator[Finding]:
                 yield Finding(entry.value.span, message, (Fix(f"Change to {number * 1024} ({number} GB)", (edit,)),))
 
 
-@rule(Severity.WARNING, about=("shmMB",))
+@rule(Severity.WARNING, stage=Stage.CLUSTER, about=("shmMB",))
 def shm_exceeds_memory(job: Job) -> Iterator[Finding]:
     """Shared memory larger than the task's memory.
 
@@ -250,7 +223,7 @@ def shm_exceeds_memory(job: Job) -> Iterator[Finding]:
             yield Finding(shared.value.span, message, related=(Related(memory.value.span, "the task's memory"),))
 
 
-@rule(Severity.ERROR, about=("ports",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, about=("ports",))
 def reserved_port_count(job: Job) -> Iterator[Finding]:
     """Zero `ssh` or `http` ports.
 
@@ -285,7 +258,7 @@ def reserved_port_count(job: Job) -> Iterator[Finding]:
                 )
 
 
-@rule(Severity.WARNING, about=("ports",))
+@rule(Severity.WARNING, stage=Stage.CLUSTER, about=("ports",))
 def port_count_looks_like_number(job: Job) -> Iterator[Finding]:
     """Port count that looks like a port number.
 
@@ -318,12 +291,6 @@ def port_count_looks_like_number(job: Job) -> Iterator[Finding]:
             yield Finding(entry.value.span, message, (fix,))
 
 
-def _roles_without_instances(job: Job) -> Iterator[TaskRole]:
-    return (
-        role for role in job.task_roles if role.node is not None and role.node.entries and not role.field("instances")
-    )
-
-
 def _instances_fix(job: Job, role: TaskRole) -> tuple[Fix, ...]:
     """Write `instances: 1` before the role's first key."""
     if role.node is None:
@@ -331,15 +298,3 @@ def _instances_fix(job: Job, role: TaskRole) -> tuple[Fix, ...]:
     at = role.node.entries[0].key.span.start
     separator = ", " if role.node.is_flow else line_end(job.text) + " " * column(job.text, at)
     return (Fix("Add 'instances: 1'", (TextEdit(Span(at, at), f"instances: 1{separator}"),), safe=True),)
-
-
-RULES = (
-    instances_missing,
-    hived_needs_instances,
-    negative_resource,
-    number_too_large,
-    resource_suspicious,
-    shm_exceeds_memory,
-    reserved_port_count,
-    port_count_looks_like_number,
-)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
+from pai_lsp.findings.diagnostic import rules_of
 from pai_lsp.rules.structure import invalid_names, job_shape
 
-RULES = (
-    *job_shape.RULES,
-    *invalid_names.RULES,
-)
+RULES = rules_of(job_shape, invalid_names)

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Misread, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix
 from pai_lsp.job.definition import name_span
+from pai_lsp.platform.job_schema import keys_of_version_1_only
 from pai_lsp.rules.structure.structure_places import line_of_content, places
 from pai_lsp.source.edits import line_end
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.job import Job
     from pai_lsp.rules.structure.structure_places import ErrorPlace
+    from pai_lsp.source.nodes import Entry, Node
 
 # What programs that make jobs of a template fill in: `{name}` of Python's str.format, `{{ name }}` of Jinja and others.
 _PLACEHOLDER = lazy_pattern(r"(?<!\$)(?:\{\{-?[ \t]*[A-Za-z_][\w.]*[ \t]*-?\}\}|\{[A-Za-z_]\w*\})")
@@ -35,7 +37,7 @@ _TEMPLATE_COMMENT = lazy_pattern(r"^[ \t]*#[ \t]*pai-lsp:[ \t]*template\b", re.M
 MAX_BYTES = 102_400
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.SERVER)
 def not_a_job(job: Job) -> Iterator[Finding]:
     """The file is not a mapping.
 
@@ -61,7 +63,7 @@ def not_a_job(job: Job) -> Iterator[Finding]:
     yield Finding(line_of_content(job.text), message)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.SERVER)
 def job_too_large(job: Job) -> Iterator[Finding]:
     """The file is larger than 102,400 bytes.
 
@@ -76,7 +78,7 @@ def job_too_large(job: Job) -> Iterator[Finding]:
         yield Finding(line_of_content(job.text), message)
 
 
-@rule(Severity.ERROR, about=("unknown-key",))
+@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING,), about=("unknown-key",))
 def unknown_key(job: Job) -> Iterator[Finding]:
     """Unknown key.
 
@@ -110,7 +112,7 @@ def _removal(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     return remove_fixes(job, place.node, place.key)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING, Misread.ABSENCE))
 def task_role_name_missing(job: Job) -> Iterator[Finding]:
     """Keys of a task role directly under `taskRoles`.
 
@@ -142,7 +144,7 @@ def task_role_name_missing(job: Job) -> Iterator[Finding]:
     yield Finding(first.key.span, message)
 
 
-@rule(Severity.ERROR, about=("dockerimage-extra-key",))
+@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING,), about=("dockerimage-extra-key",))
 def dockerimage_extra_key(job: Job) -> Iterator[Finding]:
     """Key that is not allowed in a `dockerimage` prerequisite.
 
@@ -175,7 +177,73 @@ def dockerimage_extra_key(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, fixes)
 
 
-@rule(Severity.ERROR, about=("v1-job-key",))
+@rule(Severity.ERROR, stage=Stage.SERVER)
+def v1_job(job: Job) -> Iterator[Finding]:
+    """A job of protocol version 1.
+
+    OpenPAI 1.0 and later have no address for such jobs. `pai-lsp convert` writes a job of version 2; in the editor, the
+    refactoring *Convert to protocol version 2* does. Nothing else is checked in the file.
+    Source: rest-server, src/routes/index.js, which has version 2 only.
+
+        jobName: train
+        #^^^^^^ error
+        image: openpai/standard:python_3.6-pytorch_1.2.0-gpu
+        taskRoles:
+          - {name: worker, taskNumber: 1, command: python train.py}
+
+    Good:
+
+        protocolVersion: 2
+        name: train
+        type: job
+        prerequisites:
+          - type: dockerimage
+            name: image
+            uri: openpai/standard:python_3.6-pytorch_1.2.0-gpu
+        taskRoles:
+          worker:
+            instances: 1
+            dockerImage: image
+            commands:
+              - python train.py
+    """
+    span = job.once(key_of_version_1)
+    if span is not None:
+        yield Finding(span, "this is a job of protocol version 1; 'pai-lsp convert' makes one of version 2 of it")
+
+
+def key_of_version_1(job: Job) -> Span | None:
+    """The key that makes a file a job of protocol version 1, also one in JSON with comments; None for any other file.
+
+    It has no `protocolVersion`, and `jobName` or a list of task roles with keys of version 1.
+    """
+    if "protocolVersion" in job.text or "taskRoles" not in job.text or job.is_catalog:
+        return None
+    if not job.syntax.problems:
+        found = _key_of_version_1(job.root)
+        return found.key.span if found is not None else None
+    from pai_lsp.source.json_comments import without_json_comments
+
+    syntax = without_json_comments(job.syntax)
+    found = None if syntax.problems else _key_of_version_1(syntax.root)
+    if found is None:
+        return None
+    start = job.text.find(f'"{found.name}"')
+    return Span(start, start + len(found.name) + 2) if start >= 0 else line_of_content(job.text)
+
+
+def _key_of_version_1(root: Node | None) -> Entry | None:
+    if not isinstance(root, Mapping) or root.get("taskRoles") is None:
+        return None
+    if (name := root.entry("jobName")) is not None:
+        return name
+    roles = root.get("taskRoles")
+    _, keys = keys_of_version_1_only()
+    items = roles.items if isinstance(roles, Sequence) else ()
+    return next((one for item in items if isinstance(item, Mapping) for one in item.entries if one.name in keys), None)
+
+
+@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING,), about=("v1-job-key",))
 def v1_job_key(job: Job) -> Iterator[Finding]:
     """Key of a protocol v1 job in a protocol v2 job.
 
@@ -234,7 +302,7 @@ def _as_prerequisite(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     return (Fix("Convert to a prerequisite", (edit,)),)
 
 
-@rule(Severity.ERROR, about=("missing-key",))
+@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING, Misread.ABSENCE), about=("missing-key",))
 def missing_key(job: Job) -> Iterator[Finding]:
     """Missing required key.
 
@@ -275,7 +343,7 @@ def missing_key(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, insert_fixes(job, place))
 
 
-@rule(Severity.ERROR, about=("empty-section",))
+@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING, Misread.ABSENCE), about=("empty-section",))
 def empty_section(job: Job) -> Iterator[Finding]:
     """Empty section.
 
@@ -299,7 +367,7 @@ def empty_section(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, empty_fixes(job, place))
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.SERVER, is_about_reading=True)
 def job_template(job: Job) -> Iterator[Finding]:
     """The file is a template from which a program makes jobs.
 
@@ -355,7 +423,7 @@ def touched(spans: SequenceOf[Span], place: Span) -> bool:
     return number > 0 and spans[number - 1].overlaps(place)
 
 
-@rule(Severity.ERROR, about=("type-mismatch",))
+@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING,), about=("type-mismatch",))
 def type_mismatch(job: Job) -> Iterator[Finding]:
     """Value of the wrong type.
 
@@ -387,7 +455,7 @@ def type_mismatch(job: Job) -> Iterator[Finding]:
             yield Finding(place.span, place.error.message, type_fixes(job, place))
 
 
-@rule(Severity.ERROR, about=("invalid-enum",))
+@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING,), about=("invalid-enum",))
 def invalid_enum(job: Job) -> Iterator[Finding]:
     """Value that is not one of the allowed ones.
 
@@ -414,7 +482,7 @@ def invalid_enum(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, choice_fixes(place))
 
 
-@rule(Severity.ERROR, about=("out-of-range",))
+@rule(Severity.ERROR, stage=Stage.SERVER, about=("out-of-range",))
 def out_of_range(job: Job) -> Iterator[Finding]:
     """Number out of range.
 
@@ -438,7 +506,7 @@ def out_of_range(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, fixes)
 
 
-@rule(Severity.ERROR, about=("invalid-job-name",))
+@rule(Severity.ERROR, stage=Stage.SERVER, about=("invalid-job-name",))
 def invalid_job_name(job: Job) -> Iterator[Finding]:
     """Invalid job name.
 
@@ -464,7 +532,7 @@ def invalid_job_name(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, fixes)
 
 
-@rule(Severity.ERROR, about=("taskroles-not-mapping",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, misread=(Misread.MAPPING,), about=("taskroles-not-mapping",))
 def taskroles_not_mapping(job: Job) -> Iterator[Finding]:
     """`taskRoles` is not a mapping.
 
@@ -489,7 +557,13 @@ def taskroles_not_mapping(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, roles_as_mapping_fixes(job, place))
 
 
-@rule(Severity.ERROR, about=("ports-not-mapping",))
+@rule(
+    Severity.ERROR,
+    stage=Stage.RUNTIME,
+    consequence=Consequence.FAILS,
+    misread=(Misread.MAPPING,),
+    about=("ports-not-mapping",),
+)
 def ports_not_mapping(job: Job) -> Iterator[Finding]:
     """`ports` is not a mapping.
 
@@ -520,22 +594,3 @@ def ports_not_mapping(job: Job) -> Iterator[Finding]:
         from pai_lsp.rules.structure.structure_fixes import ports_as_mapping_fixes
 
         yield Finding(place.span, place.error.message, ports_as_mapping_fixes(job, place))
-
-
-RULES = (
-    not_a_job,
-    job_template,
-    job_too_large,
-    unknown_key,
-    task_role_name_missing,
-    dockerimage_extra_key,
-    v1_job_key,
-    missing_key,
-    empty_section,
-    type_mismatch,
-    invalid_enum,
-    out_of_range,
-    invalid_job_name,
-    taskroles_not_mapping,
-    ports_not_mapping,
-)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
+from pai_lsp.findings.diagnostic import rules_of
 from pai_lsp.rules.templates import definition_templates, parameters, template_names, template_syntax
 
-RULES = (
-    *definition_templates.RULES,
-    *template_syntax.RULES,
-    *template_names.RULES,
-    *parameters.RULES,
-)
+RULES = rules_of(definition_templates, template_syntax, template_names, parameters)

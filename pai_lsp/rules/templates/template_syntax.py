@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pai_lsp.embedded.server_rendering import failing_names
 from pai_lsp.embedded.template import CLOSING, OPENING, ROOTS, TagKind, TemplateFault, tags
-from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix
 from pai_lsp.job.template_answers import ROLE_FIELDS, PathOutcome
 from pai_lsp.job.template_uses import COMMAND_PLACES, TemplatePlace, place_at
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.template_answers import TemplateAnswer
     from pai_lsp.job.template_uses import TemplateUse
     from pai_lsp.job.variable_places import ScriptPlace
+    from pai_lsp.source.nodes import Node
 
 _SERVER_PLACES = frozenset({TemplatePlace.COMMANDS, TemplatePlace.AUTH})
 # Keys for people to read, or filled by `pai-lsp expand`.
@@ -48,7 +49,7 @@ _FREE_KEYS = frozenset(
 )
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.SERVER)
 def template_syntax(job: Job) -> Iterator[Finding]:
     """Invalid template syntax in commands or in an image's `auth`.
 
@@ -56,10 +57,11 @@ def template_syntax(job: Job) -> Iterator[Finding]:
     `printf "<%s>"`, an unclosed section, and `<%=` make it refuse the whole job with status 500. All commands of a
     role, including those of the default deployment, are parsed as one text. A string that is only `toString`,
     `constructor` or another property of JavaScript objects fails as well. A `<%` that is only closed by the end of the
-    next template turns everything in between into one unknown name. An extra `%>`, here or in a callback, is a
-    redirection without a file name in bash: a syntax error.
-    Sources: rest-server, middlewares/v2/protocol.js, render; mustache.js 2.3.2, parseTemplate and Writer.parse; the
-    bash reference manual, "Redirections".
+    next template turns everything in between into one unknown name. In the parameters of a plugin, the runtime reads
+    from `<% $` to the next `%>`, also over several commands, and fails on that name. An extra `%>`, here or in a
+    callback, is a redirection without a file name in bash: a syntax error.
+    Sources: rest-server, middlewares/v2/protocol.js, render; mustache.js 2.3.2, parseTemplate and Writer.parse;
+    openpai-runtime, src/init.d/initializer.py, replace_ref; the bash reference manual, "Redirections".
 
         taskRoles:
           worker:
@@ -81,7 +83,7 @@ def template_syntax(job: Job) -> Iterator[Finding]:
         yield Finding(fault.span, fault.message, fault.fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.SERVER)
 def template_tag_dropped(job: Job) -> Iterator[Finding]:
     """Template that is silently removed from a command.
 
@@ -128,7 +130,7 @@ def template_tag_dropped(job: Job) -> Iterator[Finding]:
                 yield Finding(answer.use.span, message)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.SERVER)
 def template_not_rendered_here(job: Job) -> Iterator[Finding]:
     """Template in a place where templates are not filled.
 
@@ -220,6 +222,36 @@ def faults(job: Job) -> Iterator[SyntaxFault]:
                     yield from _faults(mapped(job.text, scalar), *tags(scalar.text))
     for place in (*job.role_scripts, *callback_scripts(job, command_lists(job.uses_of_plugin("cmd"), CLOSING))):
         yield from _left_over(place)
+    for definition in job.definitions:
+        if definition.extended_plugin is not None:
+            yield from _closed_elsewhere(job, [entry.value for entry in definition.parameters])
+    for plugin in job.plugins:
+        yield from _closed_elsewhere(job, [plugin.parameters])
+
+
+def _closed_elsewhere(job: Job, parameters: list[Node | None]) -> Iterator[SyntaxFault]:
+    """Tags in a plugin's parameters that are closed in another text than they are opened in."""
+    opened: tuple[Scalar, int] | None = None
+    for scalar in (one for node in parameters for one in walk(node)):
+        if not isinstance(scalar, Scalar) or not (OPENING in scalar.text or CLOSING in scalar.text):
+            continue
+        closed = scalar.text.find(CLOSING)
+        if opened is not None and closed >= 0:
+            text, at = mapped(job.text, opened[0]), opened[1]
+            span = text.span(at, at + len(OPENING))
+            message = (
+                f"this '{OPENING}' is not closed; the runtime reads on to the next '{CLOSING}', and the task dies "
+                "before it starts"
+            )
+            yield SyntaxFault(span, message, _close_fix(text, at, len(text.text)))
+            opened = None
+        last = next((match.start() for match in reversed([*_FILLED.finditer(scalar.text)])), None)
+        if opened is None and last is not None and CLOSING not in scalar.text[last:]:
+            opened = scalar, last
+
+
+# What begins a tag for the runtime.
+_FILLED = lazy_pattern(r"<%[ \t]*\$")
 
 
 def _left_over(place: ScriptPlace) -> Iterator[SyntaxFault]:
@@ -391,7 +423,7 @@ def _lists_type(job: Job, role: TaskRole, kind: str) -> bool:
     return any(definition is not None and definition.type == kind for definition in definitions)
 
 
-@rule(Severity.ERROR, about=(PathOutcome.ROOT_NOT_FILLED.value,))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, about=(PathOutcome.ROOT_NOT_FILLED.value,))
 def parameter_in_docker_auth(job: Job) -> Iterator[Finding]:
     """An image's `auth` uses something other than `$secrets`.
 
@@ -423,13 +455,3 @@ def parameter_in_docker_auth(job: Job) -> Iterator[Finding]:
     for answer in job.answers_with(PathOutcome.ROOT_NOT_FILLED):
         message = f"only '$secrets' is filled in 'auth', so {consequence(job, answer)}"
         yield Finding(answer.step_span(0), message, secret_instead(job, answer))
-
-
-RULES = (
-    template_syntax,
-    template_tag_dropped,
-    template_not_rendered_here,
-    unknown_template_root,
-    template_root_without_field,
-    parameter_in_docker_auth,
-)

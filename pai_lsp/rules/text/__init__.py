@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
+from pai_lsp.findings.diagnostic import rules_of
 from pai_lsp.rules.text import characters, two_readers, yaml_syntax
 
-RULES = (
-    *yaml_syntax.RULES,
-    *characters.RULES,
-    *two_readers.RULES,
-)
+RULES = rules_of(yaml_syntax, characters, two_readers)

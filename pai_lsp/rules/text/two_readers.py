@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import re
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import quote_fix
 from pai_lsp.job.template_uses import RUNTIME_PLACES
+from pai_lsp.platform.image_addresses import DOCKER_HUB, image_host, registry_host
 from pai_lsp.platform.secrets_section import masked_span
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, walk
 from pai_lsp.source.patterns import lazy_pattern
@@ -26,6 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
     from pai_lsp.job.template_uses import TemplateUse
     from pai_lsp.source.nodes import Entry, Node
@@ -42,7 +44,7 @@ _FIRST_CHARACTERS = frozenset("=<+-.0123456789")
 _MAYBE_COLLECTION_KEY = lazy_pattern(r"[\]}?*{,](?:(?<=[\]}])[ \t]*:|(?<=\?)\s|(?<=\*)|(?<=[{,])\s*[\[{])")
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.RUNTIME)
 def unreadable_value(job: Job) -> Iterator[Finding]:
     """Value that the runtime's YAML parser cannot read.
 
@@ -107,7 +109,7 @@ def _kind(scalar: Scalar) -> str:
     return "a number without digits" if is_without_digits else "a number with so many parts"
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.RUNTIME)
 def unquoted_question_mark(job: Job) -> Iterator[Finding]:
     """Unquoted string with `?` inside `[ ]` or `{ }`.
 
@@ -142,7 +144,7 @@ def unquoted_question_mark(job: Job) -> Iterator[Finding]:
             yield Finding(scalar.span, message, (quote_fix(scalar),))
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.RUNTIME)
 def collection_key(job: Job) -> Iterator[Finding]:
     """The key of a mapping is a list or a mapping.
 
@@ -187,14 +189,14 @@ _MAYBE_OTHERWISE = lazy_pattern(r"(?:yes|no|on|off|true|false|null|~)?$|[-+.0-9]
 _FIRST_OF_OTHERS = frozenset({"", *"yYnNoOtTfF~-+.0123456789\n"})
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.RUNTIME)
 def runtime_reads_otherwise(job: Job) -> Iterator[Finding]:
     """The runtime does not read a name, an image's address or a plugin as a string, and fails.
 
     `yes`, `no`, `on` and `off` are booleans in YAML 1.1, `1_` and the key `1` are numbers. When such a prerequisite is
     defined with quotes and referred to without them, or the other way round, when `<% $parameters.on %>` is used in a
-    plugin's commands, or when such a value is the `uri` of an image or the `plugin` of a listed prerequisite, the init
-    container dies. In quotes, both parsers read a string.
+    plugin's commands, or when such a value is the `uri` of an image, its account in a job with secrets, or the `plugin`
+    of a listed prerequisite, the init container dies. In quotes, both parsers read a string.
     Sources: PyYAML, resolver.py; openpai-runtime, src/init.d/initializer.py, collect_plugin_configs and replace_ref;
     src/init.d/image_checker.py.
 
@@ -240,12 +242,26 @@ def _names_read_otherwise(job: Job) -> Iterator[Finding]:
 
 
 def _values_read_otherwise(job: Job) -> Iterator[Finding]:
-    addresses = [definition.node.get("uri") for definition in job.chosen_images]
-    listed = [one for one in job.prerequisites if job.roles_listing(one)]
-    for value in (*addresses, *(definition.plugin_scalar for definition in listed)):
+    values = [value for definition in job.chosen_images for value in _of_image(job, definition)]
+    values += [one.plugin_scalar for one in job.prerequisites if job.roles_listing(one)]
+    for value in values:
         if isinstance(value, Scalar) and value.is_string and is_read_otherwise(value):
             message = f"the runtime does not read '{value.text}' as a string, so the task dies at start; quote it"
             yield Finding(value.span, message, (quote_fix(value),))
+
+
+def _of_image(job: Job, definition: Definition) -> Iterator[Node | None]:
+    """What the image checker reads as strings; it looks at an account only if the job has secrets."""
+    uri, auth = definition.node.get("uri"), definition.node.get("auth")
+    yield uri
+    if not job.secrets or not isinstance(auth, Mapping):
+        return
+    registry = auth.get("registryuri")
+    yield registry
+    # It ignores the account of another registry for an image whose address has none.
+    is_used = not isinstance(registry, Scalar) or registry_host(registry.text) == registry_host(DOCKER_HUB)
+    if is_used or (isinstance(uri, Scalar) and image_host(uri.text)):
+        yield from (auth.get("username"), auth.get("password"))
 
 
 def _parameters_read_otherwise(job: Job) -> Iterator[Finding]:
@@ -282,7 +298,7 @@ def is_read_otherwise(node: Node) -> bool:
     )
 
 
-@rule(Severity.WARNING, about=("taskroles",))
+@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("taskroles",))
 def plugin_role_read_otherwise(job: Job) -> Iterator[Finding]:
     """The runtime does not read a role in a plugin's `taskroles` as a string, and skips the plugin.
 
@@ -308,12 +324,3 @@ def plugin_role_read_otherwise(job: Job) -> Iterator[Finding]:
             if is_read_otherwise(scalar) and isinstance(scalar.value, str):
                 message = f"the runtime does not read '{scalar.text}' as a string and skips the plugin; quote it"
                 yield Finding(scalar.span, message, (quote_fix(scalar),))
-
-
-RULES = (
-    unreadable_value,
-    unquoted_question_mark,
-    collection_key,
-    runtime_reads_otherwise,
-    plugin_role_read_otherwise,
-)

@@ -1,4 +1,4 @@
-/** Runs one task of the active job on this machine, in a terminal: `pai-lsp run` asks before anything starts. */
+/** Runs one task of the active job on this machine, in a terminal: `pai-lsp run` shows what runs, and asks first. */
 
 import * as vscode from "vscode";
 import { jobOf, shortName } from "../activeJob";
@@ -7,7 +7,13 @@ import { ask, clientFor, NoAnswer } from "../ask";
 import type { Controller } from "../server/controller";
 import { runInTerminal, savedPath } from "../tasks";
 
-/** Run the first task of a role; the user chooses the role if there are several. */
+const WHERE = [
+  { label: "podman", description: "in a container of the job's image" },
+  { label: "docker", description: "in a container of the job's image" },
+  { label: "none", description: "without a container: with your rights, this machine's programs and all your files" },
+];
+
+/** Run the first task of a role; the user chooses the role if there are several, and where it runs. */
 export async function runTask(controller: Controller, named?: unknown): Promise<void> {
   const job = await jobOf(named);
   const client = await clientFor(controller, "pai-lsp.script");
@@ -20,7 +26,8 @@ export async function runTask(controller: Controller, named?: unknown): Promise<
   }
   const title = "Run a task of which role?";
   const role = roles.length === 1 ? roles[0] : await vscode.window.showQuickPick(roles, { title });
-  if (role !== undefined) {
-    await runInTerminal(controller, `Run ${role}`, ["run", "--role", role, path]);
+  const where = role && (await vscode.window.showQuickPick(WHERE, { title: "Run in a container?" }));
+  if (role && where) {
+    await runInTerminal(controller, `Run ${role}`, ["run", "--role", role, "--container", where.label, path]);
   }
 }

@@ -164,11 +164,16 @@ export const cases: readonly Case[] = [
         });
       });
       const run = vscode.commands.executeCommand("openpai.runTask");
+      // The first choice is accepted as soon as the list is open.
+      const chosen = setInterval(() => {
+        vscode.commands.executeCommand("workbench.action.acceptSelectedQuickOpenItem");
+      }, 200);
       const task = await Promise.race([begun, pause(MILLISECONDS_TO_WAIT)]);
+      clearInterval(chosen);
       assert.ok(task, "no task has begun");
       const { args } = task.execution as vscode.ProcessExecution;
-      assert.deepEqual(args.slice(0, 3), ["run", "--role", "worker"]);
-      assert.match(args[3] ?? "", /train\.pai\.yaml$/);
+      assert.deepEqual(args.slice(0, 5), ["run", "--role", "worker", "--container", "podman"]);
+      assert.match(args[5] ?? "", /train\.pai\.yaml$/);
       await Promise.race([run, pause(1000)]);
     },
   },

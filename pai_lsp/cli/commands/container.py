@@ -1,0 +1,141 @@
+"""Containers of podman or docker: made, filled through standard input, started, and removed with all that is in them.
+
+No text of a job is in the engine's arguments but three, and each of them is checked first: the name of the image, the
+path of a storage, and numbers. Scripts, variables and secrets go through standard input, so neither process lists nor
+the engine's description of a container have them, and a container sees no folder of this machine but those that the
+user names.
+Sources: podman-create(1), docker/cli, docs/reference/commandline/container_create.md; containers/image, transports.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import subprocess
+import tarfile
+
+from pai_lsp.cluster.task_plan import HOME
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pai_lsp.cluster.task_plan import TaskPlan
+
+# Of those that a container has by default, jobs need the rest: apt-get changes users and owners. The first process of
+# an image that is not root's has none of them, so they are dropped one by one: an added one would be given to it.
+_DROPPED = ("AUDIT_WRITE", "MKNOD", "NET_BIND_SERVICE", "NET_RAW", "SETFCAP", "SETPCAP")
+_ONLY_FOR_SSH = "SYS_CHROOT"
+_IMAGE = re.compile(
+    r"(?:[a-zA-Z0-9][a-zA-Z0-9.-]*(?::[0-9]+)?/)?[a-z0-9][a-z0-9._-]*(?:/[a-z0-9][a-z0-9._-]*)*"
+    r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]*)?(?:@sha256:[0-9a-f]{64})?"
+)
+# What podman reads from this machine's files instead of asking a registry.
+_TRANSPORT = re.compile(
+    r"(?:containers-storage|dir|docker|docker-archive|docker-daemon|oci|oci-archive|ostree|sif|tarball):"
+)
+_PATH = re.compile(r"/[^\x00-\x1f,:\"\\]*")
+
+
+def image_fault(image: str) -> str:
+    """Why the engine does not get this name of an image; empty if it does."""
+    if not _IMAGE.fullmatch(image) or _TRANSPORT.match(image):
+        return f"'{image}' is not the name of an image in a registry"
+    return ""
+
+
+def mount_fault(path: str) -> str:
+    """Why a folder is not mounted at this path of a job; empty if it is."""
+    return "" if _PATH.fullmatch(path) else f"a storage cannot be mounted at '{path}'"
+
+
+def create(
+    engine: str,
+    name: str,
+    image: str,
+    command: Sequence[str],
+    *,
+    plan: TaskPlan | None = None,
+    network: str = "",
+    ports: Iterable[str] = (),
+    mounts: Iterable[tuple[str, str]] = (),
+    has_ssh: bool = False,
+    is_kept: bool = False,
+) -> bool:
+    """Create a container, which removes itself at its end unless it is kept; False if that fails.
+
+    The engine shows how it pulls the image.
+
+    command: the arguments of its bash. plan: the task that runs in it. network: the container whose network it shares;
+    without one it gets a network of its own. ports: those that this machine reaches, on its own address. mounts:
+    folders of this machine and their paths in the container.
+    """
+    limits = [] if plan is None else [f"--shm-size={plan.shared_memory}m"]
+    if plan is not None and plan.memory is not None:
+        limits.append(f"--memory={plan.memory}m")
+    arguments = [
+        *(engine, "create", *(() if is_kept else ("--rm",)), f"--name={name}", *limits),
+        *([f"--network=container:{network}"] if network else []),
+        *(f"--publish=127.0.0.1:{port}:{port}" for port in ports),
+        *(f"--cap-drop={one}" for one in (*_DROPPED, *(() if has_ssh else (_ONLY_FOR_SSH,)))),
+        *(f"--mount=type=bind,source={source},target={target}" for source, target in mounts),
+        *("--entrypoint=/bin/bash", image, *command),
+    ]
+    done = subprocess.run(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False)  # noqa: S603
+    return done.returncode == 0
+
+
+def fill(engine: str, name: str, files: Mapping[str, str]) -> bool:
+    """Write files, by their paths below `HOME`, into a container that has not started."""
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        # As on a cluster, everybody may write there: the image may have a user of its own.
+        folders = {"": 0o777}
+        for path in files:
+            parts = path.split("/")[:-1]
+            folders |= {"/".join(parts[:number]): 0o777 for number in range(1, len(parts) + 1)}
+        for path in sorted(folders):
+            entry = tarfile.TarInfo(f"{HOME}/{path}".strip("/"))
+            entry.type, entry.mode = tarfile.DIRTYPE, folders[path]
+            tar.addfile(entry)
+        for path, text in files.items():
+            data = text.encode("utf-8")
+            entry = tarfile.TarInfo(f"{HOME}/{path}".strip("/"))
+            entry.size, entry.mode = len(data), 0o755
+            tar.addfile(entry, io.BytesIO(data))
+    done = subprocess.run(  # noqa: S603 - words of our own
+        [engine, "cp", "-", f"{name}:/"], input=archive.getvalue(), stdout=subprocess.DEVNULL, check=False
+    )
+    return done.returncode == 0
+
+
+def copy_folder(engine: str, source: str, target: str, path: str) -> bool:
+    """Copy a folder below `HOME` from one container into another, without unpacking it on this machine."""
+    folder = path.rpartition("/")[0]
+    with subprocess.Popen(  # noqa: S603 - words of our own
+        [engine, "cp", f"{source}:{HOME}/{path}", "-"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
+    ) as reader:
+        writer = subprocess.run(  # noqa: S603 - words of our own
+            [engine, "cp", "-", f"{target}:{HOME}/{folder}".rstrip("/")], stdin=reader.stdout, check=False
+        )
+    return reader.returncode == 0 and writer.returncode == 0
+
+
+def started_in_background(engine: str, name: str) -> bool:
+    """Start a container; False if that fails."""
+    done = subprocess.run(  # noqa: S603 - words of our own
+        [engine, "start", name], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False
+    )
+    return done.returncode == 0
+
+
+def remove(engine: str, name: str) -> None:
+    """End and remove a container, and what it has written; one that is gone already is fine."""
+    for words in (("kill",), ("rm", "--force", "--volumes")):
+        subprocess.run(  # noqa: S603 - words of our own
+            [engine, *words, name],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )

@@ -1,0 +1,155 @@
+"""What a run starts, in full, as the user sees it before anything starts, with what is new since the last agreement.
+
+An agreement is remembered in the user's state folder: a hash of each line, and no text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from contextlib import suppress
+from difflib import SequenceMatcher
+from pathlib import Path
+
+from pai_lsp.cluster.task_plan import SCRIPTS
+from pai_lsp.source.files import program_on_path, write_at_once
+from pai_lsp.source.text import LineIndex, visible
+from pai_lsp.source.user_folders import user_state_folder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pai_lsp.cluster.task_plan import PartSource, TaskPlan
+    from pai_lsp.job.job import Job
+
+# Characters with which a value among commands is more than a word.
+_SHELL = frozenset("$`;&|<>(){}\n\\\"'")
+
+
+def listing(plans: Sequence[TaskPlan], job: Job, path: str) -> str:
+    """All scripts in the order in which they run, with the lines of the job that they come from.
+
+    plans: with references to secrets as they are written. path: of the job, as the user named it.
+    """
+    lines: list[str] = []
+    groups: dict[tuple[object, ...], list[TaskPlan]] = {}
+    for plan in plans:
+        key = (plan.role.name, plan.image, plan.clones, tuple(plan.files.items()), plan.tensorboard)
+        groups.setdefault(key, []).append(plan)
+    for tasks in groups.values():
+        plan = tasks[0]
+        numbers = _numbers([one.index for one in tasks])
+        what = f"task {numbers}" if len(tasks) == 1 else f"tasks {numbers}"
+        lines += [f"{what} of '{visible(plan.role.name)}', image {visible(plan.image)}", *_parts(plan, job, path)]
+    return "\n".join(lines) + "\n" + _about_secrets(job, path)
+
+
+def _numbers(indexes: Sequence[int]) -> str:
+    is_range = len(indexes) > 1 and indexes[-1] - indexes[0] == len(indexes) - 1
+    return f"{indexes[0]} to {indexes[-1]}" if is_range else ", ".join(map(str, indexes))
+
+
+def _parts(plan: TaskPlan, job: Job, path: str) -> Iterator[str]:
+    index = LineIndex(job.text)
+
+    def place(source: PartSource) -> str:
+        return f"{visible(source.title)} ({visible(path)}:{index.line_of(source.offset) + 1})"
+
+    def section(title: str, text: str) -> Iterator[str]:
+        yield f"  {title}"
+        yield from (f"    {visible(line)}" for line in job.hidden.without(text).rstrip("\n").split("\n"))
+
+    for words, source in zip(plan.clones, plan.clone_sources, strict=True):
+        yield from section(f"first, {place(source)}", f"git clone {' '.join(words)}")
+    before, after = ([one for one in plan.files if one.startswith(f"{SCRIPTS}/plugin_{kind}")] for kind in _KINDS)
+    for one in before:
+        yield from section(f"before the commands, {place(plan.sources[one])}", plan.files[one])
+    commands = plan.role.get("commands")
+    line = index.line_of(commands.span.start) + 1 if commands is not None else 0
+    yield from section(f"commands ({visible(path)}:{line})", plan.files[f"{SCRIPTS}/user.sh"])
+    for one in reversed(after):
+        yield from section(f"after the commands, {place(plan.sources[one])}", plan.files[one])
+
+
+_KINDS = ("pre", "post")
+
+
+def _about_secrets(job: Job, path: str) -> str:
+    """A line about secrets that are more than a word where they stand among commands, as nobody sees them here."""
+    entry = job.section("secrets")
+    values = job.plain.get("secrets")
+    if entry is None or not isinstance(values, dict):
+        return ""
+    if not any(_SHELL & set(text) for text in _texts(values.values())):
+        return ""
+    line = LineIndex(job.text).line_of(entry.key.span.start) + 1
+    return f"note: a value below 'secrets' ({visible(path)}:{line}) has characters that bash obeys; it is not shown\n"
+
+
+def _texts(values: Iterable[object]) -> Iterator[str]:
+    for value in values:
+        if isinstance(value, dict):
+            yield from _texts(value.values())
+        elif isinstance(value, list):
+            yield from _texts(value)
+        else:
+            yield str(value)
+
+
+_PLACE = re.compile(r":\d+\)$")
+
+
+def with_marks(text: str, path: str) -> str:
+    """A listing with `+` before the lines that are new since the user agreed to the last one of this job."""
+    try:
+        former = _agreement(path).read_text(encoding="ascii").split()
+    except (OSError, ValueError):
+        return text
+    lines = text.splitlines()
+    changes = [
+        one for one in SequenceMatcher(None, former, _hashes(text), autojunk=False).get_opcodes() if one[0] != "equal"
+    ]
+    new = {number for _, _, _, start, end in changes for number in range(start, end)}
+    gone = sum(end - start for _, start, end, _, _ in changes)
+    if not changes:
+        return f"{text}note: this is what you agreed to last time\n"
+    marked = "".join(f"{'+' if number in new else ' '} {line}\n" for number, line in enumerate(lines))
+    return f"{marked}note: lines with '+' are new since you agreed last; {gone} earlier lines are gone\n"
+
+
+def remember(text: str, path: str) -> None:
+    """Remember that the user agrees to a listing; without a folder for that, nothing is marked next time."""
+    with suppress(OSError):
+        file = _agreement(path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_at_once(file, ["\n".join(_hashes(text)).encode("ascii")], 0o600)
+
+
+def _agreement(path: str) -> Path:
+    name = hashlib.sha256(str(Path(path).resolve()).encode("utf-8", "surrogateescape")).hexdigest()
+    return user_state_folder(os.environ) / "runs" / name
+
+
+def _hashes(text: str) -> list[str]:
+    """A hash of each line; the number of a line of the job does not count."""
+    lines = (_PLACE.sub(")", line) for line in text.splitlines())
+    return [hashlib.sha256(line.encode("utf-8", "surrogateescape")).hexdigest()[:32] for line in lines]
+
+
+def show(text: str) -> None:
+    """Print a text for the user; one that is longer than the screen is shown by `less`, if there is one."""
+    is_long = sys.stdin.isatty() and sys.stderr.isatty() and text.count("\n") > shutil.get_terminal_size().lines - 2
+    pager = program_on_path("less", os.environ.get("PATH", "")) if is_long else ""
+    if pager:
+        secure = {**os.environ, "LESSSECURE": "1"}
+        # -X leaves the text on the screen.
+        done = subprocess.run([pager, "-X"], input=text, text=True, stdout=sys.stderr, env=secure, check=False)  # noqa: S603 - words of our own
+        if done.returncode == 0:
+            return
+    sys.stderr.write(text)
+    sys.stderr.flush()

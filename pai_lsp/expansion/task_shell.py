@@ -1,0 +1,239 @@
+"""Callbacks among the commands of a task role: what is written in front of them, in both forms of an expanded job.
+
+A released cluster runs nothing when a task fails. So a task role with such callbacks runs all of its callbacks from its
+commands, and so does one whose callbacks are inlined. The script of the task starts itself once more for everything
+that follows `pai_lsp_commands`, and then runs what belongs to the end. Each callback has a process of its own, too: so
+nothing that commands or a callback do to their shell (`exit`, `exec`, `trap`, `set`, functions, `IFS`, a syntax error)
+reaches the others. The forms differ in one thing: inlined start callbacks run in the shell of the commands, where
+`export` and `cd` last. One that ends its shell or sets a trap in it has a process of its own even then.
+
+Source of the meaning: docs/protocol.md, "Events"; of the options: openpai-runtime, src/plugins/plugin_utils.py,
+inject_commands (errexit alone); user commands run with errexit, nounset and pipefail (src/init.d, user.sh). The runtime
+runs `user.sh` by its path, so `$0` names it; with `bash -c`, the script is in `BASH_EXECUTION_STRING`.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from pai_lsp.embedded.server_rendering import trim
+from pai_lsp.embedded.shell import read_script
+from pai_lsp.embedded.template import OPENING
+from pai_lsp.expansion.effective import (
+    CANNOT_BE_EXPANDED,
+    CANNOT_BE_EXPRESSED,
+    CmdPluginEntry,
+    CommandItem,
+    Prerequisite,
+    problem,
+)
+from pai_lsp.expansion.released_commands import CanNotExpressError, FindsNothingError, command_text
+from pai_lsp.platform.tables import EventForm, Moment, event_at, moments_with
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence
+from pai_lsp.source.tree_edits import items_after, items_in_front
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import TypeAlias
+
+    from pai_lsp.embedded.shell_script import Script
+    from pai_lsp.expansion.released_commands import RoleValues
+    from pai_lsp.findings.diagnostic import Diagnostic
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
+    from pai_lsp.source.text import Span, TextEdit
+
+    Report: TypeAlias = Callable[[Diagnostic], None]
+
+Source = Prerequisite | CmdPluginEntry
+
+
+@dataclass(frozen=True, slots=True)
+class AddedCommands:
+    """The items that are added to a role's commands.
+
+    ends: they keep a callback for the end each. starts: they run the start callbacks.
+    needs_process: whether the commands need a process of their own, as more than inlined start callbacks is added.
+    """
+
+    ends: tuple[str, ...] = ()
+    starts: tuple[str, ...] = ()
+    needs_process: bool = False
+
+    def edits(self, text: str, commands: Sequence) -> tuple[TextEdit, ...]:
+        """Add the items to a role's first list of commands."""
+        at = _start_of_process(commands.items) if self.needs_process else None
+        if at is None:
+            return items_in_front(text, commands, self._in_front())
+        return (*items_after(text, commands, self.ends, at - 1), *items_after(text, commands, self.starts, at))
+
+    def added_to(self, commands: Iterable[Scalar]) -> list[str]:
+        """The texts of all commands of a role with these among them."""
+        own = list(commands)
+        texts = [one.text for one in own]
+        at = _start_of_process(own) if self.needs_process else None
+        if at is None:
+            return [*self._in_front(), *texts]
+        return [*texts[:at], *self.ends, texts[at], *self.starts, *texts[at + 1 :]]
+
+    def _in_front(self) -> tuple[str, ...]:
+        if not self.needs_process:
+            return self.starts
+        return (_functions(), *self.ends, _COMMANDS, *self.starts)
+
+
+def added_commands(
+    sources: tuple[Source, ...], values: RoleValues, report: Report, *, shares_shell: bool
+) -> AddedCommands:
+    """The items that run all callbacks of `sources` around a role's commands.
+
+    sources: in start order. shares_shell: whether start callbacks run in the shell of the commands.
+    """
+    starts: list[str] = []
+    ends: list[str] = []
+    needs_process = False
+    for callback in _callbacks(sources, (Moment.START,), values, report):
+        is_shared = shares_shell and _can_share(callback.script)
+        needs_process = needs_process or not is_shared
+        starts.append(_shared(callback) if is_shared else _apart(_RUN, callback))
+    for callback in _callbacks(sources[::-1], (Moment.SUCCESS, *moments_with(EventForm.COMMANDS)), values, report):
+        needs_process = True
+        ends.append(_apart(_AT_END, callback))
+    return AddedCommands(tuple(ends), tuple(starts), needs_process)
+
+
+def command_list(job: Job, role: TaskRole) -> Sequence | None:
+    """The list with the first of the commands that a role runs."""
+    own = role.get("commands")
+    first = own if isinstance(own, Sequence) and own.items else None
+    if deployment := job.default_deployment:
+        entry = next((entry for entry in deployment.role_entries if entry.name == role.name), None)
+        before = entry.value.get("preCommands") if entry and isinstance(entry.value, Mapping) else None
+        first = before if isinstance(before, Sequence) and before.items else first
+    return first
+
+
+def place_of(source: Source, items: tuple[CommandItem, ...]) -> Span:
+    """The place of commands that cannot be expressed, usually because of their references.
+
+    For a definition in another file, the reference in the job that leads there.
+    """
+    return source.reference or next((item for item in items if OPENING in item.text), items[0]).scalar.span
+
+
+@dataclass(frozen=True, slots=True)
+class _AddedCallback:
+    """What one owner runs at one moment; the text has the form of a task role's commands."""
+
+    source: Source
+    moment: Moment
+    text: str
+
+    @property
+    def title(self) -> str:
+        """Its event and owner; bash puts it in front of its messages."""
+        return f"{event_at(self.moment)} of {self.source.title}"
+
+    @property
+    def script(self) -> Script:
+        """What bash reads."""
+        return read_script(self.text)
+
+
+def _callbacks(
+    sources: Iterable[Source], moments: tuple[Moment, ...], values: RoleValues, report: Report
+) -> Iterator[_AddedCallback]:
+    for source in sources:
+        for moment in moments:
+            if items := source.moments(moment):
+                text = ""
+                try:
+                    text = command_text([item.text for item in items], values)
+                except CanNotExpressError as error:
+                    code = CANNOT_BE_EXPANDED if isinstance(error, FindsNothingError) else CANNOT_BE_EXPRESSED
+                    report(problem(code, place_of(source, items), str(error), *source.related))
+                yield _AddedCallback(source, moment, text)
+
+
+def _can_share(script: Script) -> bool:
+    return script.is_complete and not script.changes_process
+
+
+def _shared(callback: _AddedCallback) -> str:
+    """A start callback in the shell of the commands: with the options of a callback as far as that matters."""
+    before, after = [f"# {callback.title}"], ""
+    if callback.source.ignores_failure:
+        before.append("set +o errexit")
+        after += " -o errexit"
+    # A callback knows neither nounset nor pipefail, which only matter where there is a variable or a pipe.
+    if "$" in callback.text or "|" in callback.text:
+        before.append("set +o nounset +o pipefail")
+        after += " -o nounset -o pipefail"
+    if any(command.name in _SETTING for command in callback.script.own_commands):
+        after = " -o errexit -o nounset -o pipefail"
+    return "\n".join([*before, callback.text, *([f"set{after}"] if after else [])])
+
+
+# Builtins that may change the options with which the commands run.
+_SETTING = frozenset({"set", "shopt", "source", ".", "eval"})
+
+_RUN, _AT_END, _COMMANDS = "pai_lsp_run", "pai_lsp_at_end", "pai_lsp_commands"
+_FUNCTIONS = """\
+# Runs the commands in a process of their own, for which this script starts itself once more, and so each callback.
+pai_lsp_part=${1-whole} pai_lsp_folder=$PWD pai_lsp_titles=() pai_lsp_texts=()
+set --
+# Runs a callback now: its title is the argument, its commands are in file descriptor 3.
+pai_lsp_run() {
+  IFS= builtin read -r -d '' pai_lsp_text <&3 || :
+  (builtin cd "$pai_lsp_folder" || :; builtin exec /bin/bash -c "$pai_lsp_text" "$1" 3<&-)
+}
+# Keeps a callback for the end.
+pai_lsp_at_end() {
+  [ "$pai_lsp_part" = whole ] || return 0
+  IFS= read -r -d '' pai_lsp_text <&3 || :
+  pai_lsp_titles+=("$1") pai_lsp_texts+=("$pai_lsp_text")
+}
+# Runs all that follows, then the callbacks at the end. The exit code is that of what failed first.
+pai_lsp_commands() {
+  [ "$pai_lsp_part" = whole ] || return 0
+  local status=0 event number code
+  /bin/bash ${BASH_EXECUTION_STRING:+-c "$BASH_EXECUTION_STRING"} "$0" commands || status=$?
+  for event in EVENTS; do
+    for ((number = 0; number < ${#pai_lsp_titles[@]}; number++)); do
+      [ "${pai_lsp_titles[number]%% *}" = "$event" ] || continue
+      case "$event $status" in "ON_FAILURE 0" | "ON_SUCCESS "[1-9]*) continue ;; esac
+      code=0
+      /bin/bash -c "${pai_lsp_texts[number]}" "${pai_lsp_titles[number]}" || code=$?
+      [ "$status" -ne 0 ] || status=$code
+    done
+  done
+  exit "$status"
+}
+"""
+
+
+def _functions() -> str:
+    success, failure, last = map(event_at, (Moment.SUCCESS, Moment.FAILURE, Moment.EXIT))
+    text = _FUNCTIONS.replace("EVENTS", f"{success} {failure} {last}")
+    return text.replace("ON_SUCCESS", success).replace("ON_FAILURE", failure).removesuffix("\n")
+
+
+def _start_of_process(commands: Iterable[object]) -> int | None:
+    """The number of the command that starts the process of the commands, if callbacks were added to them before."""
+    texts = [trim(one.text) if isinstance(one, Scalar) else "" for one in commands]
+    return texts.index(_COMMANDS) if _COMMANDS in texts and _functions() in texts[: texts.index(_COMMANDS)] else None
+
+
+def _apart(function: str, callback: _AddedCallback) -> str:
+    """A command that gives a callback to a function."""
+    text = callback.text + ("\n" if callback.text.endswith("\\") else "")
+    end = "PAI_LSP_END"
+    while end in text.split("\n"):
+        end += "_"
+    # With failurePolicy `ignore`, the last line succeeds, as in the script that the released runtime writes.
+    lines = ["set +o errexit", text, "set -o errexit"] if callback.source.ignores_failure else ["set -o errexit", text]
+    title = shlex.quote(re.sub(r"[^\w.:/-]+", " ", callback.title).strip())
+    return "\n".join([f"{function} {title} 3<<'{end}'", *lines, end])

@@ -1,0 +1,133 @@
+"""Every value and every key of manifests and jobs, replaced by values of each other type: nothing of ours fails."""
+
+from __future__ import annotations
+
+import pytest
+from budgets import stride
+from random_edits import no_failures
+from test_mpijob_conversion import JOB, MANIFEST
+
+from pai_lsp.document import Document
+from pai_lsp.mpijob.conversion import ConversionError
+from pai_lsp.mpijob.converted_text import DIRECTIONS, converted_text
+from pai_lsp.mpijob.manifest import plain_value, quantity
+from pai_lsp.source.foreign import as_list, as_mapping, as_text, as_whole, whole_number
+from pai_lsp.source.nodes import Mapping, walk
+from pai_lsp.source.syntax import parse
+
+FULL = (
+    MANIFEST.replace("spec:\n", "spec:\n  runPolicy: {cleanPodPolicy: Running, backoffLimit: 2, managedBy: x}\n", 1)
+    .replace("resources: {limits:", "resources: {requests: {cpu: 1}, limits:")
+    .replace("  slotsPerWorker", "  ttlSecondsAfterFinished: 5\n  mpiImplementation: Intel\n  slotsPerWorker")
+    .replace(
+        "              image: example/mpi:1\n              env",
+        "              image: example/mpi:1\n"
+        "              securityContext: {runAsUser: 0}\n"
+        "              volumeMounts: [{name: v, mountPath: /v}, {name: s, mountPath: /dev/shm}]\n"
+        "              env",
+    )
+    .replace(
+        "          containers:\n",
+        "          restartPolicy: Never\n"
+        "          volumes: [{name: v, persistentVolumeClaim: {claimName: c}},"
+        " {name: s, emptyDir: {medium: Memory, sizeLimit: 1Gi}}]\n"
+        "          containers:\n",
+        1,
+    )
+    .replace("      replicas: 2\n", "      replicas: 2\n      restartPolicy: Never\n")
+)
+OLDER = FULL.replace("v2beta1", "v1").replace("  slotsPerWorker", "  cleanPodPolicy: None\n  slotsPerWorker")
+OLDEST = """\
+apiVersion: kubeflow.org/v1alpha1
+kind: MPIJob
+metadata: {name: train}
+spec:
+  gpus: 4
+  gpusPerNode: 2
+  backoffLimit: 1
+  template:
+    spec:
+      containers:
+        - {name: main, image: example/mpi:1, command: [mpirun, a], resources: {limits: {nvidia.com/gpu: 2}}}
+"""
+OTHER = """\
+apiVersion: batch.test.bdap.com/v1
+kind: MPIJob
+metadata: {name: train}
+spec:
+  numWorkers: 2
+  launcherTemplate: {spec: {restartPolicy: Never, containers: [{name: main, image: a/b:1, command: [mpirun, a]}]}}
+  workerTemplate: {spec: {restartPolicy: Never, containers: [{name: main, image: a/b:1, command: [sleep, infinity]}]}}
+"""
+STORING = JOB.replace(
+    "extras:\n",
+    "jobRetryCount: 1\nextras:\n  gangAllocation: false\n  storages: [{name: nfs, mountPath: /a}]\n",
+).replace("instances: 2\n", "instances: 2\n    taskRetryCount: 1\n    extraContainerOptions: {shmMB: 5}\n")
+
+ODD = (
+    *("", "true", "text", "''", "-1", "1.5", "[[a], {b: c}, 5, ~]", "{}", "{a: b}", "{a: [b]}", ".inf"),
+    *("9" * 5_000, "1e400", "0x" + "f" * 400, "'" + "9" * 5_000 + "'", "'" + "9" * 400 + "Gi'"),
+)
+
+
+def changed(text: str) -> list[str]:
+    """The text with each value, and each key, written otherwise."""
+    found: list[str] = []
+    for node in walk(parse(text).root):
+        keys = [entry.key.span for entry in node.entries] if isinstance(node, Mapping) else []
+        for span in (node.span, *keys):
+            found += (text[: span.start] + odd + text[span.end :] for odd in ODD)
+    return found
+
+
+@pytest.mark.parametrize("text", [FULL, OLDER, OLDEST, OTHER, STORING], ids=["now", "v1", "v1alpha1", "other", "job"])
+def test_any_value_in_any_place(text: str) -> None:
+    assert all(one.code != "mpijob-unreadable" for one in Document(text).diagnostics)
+    for other in changed(text)[:: stride(3)]:
+        with no_failures():
+            document = Document(other, path="a.pai.yaml" if text == STORING else "a.yaml")
+            for one in document.diagnostics:
+                assert one.fixes is not None
+            for to in DIRECTIONS:
+                try:
+                    converted_text(document.job, to)
+                except ConversionError:
+                    continue
+
+
+@pytest.mark.parametrize("value", [None, True, 5, 1.5, "text", ["a"], {"a": "b"}])
+def test_values_are_read_as_the_type_that_is_asked_for(value: object) -> None:
+    is_whole = isinstance(value, int) and value is not True
+    assert as_mapping(value) == (value if isinstance(value, dict) else {})
+    assert as_list(value) == (value if isinstance(value, list) else [])
+    assert as_text(value) == (value if isinstance(value, str) else None)
+    assert as_whole(value) == (value if is_whole else None)
+
+
+def test_numbers_of_any_length() -> None:
+    assert [whole_number(text) for text in ("12", "007", "", "-1", "1.5", "٣", "a")] == [
+        12,
+        7,
+        None,
+        None,
+        None,
+        None,
+        None,
+    ]
+    assert whole_number("9" * 5_000) == 10**400
+    assert quantity("1e999") == 2**63
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("9" * 309, "string"),
+        ("1e400", "string"),
+        ("0x" + "f" * 16, "number"),
+        ("0x" + "f" * 17, "string"),
+        ("0" + "7" * 30, "number"),
+        ("1e-400", "integer"),
+    ],
+)
+def test_numbers_that_no_double_holds_are_texts_for_kubectl(text: str, kind: str) -> None:
+    assert plain_value(text)[0] == kind

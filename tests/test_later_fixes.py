@@ -1,0 +1,86 @@
+"""Fixes are computed when they are shown or applied, not when their finding is made."""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING
+
+import pytest
+from job_text import HEAD
+
+import pai_lsp.document
+import pai_lsp.job.symbols
+from pai_lsp.document import Document, check
+from pai_lsp.findings.diagnostic import Finding, Fix, Rule, later
+from pai_lsp.findings.fixes import ApplicableFixes
+from pai_lsp.rules import BY_CODE
+from pai_lsp.source.frozen import replace
+from pai_lsp.source.syntax import parse
+from pai_lsp.source.text import Span, TextEdit, apply_edits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.definition import Definition
+    from pai_lsp.job.job import Job
+
+SAME = HEAD + "  - {type: script, name: same}\n" * 500
+
+
+def test_no_finding_computes_its_fix(monkeypatch: pytest.MonkeyPatch) -> None:
+    names: list[str] = []
+    rename = pai_lsp.job.symbols.rename_prerequisite
+
+    def counted(job: Job, definition: Definition, new_name: str) -> tuple[TextEdit, ...]:
+        names.append(new_name)
+        return rename(job, definition, new_name)
+
+    monkeypatch.setattr(pai_lsp.job.symbols, "rename_prerequisite", counted)
+    found = [one for one in Document(SAME).diagnostics if one.code == "duplicate-prerequisite"]
+    assert len(found) == 499
+    assert names == []
+    assert [fix.title for fix in found[-1].fixes] == ["Rename this one to 'same_2'"]
+    assert apply_edits(SAME, found[-1].fixes[0].edits).endswith("name: same}\n  - {type: script, name: same_2}\n")
+    assert names == ["same_2"]
+
+
+def test_a_fix_that_fails_is_reported_with_its_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing() -> tuple[Fix, ...]:
+        raise ValueError
+
+    def found(job: Job) -> Iterator[Finding]:
+        yield Finding(job.definitions[0].name_span, "found", later(failing))
+
+    broken = replace(BY_CODE["duplicate-prerequisite"], check=found)
+    monkeypatch.setattr(pai_lsp.document, "RULES", (broken,))
+    faults: list[tuple[Rule, str]] = []
+    (one,) = check(Document(SAME), lambda rule, error: faults.append((rule, type(error).__name__)))
+    assert faults == []
+    assert tuple(one.fixes) == ()
+    assert faults == [(broken, "ValueError")]
+
+
+def test_findings_with_later_fixes_can_be_sent_to_another_process() -> None:
+    fixes = later(lambda: [Fix("a", ())])
+    finding = Finding(Span(0, 1), "found", fixes)
+    assert pickle.loads(pickle.dumps(finding)).fixes == (Fix("a", ()),)  # noqa: S301 - just made
+    assert finding == Finding(Span(0, 1), "found")
+    assert hash(finding) == hash(Finding(Span(0, 1), "found"))
+
+
+@pytest.mark.parametrize(
+    ("taken", "new_text", "is_applicable"),
+    [
+        ("&a b", "c", False),
+        ("&a b", "&a c", True),
+        ("&a b", "&ab c", False),
+        ("&a b, *a", "c", False),
+        ("&a b, *a, *a", "c", True),
+        ("*a, *a", "c", True),
+    ],
+)
+def test_an_anchor_stays_as_long_as_its_aliases(taken: str, new_text: str, *, is_applicable: bool) -> None:
+    text = "x: [&a b, *a, *a]\n"
+    start = text.index(taken)
+    fix = Fix("change", (TextEdit(Span(start, start + len(taken)), new_text),))
+    assert list(ApplicableFixes(parse(text)).of([fix])) == ([fix] if is_applicable else [])
