@@ -139,6 +139,13 @@ def test_a_line_moves_to_where_it_belongs(above: str, line: str, column: int) ->
     assert typed(above, line) == " " * column + line.lstrip()
 
 
+def test_a_line_that_is_typed_fast_moves_when_it_is_ended() -> None:
+    """An editor drops the answer to a key after which more has been typed."""
+    above = f"{ROLE}      - |\n        echo hi\n"
+    assert _moved(above, "        - echo done\n        ", "") == "      - echo done\n      "
+    assert _moved(above, "        - echo done", "") == "        - echo done"
+
+
 @pytest.mark.parametrize(
     ("above", "line", "below"),
     [

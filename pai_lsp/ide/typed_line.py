@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Path = tuple[str | int, ...]
 
-_TYPED = re.compile(r"(?P<pad> *)(?P<dash>- +)?(?:(?P<key>[\w.-]+):(?P<value> .*)?)?\r?\Z")
+_TYPED = re.compile(r"(?P<pad> *)(?P<dash>- +)?(?:(?P<key>[\w.-]+):(?P<value> .*)?|(?P<text>.*?))\r?\Z")
 
 
 class _Match(IntEnum):
@@ -70,7 +70,8 @@ def moved_line(document: Document, offset: int) -> tuple[TextEdit, ...]:
     end = text.find("\n", start)
     end = len(text) if end < 0 else end
     match = _TYPED.match(text[start:end])
-    if match is None or not (match["dash"] or match["key"]):
+    # A command may have been typed faster than its dash was answered.
+    if match is None or not (match["dash"] or match["key"]) or (match["text"] and not is_ended):
         return ()
     is_name = is_ended and match["dash"] is None and not (match["value"] or "").strip()
     typed = _Typed(len(match["pad"]), match["key"], match["dash"] is not None, is_name)
