@@ -163,10 +163,8 @@ def test_a_wrong_platform_in_the_configuration() -> None:
     found = parse_configuration("platform: lpt\n")
     assert found.settings.platform is None
     assert [one.message for one in found.diagnostics] == [
-        (
-            "'platform' must be 'openpai', 'ltp', 'ltp/1.0', 'ltp/1.1', 'ltp/1.2', 'ltp/1.3', 'ltp/1.4' or 'ltp/1.5', "
-            "not the string 'lpt'; did you mean 'ltp'?"
-        )
+        f"'platform' must be {', '.join(map(repr, ALL_NAMES[:-1]))} or {ALL_NAMES[-1]!r}, "
+        "not the string 'lpt'; did you mean 'ltp'?"
     ]
 
 
