@@ -195,6 +195,7 @@ def test_a_platform_that_has_not_changed(trees: Path) -> None:
 
 @pytest.mark.slow
 def test_every_difference_is_a_line(trees: Path) -> None:
+    checker = "src/openpai-runtime/src/src/init.d/azure_blob_mount_checker.py"
     ltp = trees / "ltp" / "src"
     schema = ltp / "rest-server" / "src" / "config" / "v2" / "protocol.js"
     replaced(schema, "type: 'integer',", "type: 'string',")
@@ -213,7 +214,7 @@ def test_every_difference_is_a_line(trees: Path) -> None:
     replaced(codes, "(?mi)importerror:.*", "(?i)importerror")
     replaced(codes, "nvidiaDoubleEccError", "nvidiaXid")
     replaced(ltp / "hivedscheduler/src/pkg/algorithm/hived.go", "insufficient capacity", "no room")
-    (ltp / "openpai-runtime/src/src/init.d/azure_blob_mount_checker.py").unlink()
+    (trees / "ltp" / checker).unlink()
     mpijob = trees / "mpi/manifests/base/kubeflow.org_mpijobs.yaml"
     replaced(mpijob, "runLauncherAsWorker:\n", "launcherIsWorker:\n")
     replaced(mpijob, "- MPICH\n", "- JAX\n")
@@ -221,7 +222,7 @@ def test_every_difference_is_a_line(trees: Path) -> None:
     write(trees / "launcher.py", 'parser.add_argument("--new-option", "--nnodes")\n')
     status, lines, errors = drift(trees)
     assert (status, errors) == (1, "")
-    rest, plugins = "src/rest-server/src", "src/openpai-runtime/src/src/plugins"
+    rest, folder, gpu = "src/rest-server/src", "src/openpai-runtime/src/src/plugins", "{'nvidiaDoubleEccError': True}"
     spec = "src/k8s-job-exit-spec/config/k8s-job-exit-spec.yaml"
     schema_file, crd = f"{rest}/config/v2/protocol.js", "manifests/base/kubeflow.org_mpijobs.yaml"
     variables = f"{rest}/models/v2/job/runtime-env.js"
@@ -229,21 +230,21 @@ def test_every_difference_is_a_line(trees: Path) -> None:
         f"ltp (dev): {rest}/models/v2/job/k8s.js: defaults: shared memory is 32768 MiB, not 16384",
         f"ltp (dev): {variables}: environment: PAI_OWNER: not in our table",
         f"ltp (dev): {variables}: environment: PAI_USER_NAME: only in our table",
-        f"ltp (dev): {spec}: exit codes: 128: asks the GPU for {{'nvidiaXid': True}}, not {{'nvidiaDoubleEccError': True}}",
+        f"ltp (dev): {spec}: exit codes: 128: asks the GPU for {{'nvidiaXid': True}}, not {gpu}",
         f"ltp (dev): {spec}: exit codes: 137: phrase 'Killed', not 'ContainerSigKillReceived'",
         f"ltp (dev): {spec}: exit codes: 232: pattern user log '(?i)importerror': not in our table",
         f"ltp (dev): {spec}: exit codes: 232: pattern user log '(?mi)importerror:.*': only in our table",
-        f"ltp (dev): {plugins}/cmd/init.py: plugins: cmd: events taskEnds, taskStarts, not taskStarts, taskSucceeds",
-        f"ltp (dev): {plugins}/dind: plugins: dind.version: not in our table",
-        f"ltp (dev): {plugins}/git: plugins: git.clone_dir: only in our table",
-        f"ltp (dev): {plugins}/rdma: plugins: rdma: not in our table",
+        f"ltp (dev): {folder}/cmd/init.py: plugins: cmd: events taskEnds, taskStarts, not taskStarts, taskSucceeds",
+        f"ltp (dev): {folder}/dind: plugins: dind.version: not in our table",
+        f"ltp (dev): {folder}/git: plugins: git.clone_dir: only in our table",
+        f"ltp (dev): {folder}/rdma: plugins: rdma: not in our table",
         f"ltp (dev): {schema_file}: schema: jobPriority: not in our table",
         f"ltp (dev): {schema_file}: schema: taskRoles.*.completion.minPercentage: not in our table",
         f"ltp (dev): {schema_file}: schema: taskRoles.*.completion.minSucceededInstances: only in our table",
         f"ltp (dev): {schema_file}: schema: taskRoles.*.instances: required, not optional",
         f"ltp (dev): {schema_file}: schema: taskRoles.*.instances: type string, not integer",
         "ltp (dev): src/hivedscheduler/src/pkg/algorithm: failures: no text has the words of 'waits-capacity'",
-        "ltp (dev): src/openpai-runtime/src/src/init.d/azure_blob_mount_checker.py: sources: ltp.json names a file that is gone",
+        f"ltp (dev): {checker}: sources: ltp.json names a file that is gone",
         f"mpi-operator: {crd}: spec.launcherIsWorker: not in our table",
         f"mpi-operator: {crd}: spec.runLauncherAsWorker: only in our table",
         f"mpi-operator: {crd}: spec.mpiImplementation: values OpenMPI, Intel, JAX, not OpenMPI, Intel, MPICH",
