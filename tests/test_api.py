@@ -193,7 +193,7 @@ def test_a_cluster(tmp_path: Path) -> None:
         "user": {"virtualClusters": ["default"]},
     }
     (tmp_path / "lab.json").write_text(json.dumps(profile), encoding="utf-8")
-    job = pai_lsp.fix(JOB) + "defaults: {virtualCluster: vision}\n"
+    job = pai_lsp.fix(JOB.replace("训练", "train")) + "defaults: {virtualCluster: vision}\n"
     found = pai_lsp.check(job, cluster=str(tmp_path / "lab.json"))
     assert "virtual-cluster-not-allowed" in {one.code for one in found}
     with pytest.raises(ValueError, match="nolab"):
