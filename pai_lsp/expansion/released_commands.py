@@ -5,8 +5,9 @@ rest-server instead, and a second time by the runtime. Both fill `<% $… %>`, e
 
 The runtime writes a command as Python text and reads that as YAML (see pai_lsp/job/plugin_parameters.py): a text comes
 through unchanged when it holds `'` and no `"`, or neither a backslash nor an invisible character, and not both quotes.
-Any other text is written here in another way that means the same to bash: with a comment that holds `'`, line by line or
-with other quotes where that is enough, else as one `eval $'…'`. Source of the grammar: the bash reference manual, "Quoting".
+Any other text is written here in another way that means the same to bash: with a comment that holds `'`, line by line,
+or with other quotes where that is enough, else as one `eval $'…'`.
+Source of the grammar: the bash reference manual, "Quoting".
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from functools import cache, cached_property
 from pai_lsp.embedded.server_rendering import CallFailedError, looked_up, well_formed, written
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_script import PartKind
+from pai_lsp.embedded.shell_syntax import syntax_problem
 from pai_lsp.embedded.template import ESCAPED_CHARACTERS, MISSING, OPENING
 from pai_lsp.expansion.released_run import (
     RuntimeJob,
@@ -87,12 +89,17 @@ def _one_command(text: str) -> tuple[str, ...]:
     lines = tuple(text.split("\n"))
     if not any(map(damages, lines)):
         return lines
-    pieces = _pieces(read_script(text))
+    script = read_script(text)
+    pieces = _pieces(script)
     if pieces is not None:
         rewritten = [_rewritten(line) for line in _logical_lines(pieces)]
         if all(line is not None for line in rewritten):
             return tuple(line for line in rewritten if line)
-    return (evaluated(whole) if damages(kept) else kept,)
+    if not damages(kept):
+        return (kept,)
+    # What bash cannot read ends a script, but not one that evaluates it.
+    fault = syntax_problem(script)
+    return (f"{evaluated(whole)} || exit" if fault and fault.is_error else evaluated(whole),)
 
 
 # A text with an apostrophe and without a double quote comes through, see pai_lsp/job/plugin_parameters.py.
@@ -102,7 +109,7 @@ _MOST_LINES = 200
 
 
 def _commands(text: str) -> list[str]:
-    """The commands of a script, each with all of its lines: a compound command or a here-document stays in one piece."""
+    """The commands of a script, each with all of its lines: a compound command or a here-document stays one."""
     lines = text.split("\n")
     if len(lines) > _MOST_LINES:
         return [text]
