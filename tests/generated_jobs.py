@@ -173,7 +173,7 @@ class _Generator:
                 "resourcePerInstance": {"cpu": 1, "memoryMB": 1024, "gpu": 0},
                 "commands": commands,
             }
-        value: dict[str, Any] = {
+        whole: dict[str, Any] = {
             "protocolVersion": 2,
             "name": "generated",
             "type": "job",
@@ -189,8 +189,8 @@ class _Generator:
         if plugin:
             extras["com.microsoft.pai.runtimeplugin"] = [plugin]
         if extras:
-            value["extras"] = extras
-        return GeneratedJob("\n".join(value_lines(value)) + "\n", roles)
+            whole["extras"] = extras
+        return GeneratedJob("\n".join(value_lines(whole)) + "\n", roles)
 
     def _plugin(self) -> dict[str, Any]:
         """An entry of the `cmd` plugin under `extras`, or nothing."""

@@ -227,3 +227,17 @@ def test_the_server_answers_before_it_loads_the_analysis() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_no_rule_reads_the_text_of_a_script() -> None:
+    """Rules about commands ask the model of a command: its words, values, files; never the text of the script."""
+    found = []
+    for path in (*sorted((PACKAGE / "rules/commands").glob("*.py")), *sorted((PACKAGE / "mpijob").glob("*_rules.py"))):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and node.attr in {"text", "whole"}:
+                owner = node.value.value if isinstance(node.value, ast.Subscript) else node.value
+                owner = node.value.target if isinstance(node.value, ast.NamedExpr) else owner
+                if getattr(owner, "attr", getattr(owner, "id", "")) in {"script", "scripts"}:
+                    found.append(f"{path.name}:{node.lineno}")
+    # What bash refuses is about the text, whose tags are filled there.
+    assert {place.partition(":")[0] for place in found} <= {"shell_syntax_rules.py"}

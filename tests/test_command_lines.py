@@ -173,7 +173,7 @@ def test_launch_lines(
     words = line_of(text)
     line = launch_line(words.program, words.arguments, text)
     assert (line.implementation, line.is_certain, line.processes) == (implementation, certain, processes)
-    listed = hosts_of(line.host_lists[0], text) if line.host_lists else ()
+    listed = hosts_of(line.host_lists[0], words) if line.host_lists else ()
     assert (None if listed is None else [(host.name, host.slots) for host in listed]) == hosts
     assert all(text[host.span.start : host.span.end] == host.name for host in listed or ())
     found = foreign_option(line)

@@ -274,6 +274,25 @@ def test_the_question_shows_all_that_the_answer_starts(
     assert ("prepared" in after) == (status == 0)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of Unix")
+def test_what_is_new_since_the_last_agreement_is_marked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: Path
+) -> None:
+    monkeypatch.setenv("PATH", f"{engine.parent}{os.pathsep}{harmless_programs()}")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    path = tmp_path / "job.pai.yaml"
+    command = ["run", "--container", "docker", str(path)]
+    path.write_text(TWO_TASKS.replace("COMMAND", "echo one"), encoding="utf-8")
+    assert "note: " not in answered(command, "n")[1]
+    assert "note: " not in answered(command, "y")[1]
+    assert "note: this is what you agreed to last time\n" in answered(command, "n")[1]
+    path.write_text("# new\n" + TWO_TASKS.replace("COMMAND", "echo one\n      - echo two"), encoding="utf-8")
+    shown = answered(command, "n")[1]
+    assert [line for line in shown.splitlines() if line.startswith("+")] == ["+     echo two"]
+    assert "note: lines with '+' are new since you agreed last; 0 earlier" in shown
+    assert "echo one" not in "".join(file.read_text() for file in (tmp_path / "state").rglob("*") if file.is_file())
+
+
 def answered(argv: list[str], answer: str) -> tuple[int, str]:
     """The exit status and the output of the program in a terminal, with an answer to its question."""
     import pty  # noqa: PLC0415 - not on Windows

@@ -7,10 +7,10 @@ quoted (`quoted_words`). Sources: POSIX, "Utility Syntax Guidelines"; Python's a
 
 from __future__ import annotations
 
+import posixpath
 import re
 from functools import cached_property, lru_cache
 
-from pai_lsp.embedded.shell_script import PartKind
 from pai_lsp.embedded.shell_structure import is_one_word, structure
 from pai_lsp.source.frozen import dataclass, dataclass_of_many, field
 from pai_lsp.source.patterns import lazy_pattern
@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pai_lsp.embedded.shell_script import Script, Word
+    from pai_lsp.embedded.shell_script import PartKind, Script, Word
     from pai_lsp.embedded.shell_structure import Step
 
 
@@ -94,7 +94,6 @@ MODULES = {
     "deepspeed.launcher.runner": "deepspeed",
     "horovod.runner.launch": "horovodrun",
 }
-QUOTES = frozenset({PartKind.SINGLE_QUOTED, PartKind.DOUBLE_QUOTED, PartKind.ANSI_QUOTED})
 _ASSIGNMENT = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*=")
 _NUMBER = lazy_pattern(r"-[0-9.]+")
 
@@ -153,15 +152,11 @@ class CommandLine:
 
     def quote(self, word: Word) -> PartKind | None:
         """How a word is quoted as a whole; None where it has no quotes, or only around a part of it."""
-        kind = self.script.part_at(word.span)
-        return kind if kind in QUOTES else None
+        return self.script.quote(word.span)
 
     def inner(self, word: Word) -> Span:
         """The place of a word without the quotes around it."""
-        kind = self.quote(word)
-        if kind is None:
-            return word.span
-        return Span(word.span.start + len(kind.value), word.span.end - 1)
+        return self.script.inner(word.span)
 
     def variable(self, word: Word) -> str:
         """The variable that a whole word is, in double quotes or without; empty for every other word."""
@@ -255,7 +250,17 @@ class CommandLines:
 
         Comments and here-documents are no words.
         """
-        return any(part in text and (before is None or at < before) for at, text in self._texts)
+        at = self.first(part)
+        return at is not None and (before is None or at < before)
+
+    def first(self, part: str) -> int | None:
+        """Where the first word begins that has a text; None if no word has it."""
+        return min((at for at, text in self._texts if part in text), default=None)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts in which `mentions` looks."""
+        return tuple(text for _, text in self._texts)
 
     @cached_property
     def _texts(self) -> tuple[tuple[int, str], ...]:
@@ -266,7 +271,32 @@ class CommandLines:
             found += [(word.span.start, word.text) for word in words]
             found += [(one.span.start, f"{one.name}={one.value.text if one.value else ''}") for one in step.assigned]
             found += [(one.span.start, one.target.text) for one in step.redirections]
+        found += [(word.span.start, word.text) for word in self.tree.script.loop_words]
         return tuple(found)
+
+    def folder(self, line: CommandLine) -> str | None:
+        """The working folder of a command: "" where the script begins, a path from there, None if it is not known."""
+        around = {None, *(one for one in (line.step, *line.step.ancestors) if one.is_process)}
+        found: str | None = ""
+        for change in self._folder_changes:
+            if change.step.span.start >= line.step.span.start:
+                break
+            if change.step.process in around:
+                parent = change.step.parent
+                is_sure = parent is self.tree.root or any(parent is one for one in line.step.ancestors)
+                word = change.arguments[0] if len(change.arguments) == 1 else None
+                is_known = found is not None and is_sure and word is not None and word.is_literal
+                if word is None or not is_known or word.text in {"-", "~"} or change.program != "cd":
+                    found = None
+                else:
+                    found = posixpath.normpath(posixpath.join(found or "", word.text))
+                    found = "" if found == "." else found
+        return found
+
+    @cached_property
+    def _folder_changes(self) -> list[CommandLine]:
+        """The commands that change the working folder, in order."""
+        return [line for line in self.all if line.program in {"cd", "pushd", "popd"}]
 
     def value(self, name: str, before: int | None = None) -> str | None:
         """The last value that is written for a variable, if it is a plain one; `before` as in `mentions`."""

@@ -70,13 +70,23 @@ class _UnfinishedCommand:
 class _ScriptReader(LineReader):
     """Reads a text from its start to its end."""
 
-    __slots__ = ("_background", "_functions", "_grammars", "_has_pipeline", "_made", "_separate", "_tested")
+    __slots__ = (
+        "_background",
+        "_functions",
+        "_grammars",
+        "_has_pipeline",
+        "_loop_words",
+        "_made",
+        "_separate",
+        "_tested",
+    )
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._made: list[SimpleCommand] = []
         self._tested: set[str] = set()
         self._functions: set[str] = set()
+        self._loop_words: list[Word] = []
         self._grammars: list[Grammar] = []
         self._has_pipeline = False
         self._separate: list[tuple[int, int]] = []
@@ -106,6 +116,7 @@ class _ScriptReader(LineReader):
             tuple(self._events),
             tuple(self._positionals),
             tuple(self._bad_substitutions),
+            tuple(self._loop_words),
         )
 
     def _marked_commands(self) -> tuple[SimpleCommand, ...]:
@@ -233,6 +244,8 @@ class _ScriptReader(LineReader):
             self._assignments.append(Assignment(word.text, word.span))
         elif role is Role.FUNCTION:
             self._functions.add(word.text)
+        elif role is Role.LISTED:
+            self._loop_words.append(word)
         elif written in {"time", "coproc"} and (match := _AFTER_PREFIX[written].match(text, self._at, self._end)):
             self._at = match.end()
         return _UnfinishedCommand()

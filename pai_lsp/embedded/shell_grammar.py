@@ -27,6 +27,7 @@ class Role(Enum):
     RESERVED = auto()  # a reserved word, or one that belongs to a compound command
     VARIABLE = auto()  # the name after `for` or `select`
     FUNCTION = auto()  # the name after `function`
+    LISTED = auto()  # a word that a `for` or `select` goes through
     CONDITIONAL = auto()  # `[[`
 
 
@@ -181,7 +182,7 @@ class Grammar:
         """Read a word; `written` with its quotes, as no quoted word is a reserved one."""
         expected = self._expected
         if expected is _Expected.WORDS or expected is _Expected.FOR_WORDS:
-            return Role.ARGUMENT if expected is _Expected.WORDS else Role.RESERVED
+            return Role.ARGUMENT if expected is _Expected.WORDS else Role.LISTED
         if expected in _AT_COMMAND:
             return self._first_word(written, span)
         if expected is _Expected.FUNCTION_NAME:
@@ -194,7 +195,7 @@ class Grammar:
         if expected is _Expected.CASE_WORD:
             self._expected = _Expected.CASE_IN
         elif expected is _Expected.PATTERNS and written == "esac":
-            self._pop()
+            self._pop(span)
         elif expected in {_Expected.PATTERNS, _Expected.PATTERN}:
             self._expected = _Expected.PATTERN_END
         elif expected is _Expected.CASE_IN and written == "in":
@@ -218,7 +219,7 @@ class Grammar:
             elif following:
                 self._begin_part(following, written)
             else:
-                self._pop()
+                self._pop(span)
             return Role.RESERVED
         if self._expected is _Expected.AFTER or (is_body and written != "[[" and written not in _OPENING):
             self._unexpected(span)
@@ -323,12 +324,12 @@ class Grammar:
             self._begin_part("body", "")
         elif frame.keyword == "(" and frame.is_filled and self._is_at_end and not self._required:
             self.subshells -= 1
-            self._pop()
+            self._pop(span)
         else:
             self._unexpected(span)
             if frame.keyword == "(":
                 self.subshells -= 1
-                self._pop()
+                self._pop(span)
 
     def closes(self) -> bool:
         """Whether a `)` here ends the whole list, where that ends with one."""
@@ -374,8 +375,8 @@ class Grammar:
         self._record((EventKind.OPEN, keyword, span))
         self._record((EventKind.PART, part, None))
 
-    def _pop(self) -> None:
-        self._record((EventKind.CLOSE, "", None))
+    def _pop(self, span: Span) -> None:
+        self._record((EventKind.CLOSE, "", span))
         self._end_list()
         self._frames.pop()
         self.function = self._frames[-1].function

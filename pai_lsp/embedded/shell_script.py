@@ -152,7 +152,7 @@ class EventKind(Enum):
     COMPOUND = auto()  # `((…))`, or the brackets of a `[[ … ]]` after its command
     OPEN = auto()  # a compound command begins; its reserved word
     PART = auto()  # a part of it begins
-    CLOSE = auto()  # it ends
+    CLOSE = auto()  # it ends; the word that ends it
     SUBSTITUTION = auto()  # a substitution begins; its opening characters
     SUBSTITUTION_END = auto()
     OPERATOR = auto()
@@ -196,6 +196,7 @@ class SimpleCommand:
         return tuple(word.text for word in self.words[1:])
 
 
+_QUOTES = frozenset({PartKind.SINGLE_QUOTED, PartKind.DOUBLE_QUOTED, PartKind.ANSI_QUOTED})
 _QUOTED = frozenset(
     {
         PartKind.SINGLE_QUOTED, PartKind.DOUBLE_QUOTED, PartKind.ANSI_QUOTED, PartKind.COMMENT, PartKind.HERE_DOCUMENT,
@@ -218,6 +219,7 @@ class Script:
     fault_inside: the innermost command that is open at the fault.
     positionals: where it reads `$0` to `$9` outside of functions, without a default.
     bad_substitutions: the `${…}` that bash refuses when it runs them.
+    loop_words: the words that `for` and `select` go through.
     events: what `shell_structure` needs, in the order in which it ends.
     open_redirections: the operators, such as `>`, that no file name follows, so that bash refuses the script.
     """
@@ -239,6 +241,17 @@ class Script:
     events: tuple[Event, ...] = ()
     positionals: tuple[Span, ...] = ()
     bad_substitutions: tuple[Span, ...] = ()
+    loop_words: tuple[Word, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is written."""
+        return not self.text
+
+    @property
+    def whole(self) -> Span:
+        """The place of the whole text."""
+        return Span(0, len(self.text))
 
     @property
     def is_complete(self) -> bool:
@@ -262,16 +275,39 @@ class Script:
                 called += by_function.get(name, [])
         return tuple(command for command in in_shell if command.function in reached)
 
-    def part_at(self, span: Span) -> PartKind | None:
-        """The kind of the part that is at exactly this place."""
+    def quote(self, span: Span) -> PartKind | None:
+        """The quotes around exactly this place, that of a word; None if there are none."""
         number = bisect_right(self.parts, span.start, key=lambda part: part.span.start) - 1
         part = self.parts[number] if number >= 0 else None
-        return part.kind if part is not None and part.span == span else None
+        return part.kind if part is not None and part.span == span and part.kind in _QUOTES else None
+
+    def inner(self, span: Span) -> Span:
+        """A place, that of a word, without the quotes around it."""
+        kind = self.quote(span)
+        return span if kind is None else Span(span.start + len(kind.value), span.end - 1)
 
     def is_quoted(self, at: int) -> bool:
         """Whether a place is inside quotes, a comment, a here-document or a template."""
         number = bisect_right(self.parts, at, key=lambda part: part.span.start) - 1
         return number >= 0 and self.parts[number].kind in _QUOTED and at < self.parts[number].span.end
+
+    @property
+    def has_templates(self) -> bool:
+        """Whether it has a tag of a template, which the rest-server fills."""
+        return "<%" in self.text
+
+    def is_last(self, word: Word) -> bool:
+        """Whether nothing but blanks and ends of commands follows a word."""
+        return not self.text[word.span.end :].strip(" \t\n;")
+
+    def is_template_end(self, at: int) -> bool:
+        """Whether `%>` is written at a place."""
+        return self.text.startswith("%>", at)
+
+    def line_end_after(self, at: int) -> int | None:
+        """The next line end, or the end of the script, if only blanks are before it; else None."""
+        end = at + len(self.text[at:]) - len(self.text[at:].lstrip(" \t"))
+        return end if self.text[end : end + 1] in {"", "\n"} else None
 
     @cached_property
     def changes_process(self) -> bool:
@@ -319,7 +355,7 @@ class Script:
         if last is None or not _waits(last.words) or last.is_nested or last.operator == "||":
             return None
         # Anything after it (`&`, `fi`, a redirection) may mean that it does not wait after all.
-        return None if self.text[last.words[-1].span.end :].strip(" \t\n;") else last
+        return last if self.is_last(last.words[-1]) else None
 
     @cached_property
     def endless_command(self) -> SimpleCommand | None:

@@ -40,6 +40,7 @@ class Step:
     defines: the name of the function whose body it is.
     assigned: the variables in front of it.
     siblings, number: the list that it is a part of, and its place there.
+    end: the end of a compound command, whose `span` is that of its first word; 0 where nothing closes it.
     """
 
     kind: str
@@ -56,6 +57,7 @@ class Step:
     steps: list[Step] = field(default_factory=list)
     siblings: list[Step] = field(default_factory=list)
     number: int = 0
+    end: int = 0
     substitutions: list[Step] = field(default_factory=list)
     owner: Step | None = None
 
@@ -63,6 +65,12 @@ class Step:
     def is_substitution(self) -> bool:
         """Whether it is `$(…)` or one of its kind."""
         return self.kind.endswith(("$(", "`", "<(", ">(", "$(("))
+
+    @property
+    def words(self) -> tuple[Word, ...]:
+        """The values that are assigned in front, then the words of the command."""
+        values = tuple(one.value for one in self.assigned if one.value is not None)
+        return (*values, *self.command.words) if self.command is not None else values
 
     @property
     def ancestors(self) -> Iterator[Step]:
@@ -122,6 +130,19 @@ class Step:
         return False
 
     @property
+    def process(self) -> Step | None:
+        """The innermost step around it, or itself, that runs in a process of its own; None for the script's shell.
+
+        What changes the shell, such as `cd`, has no effect outside of it.
+        """
+        return next((one for one in (self, *self.ancestors) if one.is_process), None)
+
+    @property
+    def is_process(self) -> bool:
+        """Whether it runs in a process of its own: `( )`, a substitution, a part of a pipeline or in the background."""
+        return self.kind == "(" or self.is_substitution or self.before in _PIPES or self.after in {*_PIPES, "&"}
+
+    @property
     def is_last_of_list(self) -> bool:
         """Whether no step of its list follows."""
         return self.following() is None
@@ -136,6 +157,7 @@ class Structure:
         self.root.siblings = [self.root]
         self.all: list[Step] = []
         self._build(script.events)
+        self.has_arithmetic = any(step.kind == "arithmetic" for step in self.all)
         self.calls: dict[str, list[Step]] = {}
         for step in self.all:
             if step.command is not None:
@@ -190,6 +212,7 @@ class Structure:
             elif kind is EventKind.CLOSE and here.parent is not None and len(part) > 1:
                 for one in waiting.pop():
                     one.owner = here
+                here.end = span.end if span is not None else 0
                 here, _, _ = here.parent, part.pop(), lists.pop()
             elif kind is EventKind.SUBSTITUTION:
                 step = Step(text, here, part[-1], span or _NOWHERE)

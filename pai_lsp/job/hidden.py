@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 
-from pai_lsp.job.clear_secrets import tokens
+from pai_lsp.job.secret_forms import secrets_in
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, walk
 from pai_lsp.source.nodes import Sequence as SequenceNode
@@ -95,7 +95,7 @@ class Hidden:
 
     def _without_special(self, text: str) -> str:
         text = self._special.without(text)
-        return _replaced(text, (span for span, _ in tokens(text)))
+        return _replaced(text, (span for span, _ in secrets_in(text)))
 
 
 class _Texts:

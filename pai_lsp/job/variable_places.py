@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from pai_lsp.embedded.command_lines import Arguments, CommandLine, CommandLines
-    from pai_lsp.embedded.shell_script import Script, VariableUse
+    from pai_lsp.embedded.shell_script import Script, VariableUse, Word
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.job.tree import JobTree
     from pai_lsp.platform.platforms import Platform
@@ -73,6 +73,10 @@ class ScriptPlace:
         """The place in the file of a place in the script."""
         return self.mapped_text.span(span.start, span.end)
 
+    def inner(self, word: Word) -> Span:
+        """The place in the script of a word without the quotes around it."""
+        return self.script.inner(word.span)
+
     def written(self, span: Span) -> str:
         """What the script has at a place."""
         return self.script.text[span.start : span.end]
@@ -82,11 +86,12 @@ class ScriptPlace:
         """Its command lines."""
         return command_lines(self.script)
 
-    def first(self, part: str) -> int:
-        """The offset in the script of the first place of a text; -1 if it is nowhere. Each text is sought once."""
+    def mentions(self, part: str, before: int | None = None) -> bool:
+        """Whether a word of its commands has a text, as `CommandLines.mentions`; each text is sought once."""
         if part not in self._first:
-            self._first[part] = self.script.text.find(part)
-        return self._first[part]
+            self._first[part] = self.lines.first(part)
+        at = self._first[part]
+        return at is not None and (before is None or at < before)
 
     @cached_property
     def arguments(self) -> dict[tuple[CommandLine, str, int], Arguments | None]:
@@ -94,7 +99,7 @@ class ScriptPlace:
         return {}
 
     @cached_property
-    def _first(self) -> dict[str, int]:
+    def _first(self) -> dict[str, int | None]:
         return {}
 
 

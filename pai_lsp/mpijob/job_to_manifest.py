@@ -12,9 +12,8 @@ from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.template import TemplateFault
 from pai_lsp.expansion.released_run import server_values
 from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, others_lost
-from pai_lsp.mpijob.launch import launch_of
 from pai_lsp.mpijob.manifest import GPU, HOST_FILE, SERVED
-from pai_lsp.platform.programs import HYDRA, THIS_HOST, hosts_of, launchers
+from pai_lsp.platform.programs import HYDRA, THIS_HOST, hosts_of, launch_of, launchers
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.foreign import as_list, as_mapping, as_whole, whole_number
 from pai_lsp.source.frozen import dataclass
@@ -137,7 +136,7 @@ class _JobReader:
                 raise ConversionError("unknown-host", "the hosts are in a file; write them with -H")
             counts |= {launch.processes or 0}
             for option in launch.host_lists:
-                hosts = hosts_of(option, "")
+                hosts = hosts_of(option)
                 if hosts is None and option.value is None:
                     raise ConversionError("unknown-host", "the hosts are not written as text; list them")
                 if hosts is None:

@@ -71,11 +71,6 @@ class Command:
         return next((word.field for word in self.arguments if word.span == span), self.name.field)
 
 
-def launch_of(line: CommandLine, implementation: str | None = None) -> LaunchLine:
-    """What a launcher of a script reads; places are those in the script."""
-    return launch_line(line.program, line.arguments, line.script.text, implementation)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Container:
     """A container with its path, `spec…containers[0]`, and what it runs.

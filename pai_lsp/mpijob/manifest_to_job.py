@@ -12,9 +12,9 @@ from math import ceil
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, others_lost, upgraded
-from pai_lsp.mpijob.launch import SHELLS, launch_of
+from pai_lsp.mpijob.launch import SHELLS
 from pai_lsp.mpijob.manifest import GPU, SERVED, quantity
-from pai_lsp.platform.programs import HOROVOD, HYDRA, OPEN_MPI, launchers
+from pai_lsp.platform.programs import HOROVOD, HYDRA, OPEN_MPI, launch_of, launchers
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.foreign import as_list, as_mapping, as_text, as_whole
 from pai_lsp.source.frozen import dataclass, field

@@ -231,6 +231,11 @@ def launch_line(name: str, words: Sequence[Word], text: str, implementation: str
     return LaunchLine(best.implementation, len(fitting) == 1, best.arguments)
 
 
+def launch_of(line: CommandLine, implementation: str | None = None) -> LaunchLine:
+    """What the launcher of a command line reads; places are those in its script."""
+    return launch_line(line.program, line.arguments, line.script.text, implementation)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class KnownLine:
     """A command line of a program whose options are known.
@@ -246,16 +251,22 @@ class KnownLine:
 
 def known_line(line: CommandLine) -> KnownLine | None:
     """A command line read by the table of its program; None if it is absent."""
-    text = line.script.text
     if line.program in launchers():
-        read = launch_line(line.program, line.arguments, text)
+        read = launch_of(line)
         name, words = read.implementation, 0
     elif found := program_of(line):
         name, words = found
     else:
         return None
     known = program(name)
-    return KnownLine(name, known, words, parsed(line.arguments[words:], known, text)) if known else None
+    return KnownLine(name, known, words, arguments_of(line, known, words)) if known else None
+
+
+def arguments_of(line: CommandLine, known: Program, start: int = 0) -> Arguments:
+    """The words of a command line from number `start` on, as a program reads them."""
+    found = parsed(line.arguments[start:], known, line.script.text)
+    found.is_open = found.is_open or line.is_open
+    return found
 
 
 def foreign_option(line: LaunchLine) -> tuple[str, Span] | None:
@@ -270,10 +281,11 @@ def foreign_option(line: LaunchLine) -> tuple[str, Span] | None:
     return None
 
 
-def hosts_of(option: Option, text: str) -> tuple[LaunchHost, ...] | None:
-    """The hosts of a list, in `text`, the script; None where bash makes it, or it is written in several parts."""
+def hosts_of(option: Option, line: CommandLine | None = None) -> tuple[LaunchHost, ...] | None:
+    """The hosts of a list, with places in the script of `line`; None where bash makes it, or it has several parts."""
     if option.value is None or option.value_span is None:
         return None
+    text = line.script.text if line is not None else ""
     start = text.find(option.value, option.value_span.start, option.value_span.end) if text else -1
     if text and start < 0:
         return None

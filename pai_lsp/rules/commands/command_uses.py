@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from pai_lsp.embedded.command_lines import command_lines, parsed
+from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell_structure import structure
 from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import ScriptPlace, callback_scripts
-from pai_lsp.platform.programs import TRAINING, program, program_of
+from pai_lsp.platform.programs import TRAINING, arguments_of, program, program_of
 from pai_lsp.source.frozen import dataclass, dataclass_of_many
 from pai_lsp.source.nodes import ScalarStyle
 from pai_lsp.source.text import Span, TextEdit
@@ -50,16 +50,30 @@ class CommandUse:
         """Whether the script ends when the command fails; not known for a callback."""
         return self.role is not None and structure(self.place.script).ends_script(self.line.step)
 
-    def follows(self, *parts: str) -> bool:
-        """Whether the script has one of these texts before the command."""
-        return any(0 <= self.place.first(part) <= self.line.span.start - len(part) for part in parts)
+    def earlier(self, *programs: str) -> list[CommandLine]:
+        """The command lines of some programs that come before it in its script."""
+        lines = self.place.lines.by_program
+        return [line for name in programs for line in lines.get(name, ()) if line.span.start < self.line.span.start]
+
+    def mentioned(self, part: str) -> bool:
+        """Whether a word of the script before the command has a text."""
+        return self.place.mentions(part, self.line.span.start)
+
+    @property
+    def folder(self) -> str | None:
+        """Its working folder, as `CommandLines.folder`."""
+        return self.place.lines.folder(self.line)
+
+    def written(self, span: Span) -> str:
+        """What the script has at a place."""
+        return self.place.written(span)
 
     def arguments(self, name: str, start: int = 0) -> Arguments | None:
         """The words from number `start` on, by the table of a program; None if it has no table."""
         kept, key = self.place.arguments, (self.line, name, start)
         if key not in kept:
             known = program(name)
-            kept[key] = parsed(self.line.arguments[start:], known, self.line.script.text) if known else None
+            kept[key] = arguments_of(self.line, known, start) if known else None
         return kept[key]
 
     def span(self, span: Span) -> Span:
@@ -139,7 +153,7 @@ class _Found:
 def _found(job: Job) -> _Found:
     callbacks = callback_scripts(job, command_lists(job.uses_of_plugin("cmd")))
     all_places = (*job.role_scripts, *callbacks)
-    places = tuple(place for place in all_places if place.script.fault is None and place.script.text)
+    places = tuple(place for place in all_places if place.script.fault is None and not place.script.is_empty)
     found = tuple(CommandUse(place, line) for place in places for line in command_lines(place.script).all)
     by_program: dict[str, list[CommandUse]] = {}
     for use in found:
@@ -149,15 +163,10 @@ def _found(job: Job) -> _Found:
     return _Found(all_places, places, role_places, found, role_uses, by_program)
 
 
-def written(place: ScriptPlace, span: Span) -> str:
-    """What a script has at a place."""
-    return place.script.text[span.start : span.end]
-
-
 def edit_fix(place: ScriptPlace, title: str, span: Span, new: str, *, safe: bool = False) -> tuple[Fix, ...]:
     """Write other text at a place of a script; nothing where its scalar writes that text in another way."""
     where, text = place.span(span), place.source
-    if text[where.start : where.end] != place.script.text[span.start : span.end]:
+    if text[where.start : where.end] != place.written(span):
         return ()
     scalar = _scalar_at(place.parts, where.start)
     if scalar is None:
@@ -188,5 +197,5 @@ def insert_fix(place: ScriptPlace, at: int, new: str, *, safe: bool = False) -> 
     """Insert text after offset `at` of a script, which is the end of a word."""
     if at == 0:
         return ()
-    last = place.script.text[at - 1]
-    return edit_fix(place, f"Add '{new.strip()}'", Span(at - 1, at), last + new, safe=safe)
+    last = Span(at - 1, at)
+    return edit_fix(place, f"Add '{new.strip()}'", last, place.written(last) + new, safe=safe)

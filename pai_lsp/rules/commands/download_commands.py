@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from pai_lsp.embedded.command_lines import command_lines
+from pai_lsp.embedded.shell_script import PartKind
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
+from pai_lsp.platform.command_files import clone_folder, made_files
 from pai_lsp.rules.commands.command_uses import CommandUse, edit_fix, insert_fix, scripts, uses
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
@@ -65,7 +66,7 @@ def download_of_page(job: Job) -> Iterator[Finding]:
             if match is None or match[0] is None or not word.is_literal:
                 continue
             new = match[0].expand(match[1]) if match[1] else ""
-            span = _inner(use, word)
+            span = use.line.inner(word)
             fixes = edit_fix(use.place, f"Change to '{new}'", span, new) if new else ()
             yield Finding(use.span(span), "this is the address of the page that shows the file, not of the file", fixes)
 
@@ -123,7 +124,6 @@ def _curl_findings(use: CommandUse, arguments: Arguments) -> Iterator[Finding]:
     path = address.text.partition("://")[2].partition("?")[0].partition("/")[2]
     name = path.rpartition("/")[2]
     is_saved = arguments.has("-o", "-O", "--remote-name-all", "-J")
-    rest = use.place.script.text[use.line.span.end :]
     if is_saved and "/releases/download/" in address.text and not arguments.has("-L"):
         fixes = insert_fix(use.place, use.line.name.span.end, " -L")
         yield Finding(
@@ -131,7 +131,7 @@ def _curl_findings(use: CommandUse, arguments: Arguments) -> Iterator[Finding]:
             "a release is downloaded through a redirect, which curl does not follow; add '-L'",
             fixes,
         )
-    elif not is_saved and "." in name and name in rest and not arguments.has("-I", "-X", "-d", "-T", "-F"):
+    elif not is_saved and "." in name and _is_used_later(use, name) and not arguments.has("-I", "-X", "-d", "-T", "-F"):
         fixes = insert_fix(use.place, use.line.name.span.end, " -O")
         yield Finding(
             use.word(use.line.name),
@@ -162,13 +162,13 @@ def address_without_quotes(job: Job) -> Iterator[Finding]:
     """
     for use in uses(job, "wget", "curl"):
         word = use.line.arguments[-1] if use.line.arguments else None
-        text = use.place.script.text
+        following = use.line.step.following()
         if word is None or use.line.step.after != "&" or not _ADDRESS.match(use.line.written(word)):
             continue
-        match = re.compile(r"&[^\s&;|<>()]+").match(text, word.span.end)
-        if match:
-            span = Span(word.span.start, match.end())
-            written = text[span.start : span.end]
+        if following is not None and following.span.start == word.span.end + 1:
+            first = following.words[0].span if following.words else following.span
+            span = Span(word.span.start, first.end)
+            written = use.written(span)
             fixes = tuple(f for mark in "\"'" for f in edit_fix(use.place, "Quote it", span, mark + written + mark))
             yield Finding(use.span(span), "bash ends the command at '&'; quote the address", fixes[:1])
 
@@ -197,11 +197,10 @@ def download_to_missing_folder(job: Job) -> Iterator[Finding]:
     for use in uses(job, "tar", with_callbacks=False):
         for flag, word in pairwise(use.line.arguments):
             first = word.text.removeprefix("./").partition("/")[0]
-            rest = use.place.script.text[: word.span.start] + use.place.script.text[word.span.end :]
             is_path = re.fullmatch(r"[\w./-]+", word.text) and not word.text.startswith(("/", "~"))
-            if flag.text not in {"-C", "--directory"} or not is_path or first in {".", ".."} or first in rest:
+            if flag.text not in {"-C", "--directory"} or not is_path or first in {".", ".."}:
                 continue
-            if "cd " not in rest and use.ends_script:
+            if not _is_mentioned(use, first, word) and use.folder == "" and use.ends_script:
                 yield Finding(use.word(word), f"the folder '{word.text}' is not created before this")
     for use in uses(job, "wget", "curl", with_callbacks=False):
         arguments = use.arguments(use.line.program)
@@ -209,12 +208,10 @@ def download_to_missing_folder(job: Job) -> Iterator[Finding]:
         if arguments is None or option is None or option.value is None or arguments.has("--create-dirs"):
             continue
         folder = option.value.rpartition("/")[0]
-        before = use.place.script.text[: use.line.span.start]
-        after = use.place.script.text[use.line.span.end :]
         first = folder.removeprefix("./").partition("/")[0]
-        if not first or option.value.startswith(("/", "~", "$")) or first in {".", ".."} or first in before + after:
+        if not first or option.value.startswith(("/", "~", "$")) or first in {".", ".."}:
             continue
-        if "cd " in before or option.value_span is None or not use.ends_script:
+        if _is_mentioned(use, first) or use.folder != "" or option.value_span is None or not use.ends_script:
             continue
         yield Finding(use.span(option.value_span), f"the folder '{folder}' is not created before this")
 
@@ -329,17 +326,17 @@ def file_not_executable(job: Job) -> Iterator[Finding]:
               - bash run.sh
     """
     for place in scripts(job):
-        if "./" not in place.script.text or "chmod" in place.script.text or "install -m" in place.script.text:
+        if "chmod" in place.lines.by_program or "install" in place.lines.by_program or not place.mentions("./"):
             continue
         made: set[str] = set()
-        for use in (CommandUse(place, line) for line in command_lines(place.script).all):
+        for use in (CommandUse(place, line) for line in place.lines.all):
             name = use.line.name
             if name.text.startswith("./") and name.text[2:] in made and use.ends_script:
                 script = name.text[2:]
                 fixes = edit_fix(place, f"Change to 'bash {script}'", name.span, f"bash {script}")
                 message = f"'{script}' is not executable; use 'bash {script}' or 'chmod +x {script}'"
                 yield Finding(use.word(name), message, fixes if script.endswith(".sh") else ())
-            made |= _written_files(use)
+            made.update(made_files(use.line))
 
 
 @rule(Severity.INFORMATION)
@@ -372,12 +369,10 @@ def shebang_not_first(job: Job) -> Iterator[Finding]:
                 EOF
     """
     for place in scripts(job):
-        if "<<" not in place.script.text or "#!" not in place.script.text:
-            continue
         for part in place.script.parts:
-            if part.kind.value != "<<":
+            if part.kind is not PartKind.HERE_DOCUMENT:
                 continue
-            body = place.script.text[part.span.start : part.span.end]
+            body = place.written(part.span)
             match = re.match(r"(?:[ \t]*(?:#(?!!)[^\n]*)?\n){0,5}[ \t]*(#!/[^\n]*)", body)
             if match and match.start(1):
                 span = Span(part.span.start + match.start(1), part.span.start + match.end(1))
@@ -409,7 +404,7 @@ def python_code_unquoted(job: Job) -> Iterator[Finding]:
         for number, word in enumerate(words[:-2]):
             if word.text == "-c" and words[number + 1].text in {"import", "from", "print", "assert", "for", "if"}:
                 span = Span(words[number + 1].span.start, words[-1].span.end)
-                written = use.place.script.text[span.start : span.end]
+                written = use.written(span)
                 new = f'"{written}"'
                 fixes = edit_fix(use.place, "Quote it", span, new) if '"' not in written else ()
                 yield Finding(use.span(span), "bash splits this code at the spaces; quote it", fixes)
@@ -417,24 +412,18 @@ def python_code_unquoted(job: Job) -> Iterator[Finding]:
                 break
 
 
-def _inner(use: CommandUse, word: Word) -> Span:
-    """The place of a word without its quotes."""
-    written = use.line.written(word)
-    at = written.find(word.text)
-    return Span(word.span.start + at, word.span.start + at + len(word.text)) if at >= 0 else word.span
+def _is_used_later(use: CommandUse, name: str) -> bool:
+    """Whether a command after this one has a file's name."""
+    later = (line for line in use.place.lines.all if line.span.start > use.line.span.start)
+    return any(name in word.text for line in later for word in line.words)
 
 
-def _written_files(use: CommandUse) -> set[str]:
-    """The names of the files that a command surely writes."""
-    found = {one.target.text for one in use.line.step.redirections if one.is_output and one.target.is_literal}
-    if use.line.program in {"wget", "curl"}:
-        arguments = use.arguments(use.line.program)
-        option = arguments.option("-O" if use.line.program == "wget" else "-o") if arguments else None
-        if option is not None:
-            found.add(option.value or "")
-        elif arguments is not None and (use.line.program == "wget" or arguments.has("-O")):
-            found |= {word.text.rpartition("/")[2].partition("?")[0] for word in arguments.operands if word.is_literal}
-    return {name.removeprefix("./") for name in found if name}
+def _is_mentioned(use: CommandUse, name: str, besides: Word | None = None) -> bool:
+    """Whether the script has a folder's name elsewhere: in other commands, and in this one `besides` a word."""
+    own = use.line.arguments if besides is not None else ()
+    others = (word for line in use.place.lines.all if line is not use.line for word in line.words)
+    files = (one.target for step in use.place.lines.tree.all for one in step.redirections)
+    return any(name in word.text and word is not besides for word in (*own, *others, *files))
 
 
 _ADDRESS_FOR_SSH = lazy_pattern(r"(?:ssh://)?git@([\w.-]+)[:/](.+)")
@@ -527,7 +516,7 @@ def git_clone_without_key(job: Job) -> Iterator[Finding]:
     for use, arguments in _git_clones(job):
         for word in arguments.operands[:1] if use.role is not None else ():
             match = _ADDRESS_FOR_SSH.fullmatch(word.text) if "git@" in word.text else None
-            if match and word.is_literal and not any(part in use.place.script.text for part in keys):
+            if match and word.is_literal and not any(use.place.mentions(part) for part in keys):
                 new = f"https://{match[1]}/{match[2]}"
                 fixes = edit_fix(use.place, f"Change to '{new}'", word.span, new)
                 yield Finding(use.word(word), "a container has no ssh key, so git cannot clone this; use https", fixes)
@@ -559,25 +548,34 @@ def git_outside_repository(job: Job) -> Iterator[Finding]:
     inside = {"checkout", "switch", "pull", "reset", "submodule", "log", "apply", "am", "commit", "add", "fetch", "lfs"}
     for use in uses(job, "git", with_callbacks=False):
         word = next(iter(use.line.arguments), None)
-        if word is None or word.text not in inside or not use.ends_script or not use.follows("git clone"):
-            continue
-        before = use.place.script.text[: use.line.span.start]
-        if re.search(r"\b(?:cd|pushd|git init|WORKDIR)\b|GIT_", before) or _clones_here(job, use):
+        if word is None or word.text not in inside or not use.ends_script:
             continue
         if word.text == "lfs" and any(one.text == "install" for one in use.line.arguments):
             continue
-        span = Span(use.line.name.span.start, word.span.end)
-        yield Finding(use.span(span), "this does not run in the cloned repository; use 'cd' first")
+        if _is_beside_clone(job, use):
+            span = Span(use.line.name.span.start, word.span.end)
+            yield Finding(use.span(span), "this does not run in the cloned repository; use 'cd' first")
 
 
-def _clones_here(job: Job, use: CommandUse) -> bool:
-    """Whether a clone before a command is written into the current folder, or into one that is not known."""
-    for clone, arguments in _git_clones(job):
-        if clone.place is use.place and clone.line.span.start < use.line.span.start:
-            target = arguments.operands[1] if len(arguments.operands) > 1 else None
-            if arguments.is_open or (target is not None and (not target.is_literal or target.text in {".", "./"})):
-                return True
-    return False
+def _is_beside_clone(job: Job, use: CommandUse) -> bool:
+    """Whether a command surely runs in the folder where a repository was cloned, and in no repository itself."""
+    folder = use.folder
+    clones = [
+        (clone, arguments)
+        for clone, arguments in _git_clones(job)
+        if clone.place is use.place and clone.line.span.start < use.line.span.start
+    ]
+    if (
+        not clones
+        or folder is None
+        or use.place.mentions("GIT_")
+        or "init" in {line.arguments[0].text for line in use.earlier("git") if line.arguments}
+    ):
+        return False
+    made = [clone_folder(arguments.operands) for _, arguments in clones]
+    if any(arguments.is_open for _, arguments in clones) or None in made or not {"", "."}.isdisjoint(made):
+        return False
+    return any(clone.folder == folder for clone, _ in clones)
 
 
 def _git_clones(job: Job) -> tuple[tuple[CommandUse, Arguments], ...]:

@@ -10,6 +10,7 @@ runtime-env.js.
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix, near_name_fixes
@@ -17,9 +18,10 @@ from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import Mention, callback_scripts, declared_ports, mentions, platform_names
 from pai_lsp.platform.programs import nccl_variables, nccl_variables_of_others
 from pai_lsp.platform.tables import converted_role_name
-from pai_lsp.rules.commands.command_uses import edit_fix, scripts
+from pai_lsp.rules.commands.command_uses import all_uses, edit_fix, scripts
 from pai_lsp.rules.resources.job_lifecycle import beyond_instances
 from pai_lsp.source.nodes import Mapping
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.text import Span
 from pai_lsp.source.tree_edits import insert_values
@@ -28,6 +30,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pai_lsp.embedded.shell_script import Word
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.job.variable_places import ScriptPlace
@@ -62,9 +65,9 @@ def unknown_pai_variable(job: Job) -> Iterator[Finding]:
     for mention in (*job.role_mentions, *_callback_mentions(job)):
         if mention.variable is not None:
             continue
-        rest = mention.place.script.text[mention.use.span.end :]
-        if mention.name.endswith("_") and rest.startswith("$"):
-            if not any(rest[1:].startswith(name) for name in _PLACEHOLDERS):
+        following = next((one for one in mention.place.script.uses if one.span.start == mention.use.span.end), None)
+        if mention.name.endswith("_") and following is not None:
+            if not following.name.startswith(tuple(_PLACEHOLDERS)):
                 message = f"bash reads only '{mention.name}' as the name; assign the whole name to X and read ${{!X}}"
                 yield Finding(mention.span, message)
             continue
@@ -169,10 +172,11 @@ def literal_placeholder(job: Job) -> Iterator[Finding]:
     """
     for place in job.role_scripts:
         script = place.script
+        ends = {one.span.end for one in script.uses if one.name.endswith("_")}
         for use in script.uses if not script.allows_unset else ():
             meaning = _PLACEHOLDERS.get(use.name.rstrip("_"))
             # A sourced script may set any name; within a longer name it is still the placeholder.
-            if script.is_open_ended and not script.text.endswith("_", 0, use.span.start):
+            if script.is_open_ended and use.span.start not in ends:
                 continue
             if meaning and not script.provides_for(use.name):
                 message = f"'${use.name.rstrip('_')}' is a placeholder in the documentation; write {meaning} instead"
@@ -272,9 +276,8 @@ def loopback_between_tasks(job: Job) -> Iterator[Finding]:
               - export NCCL_SOCKET_IFNAME=eth0
     """
     for place, name, value in _values(job, ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME")):
-        text = place.script.text[value.start : value.end].strip("\"'=")
-        if text == "lo" and place.role is not None and place.role.instances > 1:
-            yield Finding(place.span(value), f"with '{name}=lo', tasks on different machines cannot connect")
+        if value.text.removeprefix("=") == "lo" and place.role is not None and place.role.instances > 1:
+            yield Finding(place.span(value.span), f"with '{name}=lo', tasks on different machines cannot connect")
 
 
 @rule(Severity.WARNING)
@@ -300,38 +303,41 @@ def cuda_devices(job: Job) -> Iterator[Finding]:
             commands:
               - CUDA_VISIBLE_DEVICES=0,1 python train.py
     """
-    for place, _, value in _values(job, ("CUDA_VISIBLE_DEVICES",)):
-        text = place.script.text[value.start : value.end].strip("\"'")
+    for use in all_uses(job, with_callbacks=False):
+        before = use.line.step.assigned[-1] if use.line.step.assigned else None
+        value = before.plain_value if before is not None else None
+        if before is None or value is None or before.name != "CUDA_VISIBLE_DEVICES" or not value.endswith(","):
+            continue
+        numbers = list(takewhile(lambda word: _GPU_NUMBERS.fullmatch(word.text), use.line.words))
+        if numbers and before.value is not None:
+            span = Span(before.value.span.start, numbers[-1].span.end)
+            new = value + "".join(word.text for word in numbers)
+            fixes = edit_fix(use.place, f"Change to '{new}'", span, new)
+            text = use.written(Span(numbers[0].span.start, span.end))
+            yield Finding(use.span(span), f"bash runs '{text}' as a program; remove the space", fixes)
+    for place, _, one in _values(job, ("CUDA_VISIBLE_DEVICES",)):
         gpu = place.role.amount("gpu") if place.role else None
-        if text.endswith(",") and (
-            match := re.compile(r"[ \t]+([0-9, ]*[0-9])(?=[ \t])").match(place.script.text, value.end)
-        ):
-            span = Span(value.start, match.end())
-            new = re.sub(r"[ \t]+", "", place.script.text[span.start : span.end])
-            fixes = edit_fix(place, f"Change to '{new}'", span, new)
-            yield Finding(place.span(span), f"bash runs '{match[1]}' as a program; remove the space", fixes)
-        elif gpu and re.fullmatch(r"[0-9]+(?:,[0-9]+)*", text):
-            numbers = [int(one) for one in text.split(",")]
-            if max(numbers) >= gpu:
-                new = ",".join(str(one) for one in range(min(gpu, len(numbers))))
-                start = place.script.text.find(text, value.start)
-                span = Span(start, start + len(text))
+        if gpu and one.is_literal and re.fullmatch(r"[0-9]+(?:,[0-9]+)*", one.text):
+            given = [int(number) for number in one.text.split(",")]
+            if max(given) >= gpu:
+                new = ",".join(str(number) for number in range(min(gpu, len(given))))
+                span = place.inner(one)
                 fixes = edit_fix(place, f"Change to '{new}'", span, new)
                 count = f"{gpu} GPU{'s' * (gpu != 1)}"
                 yield Finding(place.span(span), f"the task has {count}, numbered from 0", fixes)
 
 
-def _values(job: Job, names: tuple[str, ...]) -> Iterator[tuple[ScriptPlace, str, Span]]:
+_GPU_NUMBERS = lazy_pattern(r"[0-9]+,?(?:[0-9]+,?)*")
+
+
+def _values(job: Job, names: tuple[str, ...]) -> Iterator[tuple[ScriptPlace, str, Word]]:
     """The values that scripts give to some variables."""
     if not any(name in job.text for name in names):
         return
     for place in scripts(job):
-        text = place.script.text
         for one in place.script.assignments:
-            if one.name in names and text.startswith("=", one.span.end):
-                match = re.compile(r"[^\s;&|]*").match(text, one.span.end + 1)
-                if match:
-                    yield place, one.name, Span(*match.span())
+            if one.name in names and one.value is not None and one.value.span:
+                yield place, one.name, one.value
 
 
 @rule(Severity.ERROR)

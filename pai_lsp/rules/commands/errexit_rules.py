@@ -10,7 +10,7 @@ import re
 
 from pai_lsp.embedded.shell_structure import Step, structure
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
-from pai_lsp.rules.commands.command_uses import CommandUse, edit_fix, scripts, uses, written
+from pai_lsp.rules.commands.command_uses import CommandUse, edit_fix, scripts, uses
 from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
@@ -75,7 +75,7 @@ def command_finds_nothing(job: Job) -> Iterator[Finding]:
         if is_quiet and line.step is structure(use.place.script).root.steps[-1]:
             continue  # only its result is wanted
         pipeline = line.step.pipeline
-        span, text = line.span, written(use.place, line.span)
+        span, text = line.span, use.written(line.span)
         fixes = edit_fix(
             use.place,
             "Add '|| true'",
@@ -111,12 +111,11 @@ def arithmetic_is_zero(job: Job) -> Iterator[Finding]:
               - i=$((i+1))
     """
     for place in scripts(job):
-        text = place.script.text
-        if "((" not in text and "let " not in text and "expr " not in text:
+        tree = structure(place.script)
+        if not tree.has_arithmetic and not {"let", "expr"} & tree.calls.keys():
             continue
         from pai_lsp.embedded.shell_arithmetic import as_assignment, learn, value_of  # noqa: PLC0415 - few compute
 
-        tree = structure(place.script)
         known: dict[str, int] = {}
         for step in tree.all:
             words = step.command.words if step.command else ()
@@ -124,7 +123,7 @@ def arithmetic_is_zero(job: Job) -> Iterator[Finding]:
             learn(tree, step, known)
             expression = ""
             if step.kind == "arithmetic":
-                expression = text[step.span.start + 2 : step.span.end - 2].strip()
+                expression = place.written(Span(step.span.start + 2, step.span.end - 2)).strip()
             elif words and words[0].text == "let" and len(words) == 2:
                 expression = words[1].text
             elif words and words[0].text == "expr" and all(word.is_literal for word in words):
@@ -197,8 +196,6 @@ def last_and_list(job: Job) -> Iterator[Finding]:
               - if [ -f result.txt ]; then cat result.txt; fi
     """
     for place in scripts(job):
-        if "&&" not in place.script.text:
-            continue
         tree = structure(place.script)
         for step in tree.all:
             if step.before != "&&" or step.after in {"&&", "||", "&", "|"} or not step.is_last_of_list:
@@ -218,8 +215,8 @@ def last_and_list(job: Job) -> Iterator[Finding]:
             if tree.calls.get("exit") or _is_jump(step) or is_asked_last:
                 continue
             span = Span(first.span.start, step.span.end)
-            condition = written(place, Span(first.span.start, first.span.end))
-            rest = place.script.text[first.span.end : step.span.end].lstrip(" \n").removeprefix("&&").strip()
+            condition = place.written(first.span)
+            rest = place.written(Span(first.span.end, step.span.end)).lstrip(" \n").removeprefix("&&").strip()
             new = f"if {condition}; then {rest}; fi"
             fixes = edit_fix(place, "Change to 'if'", span, new) if not step.redirections else ()
             message = "if the test is false, the script ends with code 1 and the task fails; use 'if'"
@@ -248,8 +245,6 @@ def background_last(job: Job) -> Iterator[Finding]:
               - python train.py 2>&1 | tee train.log
     """
     for place in scripts(job):
-        if not place.script.text.rstrip().endswith("&"):
-            continue
         last = structure(place.script).root.steps[-1:]
         if last and last[0].after == "&" and last[0].span != Span(0, 0):
             message = "the script ends without waiting for this command in the background; end with 'wait $!'"

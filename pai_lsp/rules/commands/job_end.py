@@ -56,7 +56,7 @@ def first_role_ends_job(job: Job) -> Iterator[Finding]:
     finite = [
         role
         for role in job.task_roles
-        if role.node and (script := job.scripts[role]).text and not script.endless_command
+        if role.node and not (script := job.scripts[role]).is_empty and not script.endless_command
     ]
     for role in finite if len(finite) > 1 else ():
         completion = role.field("completion")

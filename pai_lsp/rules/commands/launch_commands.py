@@ -19,7 +19,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.embedded.command_lines import Option
     from pai_lsp.embedded.shell_script import Word
     from pai_lsp.job.job import Job
 
@@ -88,7 +87,7 @@ def unknown_command_option(job: Job) -> Iterator[Finding]:
             guess = f"; use '{better}'" if option in foreign and better else did_you_mean(option, near)
             fixes = edit_fix(use.place, f"Change to '{better}'", span, better) if better else ()
             if name == "pip install" and option in {"-y", "--yes"}:
-                start = len(use.place.script.text[: span.start].rstrip(" "))
+                start = max(word.span.end for word in use.line.words if word.span.end <= span.start)
                 fixes = edit_fix(use.place, f"Remove '{option}'", Span(start, span.end), "")
                 guess = "; it never asks for confirmation"
             yield Finding(use.span(span), f"'{name}' has no option '{option}'{guess}", fixes)
@@ -120,7 +119,7 @@ def missing_command_argument(job: Job) -> Iterator[Finding]:
         if arguments.unknown:
             continue
         for option in arguments.without_value:
-            yield Finding(use.span(option.span), f"'{_written(use, option)}' needs a value")
+            yield Finding(use.span(option.span), f"'{use.written(option.span)}' needs a value")
         if arguments.is_open or arguments.without_value or use.line.step.has_piped_input or use.line.step.after == "|":
             continue
         if arguments.has("-h", "--help", "--helpfull", "--helpshort", "--version", "-v", "-cb", "--config_file"):
@@ -131,7 +130,7 @@ def missing_command_argument(job: Job) -> Iterator[Finding]:
                 yield Finding(use.word(word), "'pip install' needs a package or '-r FILE'")
         elif name == "horovodrun":
             if not arguments.has("-np", "--min-np", "--host-discovery-script", "--num-proc"):
-                lists = [hosts_of(one, use.place.script.text) for one in arguments.options if one.name == "-H"]
+                lists = [hosts_of(one, use.line) for one in arguments.options if one.name == "-H"]
                 count = sum(host.slots or 1 for hosts in lists for host in hosts or ())
                 fixes = insert_fix(use.place, use.line.name.span.end, f" -np {count}") if count else ()
                 yield Finding(use.word(use.line.name), "'horovodrun' needs the number of processes, '-np'", fixes)
@@ -194,12 +193,13 @@ def torchrun_bad_value(job: Job) -> Iterator[Finding]:
                 is_right = value.isdigit()
             if not is_right and value.endswith(".py"):
                 yield Finding(
-                    use.span(option.span), f"'{_written(use, option)}' needs a value and treats '{value}' as the value"
+                    use.span(option.span),
+                    f"'{use.written(option.span)}' needs a value and treats '{value}' as the value",
                 )
             elif not is_right:
                 new = numbers.get(value.lower())
                 fixes = edit_fix(use.place, f"Change to '{new}'", span, new) if new else ()
-                yield Finding(use.span(span), f"'{_written(use, option)}' needs a number, but is '{value}'", fixes)
+                yield Finding(use.span(span), f"'{use.written(option.span)}' needs a number, but is '{value}'", fixes)
 
 
 @rule(Severity.ERROR, about=("deepspeed",))
@@ -226,7 +226,7 @@ def deepspeed_arguments(job: Job) -> Iterator[Finding]:
               - deepspeed --num_gpus 4 train.py
     """
     for use, _, arguments in known_lines(job, ("deepspeed",)):
-        hosts = arguments.has("-H", "--hostfile") or "hostfile" in use.place.script.text
+        hosts = arguments.has("-H", "--hostfile") or use.place.mentions("hostfile")
         nodes = arguments.option("--num_nodes")
         include = arguments.option("-i", "--include", "-e", "--exclude")
         count = arguments.option("--num_gpus", "--num_accelerators", "--num_nodes")
@@ -237,7 +237,7 @@ def deepspeed_arguments(job: Job) -> Iterator[Finding]:
             )
         elif include and count:
             related = (Related(use.span(count.span), "a count"),)
-            message = f"'{_written(use, include)}' cannot be combined with '{_written(use, count)}'"
+            message = f"'{use.written(include.span)}' cannot be combined with '{use.written(count.span)}'"
             yield Finding(use.span(Span(include.span.start, include.end)), message, related=related)
         elif gpu == 0 and not hosts and not arguments.has("--bind_cores_to_rank") and arguments.operands:
             yield Finding(use.word(use.line.name), "'deepspeed' needs a GPU, but the task has none")
@@ -310,7 +310,3 @@ def _all_modules(job: Job) -> list[tuple[CommandUse, Word]]:
             if arguments and arguments.has("-m", "--module") and arguments.operands:
                 found.append((use, arguments.operands[0]))
     return found
-
-
-def _written(use: CommandUse, option: Option) -> str:
-    return use.place.script.text[option.span.start : option.span.end]

@@ -82,7 +82,7 @@ def processes_below_gpu(job: Job) -> Iterator[Finding]:
     """
     launched = Counter(use.place for use in uses(job, *TORCH, "deepspeed", with_callbacks=False))
     for use, gpu, option, count in _process_counts(job):
-        if use.place.first("CUDA_VISIBLE_DEVICES") >= 0 or launched[use.place] > 1:
+        if use.place.mentions("CUDA_VISIBLE_DEVICES") or launched[use.place] > 1:
             continue
         if option.value_span is not None and count < gpu:
             fixes = edit_fix(use.place, f"Change to {gpu}", option.value_span, str(gpu))
@@ -213,7 +213,7 @@ def launch_master(job: Job) -> Iterator[Finding]:
             continue
         if option.value_span is None:
             continue
-        written = use.place.script.text[option.value_span.start : option.value_span.end]
+        written = use.written(option.value_span)
         host, _, port = written.partition(":")
         after = f":{port}" if port else ""
         host_span = Span(option.value_span.start, option.value_span.start + len(host))
@@ -260,7 +260,7 @@ class _NodesLaunch:
         if self.role.instances < 2 or self.nodes is None or self.arguments.has("--standalone"):
             return False
         if self.nodes.value is None and self.nodes.value_span is not None:
-            written = self.use.place.script.text[self.nodes.value_span.start : self.nodes.value_span.end]
+            written = self.use.written(self.nodes.value_span)
             return _TASK_COUNT.fullmatch(written.strip('"')) is not None
         return (self.node_count or 2) > 1
 
@@ -284,7 +284,7 @@ class _NodesLaunch:
         step = self.use.line.step
         if any(one.name.startswith(("PET_NODE_RANK", "ACCELERATE_")) for one in step.assigned):
             return True
-        if self.arguments.has("--config_file", "--config-file") or "PET_" in self.use.place.script.text:
+        if self.arguments.has("--config_file", "--config-file") or self.use.place.mentions("PET_"):
             return True
         return any(one.part in {"then", "else", "body"} and one.parent is not None for one in (step, *step.ancestors))
 

@@ -22,7 +22,7 @@ from pai_lsp.platform.programs import (
     WAITING,
     foreign_option,
     hosts_of,
-    launch_line,
+    launch_of,
     launchers,
     looks_like_hydra,
 )
@@ -92,7 +92,7 @@ class Launch:
         is_sure = self.use.line.program not in {"mpirun", "mpiexec"} or self._names_hydra()
         if self.line.implementation != HYDRA or is_sure:
             return self.line
-        line = launch_line(self.use.line.program, self.use.line.arguments, self.use.place.script.text, OPEN_MPI)
+        line = launch_of(self.use.line, OPEN_MPI)
         return line if {name.lstrip("-") for name, _ in line.arguments.unknown} == {"hosts"} else self.line
 
     @property
@@ -141,10 +141,9 @@ def _read_launches(job: Job) -> tuple[tuple[CommandUse, TaskRole, LaunchLine, tu
     found: list[tuple[CommandUse, TaskRole, LaunchLine, tuple[LaunchHost, ...]]] = []
     for use in uses(job, *sorted(launchers()), with_callbacks=False) if may_launch(job) else ():
         if use.role is not None:
-            text = use.place.script.text
-            line = launch_line(use.line.program, use.line.arguments, text)
+            line = launch_of(use.line)
             lists = line.host_lists
-            hosts = hosts_of(lists[0], text) if len(lists) == 1 and not line.host_files else None
+            hosts = hosts_of(lists[0], use.line) if len(lists) == 1 and not line.host_files else None
             found.append((use, use.role, line, hosts or ()))
     return tuple(found)
 
@@ -152,10 +151,10 @@ def _read_launches(job: Job) -> tuple[tuple[CommandUse, TaskRole, LaunchLine, tu
 def _roles_with_hydra(job: Job) -> frozenset[TaskRole]:
     """The task roles whose image or commands name MPICH or Intel MPI."""
 
-    def texts(role: TaskRole) -> tuple[str, str]:
+    def texts(role: TaskRole) -> tuple[str, ...]:
         image = job.image_of(role)
         uri = image.node.get("uri") if image else None
-        return job.scripts[role].text, uri.text if isinstance(uri, Scalar) else ""
+        return (*command_lines(job.scripts[role]).texts, uri.text if isinstance(uri, Scalar) else "")
 
     return frozenset(role for role in job.task_roles if looks_like_hydra(texts(role)))
 
@@ -178,8 +177,7 @@ def ending_command(job: Job, role: TaskRole) -> CommandLine | None:
     if not lines or not PREPARING.issuperset(line.program for line in lines):
         return None
     last = lines[-1]
-    is_last = not script.text[last.span.end :].strip(" \t\n;")
-    return last if is_last else None
+    return last if script.is_last(last.words[-1]) else None
 
 
 @rule(Severity.WARNING, about=(MPI,))
@@ -497,8 +495,10 @@ def _distributed(job: Job) -> Iterator[Launch]:
 
 def _brings_its_own_shell(launch: Launch) -> bool:
     """Whether the commands start ssh themselves, or configure the launcher to use something else."""
-    text = launch.use.place.script.text
-    return any(word in text for word in ("sshd", "service ssh", "rsh_agent", "plm_rsh", "-launcher", "--launcher"))
+    place = launch.use.place
+    if any(line.texts[:1] == ("ssh",) for line in place.lines.by_program.get("service", ())):
+        return True
+    return any(place.mentions(word) for word in ("sshd", "rsh_agent", "plm_rsh", "-launcher", "--launcher"))
 
 
 def _connecting(job: Job) -> Iterator[PluginUse]:

@@ -89,8 +89,10 @@ def _is_short_name(name: str) -> bool:
 
 def _resolves_names(launch: Launch) -> bool:
     """Whether the commands may teach ssh other names."""
-    text = launch.use.place.script.text
-    return any(word in text for word in ("/etc/hosts", "ssh_config", ".ssh/config", "sshConfig", "HOSTALIASES"))
+    return any(
+        launch.use.place.mentions(word)
+        for word in ("/etc/hosts", "ssh_config", ".ssh/config", "sshConfig", "HOSTALIASES")
+    )
 
 
 @rule(Severity.ERROR, about=(MPI,))
@@ -355,10 +357,9 @@ def mpi_hostfile_missing(job: Job) -> Iterator[Finding]:
 
 def _files_of_operator(launch: Launch) -> Iterator[tuple[Span, str]]:
     """The files of hosts of the MPI operator: the place of each, and its path or the variable that has it."""
-    text = launch.use.place.script.text
     for option in launch.line.host_files:
         if option.value_span is not None:
-            written = text[option.value_span.start : option.value_span.end]
+            written = launch.use.written(option.value_span)
             match = re.fullmatch(rf"[\"']?(?:\$\{{?({OPERATOR_HOST_FILE})\}}?|(/etc/mpi/[\w.-]+))[\"']?", written)
             if match is not None:
                 yield option.value_span, match[1] or match[2]
@@ -436,7 +437,7 @@ def _is_alone(launch: Launch) -> bool:
     line = launch.line
     if line.host_lists or line.host_files or line.arguments.is_open or line.arguments.unknown:
         return False
-    return all(launch.use.place.first(word) < 0 for word in _HOSTS_ELSEWHERE)
+    return not any(launch.use.place.mentions(word) for word in _HOSTS_ELSEWHERE)
 
 
 def _others_wait(launch: Launch) -> bool:

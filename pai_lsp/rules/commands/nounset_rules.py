@@ -61,16 +61,17 @@ def unset_positional(job: Job) -> Iterator[Finding]:
             continue
         if any(one.name in {"set", "shift"} and len(one.words) > 1 and _sets(one.arguments) for one in script.commands):
             continue
+        asked = [line.span for line in place.lines.by_program.get("dirname", ())]
         for span in script.positionals:
-            written = script.text[span.start : span.end]
+            written = place.written(span)
             if written.strip("${}") != "0":
                 if not script.allows_unset:
                     message = f"'{written}' is not set: the platform runs the script without arguments"
                     yield Finding(place.span(span), message)
-            elif "dirname" in script.text[max(span.start - 12, 0) : span.start]:
+            elif any(one.start < span.start < one.end for one in asked):
                 yield Finding(place.span(span), "'$0' is the platform's own script, not a file of yours")
         for use in script.uses:
-            if use.name == "BASH_SOURCE" and "dirname" in script.text[max(use.span.start - 12, 0) : use.span.start]:
+            if use.name == "BASH_SOURCE" and any(one.start < use.span.start < one.end for one in asked):
                 yield Finding(place.span(use.span), "this is the platform's own script, not a file of yours")
 
 
@@ -179,12 +180,12 @@ def _known_from(tree: Structure) -> dict[str, int]:
         one.span.start
         for step in tree.all
         for one in step.assigned
-        if step.kind != "assignment" or any(_is_shell(one) for one in (step, *step.ancestors))
+        if step.kind != "assignment" or step.process is not None
     }
     starts = sorted(one.span.start for one in tree.script.assignments)
     for name in _SETTING:
         for step in tree.calls.get(name, ()):
-            if any(_is_shell(one) for one in (step, *step.ancestors)):
+            if step.process is not None:
                 hidden.update(starts[bisect_left(starts, step.span.start) : bisect_left(starts, step.span.end)])
     found: dict[str, int] = {}
     for one in tree.script.assignments:
@@ -244,7 +245,7 @@ class _Judge:
         def shell_of(step: Step) -> Step | None:
             if step.kind != "assignment" and step not in self._setting:
                 return None
-            return next((one for one in (step, *step.ancestors) if _is_shell(one)), None)
+            return step.process
 
         if name not in self._shells:
             self._shells[name] = {shell_of(step) for step in steps}
@@ -268,10 +269,6 @@ class _Judge:
         last = bisect_right(self._simple, at, key=lambda one: one.span.start) - 1
         around = (self._simple[number] for number in range(last, -1, -1))
         return next((step for step in around if at < step.span.end), None)
-
-
-def _is_shell(step: Step) -> bool:
-    return step.kind == "(" or step.is_substitution or step.before in {"|", "|&"} or step.after in {"|", "|&", "&"}
 
 
 def _assigned(tree: Structure, name: str) -> list[tuple[int, Span]]:
@@ -311,7 +308,7 @@ def bad_substitution(job: Job) -> Iterator[Finding]:
     """
     for place in scripts(job, with_callbacks=True):
         for span in place.script.bad_substitutions:
-            written = place.script.text[span.start : span.end]
+            written = place.written(span)
             if "<%" not in written and "{{" not in written:
                 yield Finding(
                     place.span(span), "bash cannot read this; the name of a variable has only letters, digits and '_'"

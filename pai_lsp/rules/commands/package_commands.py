@@ -96,8 +96,8 @@ def pip_invalid_requirement(job: Job) -> Iterator[Finding]:
             fixes = edit_fix(use.place, f"Change to '{new}'", word.span, new)
             yield Finding(use.word(word), f"'{word.text}' is not a package; a repository is 'git+https://...'", fixes)
         elif _VERSION_ALONE.fullmatch(word.text):
-            before = use.place.script.text[: word.span.start].rstrip(" ")
-            fixes = edit_fix(use.place, "Remove the space", Span(len(before), word.span.start), "")
+            before = use.line.words[use.line.words.index(word) - 1]
+            fixes = edit_fix(use.place, "Remove the space", Span(before.span.end, word.span.start), "")
             yield Finding(use.word(word), "a version must follow its package without a space", fixes)
 
 
@@ -152,7 +152,7 @@ def version_redirected(job: Job) -> Iterator[Finding]:
               - pip install "six>=1.0"
     """
     for use in uses(job, "pip", "conda", "mamba"):
-        text, words = use.place.script.text, use.line.arguments
+        words = use.line.arguments
         for one in use.line.step.redirections:
             operator, start = one.operator, one.span.start
             package = next((word for word in words if word.span.end == start), None)
@@ -164,7 +164,7 @@ def version_redirected(job: Job) -> Iterator[Finding]:
             ):
                 continue
             span = Span(package.span.start, one.span.end)
-            written = text[span.start : span.end]
+            written = use.written(span)
             if any(mark in written for mark in "\"'$"):
                 continue
             fixes = tuple(
@@ -234,7 +234,7 @@ def asks_for_confirmation(job: Job) -> Iterator[Finding]:
               - apt-get install -y build-essential
     """
     found = tuple(uses(job, "apt-get", "apt", "pip"))
-    answering = {place for place in {use.place for use in found} if "Assume-Yes" in place.script.text}
+    answering = {place for place in {use.place for use in found} if place.mentions("Assume-Yes")}
     for use in found:
         word = _subcommand(use, "apt-get")
         if word is None or use.line.step.has_piped_input or use.place in answering:
@@ -272,7 +272,7 @@ def apt_install_without_update(job: Job) -> Iterator[Finding]:
     """
     for use in uses(job, "apt-get", "apt", with_callbacks=False):
         word = _subcommand(use, "apt-get")
-        if word is None or word.text != "install" or use.follows("update", "PAI_"):
+        if word is None or word.text != "install" or use.mentioned("update") or use.mentioned("PAI_"):
             continue
         if not any("/" in one.text for one in use.line.arguments):
             yield Finding(use.word(word), "no 'apt-get update' before this; official images have no package lists")
@@ -340,7 +340,10 @@ def conda_activate_without_hook(job: Job) -> Iterator[Finding]:
             continue
         if use.line.step.after == "||" or use.line.step.part == "condition":
             continue
-        if use.follows("shell.bash", "shell.posix", "shell hook", "source ", ". ", "conda()"):
+        if use.earlier("source", ".") or "conda" in use.place.script.functions:
+            continue
+        hooks = (line.arguments[:1] for line in use.earlier("conda", "mamba", "micromamba"))
+        if any(word.text.startswith("shell") for words in hooks for word in words):
             continue
         span = Span(use.line.name.span.start, words[0].span.end)
         fixes = edit_fix(use.place, "Change to 'source activate'", span, "source activate")

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell_structure import structure
-from pai_lsp.findings.diagnostic import Finding, Severity, rule
-from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, scripts, uses, written
+from pai_lsp.findings.diagnostic import Consequence, Finding, Severity, rule
+from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, scripts, uses
 from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job.job import Job
+    from pai_lsp.job.variable_places import ScriptPlace
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, consequence=Consequence.IGNORED)
 def commands_never_run(job: Job) -> Iterator[Finding]:
     """Commands after `exec` or `exit`.
 
@@ -41,8 +42,6 @@ def commands_never_run(job: Job) -> Iterator[Finding]:
               - cp model.bin /tmp
     """
     for place in scripts(job):
-        if "exec" not in place.script.text and "exit" not in place.script.text:
-            continue
         tree = structure(place.script)
         for step in (*tree.calls.get("exec", ()), *tree.calls.get("exit", ())):
             if step.parent is not tree.root or step.before in {"&&", "||", "|"} or step.after in {"&&", "||", "|", "&"}:
@@ -106,9 +105,9 @@ def not_repeatable(job: Job) -> Iterator[Finding]:
               - ln -s /data/a train
               - ln -sf /data/b train
     """
-    unpacked: set[tuple[str, str]] = set()
+    unpacked: set[tuple[ScriptPlace, tuple[str, ...]]] = set()
     for use in uses(job, "unzip", with_callbacks=False):
-        archive = (use.place.script.text, " ".join(use.line.texts))
+        archive = (use.place, use.line.texts)
         is_decided = any(re.fullmatch(r"-[a-zA-Z]*[onlZptv][a-zA-Z]*", word) for word in use.line.texts)
         if archive in unpacked and not is_decided and use.ends_script:
             fixes = edit_fix(use.place, "Add '-o'", use.line.name.span, "unzip -o")
@@ -167,7 +166,7 @@ def file_may_be_missing(job: Job) -> Iterator[Finding]:
         if name.startswith("/"):
             continue
         stem = name.rpartition("/")[2].partition(".")[0]
-        if stem and stem in use.place.script.text[: use.line.span.start]:
+        if stem and use.mentioned(stem):
             continue
         fixes = edit_fix(use.place, "Add '-f'", use.line.name.span, "rm -f")
         yield Finding(use.span(use.line.span), f"this ends the task if there is no '{name}'; use 'rm -f'", fixes)
@@ -201,9 +200,8 @@ def cd_in_subshell(job: Job) -> Iterator[Finding]:
             continue
         if parent.parent is None or parent.part == "condition" or parent.following() is None:
             continue
-        end = use.place.script.text.find(")", use.line.span.end) + 1
-        span = Span(parent.span.start, end)
-        fixes = edit_fix(use.place, "Remove the parentheses", span, written(use.place, use.line.span))
+        span = Span(parent.span.start, parent.end)
+        fixes = edit_fix(use.place, "Remove the parentheses", span, use.written(use.line.span))
         yield Finding(use.span(span), "'cd' only has an effect inside these parentheses", fixes)
 
 

@@ -10,7 +10,7 @@ from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.findings.fixes import choice_fixes
 from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import ScriptPlace, callback_scripts
-from pai_lsp.platform.programs import OPERATOR_HOST_FILE
+from pai_lsp.platform.programs import OPERATOR_HOST_FILE, launch_of, launchers
 from pai_lsp.platform.tables import Moment, event_at
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.source.text import Span
 
-# What is in front of a file of hosts.
-_HOST_FILE = lazy_pattern(r"(?:hostfile|machinefile)[ =]+[\"']?\Z")
 # Lower-case variables that a container may have by default.
 _PROXIES = frozenset({"http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy"})
 _NEAR = 0.87
@@ -131,9 +129,11 @@ def _first_reading(
     """The first use of an exported variable in a later process that does not set it itself."""
     if not assignment.is_exported:
         return None
-    text, end = exporter.place.script.text, assignment.span.end
     # A value that extends the variable, as in PATH=$PATH:/opt, shows that all processes have one.
-    is_extended = assignment.name in text[end : f"{text}\n".index("\n", end)]
+    is_extended = assignment.value is not None and any(
+        use.name == assignment.name and assignment.value.span.start <= use.span.start < assignment.value.span.end
+        for use in exporter.place.script.uses
+    )
     for reader in later:
         if reader.place.script.is_open_ended or (is_extended and reader.owner is not None):
             continue
@@ -190,7 +190,7 @@ def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
                 continue
             if any(span.start <= use.span.start < span.end for span in script.bad_substitutions):
                 continue
-            if use.name == OPERATOR_HOST_FILE and _HOST_FILE.search(script.text, 0, use.span.start):
+            if use.name == OPERATOR_HOST_FILE and _is_host_file(place, use):
                 continue  # `mpi_hostfile_missing` reports it
             if use.name.rstrip("_") in {"taskRole", "taskIndex", "portType"}:
                 continue
@@ -206,6 +206,13 @@ def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
             fixes = choice_fixes(span, near)
             guess = f"; did you mean '{near[0]}'?" if near else ""
             yield Finding(span, f"'{use.name}' is not set in these commands{guess}", fixes)
+
+
+def _is_host_file(place: ScriptPlace, use: VariableUse) -> bool:
+    """Whether a variable is the value of a launcher's option for a file of hosts."""
+    lines = (line for line in place.lines.all if line.program in launchers())
+    files = (option.value_span for line in lines for option in launch_of(line).host_files)
+    return any(span is not None and span.start <= use.span.start < span.end for span in files)
 
 
 def _is_unset(script: Script, use: VariableUse) -> bool:

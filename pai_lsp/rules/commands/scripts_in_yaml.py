@@ -67,13 +67,14 @@ def line_not_continued(job: Job) -> Iterator[Finding]:
             continue
         written = use.line.written(name)
         if re.match(r"--?[A-Za-z]", written) and step.before == "\n":
-            before = use.place.script.text[: name.span.start].rstrip(" \t\n")
+            before = step.preceding()
             fixes: tuple[Fix, ...] = ()
-            if not before.endswith("\\") and "#" not in before.rpartition("\n")[2]:
-                gap = use.place.script.text[len(before) : name.span.start]
-                is_same_scalar = gap.count("\n") == 1 and len(gap) == len(_written(use, len(before), name.span.start))
-                last = Span(len(before) - 1, len(before))
-                fixes = edit_fix(use.place, "Continue the line before", last, before[-1] + " \\")
+            end = max((before.span.end, before.end, *(one.span.end for one in before.redirections))) if before else 0
+            gap = use.written(Span(end, name.span.start))
+            if end and not gap.strip(" \t\n"):
+                is_same_scalar = gap.count("\n") == 1 and len(gap) == len(_written(use, end, name.span.start))
+                last = Span(end - 1, end)
+                fixes = edit_fix(use.place, "Continue the line before", last, use.written(last) + " \\")
                 fixes = fixes if is_same_scalar else ()
             yield Finding(
                 use.span(use.line.span), f"bash runs '{name.text}' as a program; end the line before with '\\'", fixes
@@ -106,21 +107,20 @@ def backslash_then_space(job: Job) -> Iterator[Finding]:
                 --epochs 2
     """
     for place in scripts(job, with_callbacks=True):
-        text = place.script.text
-        if "\\ " not in text:
-            continue
         for part in place.script.parts:
             start, end = part.span.start, part.span.end
-            if part.kind is not PartKind.ESCAPED or text[start:end] != "\\ ":
+            if part.kind is not PartKind.ESCAPED or place.written(part.span) != "\\ ":
                 continue
-            line_end = re.compile(r"[ \t]*(?=\n|$)").match(text, end)
+            line_end = place.script.line_end_after(end)
             where = place.span(Span(start, end))
             is_folded = "\n" in job.text[where.start : where.end]
             if line_end is None and not is_folded:
                 continue
-            if is_folded and not re.match(r"-|[ \t]*-", text[end:]):
+            words = (word.span for line in place.lines.all for word in line.words)
+            following = min((one for one in words if one.end > end), default=None)
+            if is_folded and (following is None or not place.written(following).lstrip("\\ ").startswith("-")):
                 continue
-            cut = line_end.end() if line_end is not None else end
+            cut = line_end if line_end is not None else end
             fixes = edit_fix(place, "Remove the space", Span(start, cut), "\\") if not is_folded else ()
             span = Span(where.start, where.start + 1) if is_folded else place.span(Span(start, cut))
             message = (

@@ -58,7 +58,7 @@ def jupyter_as_root(job: Job) -> Iterator[Finding]:
     """
     for use, end in _jupyters(job):
         texts = use.line.texts
-        if any("allow-root" in text or "allow_root" in text for text in texts) or "allow_root" in use.place.script.text:
+        if any("allow-root" in text for text in texts) or use.place.mentions("allow_root"):
             continue
         span = Span(use.line.name.span.start, end)
         fixes = insert_fix(use.place, end, " --allow-root", safe=True)
@@ -95,8 +95,8 @@ def server_on_localhost(job: Job) -> Iterator[Finding]:
         if found is not None:
             span, host = found
             if host in THIS_HOST:
-                at = Span(use.place.script.text.rfind(host, span.start, span.end), span.end)
-                fixes = edit_fix(use.place, "Change to '0.0.0.0'", Span(at.start, at.start + len(host)), "0.0.0.0")  # noqa: S104
+                start = span.start + use.written(span).rfind(host)
+                fixes = edit_fix(use.place, "Change to '0.0.0.0'", Span(start, start + len(host)), "0.0.0.0")  # noqa: S104
                 yield Finding(use.span(span), f"a server on '{host}' cannot be reached from outside the task", fixes)
         elif is_jupyter or use.line.program == "tensorboard":
             if any(text in {"--bind_all", "--version", "--help", "-h", "--inspect", "--db"} for text in use.line.texts):
@@ -147,7 +147,7 @@ def fixed_port(job: Job) -> Iterator[Finding]:
         for span in _ports(use, distributed=distributed):
             own = f"$PAI_PORT_LIST_{converted_role_name(role.name)}_0_http"
             fixes = edit_fix(use.place, f"Change to '{own}'", span, own) if role.instances == 1 else ()
-            port = use.place.script.text[span.start : span.end]
+            port = use.written(span)
             message = f"another task on the same machine may use port {port}; use a port of the platform"
             yield Finding(use.span(span), message, fixes)
 
@@ -252,7 +252,7 @@ def _ports(use: CommandUse, *, distributed: bool) -> Iterator[Span]:
         elif name not in names:
             continue
         span = Span(at, at + len(value))
-        if _PORT.fullmatch(value) and use.place.script.text[span.start : span.end] == value:
+        if _PORT.fullmatch(value) and use.written(span) == value:
             yield span
         if distributed and not word.text.startswith("-"):
             return

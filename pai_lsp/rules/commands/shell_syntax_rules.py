@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from pai_lsp.embedded.shell import read_script
-from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import Finding, Fix, Misread, Related, Severity, rule
 from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.rules.commands.command_uses import all_scripts, edit_fix, scripts
 from pai_lsp.source.nodes import Scalar
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from pai_lsp.embedded.shell_script import Script
+    from pai_lsp.embedded.shell_structure import Step
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.job.variable_places import ScriptPlace
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, misread=(Misread.ABSENCE,))
 def shell_syntax(job: Job) -> Iterator[Finding]:
     """Syntax error in a script.
 
@@ -98,7 +99,7 @@ def _found_problems(job: Job) -> Iterator[tuple[bool, Finding]]:
     values = _parameter_values(job)
     for place in all_scripts(job):
         script = place.script
-        filled = _filled(job, place, place.role, values) if place.role is not None and "<%" in script.text else None
+        filled = _filled(job, place, place.role, values) if place.role is not None and script.has_templates else None
         if filled is not None:
             script = read_script("".join(text for text, _ in filled))
         if script.fault is None and not script.unclosed:
@@ -114,7 +115,7 @@ def _found_problems(job: Job) -> Iterator[tuple[bool, Finding]]:
 
 def _is_left_over(script: Script, span: Span) -> bool:
     """Whether the problem is the `>` of a `%>` without `<%`, which `template_syntax` reports."""
-    return script.text.startswith("%>", span.start - 1)
+    return script.is_template_end(span.start - 1)
 
 
 # The pieces of a script with its tags filled: each text, and the part of the written script that it replaces.
@@ -132,7 +133,7 @@ def _parameter_values(job: Job) -> dict[tuple[TaskRole, int], str]:
 
 def _filled(job: Job, place: ScriptPlace, role: TaskRole, values: Mapping[tuple[TaskRole, int], str]) -> _Filled | None:
     """The script of a role as the rest-server fills it; None where it needs more than the job's parameters."""
-    text = place.script.text
+    text = place.written(place.script.whole)
     pieces: _Filled = []
     at = 0
     for tag in job.command_templates[role.name][1]:
@@ -151,12 +152,13 @@ def _place(place: ScriptPlace, filled: _Filled | None, span: Span) -> Span:
     at = 0
     for text, written in filled:
         if span.start < at + len(text):
-            if len(text) == len(written) and not place.script.text.startswith("<%", written.start):
+            if len(text) == len(written) and not place.written(written).startswith("<%"):
                 start = written.start + span.start - at
                 return place.span(Span(start, min(start + len(span), written.end)))
             return place.span(written)
         at += len(text)
-    return place.span(Span(len(place.script.text), len(place.script.text)))
+    end = place.script.whole.end
+    return place.span(Span(end, end))
 
 
 _PASTED = {
@@ -169,7 +171,7 @@ _PASTED = {
 _DASHES = {"\u2013": "-", "\u2014": "--", "\u2212": "-", "\u2012": "-", "\u2010": "-", "\u2011": "-", "\u2015": "--"}
 _QUOTES = {"\u201c": '"', "\u201d": '"', "\u201e": '"', "\u2018": "'", "\u2019": "'", "\u00ab": '"', "\u00bb": '"'}
 _INVISIBLE = lazy_pattern("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\u00ad\u180e]|(?<!^)\ufeff")
-_LONGEST_WORD = 200
+_CLOSING = lazy_pattern(f"[{''.join(_QUOTES)}]")
 _SMART = lazy_pattern("[" + "".join((*_PASTED, *_DASHES, *_QUOTES)) + "]")
 
 
@@ -195,39 +197,43 @@ def pasted_character(job: Job) -> Iterator[Finding]:
               - python train.py -lr 0.1
     """
     for place in scripts(job, with_callbacks=True):
-        text = place.script.text
-        if text.isascii() or not _SMART.search(text):
-            continue
-        done = 0
-        for match in _SMART.finditer(text):
-            at, character = match.start(), match[0]
+        for step in place.lines.tree.all:
+            if any(not word.text.isascii() for word in step.words):
+                yield from _pasted_in(place, step)
+
+
+def _pasted_in(place: ScriptPlace, step: Step) -> Iterator[Finding]:
+    done = 0
+    for word in step.words:
+        written = place.written(word.span)
+        for match in _SMART.finditer(written):
+            at, character = word.span.start + match.start(), match[0]
             if at < done or (place.role is None and character.isspace()) or place.script.is_quoted(at):
                 continue
-            start = max(text.rfind(mark, max(at - _LONGEST_WORD, 0), at) for mark in " \t\n=") + 1
-            start = start or max(at - _LONGEST_WORD, 0)
-            ended = re.compile(r"[ \t\n;|&]").search(text, at)
-            end = ended.start() if ended else len(text)
+            before = written[: match.start()].rpartition("=")[2]
             if character in _QUOTES:
-                closing = next((m.end() for m in re.compile(f"[{''.join(_QUOTES)}]").finditer(text, at + 1)), 0)
-                if not closing or "\n" in text[at:closing] or (start != at and text[start:at].isalnum()):
+                line = place.written(Span(at, step.span.end))
+                closing = next((m.end() for m in _CLOSING.finditer(line, 1)), 0)
+                if not closing or "\n" in line[:closing] or before.isalnum():
                     continue
-                span, done = Span(at, closing), closing
+                span, done = Span(at, at + closing), at + closing
                 quote = _QUOTES[character]
-                fixes = edit_fix(place, "Use plain quotes", span, f"{quote}{text[at + 1 : closing - 1]}{quote}")
+                fixes = edit_fix(place, "Use plain quotes", span, f"{quote}{line[1 : closing - 1]}{quote}")
                 yield Finding(place.span(span), "bash treats typographic quotes as letters; use plain quotes", fixes)
             elif character in _DASHES:
-                following = text[at:end].lstrip("-" + "".join(_DASHES))
-                if start != at or not following[:1].isalpha() or not following[:1].isascii():
+                option = written[match.start() :]
+                following = option.lstrip("-" + "".join(_DASHES))
+                if before or not following[:1].isalpha() or not following[:1].isascii():
                     continue
                 dashes = "--" if len(re.split(r"[=\W]", following)[0]) > 1 else "-"
-                count = len(text[at:end]) - len(following)
+                count = len(option) - len(following)
                 dashes = dashes if count == 1 and character in {"\u2014", "\u2015"} else _DASHES[character] * count
-                span, done = Span(at, end), end
+                span, done = Span(at, word.span.end), word.span.end
                 fixes = edit_fix(place, f"Change to '{dashes}{following}'", span, dashes + following)
                 yield Finding(place.span(span), f"'{character}' is not '-', so this is not an option", fixes)
             else:
                 new, name = _PASTED[character]
-                around = text[max(at - 1, 0) : at] + text[at + 1 : at + 2]
+                around = written[max(match.start() - 1, 0) : match.start()] + written[match.end() : match.end() + 1]
                 if not around.isascii() or (character == "\uff1a" and not around.isalnum()):
                     continue
                 span = Span(at, at + 1)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-from functools import lru_cache
 from itertools import islice, pairwise
 
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
@@ -24,6 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pai_lsp.embedded.command_lines import CommandLine, CommandLines
     from pai_lsp.expansion.effective import EffectiveRole
     from pai_lsp.job.job import Job
     from pai_lsp.job.variable_places import ScriptPlace
@@ -36,15 +36,16 @@ _MISSING = {
     "systemctl": "a container has no systemd", "nano": "it needs a terminal", "htop": "it needs a terminal",
 }  # fmt: skip
 _TERMINAL = frozenset({"vim", "vi", "emacs", "nano", "htop", "passwd", "watch", "screen", "nvtop", "gdb"})
+_INSTALLING = frozenset({"install", "add"})
 _SHELLS = frozenset({"bash", "sh", "python", "zsh", "ipython", "mysql", "psql"})
 # Programs that connect to another host by ssh, whose configuration knows the names of tasks; and others.
 _BY_SSH = ("ssh", "scp", "sftp", "rsync")
 _BY_ADDRESS = ("ping", "nc", "curl", "wget", "telnet")
 _MOUNT = lazy_pattern(r"/mnt/([A-Za-z0-9][\w.-]*)")
-_MAKING = lazy_pattern(
-    r"(?:^|[;&|(])[ \t]*(?:sudo )?(?:mkdir|mount\S*|ln|sshfs|blobfuse2?|s3fs|rclone|install|goofys|gcsfuse|az\w*|git)\b"
+_MAKING = frozenset(
+    {"mkdir", "ln", "sshfs", "blobfuse", "blobfuse2", "s3fs", "rclone", "install", "goofys", "gcsfuse", "git"}
 )
-_ASKED = lazy_pattern(r"(?:\[|test) (?:! )?-[defrsx] [\"']?(/mnt/[^\s\"']*)")
+_FILE_TEST = lazy_pattern(r"-[defrsx]")
 _ADDRESS_OPTION = lazy_pattern(r"--(?:master|main|server|head)[\w-]*")
 _HOST = lazy_pattern(r"(?:[A-Za-z_][\w-]*@)?([a-z0-9]+)-([0-9]+)(?::.*)?")
 
@@ -78,10 +79,10 @@ def program_not_in_container(job: Job) -> Iterator[Finding]:
         why = _MISSING.get(name, "")
         if use.line.program == "nvidia-smi" and gpu == 0:
             name, word, why = "nvidia-smi", use.line.name, "the task has no GPU"
-        if not why or not use.ends_script or _may_be_there(place.script.text, name):
+        if not why or not use.ends_script or _may_be_there(use, name):
             continue
         fixes = edit_fix(place, "Remove 'sudo'", Span(word.span.start, word.span.end + 1), "") if name == "sudo" else ()
-        if any(one.startswith("-") for one in use.line.wrappers) or place.script.text[word.span.end + 1 :][:1] == "-":
+        if any(one.text.startswith("-") for one in use.line.words[1:2]):
             fixes = ()
         yield Finding(place.span(word.span), f"'{name}' does not work here: {why}", fixes)
 
@@ -195,17 +196,18 @@ def path_without_storage(job: Job) -> Iterator[Finding]:
     for use in all_uses(job, with_callbacks=False):
         by_place.setdefault(use.place, []).append(use)
     for place in scripts(job):
-        text = place.script.text
-        made = "\n".join(line for line in text.split("\n") if "/mnt/" in line and _MAKING.search(line))
-        asked = frozenset(_ASKED.findall(text)) if "/mnt/" in text else ()
-        for use in by_place.get(place, ()) if "/mnt/" in text else ():
+        if not place.mentions("/mnt/"):
+            continue
+        made = [word.text for line in place.lines.all if _is_making(line) for word in line.words]
+        asked = _asked_paths(place.lines)
+        for use in by_place.get(place, ()):
             if not use.ends_script:
                 continue
             if use.line.program in {"echo", "printf", "export", "mkdir", "ln", "mount", "rsync", "test", "["}:
                 continue
             for word in use.line.arguments:
                 match = _MOUNT.search(word.text)
-                if match is None or not word.is_literal or match[0] in made:
+                if match is None or not word.is_literal or any(match[0] in one for one in made):
                     continue
                 if any(path.startswith(match[0]) for path in asked):
                     continue  # the script asks whether it is there
@@ -266,17 +268,29 @@ def ssh_without_plugin(job: Job) -> Iterator[Finding]:
             if match is None or match[1] not in roles or not word.is_literal:
                 continue
             if use.line.program in _BY_SSH:
-                if not has_ssh and "ssh_config" not in use.place.script.text and use.ends_script:
+                if not has_ssh and not use.place.mentions("ssh_config") and use.ends_script:
                     related = (Related(use.word(word), "the name of a task"),)
                     message = "tasks can use ssh between them only with the plugin 'ssh' and 'jobssh: true'"
                     yield Finding(use.word(use.line.name), message, related=related)
-            elif "/etc/hosts" not in use.place.script.text:
+            elif not use.place.mentions("/etc/hosts"):
                 new = f"$PAI_HOST_IP_{match[1]}_{match[2]}"
-                start = use.place.script.text.find(f"{match[1]}-{match[2]}", word.span.start)
+                start = word.span.start + use.line.written(word).find(f"{match[1]}-{match[2]}")
                 span = Span(start, start + len(match[1]) + 1 + len(match[2]))
                 fixes = edit_fix(use.place, f"Change to '{new}'", span, new)
                 yield Finding(use.span(span), f"this is only a name for ssh, not an address; use {new}", fixes)
             break
+
+
+def _is_making(line: CommandLine) -> bool:
+    """Whether a command may make or mount the paths in its words."""
+    return line.program in _MAKING or line.program.startswith(("mount", "az"))
+
+
+def _asked_paths(lines: CommandLines) -> frozenset[str]:
+    """The paths of which the script asks whether they are there."""
+    tests = (line for name in ("[", "[[", "test") for line in lines.by_program.get(name, ()))
+    pairs = (pair for line in tests for pair in pairwise(line.arguments))
+    return frozenset(path.text for option, path in pairs if _FILE_TEST.fullmatch(option.text))
 
 
 def _named(job: Job, *names: str) -> Iterator[CommandUse]:
@@ -286,11 +300,14 @@ def _named(job: Job, *names: str) -> Iterator[CommandUse]:
         yield from (use for use in all_uses(job, with_callbacks=False) if use.line.wrappers[:1] == ("sudo",))
 
 
-@lru_cache(maxsize=64)
-def _may_be_there(text: str, name: str) -> bool:
-    """Whether a script installs a program, defines it or asks for it."""
-    asks = rf"(?:\b(?:install|add|which|type|hash|alias|function)|-v)\b[^\n]*\b{name}\b|\b{name}\s*\(\)"
-    return re.search(asks, text) is not None
+def _may_be_there(use: CommandUse, name: str) -> bool:
+    """Whether the script installs a program, defines it or asks for it."""
+    lines = use.place.lines
+    asking = (line for one in ("which", "type", "hash", "alias", "command") for line in lines.by_program.get(one, ()))
+    installing = (line for line in lines.all if _INSTALLING.intersection(line.texts))
+    return name in use.place.script.functions or any(
+        name in word.text for line in (*asking, *installing) for word in line.arguments
+    )
 
 
 def _has_message(texts: tuple[str, ...]) -> bool:
@@ -395,9 +412,8 @@ def _of_role(job: Job, role: EffectiveRole, mounted: tuple[str, ...]) -> Iterato
 
 def _paths(use: CommandUse) -> Iterator[tuple[str, Span]]:
     """The absolute paths among the arguments, and their places in the script."""
-    text = use.place.script.text
     for word in use.line.arguments:
-        written = text[word.span.start : word.span.end]
+        written = use.line.written(word)
         match = _PATH.fullmatch(written) if word.is_literal else None
         if match and (path := _normal(match["path"])):
             start = word.span.start + match.start("path")

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell_expansions import NAME
+from pai_lsp.embedded.shell_script import PartKind
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.platform.programs import known_line
 from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, scripts, uses
@@ -51,10 +51,9 @@ _ON_FILES = frozenset(
 _NUMERIC = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 _TEST_OPERATORS = {"-eq": "=", "-ne": "!="}
 _OPTION_AND_VALUE = lazy_pattern(r"--?[A-Za-z][\w-]*[ =].*\S|--?[A-Za-z][\w-]* \S.*")
-_BRACES_OF_VARIABLES = lazy_pattern(
-    r"(?<=[ \t])(?:\{(\w+)\.\.(\$\{?\w+\}?)\}|\{(\$\{?\w+\}?)\.\.(\w+|\$\{?\w+\}?)\})(?=[ \t;\n]|$)"
-)
-_QUOTED_BRACES = lazy_pattern(r"\bin[ \t]+(\"\{\w+\.\.\w+\}\"|'\{\w+\.\.\w+\}')")
+_BRACES_OF_VARIABLES = lazy_pattern(r"\{(\w+)\.\.(\$\{?\w+\}?)\}|\{(\$\{?\w+\}?)\.\.(\w+|\$\{?\w+\}?)\}")
+_BRACES = lazy_pattern(r"\{\w+\.\.\w+\}")
+_MARKS = {PartKind.SINGLE_QUOTED: "'", PartKind.DOUBLE_QUOTED: '"'}
 
 
 @rule(Severity.ERROR)
@@ -79,8 +78,7 @@ def spaces_around_equals(job: Job) -> Iterator[Finding]:
               - DATA=/data
     """
     for use in all_uses(job):
-        words = use.line.step.command.words if use.line.step.command else ()
-        text = use.place.script.text
+        words = use.line.words
         if len(words) > 1 and words[1].text.startswith("=") and words[0].is_literal and NAME.fullmatch(words[0].text):
             if words[1].text.startswith("==") or words[0].text in {"expr", "test", "echo", "printf"}:
                 continue
@@ -88,14 +86,14 @@ def spaces_around_equals(job: Job) -> Iterator[Finding]:
             if last is not words[-1] and words[1].text != "=":
                 continue
             span = Span(words[0].span.start, last.span.end)
-            new = re.sub(r"^([^=\s]*)\s*=\s*", r"\1=", text[span.start : span.end])
+            new = re.sub(r"^([^=\s]*)\s*=\s*", r"\1=", use.written(span))
             fixes = edit_fix(use.place, f"Change to '{new}'", span, new) if last is words[-1] else ()
             yield Finding(
                 use.span(span), f"bash runs '{words[0].text}' as a program; remove the spaces around '='", fixes
             )
         elif words[0].text in {"export", "readonly", "declare", "local"}:
             yield from _declared(use, words)
-        elif use.line.step.assigned and text[words[0].span.start] in "\"'" and words[0].text[:1] in "/~.":
+        elif use.line.step.assigned and use.line.quote(words[0]) and words[0].text[:1] in "/~.":
             before = use.line.step.assigned[-1]
             if before.is_empty:
                 whole = Span(before.span.start, words[0].span.end)
@@ -111,22 +109,22 @@ def spaces_around_equals(job: Job) -> Iterator[Finding]:
 
 def _declared(use: CommandUse, words: tuple[Word, ...]) -> Iterator[Finding]:
     """What `export` and its kind cannot read as a name."""
-    text = use.place.script.text
     for number, word in enumerate(words[1:], 1):
-        written = text[word.span.start : word.span.end]
+        written = use.line.written(word)
         if written.startswith(("$", '"', "'", "`")) and not re.match(r"\$\{?\w+\}?[:/]", written):
             continue
         if _NAME_OR_VALUE.fullmatch(word.text) or "<%" in written or "{{" in written:
             continue
         before = words[number - 1]
-        gap = use.span(Span(before.span.end, word.span.start))
-        if "\n" in use.place.source[gap.start : gap.end] and "\n" not in text[before.span.end : word.span.start]:
+        between = Span(before.span.end, word.span.start)
+        gap = use.span(between)
+        if "\n" in use.place.source[gap.start : gap.end] and "\n" not in use.written(between):
             return  # `folded_lines_joined` reports it
         start = before if number > 1 and (before.text.endswith("=") or NAME.fullmatch(before.text)) else word
         end = words[number + 1] if word.text == "=" and number + 1 < len(words) else word
         span = Span(words[0].span.start, end.span.end)
         is_simple = start is not word and start is words[1]
-        value = text[end.span.start : end.span.end].removeprefix("=")
+        value = use.line.written(end).removeprefix("=")
         new = f"{words[0].text} {start.text.rstrip('=')}={value}"
         fixes = edit_fix(use.place, f"Change to '{new}'", span, new) if is_simple and end is words[-1] else ()
         yield Finding(use.span(span), f"'{word.text}' is not a name; write 'NAME=value' without spaces", fixes)
@@ -155,11 +153,10 @@ def assignment_of_other_shell(job: Job) -> Iterator[Finding]:
               - RATE=0.1
     """
     for use in all_uses(job):
-        words = use.line.step.command.words if use.line.step.command else ()
-        text = use.place.script.text
-        if text[words[0].span.start] != "$" and words[0].text not in {"export", "set"}:
+        words = use.line.words
+        written = use.line.written(words[0])
+        if not written.startswith("$") and words[0].text not in {"export", "set"}:
             continue
-        written = text[words[0].span.start : words[0].span.end]
         if match := re.match(r"\$env:\w+", written):
             span = Span(words[0].span.start, words[0].span.start + match.end())
             yield Finding(use.span(span), "this is PowerShell; in bash it is 'export NAME=value'")
@@ -170,14 +167,14 @@ def assignment_of_other_shell(job: Job) -> Iterator[Finding]:
             fixes = edit_fix(use.place, "Remove '$'", Span(words[0].span.start, words[0].span.start + 1), "")
             yield Finding(use.word(words[0]), f"this does not set '{match[1]}'; remove the '$'", fixes)
         elif words[0].text == "export" and len(words) > 1:
-            value = text[words[1].span.start : words[1].span.end]
+            value = use.line.written(words[1])
             if match := re.match(r"\$([A-Za-z_]\w*)=", value):
                 at = words[1].span.start
                 fixes = edit_fix(use.place, "Remove '$'", Span(at, at + 1), "")
                 yield Finding(use.span(use.line.span), f"this does not set '{match[1]}'; remove the '$'", fixes)
         elif words[0].text == "set" and len(words) == 2 and re.match(r"[A-Za-z_]\w*=", words[1].text):
             span = Span(words[0].span.start, words[1].span.end)
-            new = text[words[1].span.start : words[1].span.end]
+            new = use.line.written(words[1])
             fixes = edit_fix(use.place, "Remove 'set'", span, new)
             yield Finding(use.span(span), "'set NAME=value' sets '$1' in bash; remove 'set'", fixes)
 
@@ -205,8 +202,7 @@ def test_brackets(job: Job) -> Iterator[Finding]:
               - if [ -f data.zip ]; then unzip data.zip; fi
     """
     for use in all_uses(job):
-        step, text = use.line.step, use.place.script.text
-        words = step.command.words if step.command else ()
+        step, words = use.line.step, use.line.words
         name, last = words[0].text, words[-1]
         if name[:1] != "[" and name != "test":
             continue
@@ -217,13 +213,14 @@ def test_brackets(job: Job) -> Iterator[Finding]:
             yield Finding(use.word(words[0]), f"bash runs '{name}' as a program; add a space after the bracket", fixes)
         elif name in {"[", "[["} and last.text.endswith("]") and last.text not in {"]", "]]"} and len(words) > 1:
             at = last.span.end - (2 if last.text.endswith("]]") and name == "[[" else 1)
-            fixes = edit_fix(use.place, "Add a space", Span(at, last.span.end), f" {text[at : last.span.end]}")
+            end = Span(at, last.span.end)
+            fixes = edit_fix(use.place, "Add a space", end, f" {use.written(end)}")
             yield Finding(use.word(last), "a space is missing before the bracket, so the test fails", fixes)
         elif name == "[" and last.text != "]" and step.after in {"&&", "||"} and (following := step.following()):
-            end = following.command.words[-1] if following.command else None
-            if end is not None and end.text == "]":
-                span = Span(words[1].span.start if len(words) > 1 else last.span.start, end.span.start)
-                inner = text[span.start : span.end].rstrip()
+            closing = following.command.words[-1] if following.command else None
+            if closing is not None and closing.text == "]":
+                span = Span(words[1].span.start if len(words) > 1 else last.span.start, closing.span.start)
+                inner = use.written(span).rstrip()
                 span = Span(span.start, span.start + len(inner))
                 left, operator, right = inner.partition(step.after)
                 fixes = edit_fix(use.place, "Split the test", span, f"{left.rstrip()} ] {operator} [ {right.lstrip()}")
@@ -234,21 +231,20 @@ def test_brackets(job: Job) -> Iterator[Finding]:
 
 def _test_operators(use: CommandUse, words: tuple[Word, ...]) -> Iterator[Finding]:
     inner = words[1:-1] if words[0].text == "[" else words[1:]
-    text = use.place.script.text
     for one in use.line.step.redirections:
         if one.operator in {">", "<"} and one.span.start < words[-1].span.end:
             new = "-gt" if one.operator == ">" else "-lt"
             fixes = edit_fix(use.place, f"Change to '{new}'", one.operator_span, new)
             yield Finding(use.span(one.span), f"'{one.operator}' is a redirection here; use '{new}'", fixes)
             return
-    if len(inner) == 1 and re.search(r"[^=!<>]==?[^=]", text[inner[0].span.start : inner[0].span.end]):
+    if len(inner) == 1 and re.search(r"[^=!<>]==?[^=]", use.line.written(inner[0])):
         yield Finding(use.word(inner[0]), "this is one word, so the test is always true; add spaces around '='")
     for number, word in enumerate(inner):
-        written = text[word.span.start : word.span.end]
-        if (match := re.fullmatch(r"\$\{?([A-Za-z_]\w*)\}?", written)) and len(inner) == 3:
-            value = re.search(rf"(?:^|[\s;]){match[1]}=([\"'])(\S+ [^\"']*)\1", text)
-            if value is not None:
-                fixes = edit_fix(use.place, "Quote it", word.span, f'"{written}"')
+        name = use.line.variable(word) if len(inner) == 3 and use.line.quote(word) is None else ""
+        if name:
+            value = use.place.lines.value(name)
+            if value is not None and re.match(r"\S+ ", value):
+                fixes = edit_fix(use.place, "Quote it", word.span, f'"{use.line.written(word)}"')
                 yield Finding(use.word(word), "the value has a space, so the test fails; quote the variable", fixes)
         sides = [inner[at] for at in (number - 1, number + 1) if 0 <= at < len(inner)]
         if word.text in _NUMERIC and any(one.is_literal and not re.fullmatch(r"[-+]?\d+", one.text) for one in sides):
@@ -279,24 +275,22 @@ def quotes_keep_literal(job: Job) -> Iterator[Finding]:
               - ls ~/data
     """
     for use in all_uses(job):
-        line, text = use.line, use.place.script.text
+        line = use.line
         if line.program in _PRINTING or "ssh" in line.program:
             continue
         for number, word in enumerate(line.arguments):
-            if text[word.span.start] not in "\"'" and "=~/" not in word.text:
-                continue
+            quote = _MARKS.get(line.quote(word) or PartKind.EXPANSION, "")
             written = line.written(word)
-            if match := re.fullmatch(r'"\$\{?([A-Za-z_]\w*)\}?"', written):
-                assigned = rf"(?:^|[\s;]){match[1]}=([\"'])(-[^\"']* [^\"']*)\1"
-                is_set = f"{match[1]}=" in text and not _is_value(line, number)
-                value = re.search(assigned, text) if is_set else None
-                if value is not None:
+            if not quote and "=~/" not in word.text:
+                continue
+            if name := line.variable(word):
+                value = None if _is_value(line, number) else use.place.lines.value(name)
+                if value is not None and re.fullmatch(r"-\S* .*", value):
                     fixes = edit_fix(use.place, "Remove the quotes", word.span, written[1:-1])
-                    message = f"the program receives '{value[2]}' as one word; remove the quotes"
+                    message = f"the program receives '{value}' as one word; remove the quotes"
                     yield Finding(use.word(word), message, fixes)
                 continue
-            quote = written[:1] if written[:1] in "\"'" and written.endswith(written[:1]) and len(written) > 2 else ""
-            bare = written[1:-1] if quote else written
+            bare = use.written(line.inner(word))
             before = line.arguments[number - 1].text if number else ""
             if quote and re.fullmatch(r"~/[\w./-]*", bare) and line.program in _ON_FILES | {"wget", "git", "unzip"}:
                 fixes = edit_fix(use.place, "Remove the quotes", word.span, bare)
@@ -315,16 +309,11 @@ def quotes_keep_literal(job: Job) -> Iterator[Finding]:
                     continue
                 fixes = edit_fix(use.place, "Remove the quotes", word.span, bare) if "$" not in bare else ()
                 yield Finding(use.word(word), f"the program receives '{bare}' as one word; remove the quotes", fixes)
-        name = line.name
-        written = line.written(name)
-        is_command = line.step.command is not None and name is line.step.command.words[0] and not line.step.assigned
-        if (
-            is_command
-            and written[:1] in "\"'"
-            and name.is_literal
-            and re.fullmatch(r"[a-z][\w.-]* [\w./-].*", name.text)
-        ):
-            yield Finding(use.word(name), f"bash looks for a program named '{name.text}'; remove the quotes")
+        program = line.name
+        is_command = program is line.words[0] and not line.step.assigned and program.is_literal
+        if is_command and line.quote(program) and re.fullmatch(r"[a-z][\w.-]* [\w./-].*", program.text):
+            message = f"bash looks for a program named '{program.text}'; remove the quotes"
+            yield Finding(use.word(program), message)
 
 
 @rule(Severity.WARNING)
@@ -348,20 +337,20 @@ def braces_not_expanded(job: Job) -> Iterator[Finding]:
               - N=3; for i in $(seq 1 $N); do echo $i; done
     """
     for place in scripts(job, with_callbacks=True):
-        text = place.script.text
-        if ".." not in text or "{" not in text:
-            continue
-        for match in _BRACES_OF_VARIABLES.finditer(text):
-            if place.script.is_quoted(match.start()):
-                continue
-            first, last = match[1] or match[3], match[2] or match[4]
-            span = Span(*match.span())
-            fixes = edit_fix(place, "Use 'seq'", span, f"$(seq {first} {last})")
-            yield Finding(place.span(span), "bash expands braces before variables; use 'seq'", fixes)
-        for match in _QUOTED_BRACES.finditer(text):
-            span = Span(*match.span(1))
-            fixes = edit_fix(place, "Remove the quotes", span, match[1][1:-1])
-            yield Finding(place.span(span), "bash does not expand braces in quotes", fixes)
+        for word in (word for line in place.lines.all for word in line.words if ".." in word.text):
+            if (match := _BRACES_OF_VARIABLES.fullmatch(place.written(word.span))) is not None:
+                first, last = match[1] or match[3], match[2] or match[4]
+                fixes = edit_fix(place, "Use 'seq'", word.span, f"$(seq {first} {last})")
+                yield Finding(place.span(word.span), "bash expands braces before variables; use 'seq'", fixes)
+        for word in place.script.loop_words:
+            written = place.written(word.span)
+            if (match := _BRACES_OF_VARIABLES.fullmatch(written)) is not None:
+                first, last = match[1] or match[3], match[2] or match[4]
+                fixes = edit_fix(place, "Use 'seq'", word.span, f"$(seq {first} {last})")
+                yield Finding(place.span(word.span), "bash expands braces before variables; use 'seq'", fixes)
+            elif place.script.quote(word.span) and _BRACES.fullmatch(word.text):
+                fixes = edit_fix(place, "Remove the quotes", word.span, word.text)
+                yield Finding(place.span(word.span), "bash does not expand braces in quotes", fixes)
 
 
 @rule(Severity.WARNING, about=("find",))
@@ -417,16 +406,14 @@ def interactive_only(job: Job) -> Iterator[Finding]:
               - ll
     """
     for place in scripts(job, with_callbacks=True):
-        text = place.script.text
-        if "alias " not in text and "!!" not in text and "!$" not in text:
-            continue
         aliases: dict[str, str] = {}
-        for line in command_lines(place.script).all:
+        expands = place.mentions("expand_aliases")
+        for line in place.lines.all:
             name = line.name.text
             if name == "alias":
                 for word in line.arguments:
                     key, equals, value = word.text.partition("=")
-                    if equals and "expand_aliases" not in text:
+                    if equals and not expands:
                         aliases[key] = value
             elif name in aliases and name not in place.script.functions and not line.wrappers:
                 value = aliases[name]
@@ -459,17 +446,18 @@ def path_replaced(job: Job) -> Iterator[Finding]:
               - python train.py
     """
     for place in scripts(job):
-        for one in place.script.assignments if "PATH=" in place.script.text else ():
-            if one.name != "PATH":
-                continue
-            match = re.compile(r"=([\"']?)([\w./:-]+)\1(?=[\s;&]|$)").match(place.script.text, one.span.end)
-            if match and not re.search(r"(?:^|:)(?:/usr)?/bin\b", match[2]):
-                span = Span(one.span.start, match.end())
-                at = match.end(2)
-                fixes = edit_fix(place, "Add ':$PATH'", Span(at - 1, at), f"{place.script.text[at - 1]}:$PATH")
-                yield Finding(
-                    place.span(span), "this removes the folders with all programs of the system; add ':$PATH'", fixes
-                )
+        for one in place.script.assignments:
+            value = one.plain_value if one.name == "PATH" else None
+            if value is not None and one.value is not None and _FOLDERS.fullmatch(value) and not _SYSTEM.search(value):
+                at = place.inner(one.value).end
+                last = Span(at - 1, at)
+                fixes = edit_fix(place, "Add ':$PATH'", last, f"{place.written(last)}:$PATH")
+                message = "this removes the folders with all programs of the system; add ':$PATH'"
+                yield Finding(place.span(one.whole), message, fixes)
+
+
+_FOLDERS = lazy_pattern(r"[\w./:-]+")
+_SYSTEM = lazy_pattern(r"(?:^|:)(?:/usr)?/bin\b")
 
 
 @rule(Severity.WARNING, about=("sh", "dash"))
@@ -520,8 +508,6 @@ def windows_path(job: Job) -> Iterator[Finding]:
               - bash ./run.sh
     """
     for use in all_uses(job):
-        if "\\" not in use.place.script.text:
-            continue
         for word in (use.line.name, *use.line.arguments):
             written = use.line.written(word)
             if re.fullmatch(r"(?:\.{1,2}|[A-Za-z]:|[\w-]+)?(?:\\[A-Za-z][\w.-]*)+", written) and "\\" in written[:-1]:

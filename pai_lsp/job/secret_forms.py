@@ -1,0 +1,377 @@
+"""Passwords, tokens and keys that a text shows, recognized by their own form or by the name beside them.
+
+A text is any: a job, a line of it, a message, a log. What is found is reported (`clear_secrets`) and hidden (`hidden`).
+
+* Tokens that have a form of their own: the table schemas/secret_patterns.json, and the few below that it lacks.
+* Values behind a name: options, variables, headers, parameters of an address, keys of JSON, YAML, INI and netrc files.
+* Arguments of programs that take a password without a name.
+
+Names such as `pad_token`, and values that are placeholders, variables, templates or paths, are none of them.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from math import log2
+
+from pai_lsp.platform.tables import table
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.text import Span
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterator
+
+# A word of a command that is not a variable or a template, and what may be before it in the same command.
+_WORD = r"['\"]?([^\s'\"`<>${}|;&()-][^\s'\"`<>${}|;&()]*)(?=['\"\s|;&)]|\Z)"
+_SAME_COMMAND = r"[^\n|;&#]{0,200}?"
+# Forms that the table lacks: a part of each such text in lower case, its pattern, and its name in messages.
+# Sources: Hugging Face, "User access tokens"; Docker, "Personal access tokens"; Tailscale, "Key prefixes"; Discord,
+# "Webhook resource"; Azure Storage, "Connection strings" and "Service SAS"; RFC 7468 for keys.
+_FORMS = (
+    ("hf_", lazy_pattern(r"\bhf_[A-Za-z0-9]{30,}"), "a Hugging Face token"),
+    ("dckr_", lazy_pattern(r"\bdckr_(?:pat|oat)_[\w-]{20,}"), "a Docker token"),
+    ("tskey-", lazy_pattern(r"\btskey-[a-z]+-[A-Za-z0-9]{6,}-?[A-Za-z0-9]+"), "a Tailscale key"),
+    ("/api/webhooks/", lazy_pattern(r"/api/webhooks/[0-9]{10,}/([\w-]{40,})"), "a Discord webhook"),
+    ("hooks.slack.com/services/", lazy_pattern(r"hooks\.slack\.com/services/([A-Za-z0-9+/]{20,})"), "a Slack webhook"),
+    ("hvs.", lazy_pattern(r"\bhvs\.[\w-]{24,}"), "a Vault token"),
+    ("/t/", lazy_pattern(r"/t/([a-z]{2}-[0-9a-f]{8}-[0-9a-f-]{27})(?=/)"), "a token of a conda channel"),
+    ("accountkey=", lazy_pattern(r"\bAccountKey=([A-Za-z0-9+/]{40,}=*)"), "an Azure storage key"),
+    ("sig=", lazy_pattern(r"[?&]sig=([A-Za-z0-9+/%]{30,}=*)"), "an Azure signature"),
+    (
+        "-----begin ",
+        lazy_pattern(r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----(?:(?:(?!-----)[\s\S])*-----END [A-Z ]*-----)?"),
+        "a private key",
+    ),
+    ("ls0tls1crudjti", lazy_pattern(r"\bLS0tLS1CRUdJTi[A-Za-z0-9+/]{40,}=*"), "a key or certificate in base64"),
+    ("@", lazy_pattern(r"://(?:<%[^%]*%>|[^\s/:@'\"<>]{0,200}):([^\s/@'\"<>${}]{1,200})@"), "a password in an address"),
+)
+# How vendors write their names, where a capital letter is not enough.
+_VENDORS = {
+    "1password": "1Password", "aws": "AWS", "digitalocean": "DigitalOcean", "gcp": "Google Cloud", "github": "GitHub",
+    "gitlab": "GitLab", "huggingface": "Hugging Face", "jwt": "JSON Web", "microsoft": "Microsoft Teams", "npm": "npm",
+    "openai": "OpenAI", "openshift": "OpenShift", "pypi": "PyPI",
+}  # fmt: skip
+# Programs that take a password without a name: the program, its pattern, and the kind.
+# Sources: the manual pages of mysql, sshpass, curl, redis-cli, htpasswd, zip, 7z, smbclient and openssl; Azure CLI,
+# "az login"; Weights & Biases, "wandb login"; RFC 7617.
+_ARGUMENTS = (
+    ("mysql", lazy_pattern(rf"(?<![\w-])mysql(?:dump|admin)?\s{_SAME_COMMAND}(?<=\s)-p{_WORD}"), "a password"),
+    ("sshpass", lazy_pattern(rf"\bsshpass\s+-p\s*{_WORD}"), "a password"),
+    (
+        "login",
+        lazy_pattern(rf"\b(?:docker|podman|oras|helm)\s{_SAME_COMMAND}\blogin\s{_SAME_COMMAND}(?<=\s)-p[ =]?{_WORD}"),
+        "a password",
+    ),
+    ("login", lazy_pattern(rf"\baz\s+login\s{_SAME_COMMAND}(?<=\s)-p[ =]{_WORD}"), "a password"),
+    ("wandb", lazy_pattern(r"\bwandb\.login\([^)\n]{0,100}key\s*=\s*\\?['\"]([0-9a-f]{40})"), "a Weights & Biases key"),
+    ("authtoken", lazy_pattern(r"\bngrok\s+(?:config\s+add-)?authtoken\s+([\w-]{20,})"), "a token"),
+    ("-bearer", lazy_pattern(rf"--oauth2-bearer[ =]{_WORD}"), "a token"),
+    (
+        "mongo",
+        lazy_pattern(rf"\bmongo(?:sh|dump|restore|import|export)?\s{_SAME_COMMAND}(?<=\s)-p\s+{_WORD}"),
+        "a password",
+    ),
+    (
+        "ldap",
+        lazy_pattern(rf"\bldap(?:search|add|modify|delete|whoami)\s{_SAME_COMMAND}(?<=\s)-w\s*{_WORD}"),
+        "a password",
+    ),
+    ("7z", lazy_pattern(rf"\b7z[ar]?\s{_SAME_COMMAND}(?<=\s)-p{_WORD}"), "a password"),
+    ("lftp", lazy_pattern(rf"\blftp\s{_SAME_COMMAND}(?<=\s)-u\s*[^\s,'\"]+,{_WORD}"), "a password"),
+    ("alias", lazy_pattern(rf"\bmc\s+alias\s+set\s+\S+\s+\S+\s+\S+\s+{_WORD}"), "a key"),
+    ("wandb", lazy_pattern(r"\bwandb\s+login\s+(?:-\S+\s+){0,4}([0-9a-f]{40})\b"), "a Weights & Biases key"),
+    (
+        "curl",
+        lazy_pattern(
+            rf"\bcurl\s{_SAME_COMMAND}(?<=\s)(?:-[A-Za-z]*u|--(?:proxy-)?user[ =])\s*['\"]?[^\s:'\"<${{}}]+:{_WORD}"
+        ),
+        "a password",
+    ),
+    ("redis-cli", lazy_pattern(rf"\bredis-cli\s{_SAME_COMMAND}(?<=\s)-a\s+{_WORD}"), "a password"),
+    (
+        "htpasswd",
+        lazy_pattern(
+            rf"\bhtpasswd\s+-[a-zA-Z]*b[a-zA-Z]*\s+(?:-\S+\s+)*(?:\S+\s+){{1,2}}?{_WORD}[ \t]*(?=[\n'\"|;&)]|\Z)"
+        ),
+        "a password",
+    ),
+    ("zip", lazy_pattern(rf"zip\s{_SAME_COMMAND}(?<=\s)-P\s*{_WORD}"), "a password"),
+    ("smbclient", lazy_pattern(rf"\bsmbclient\s{_SAME_COMMAND}(?<=\s)-U\s*['\"]?[^\s%'\"]+%{_WORD}"), "a password"),
+    ("pass:", lazy_pattern(rf"\bopenssl\s{_SAME_COMMAND}(?<=\s)-pass(?:in|out)?\s+['\"]?pass:{_WORD}"), "a password"),
+    (
+        "--password-stdin",
+        lazy_pattern(
+            rf"\b(?:echo|printf)\s+(?:-\S+\s+)*(?:'%s\\n'\s+)?{_WORD}['\"]?[ \t]*\|[^\n|]{{0,200}}--password-stdin"
+        ),
+        "a password",
+    ),
+    (
+        "sudo",
+        lazy_pattern(rf"\b(?:echo|printf)\s+(?:-\S+\s+)*{_WORD}['\"]?[ \t]*\|[ \t]*sudo\s+(?:-\S+\s+)*-S\b"),
+        "a password",
+    ),
+    (
+        "authorization",
+        lazy_pattern(
+            r"(?i:authorization)['\"]?\s*[:=]\s*['\"]?(?i:bearer|basic|token|apikey|key)\s+(?=\S{0,400}[0-9]|\S{20})([^\s'\"\\`<>${}|;&()]{8,})"
+        ),
+        "a token",
+    ),
+    ("username", lazy_pattern(r"\"key\\?\"\s*:\s*\\?\"([0-9a-f]{32})\\?\""), "a Kaggle key"),
+    ("login", lazy_pattern(rf"\bmachine\s+\S+\s+login\s+\S+\s+password\s+{_WORD}"), "a password"),
+    ("password ", lazy_pattern(rf"(?m)^[ \t]*(?:-[ \t]+)?password[ \t]+{_WORD}[ \t]*$"), "a password"),
+    (
+        "_secret_access_key ",
+        lazy_pattern(r"\b(?:aws_)?secret_access_key\s+['\"]?([A-Za-z0-9+/]{40})(?![\w+/=])"),
+        "an AWS key",
+    ),
+)
+# The last word of a name and what stands between it and its value; the value in double, single or no quotes.
+_NAMED = lazy_pattern(
+    r"((?i:pass(?:word|wd|phrase|code)?|pwd|token|secret|credentials?|key|psw))['\"\\]{0,2}"
+    r"([ \t]*(?:=>|:=|=|:(?!//))[ \t]*|[ \t]+)"
+)
+_VALUE = lazy_pattern(
+    r"\\?(?:\"([^\"\n\\]+)|'([^'\n]+)|([^\s'\"`<>${}|;&(),\[\]\\*#][^\s'\"`<>${}|;&(),\[\]\\]*)(?![`<>${(\[\\]))"
+)
+_LONGEST_VALUE = 400
+# The shortest token of the table.
+_SHORTEST_FORM = 13
+_REST = lazy_pattern(r"[\w+/=-]*")
+# A template, variable or substitution in a value.
+_NOT_LITERAL = lazy_pattern(r"<%|\{\{|`|\$[A-Za-z_({]")
+_NEEDLES = ("pass", "pwd", "token", "secret", "credential", "key", "psw")
+_LONGEST_NAME = 80
+_NAME_BEFORE = lazy_pattern(r"[\w.-]*\Z")
+# Sources: the manual pages of curl (`-H`) and wget (`--header`).
+_HEADER = lazy_pattern(r"(?<=\s)(?:-[A-Za-z]*H|--header)[ =]*[\\'\"]{0,3}\Z")
+_LONGEST_HEADER = 20
+_NAME_WORD = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_PASSWORDS = frozenset({"password", "passwd", "passphrase", "passcode", "pwd", "psw"})
+# Whose password, key or token it is: without one of these words, `pass` counts passes and `key` is one of a table.
+_PASS_OWNERS = frozenset({
+    "admin", "database", "db", "ftp", "http", "https", "imap", "ldap", "login", "mail", "mongo", "mysql", "pg",
+    "postgres", "proxy", "redis", "registry", "root", "smtp", "sql", "ssh", "sudo", "user", "vnc",
+})  # fmt: skip
+_KEY_OWNERS = frozenset({
+    "access", "account", "api", "app", "auth", "client", "deploy", "encryption", "license", "master", "private",
+    "secret", "service", "shared", "signing", "storage", "subscription",
+})  # fmt: skip
+_TOKEN_OWNERS = frozenset({
+    "access", "api", "app", "auth", "bearer", "bot", "ci", "client", "csrf", "deploy", "git", "github", "gitlab",
+    "hf", "hub", "huggingface", "id", "jupyter", "jwt", "login", "notebook", "notebookapp", "npm", "oauth",
+    "personal", "private", "pypi", "refresh", "registry", "sas", "secret", "security", "serverapp", "service",
+    "session", "slack", "user", "vault", "wandb",
+})  # fmt: skip
+# Words of text models: their tokens are parts of a text.
+_NO_OWNERS = frozenset({
+    "bos", "cls", "eos", "image", "mask", "max", "min", "new", "num", "pad", "sep", "special", "start", "stop",
+    "unk", "vocab",
+})  # fmt: skip
+_SHORTEST = 8
+_SHORTEST_OPTION = 10
+_SHORTEST_ALONE = 16
+_JOINED = lazy_pattern(r"([a-z]+?)(password|passwd|passphrase|token|secret)")
+# Placeholders: signs alone, brackets around a word, words that say what belongs there, and examples of documentation.
+_PLACEHOLDER = lazy_pattern(
+    r"(?i)[*x.\-_#?]+|[<\[{(%].*[>\]})%]|(?:your|the|an?|some|insert|enter|put)[ _-].*|your.*|"
+    r"(?-i:[\w/+]*EXAMPLE(?:KEY)?)|(?:[\w]+[-_])?example(?:[-_]\w+)?|"
+    r".*(?:placeholder|change[ _-]?me|redacted|x{4}|\*{3}|\.{3}).*|"
+    r"none|null|nil|true|false|yes|no|on|off|todo|tbd|dummy|fake|test|secret|hidden|masked|empty|prompt|stdin|ask|"
+    r"string|str|int|value|password|passwd|token|key|auto|default|undefined|optional|required|env(?:ironment)?"
+)
+_WORDS_OF_SECRETS = frozenset({
+    "access", "api", "arg", "auth", "config", "db", "env", "file", "for", "from", "id", "key", "my", "name", "new",
+    "of", "old", "pass", "passphrase", "passwd", "password", "private", "pwd", "secret", "str", "the", "token",
+    "user", "value", "var", "your",
+})  # fmt: skip
+# A reference to something else: a path, an address, a variable, an expression of a program.
+_ELSEWHERE = lazy_pattern(r"[./~$%@]|[a-z][a-z0-9+]*://|[A-Z][A-Z0-9_]*_(?:PASS\w*|TOKEN|KEY|SECRET)\Z")
+_EXPRESSION = lazy_pattern(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+[(\[]?|\w+\(")
+# A value that is hardly anything but a key, whatever the name before `key` says; names that speak of other keys.
+_LONG_KEY = lazy_pattern(r"(?=[^\s]*[0-9])(?=[^\s]*[A-Za-z])[A-Za-z0-9+/_-]{24,}={0,2}")
+_OTHER_KEYS = frozenset(
+    {"cache", "foreign", "gpg", "host", "idempotency", "partition", "primary", "pub", "public", "recv", "sort"}
+)
+_FILE_NAME = lazy_pattern(r"[\w.-]+(?:/[\w.-]+)*\.[a-z][a-z0-9]{0,4}")
+
+
+@dataclass(frozen=True, slots=True)
+class _TokenForm:
+    """A row of schemas/secret_patterns.json: entropy is in bits a character, 0 where the form alone is enough."""
+
+    pattern: re.Pattern[str]
+    entropy: float
+    kind: str
+
+
+def secrets_in(text: str) -> Iterator[tuple[Span, str]]:
+    """The place of each password, token or key in a text, and what it looks like; places can overlap.
+
+    Places are in code points, half-open. The time is linear in the length of the text.
+    """
+    lower = text.lower()
+    if len(lower) != len(text):  # a letter that has two in lower case
+        lower = text
+    words = " ".join([word for word in lower.split() if len(word) >= _SHORTEST_FORM])
+    for needle, form in _token_forms():
+        if needle in words:
+            yield from _of_form(text, form)
+    for needle, pattern, kind in (*_FORMS, *_ARGUMENTS):
+        if needle not in lower:
+            continue
+        for match in pattern.finditer(text):
+            group = 1 if pattern.groups else 0
+            if not is_placeholder(match[group]):
+                yield Span(*match.span(group)), kind
+    yield from _named_values(text, lower)
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether a value only says that a secret belongs there, or is an example of documentation."""
+    if _PLACEHOLDER.fullmatch(value) or len(set(value)) <= 2:
+        return True
+    return _WORDS_OF_SECRETS.issuperset(words_of(value)) and value[0].isalpha()
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name such as `apiKey` or `API_KEY`, in lower case."""
+    return [word.lower() for word in _NAME_WORD.findall(name)]
+
+
+def _of_form(text: str, row: _TokenForm) -> Iterator[tuple[Span, str]]:
+    for match in row.pattern.finditer(text):
+        # A group that is nearly all of the match is the token without the signs around it.
+        group = 1 if row.pattern.groups and match[1] and 2 * len(match[1]) > len(match[0]) else 0
+        value = match[group]
+        if _entropy(value) >= row.entropy and not is_placeholder(value):
+            # The form may be a part of a longer word, of which nothing is shown.
+            rest = _REST.match(text, match.end(group))
+            yield Span(match.start(group), rest.end() if rest else match.end(group)), row.kind
+
+
+def _named_values(text: str, lower: str) -> Iterator[tuple[Span, str]]:
+    """The values behind names of secrets; a value is not searched for further ones, so that the time is linear."""
+    done = 0
+    for start in sorted({start for needle in _NEEDLES for start in _places(needle, lower)}):
+        name = _NAMED.match(text, start) if start >= done else None
+        value = _VALUE.match(text, name.end(), name.end() + _LONGEST_VALUE) if name else None
+        if name and value and (kind := _kind_of_value(text, name, value[value.lastindex or 0])):
+            rest = _REST.match(text, value.end())
+            done = rest.end() if rest else value.end()
+            yield Span(value.start(value.lastindex or 0), done), kind
+
+
+def _places(part: str, text: str) -> Iterator[int]:
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
+
+
+def _kind_of_value(text: str, match: re.Match[str], value: str) -> str:
+    """What kind of secret the value behind a name is; empty for none."""
+    before = _NAME_BEFORE.search(text, max(0, match.start() - _LONGEST_NAME), match.start())
+    name = (before[0] if before else "") + match[1]
+    start = match.end(1) - len(name)
+    is_option = name.startswith("--")
+    separator = match[2].strip()
+    if not separator and not is_option:
+        return ""
+    kind = kind_of_name(name)
+    if not kind and name.lower() == "key" and text[start - 1 : start] in ("?", "&"):
+        kind = "a key"
+    is_plain = separator in ("=", "") and (is_option or name.isupper())
+    is_plain = is_plain or bool(_HEADER.search(text, max(0, start - _LONGEST_HEADER), start))
+    if not kind and is_plain and _LONG_KEY.fullmatch(value) and not _is_other_key(name):
+        kind = "a key"
+    if not kind or is_placeholder(value) or _ELSEWHERE.match(value) or _NOT_LITERAL.search(value):
+        return ""
+    if not is_plain and _EXPRESSION.match(value):
+        return ""
+    if kind != "a password" and any(character.isspace() for character in value):
+        return ""
+    can_be = (
+        _can_be_password(value, is_plain=is_plain)
+        if kind == "a password"
+        else _can_be_token(value, name, is_plain=is_plain)
+    )
+    return kind if can_be else ""
+
+
+def _is_other_key(name: str) -> bool:
+    *owners, last = words_of(name) or [""]
+    return last != "key" or not owners or not _OTHER_KEYS.isdisjoint(owners)
+
+
+def _can_be_password(value: str, *, is_plain: bool) -> bool:
+    """Whether a value can be a password: behind an option or a variable any word, elsewhere one that is no name."""
+    if is_plain:
+        return not value.isdigit() or len(value) >= 4
+    if _FILE_NAME.fullmatch(value) or value.endswith(":"):
+        return False
+    has_digit = any(character.isdigit() for character in value)
+    has_sign = any(character in "!@#%^&*+?=~" for character in value)
+    return len(value) >= 6 and not value.isdigit() and (has_digit or has_sign) and "(" not in value
+
+
+def _can_be_token(value: str, name: str, *, is_plain: bool) -> bool:
+    """Whether a value can be a token or key: long, with letters and digits, without blanks."""
+    owners = set(words_of(name)[:-1])
+    has_owner = not (_KEY_OWNERS | _TOKEN_OWNERS).isdisjoint(owners)
+    shortest = _SHORTEST if is_plain and has_owner else _SHORTEST_ALONE
+    if is_plain and name in {"--token", "--secret"} and "-" not in value:
+        shortest = _SHORTEST_OPTION
+    if len(value) < shortest or _FILE_NAME.fullmatch(value):
+        return False
+    if not (any(one.isdigit() for one in value) and any(one.isalpha() for one in value)) or "abc123" in value:
+        return False
+    # Base64 may have '/', a path has names between them.
+    return "/" not in value or (len(value) >= 20 and not value.islower() and _entropy(value) > 4)
+
+
+@cache
+def kind_of_name(name: str) -> str:
+    """What kind of secret a name is about: `a password`, `a token` or `a key`; empty for none."""
+    *owners, last = words_of(name) or [""]
+    joined = _JOINED.fullmatch(last)
+    if joined:  # as in `PGPASSWORD` and `authtoken`
+        owners, last = [*owners, joined[1]], joined[2]
+    if last == "pwd" and not owners:
+        return ""
+    if last in _PASSWORDS or (last == "pass" and not _PASS_OWNERS.isdisjoint(owners)):
+        return "a password"
+    if last in {"apikey", "accesskey", "secretkey", "privatekey"}:
+        return "a key"
+    if last == "key":
+        return "" if _KEY_OWNERS.isdisjoint(owners) else "a key"
+    if last == "token":
+        return "a token" if _NO_OWNERS.isdisjoint(owners) else ""
+    return "a token" if last in {"secret", "credential", "credentials"} else ""
+
+
+@cache
+def _token_forms() -> tuple[tuple[str, _TokenForm], ...]:
+    """The rows of the table, each with a part in lower case of all its tokens."""
+    return tuple(
+        (needle, _TokenForm(lazy_pattern(row["pattern"]), row["entropy"], _kind_of_form(row["id"])))
+        for row in table("secret_patterns.json")["patterns"]
+        for needle in row["needles"]
+    )
+
+
+def _kind_of_form(identifier: str) -> str:
+    """`github-pat` as it is named in messages: `a GitHub token`."""
+    vendor, *rest = identifier.split("-")
+    name = _VENDORS.get(vendor, vendor.capitalize())
+    article = "an" if name[0] in "AEIO" else "a"
+    return f"{article} {name} webhook" if "webhook" in rest else f"{article} {name} token"
+
+
+def _entropy(value: str) -> float:
+    """Shannon's entropy of the characters, in bits a character."""
+    counts = (value.count(one) for one in set(value))
+    return -sum(count / len(value) * log2(count / len(value)) for count in counts)
