@@ -187,9 +187,7 @@ def _settings(target: Target, options: Options) -> Settings:
     """The settings with the rules that the command line names turned on again, and with its cluster and platform."""
     settings = target.configuration.settings_of(target.path)
     if options.cluster is not None:
-        settings = replace(settings, cluster=options.cluster)
-    if options.cluster is not None and settings.platform is None:
-        settings = replace(settings, platform=options.cluster.platform)
+        settings = options.cluster.applied_to(settings)
     if options.platform is not None:
         settings = settings.on(options.platform)
     turned_on = options.turned_on - target.configuration.ignored_in(target.path)
