@@ -52,6 +52,8 @@ _AROUND_SIGNALS = frozenset({"python-error", "file-not-found", "stopped", "permi
 _COMPLAINT = re.compile(r"error|fail|abort|exception|fatal|cannot|warn|nan\b", re.IGNORECASE)
 # An event has few lines; a longer text is a log, unless it has the platform's own sections.
 _LINES_OF_EVENT = 8
+# What `kubectl describe`, `get` and events begin lines with.
+_KUBERNETES = re.compile(r"(?m)^\s*(?:NAME\s+READY\s|Events:\s|- apiVersion: |involvedObject:|Namespace:\s+\S)")
 # So much of a long log before and after the deciding line leads to the line of the job.
 _LINES_AROUND = 60
 
@@ -198,6 +200,7 @@ def _of_platform(report: FailureReport, log: Log) -> Failure | None:
     if name is not None:
         return Failure(causes()[name], report.code)
     is_of_platform = report.child is not None or report.pod is not None or report.code is not None
+    is_of_platform = is_of_platform or _KUBERNETES.search(report.text) is not None
     if not is_of_platform and len([line for line in log.lines if line.text.strip()]) > _LINES_OF_EVENT:
         return None
     if (
