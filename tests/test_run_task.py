@@ -16,6 +16,8 @@ from programs import harmless_programs
 
 from pai_lsp.cli.commands import task_ssh
 from pai_lsp.cli.main import main
+from pai_lsp.document import Document
+from pai_lsp.ide.known_values import variable_value
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,6 +82,31 @@ def test_environment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert found["dynamic"]["PAI_HOST_IP_worker_0"] == "host-address"
     assert found["shmMB"] == 2048
     assert plan(tmp_path, capsys)["env"]["NVIDIA_VISIBLE_DEVICES"] == "none"
+
+
+def test_editors_know_every_value_that_a_run_knows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    extras = "extras: {gangAllocation: false}"
+    planned = plan(tmp_path, capsys, "--role", "ps", extras=extras)["env"]
+    job = Document((tmp_path / "job.pai.yaml").read_text(encoding="utf-8")).job
+    role = job.task_roles_by_name["ps"]
+    shown = {}
+    for name in planned:
+        variable = job.platform.environment_variable(name)
+        if variable is not None:
+            shown[name] = variable_value(job, role, variable, name)
+    # Nobody knows there who runs the job. The others are not documented, or say that something is not known.
+    of_user = {"PAI_JOB_NAME": "<user>~train", "PAI_FRAMEWORK_NAME": "<user>~train"}
+    unknown = {
+        "PAI_USER_NAME",
+        "PAI_USERNAME",
+        "FC_FRAMEWORK_NAME",
+        "PAI_CURRENT_CONTAINER_IP",
+        "PAI_CONTAINER_HOST_IP",
+    }
+    assert {name: value for name, value in shown.items() if name not in unknown} == {
+        name: of_user.get(name, value) for name, value in planned.items() if name in shown and name not in unknown
+    }
+    assert len([value for value in shown.values() if value]) > 20
 
 
 def test_a_label_without_ports_is_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

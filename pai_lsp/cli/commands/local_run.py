@@ -28,6 +28,7 @@ from pai_lsp.cli.commands.job_file import failed
 from pai_lsp.cli.commands.run_listing import listing, remember, show, with_marks
 from pai_lsp.cli.commands.task_ssh import left_out, make_keys, path_line, script_here, ssh_files, ssh_scripts
 from pai_lsp.cluster.ended_line import ended_line, line_in_job
+from pai_lsp.cluster.task_environment import port_counts
 from pai_lsp.cluster.task_files import (
     ADDRESS,
     CLONE,
@@ -38,7 +39,7 @@ from pai_lsp.cluster.task_files import (
     published_ports,
     task_files,
 )
-from pai_lsp.cluster.task_plan import HOME, SCRIPTS, port_counts
+from pai_lsp.cluster.task_plan import HOME, SCRIPTS
 from pai_lsp.cluster.why import failure
 from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import program_on_path
