@@ -110,7 +110,7 @@ def _script(text: str) -> str:
 
 
 def _numbered(piece: str, count: int) -> str:
-    return "".join(piece.replace("#", str(number)) for number in range(count))
+    return "".join(piece.replace("№", str(number)) for number in range(count))
 
 
 def _in(frame: Callable[[str], str], piece: str) -> Callable[[int], str]:
@@ -198,31 +198,31 @@ _PAIRS = (
     ),
 )
 _LINES = (
-    *("cat <<'E#'\nx\nE#\n", "cat <<E\n", "mpirun -np 4 -H a#:1,b:2 python a.py\n", "torchrun --nnodes 2 t#.py\n"),
-    *("horovodrun -np 4 -H a#:1 python a.py\n", "deepspeed --hostfile h# a.py\n", "pip install a#==1\n", "cd a#\n"),
-    *("apt-get install a#\n", "wget http://a/b#\n", "git clone http://a/b#\n", "export A#=$B#\n", "f#() { a; }; f#\n"),
-    *("export A_KEY#=abcdefgh1234\n", "alias a#=b\n", "source a#\n", "set -e#\n", "trap 'a#' EXIT\n", "a# &\nwait\n"),
-    *("if [ $a# -eq 1 ]; then b; fi\n", "for i# in 1 2; do echo $i#; done\n", "read -r a# <<<b\n", "unset a#; a $a#\n"),
-    *("echo $PAI_PORT_LIST_worker_0_p#\n", "curl -H 'Authorization: Bearer abc#' http://a\n", "ssh worker-# ls\n"),
-    *("NCCL_SOCKET_IFNAME=eth# python a.py --lr $L\n", "(cd a#; b)\n", "mkdir -p /a#; cp b /a#/\n", "a#=1\n[ $a# ]\n"),
-    *("echo <% $parameters.p# %>\n", "echo <% $secrets.p# %>\n", "echo <% $data.uri[#] %>\n", "echo <% this.a# %>\n"),
-    *("docker login -u a -p b# c\n", "[[ $a =~ ^b# ]] && c\n", 'python -c "print(#)"\n', "a# \\\n", "a \"b 'c\n"),
+    *("cat <<'E№'\nx\nE№\n", "cat <<E\n", "mpirun -np 4 -H a№:1,b:2 python a.py\n", "torchrun --nnodes 2 t№.py\n"),
+    *("horovodrun -np 4 -H a№:1 python a.py\n", "deepspeed --hostfile h№ a.py\n", "pip install a№==1\n", "cd a№\n"),
+    *("apt-get install a№\n", "wget http://a/b№\n", "git clone http://a/b№\n", "export A№=$B№\n", "f№() { a; }; f№\n"),
+    *("export A_KEY№=abcdefgh1234\n", "alias a№=b\n", "source a№\n", "set -e№\n", "trap 'a№' EXIT\n", "a№ &\nwait\n"),
+    *("if [ $a№ -eq 1 ]; then b; fi\n", "for i№ in 1 2; do echo $i№; done\n", "read -r a№ <<<b\n", "unset a№; a $a№\n"),
+    *("echo $PAI_PORT_LIST_worker_0_p№\n", "curl -H 'Authorization: Bearer abc№' http://a\n", "ssh worker-№ ls\n"),
+    *("NCCL_SOCKET_IFNAME=eth№ python a.py --lr $L\n", "(cd a№; b)\n", "mkdir -p /a№; cp b /a№/\n", "a№=1\n[ $a№ ]\n"),
+    *("echo <% $parameters.p№ %>\n", "echo <% $secrets.p№ %>\n", "echo <% $data.uri[№] %>\n", "echo <% this.a№ %>\n"),
+    *("docker login -u a -p b# c\n", "[[ $a =~ ^b№ ]] && c\n", 'python -c "print(№)"\n', "a№ \\\n", "a \"b 'c\n"),
 )
 # YAML below a key of `extras`.
 _NODES = (
-    *("  a#: 1\n", "  a: 1\n", "  a#: &x 1\n", "  a#: *x\n", "  a#: !!int 1\n", "  a#: !!python/x 1\n", '  a#: "b\n'),
+    *("  a№: 1\n", "  a: 1\n", "  a№: &x 1\n", "  a№: *x\n", "  a№: !!int 1\n", "  a№: !!python/x 1\n", '  a№: "b\n'),
     *(
-        "  a#: 'b\n",
-        "  a#: b\n   c: d\n",
-        "  a# b\n",
-        "  a#:b\n",
-        "\ta#: b\n",
-        "  ? a#\n  : b\n",
-        "  -a#\n",
-        "  a#: |\n",
+        "  a№: 'b\n",
+        "  a№: b\n   c: d\n",
+        "  a№ b\n",
+        "  a№:b\n",
+        "\ta№: b\n",
+        "  ? a№\n  : b\n",
+        "  -a№\n",
+        "  a№: |\n",
     ),
-    *("  a#: >\n   b\n", "  # c\n", "  a#: b  # pai-lsp: ignore[unknown-key]\n", "---\na: 1\n", "<<<<<<< a\n=======\n"),
-    *("  a#: 1:30\n", "  a#: 2001-01-01\n", "  a#: 0x#\n", "  a#: 1_0\n", "  a#: {<<: *x}\n", "%YAML 1.2\n"),
+    *("  a№: >\n   b\n", "  # c\n", "  a№: b  # pai-lsp: ignore[unknown-key]\n", "---\na: 1\n", "<<<<<<< a\n=======\n"),
+    *("  a№: 1:30\n", "  a№: 2001-01-01\n", "  a№: 0x№\n", "  a№: 1_0\n", "  a№: {<<: *x}\n", "%YAML 1.2\n"),
 )
 _FLOW = (
     ("{a: ", "}"),
@@ -236,74 +236,74 @@ _FLOW = (
 )
 # Parts of a job: prerequisites, keys of a role, keys of the job.
 _DEFINITIONS = (
-    *("  - {type: script, name: same}\n", "  - {type: script, name: s#}\n", "  - {type: script}\n", "  - a\n", "  -\n"),
-    *("  - {type: dockerimage, name: image, uri: a}\n", "  - {type: dockerimage, name: i#, uri: 'h:5000/a#/b:1'}\n"),
-    *("  - {type: data, name: d#, uri: [http://a/#, b]}\n", "  - {type: script, name: s#, require: [s#]}\n"),
-    *("  - {type: script, name: s#, callbacks: [{event: taskStrts, comands: [echo #]}]}\n", "  - {name: a#}\n"),
-    *("  - {type: script, name: s#, callbacks: [{event: taskStarts, commands: ['<% this.a# %>']}]}\n",),
-    *("  - {type: script, name: s#, template_variables: [{name: a#}], requireStorages: [{name: '{{ a# }}'}]}\n",),
-    *("  - {type: script, name: s#, require: ['marketplace://name/x#']}\n",),
+    *("  - {type: script, name: same}\n", "  - {type: script, name: s№}\n", "  - {type: script}\n", "  - a\n", "  -\n"),
+    *("  - {type: dockerimage, name: image, uri: a}\n", "  - {type: dockerimage, name: i№, uri: 'h:5000/a№/b:1'}\n"),
+    *("  - {type: data, name: d№, uri: [http://a/№, b]}\n", "  - {type: script, name: s№, require: [s№]}\n"),
+    *("  - {type: script, name: s№, callbacks: [{event: taskStrts, comands: [echo №]}]}\n", "  - {name: a№}\n"),
+    *("  - {type: script, name: s№, callbacks: [{event: taskStarts, commands: ['<% this.a№ %>']}]}\n",),
+    *("  - {type: script, name: s№, template_variables: [{name: a№}], requireStorages: [{name: '{{ a№ }}'}]}\n",),
+    *("  - {type: script, name: s№, require: ['marketplace://name/x№']}\n",),
 )
 _ROLE_KEYS = (
-    *("    ky#: 1\n", "    ky#: 1 # pai-lsp: ignore[unknown-key]\n", "    instances: 1\n", "    <<: *x\n"),
-    *("    taskNumber: #\n", "    prerequisites: [s#]\n", "    completion: {a#: 1}\n"),
+    *("    ky№: 1\n", "    ky№: 1 # pai-lsp: ignore[unknown-key]\n", "    instances: 1\n", "    <<: *x\n"),
+    *("    taskNumber: №\n", "    prerequisites: [s№]\n", "    completion: {a№: 1}\n"),
 )
 _SECTIONS = (
-    *("key#: 1\n", "prerequisits#: 1\n", "taskRole: 1\n", "parameters: {p#: 1}\n", "# pai-lsp: ignore[x]\n", "# c\n"),
-    *("# pai-lsp: ignore\n", "# pai-lsp: ignore-file[unknown-key]\n", "# pai-lsp: platform=ltp\n", "  w#: {a: 1}\n"),
-    *("  w#:\n    dockerImage: imag#\n    commands: [a]\n", "secrets: {p#: abcdefgh#}\n", "deployments: [{name: d}]\n"),
+    *("key№: 1\n", "prerequisits№: 1\n", "taskRole: 1\n", "parameters: {p№: 1}\n", "# pai-lsp: ignore[x]\n", "# c\n"),
+    *("# pai-lsp: ignore\n", "# pai-lsp: ignore-file[unknown-key]\n", "# pai-lsp: platform=ltp\n", "  w№: {a: 1}\n"),
+    *("  w№:\n    dockerImage: imag№\n    commands: [a]\n", "secrets: {p№: abcdefgh№}\n", "deployments: [{name: d}]\n"),
 )
 _PLUGINS = (
     *(
-        "{plugin: cmd, parameters: {preCommands: [echo #]}}",
+        "{plugin: cmd, parameters: {preCommands: [echo №]}}",
         "{plugin: ssh, parameters: {jobssh: true}}",
-        "{plugin: x#}",
+        "{plugin: x№}",
     ),
-    *("{plugin: git, parameters: {repo: http://a/#, options: ['-a \"']}}", "{plugin: ssh, taskroles: [wrkr#]}", "5"),
+    *("{plugin: git, parameters: {repo: http://a/№, options: ['-a \"']}}", "{plugin: ssh, taskroles: [wrkr№]}", "5"),
     *(
-        "{plugin: teamwise_storage, parameters: {storageConfigNames: [s#]}}",
-        "{plugin: tensorboard, parameters: {a#: b}}",
+        "{plugin: teamwise_storage, parameters: {storageConfigNames: [s№]}}",
+        "{plugin: tensorboard, parameters: {a№: b}}",
     ),
 )
 _IMAGES = ("a/", "a-", "a.", "a__", "a:", "A", "a@", "é", "a:1@")
 _CONTAINERS = (
     *(
-        "          - {name: c#, image: i}\n",
-        "            imge#: x\n",
+        "          - {name: c№, image: i}\n",
+        "            imge№: x\n",
         "            image: x\n",
-        "            args: [a#]\n",
+        "            args: [a№]\n",
     ),
     *(
-        "          - {name: c, image: i, command: [mpirun, -np, '#', a]}\n",
-        "          - {env: [{name: A#, value: b}]}\n",
+        "          - {name: c, image: i, command: [mpirun, -np, '№', a]}\n",
+        "          - {env: [{name: A№, value: b}]}\n",
     ),
-    *("          - {resources: {limits: {memory: #Gi}}}\n", "          - {volumeMounts: [{name: v, mountPath: /a}]}\n"),
+    *("          - {resources: {limits: {memory: №Gi}}}\n", "          - {volumeMounts: [{name: v, mountPath: /a}]}\n"),
 )
 _CLUSTER = {
-    "SKUS": '"s#": {"gpu": 1, "cpu": 1, "memory": "1Gi"}, ',
-    "CELLS": '"c#": {"childCellType": "G", "childCellNumber": 1}, ',
+    "SKUS": '"s№": {"gpu": 1, "cpu": 1, "memory": "1Gi"}, ',
+    "CELLS": '"c№": {"childCellType": "G", "childCellNumber": 1}, ',
     "NODES": '{"cellType": "N"}, ',
-    "CLUSTERS": '"v#": {"virtualCells": [{"cellType": "N", "cellNumber": 1}]}, ',
-    "STORAGES": '"s#": {}, ',
+    "CLUSTERS": '"v№": {"virtualCells": [{"cellType": "N", "cellNumber": 1}]}, ',
+    "STORAGES": '"s№": {}, ',
 }
 _LOG = (
-    *("ModuleNotFoundError: No module named 'a#'\n", "a#: command not found\n", "Traceback (most recent call last):\n"),
+    *("ModuleNotFoundError: No module named 'a№'\n", "a№: command not found\n", "Traceback (most recent call last):\n"),
     *(
-        '  File "a#.py", line #, in b\n',
-        "RuntimeError: CUDA out of memory. #\n",
-        "NCCL WARN a#\n",
+        '  File "a№.py", line №, in b\n',
+        "RuntimeError: CUDA out of memory. №\n",
+        "NCCL WARN a№\n",
         "x",
         " ",
         "Killed\n",
     ),
     *(
         "Permission denied (publickey).\n",
-        "bash: line #: a: No such file or directory\n",
-        "exitcode: #\n",
-        "[1,#]<stdout>: ",
+        "bash: line №: a: No such file or directory\n",
+        "exitcode: №\n",
+        "[1,№]<stdout>: ",
     ),
 )
-_IGNORED = ("**/a", "*a", "a/", "!a#\n", "[a-z]", "a#\n", "**/", "?", "\\a", "**/a#/*b*c*d\n")
+_IGNORED = ("**/a", "*a", "a/", "!a№\n", "[a-z]", "a№\n", "**/", "?", "\\a", "**/a№/*b*c*d\n")
 
 
 def texts() -> Iterator[Text]:
@@ -349,7 +349,7 @@ def texts() -> Iterator[Text]:
         "job",
         lambda n: job(commands="      - &c echo <% $parameters.a %>\n" + "      - *c\n" * n),
     )
-    yield Text("aliases of a role", "job", lambda n: job(rest="  x: &x {commands: [a]}\n" + _numbered("  w#: *x\n", n)))
+    yield Text("aliases of a role", "job", lambda n: job(rest="  x: &x {commands: [a]}\n" + _numbered("  w№: *x\n", n)))
     yield Text("a chain of requirements", "job", _chain)
     for piece in _CONTAINERS:
         yield Text(f"MPIJob {piece!r}", "manifest", _in(lambda text: _MANIFEST + text, piece))
