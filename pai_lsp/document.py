@@ -10,7 +10,16 @@ import re
 from _contextvars import ContextVar  # what `contextvars` gives; importing that takes longer
 from itertools import islice
 
-from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Misread, Settings, Severity, later, limited
+from pai_lsp.findings.diagnostic import (
+    MOST_FOUND,
+    MOST_RELATED,
+    Diagnostic,
+    Misread,
+    Settings,
+    Severity,
+    later,
+    limited,
+)
 from pai_lsp.findings.fixes import ApplicableFixes
 from pai_lsp.findings.suppression import ignores, ineffective_comments, silencing, unused_ignore, unused_ignores
 from pai_lsp.job.definition import unfilled_values
@@ -366,7 +375,7 @@ def _diagnostics(rule: Rule, findings: Iterable[Finding], document: Document, on
             found.span,
             _sentence(found.message),
             later(_applicable, rule, found.fixes, applicable, on_fault) if found.fixes != () else (),
-            found.related,
+            found.related[:MOST_RELATED],
             found.tags,
             found.field,
             found.consequence or rule.consequence_at(found.severity),
