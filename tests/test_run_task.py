@@ -236,7 +236,11 @@ def test_no_line_is_named_where_none_is_known(tmp_path: Path, capfd: pytest.Capt
     plugin = "{plugin: cmd, parameters: {preCommands: [exit 4]}}"
     extras = f"extras: {{com.microsoft.pai.runtimeplugin: [{plugin}]}}\n"
     status, _, notes = started(tmp_path, capfd, "echo hi", *HERE, extras=extras)
-    assert (status, notes.splitlines()[-1]) == (4, "pai-lsp run: the commands of plugins ended with 4")
+    # The plugin is named instead.
+    line = (JOB.replace("COMMAND", "").replace("EXTRAS", extras)).partition("{plugin:")[0].count("\n") + 1
+    path = tmp_path / "job.pai.yaml"
+    ended = ["pai-lsp run: the commands of plugins ended with 4", f"{path}:{line}: runtime plugin 'cmd'"]
+    assert (status, notes.splitlines()[-2:]) == (4, ended)
 
 
 def test_nothing_runs_unasked(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -43,7 +43,7 @@ from pai_lsp.cluster.task_plan import HOME, SCRIPTS
 from pai_lsp.cluster.why import failure
 from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import program_on_path
-from pai_lsp.source.text import visible
+from pai_lsp.source.text import LineIndex, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pai_lsp.cluster.task_files import Ports
-    from pai_lsp.cluster.task_plan import TaskPlan
+    from pai_lsp.cluster.task_plan import PartSource, TaskPlan
     from pai_lsp.job.job import Job
 
 _KEPT = 256 * 1024
@@ -61,6 +61,11 @@ _TIMED_OUT = 124
 # A container that lends its network ends by itself after a week at the latest.
 _HOLDS_NETWORK = "exec {pipe}<> <(:); read -t 604800 -r -u $pipe"
 _REMOTE = re.compile(r"(?:https|ssh)://[^\s-]\S*|[\w.]+@[\w.][\w.-]*:(?!:)\S+")
+
+
+# The runtime makes pipes in a folder that its first container, which is root's, has made.
+# Source: openpai-runtime, src/init and src/runtime.d/runtime_entry.sh (mkfifo).
+_NOT_ROOT = "on a cluster only root can run the runtime's scripts, so the task would fail before its first command"
 
 
 class _NotStartedError(Exception):
@@ -284,6 +289,8 @@ def _prepared(
         )  # fmt: skip
         if not is_made or not container.fill(program, name, _files(plan, place, ports, token, keys)):
             raise _NotStartedError(f"{arguments.container} could not make the container; see its message above")
+        if user := container.user_of(program, name):
+            sys.stderr.write(f"note: {visible(plan.image)} has the user '{visible(user)}'; {_NOT_ROOT}\n")
         if plan.clones and arguments.git_image:
             _clone_in(program, f"{name}-git", arguments.git_image, plan, name, stack)
         runs.append(_Run(plan, [program, "start", "--attach", name], HOME, None, label, token))
@@ -536,14 +543,25 @@ def _explained(run: _Run, job: Job, arguments: argparse.Namespace) -> int:
     write = sys.stderr.write
     if run.part != "user.sh":
         write(f"\npai-lsp run: the {TITLES.get(run.part, run.part)} ended with {status}\n")
+        if source := _failed_plugin(run):
+            line = LineIndex(job.text).line_of(source.offset) + 1
+            write(f"{visible(arguments.job)}:{line}: {visible(source.title)}\n")
         return status
     found = failure(run.log.replace(f"{run.home}/", f"{HOME}/"), job, status, role=plan.role.name)
     write(f"\npai-lsp run: the commands ended with {status}; a cluster would report {found.code}\n")
     write(f"{found.cause.name}: {found.cause.explanation}\n{found.cause.fix}\n")
     commands = plan.files[f"{SCRIPTS}/user.sh"]
     number = ended_line(run.ended, commands)
-    line = None if number is None else line_in_job(job, plan.role, commands, number)
-    if line is not None:
-        written = job.hidden.without(job.text.splitlines()[line - 1].strip())
-        write(f"{visible(arguments.job)}:{line}: {visible(written)}\n")
+    found_line = None if number is None else line_in_job(job, plan.role, commands, number)
+    if found_line is not None:
+        written = job.hidden.without(job.text.splitlines()[found_line - 1].strip())
+        write(f"{visible(arguments.job)}:{found_line}: {visible(written)}\n")
     return status
+
+
+def _failed_plugin(run: _Run) -> PartSource | None:
+    """What the script of a plugin comes from that ended the task."""
+    calls = run.plan.files[f"{SCRIPTS}/{run.part}"]
+    number = ended_line(run.ended, calls)
+    path = "" if number is None else calls.split("\n")[number - 1].rpartition(f"{HOME}/")[2]
+    return run.plan.sources.get(path)

@@ -200,6 +200,7 @@ def test_an_image_with_a_user_of_its_own(tmp_path: Path) -> None:
     text = job("id -u", "pwd", "touch here /usr/local/pai/there", "grep CapEff /proc/self/status", image="small")
     found = ran(tmp_path, text)
     assert (found.status, found.lines[:2], found.lines[2].split()[-1]) == (0, ["1000", "/home/ann"], "0" * 16)
+    assert "has the user 'ann'; on a cluster only root" in found.notes
 
 
 def test_an_image_without_bash(tmp_path: Path) -> None:
