@@ -324,6 +324,20 @@ def test_what_is_new_since_the_last_agreement_is_marked(
     assert "echo one" not in "".join(file.read_text() for file in (tmp_path / "state").rglob("*") if file.is_file())
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of Unix")
+def test_a_long_listing_is_shown_by_a_pager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: Path) -> None:
+    pager = engine.parent / "less"
+    pager.write_text('#!/bin/bash\necho "pager $LESSSECURE $*"\ncat\n', encoding="utf-8")
+    pager.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{engine.parent}{os.pathsep}{harmless_programs()}")
+    path = tmp_path / "job.pai.yaml"
+    path.write_text(TWO_TASKS.replace("COMMAND", "echo one\n" + "      - echo line\n" * 600), encoding="utf-8")
+    shown = answered(["run", "--container", "docker", str(path)], "n")[1]
+    assert "pager 1 -X" in shown
+    assert shown.count("echo line") == 600
+    assert "pager" not in answered(["run", "--container", "docker", "--yes", str(path)], "")[1]
+
+
 def answered(argv: list[str], answer: str) -> tuple[int, str]:
     """The exit status and the output of the program in a terminal, with an answer to its question."""
     import pty  # noqa: PLC0415 - not on Windows

@@ -142,6 +142,7 @@ _ENTRY = """\
 PAI_WORK_DIR="$(pwd)"
 export PAI_WORK_DIR
 source {scripts}/runtime_env.sh
+echo "{token}user $EUID"
 if [ "$$" = 1 ]; then
   trap 'trap : TERM; kill -TERM -1; wait; exit 143' TERM
 fi

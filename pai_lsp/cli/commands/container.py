@@ -86,14 +86,6 @@ def create(
     return done.returncode == 0
 
 
-def user_of(engine: str, name: str) -> str:
-    """The user whom a container runs as; empty for root."""
-    command = [engine, "inspect", "--format={{.Config.User}}", name]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)  # noqa: S603 - words of our own
-    user = done.stdout.strip()
-    return "" if user.partition(":")[0] in {"0", "root"} else user
-
-
 def fill(engine: str, name: str, files: Mapping[str, str]) -> bool:
     """Write files, by their paths below `HOME`, into a container that has not started."""
     archive, now = io.BytesIO(), int(time())

@@ -90,7 +90,7 @@ def run_here(plans: Sequence[TaskPlan], shown: Sequence[TaskPlan], job: Job, arg
     if fault := _fault(plans, folders, arguments):
         return failed("run", visible(job.hidden.without(fault)), WRONG_USAGE)
     text = _listed(plans, shown, job, folders, arguments)
-    show(with_marks(text, arguments.job))
+    show(with_marks(text, arguments.job), is_asked=not arguments.yes)
     if not arguments.yes:
         if not _is_agreed(is_contained=is_contained):
             step = "" if sys.stdin.isatty() else "; give --yes to run without asking"
@@ -261,7 +261,7 @@ def _prepared(
     keys = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pai-lsp-run-")))
     if any(left_out(plan, is_contained=is_contained) == "" for plan in plans):
         make_keys(keys)
-    run_name = f"pai-lsp-run-{secrets.token_hex(6)}"
+    run_name = f"pai-lsp-run-{os.getpid()}-{secrets.token_hex(4)}"
     network = ""
     if is_contained and len(plans) > 1:
         network = f"{run_name}-network"
@@ -289,8 +289,6 @@ def _prepared(
         )  # fmt: skip
         if not is_made or not container.fill(program, name, _files(plan, place, ports, token, keys)):
             raise _NotStartedError(f"{arguments.container} could not make the container; see its message above")
-        if user := container.user_of(program, name):
-            sys.stderr.write(f"note: {visible(plan.image)} has the user '{visible(user)}'; {_NOT_ROOT}\n")
         if plan.clones and arguments.git_image:
             _clone_in(program, f"{name}-git", arguments.git_image, plan, name, stack)
         runs.append(_Run(plan, [program, "start", "--attach", name], HOME, None, label, token))
@@ -481,8 +479,12 @@ def _passed_on(data: bytes, run: _Run) -> bytes:
 
 
 def _note(report: str, run: _Run) -> None:
-    """Take a report of the task's own script: `start SCRIPT` or `end SCRIPT LINE`."""
+    """Take a report of the task's own script: `user NUMBER`, `start SCRIPT` or `end SCRIPT LINE`."""
     kind, _, rest = report.partition(" ")
+    if kind == "user":
+        if run.home == HOME and rest != "0":
+            sys.stderr.write(f"note: the user of the image is {visible(rest)}; {_NOT_ROOT}\n")
+        return
     run.part, _, line = rest.partition(" ")
     if kind == "end":
         run.ended = line
