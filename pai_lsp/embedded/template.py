@@ -10,6 +10,7 @@ from __future__ import annotations
 from enum import Enum
 from functools import cached_property, lru_cache
 
+from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass, dataclass_of_many
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import server_text
@@ -328,8 +329,8 @@ def server_lookup(path: str, values: dict[str, Any]) -> Any:
     for name in path.split("."):
         if isinstance(value, dict) and name in value:
             value = value[name]
-        elif isinstance(value, (list, str)) and _PLAIN_INDEX.fullmatch(name) and int(name) < len(value):
-            value = value[int(name)]
+        elif isinstance(value, (list, str)) and _PLAIN_INDEX.fullmatch(name) and number_of(name) < len(value):
+            value = value[number_of(name)]
         elif isinstance(value, (list, str)) and name == "length":
             value = len(value)
         else:

@@ -11,6 +11,7 @@ from functools import cache
 
 from pai_lsp.embedded.command_lines import Arguments, Program, command_lines, parsed
 from pai_lsp.platform.tables import table
+from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
@@ -297,7 +298,7 @@ def hosts_of(option: Option, line: CommandLine | None = None) -> tuple[LaunchHos
         if colon and not _NUMBER.fullmatch(slots):
             return None
         if name:
-            found.append(LaunchHost(name, int(slots) if colon else None, span, slots_span))
+            found.append(LaunchHost(name, number_of(slots) if colon else None, span, slots_span))
         start += len(item) + 1
     return tuple(found)
 

@@ -11,6 +11,7 @@ import re
 from pai_lsp.embedded.shell_structure import Step, structure
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.rules.commands.command_uses import CommandUse, edit_fix, scripts, uses
+from pai_lsp.source.foreign import number_of
 from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
@@ -329,7 +330,7 @@ def _is_long(use: CommandUse) -> bool:
     if use.line.program == "find":
         return bool(texts) and texts[0] == "/" and "-maxdepth" not in texts
     if use.line.program == "seq":
-        numbers = [int(text) for text in texts if text.isdigit()]
+        numbers = [number_of(text) for text in texts if text.isdigit()]
         return bool(numbers) and numbers[-1] >= 20_000
     files = {one.target.text for one in use.line.step.redirections} | set(texts)
     return bool(files & {"/dev/urandom", "/dev/zero", "/dev/random"})

@@ -11,6 +11,7 @@ from pai_lsp.embedded.command_lines import MODULES
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.platform.programs import TORCH, hosts_of, program
 from pai_lsp.rules.commands.command_uses import LAUNCHING, CommandUse, all_uses, edit_fix, insert_fix, known_lines
+from pai_lsp.source.foreign import number_of
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.text import Span
@@ -231,7 +232,7 @@ def deepspeed_arguments(job: Job) -> Iterator[Finding]:
         include = arguments.option("-i", "--include", "-e", "--exclude")
         count = arguments.option("--num_gpus", "--num_accelerators", "--num_nodes")
         gpu = use.role.amount("gpu") if use.role else None
-        if nodes and nodes.value and nodes.value.isdigit() and int(nodes.value) > 1 and not hosts:
+        if nodes and nodes.value and nodes.value.isdigit() and number_of(nodes.value) > 1 and not hosts:
             yield Finding(
                 use.span(Span(nodes.span.start, nodes.end)), "'--num_nodes' needs a file of hosts, '--hostfile'"
             )

@@ -11,6 +11,7 @@ from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.platform.programs import TORCH, program
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.commands.command_uses import LAUNCHING, CommandUse, edit_fix, insert_fix, known_lines, uses
+from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
@@ -247,7 +248,7 @@ class _NodesLaunch:
     def node_count(self) -> int | None:
         """The number of nodes; None where it is a range, or bash makes it."""
         value = self.nodes.value if self.nodes else None
-        return int(value) if value is not None and _NUMBER.fullmatch(value) else None
+        return number_of(value) if value is not None and _NUMBER.fullmatch(value) else None
 
     @property
     def rank_name(self) -> str:
@@ -322,7 +323,7 @@ def _process_counts(job: Job) -> Iterator[tuple[CommandUse, int, Option, int]]:
         else:
             is_elsewhere = arguments.has("--hostfile", "-H")
         if gpu and option and value and _NUMBER.fullmatch(value) and not is_elsewhere:
-            yield use, gpu, option, int(value)
+            yield use, gpu, option, number_of(value)
 
 
 def _gpus(count: int) -> str:

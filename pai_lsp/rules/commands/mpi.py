@@ -29,6 +29,7 @@ from pai_lsp.platform.programs import (
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.commands.command_uses import edit_fix, insert_fix, programs_of, uses
 from pai_lsp.rules.resources.job_lifecycle import instances_place
+from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.patterns import lazy_pattern
@@ -53,7 +54,7 @@ _HOST = lazy_pattern(r"(?P<role>[A-Za-z0-9_]+)-(?P<index>[0-9]+)")
 def role_and_index(host: LaunchHost) -> tuple[str, int] | None:
     """The role and the index in a host's name, if it has that form."""
     match = _HOST.fullmatch(host.name)
-    return (match["role"], int(match["index"])) if match else None
+    return (match["role"], number_of(match["index"])) if match else None
 
 
 @dataclass(frozen=True, eq=False)
