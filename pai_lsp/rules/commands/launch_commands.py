@@ -187,6 +187,8 @@ def torchrun_bad_value(job: Job) -> Iterator[Finding]:
             is_right = True
             if option.name.replace("-", "_") == "__nproc_per_node":
                 is_right = bool(_NUMBER.fullmatch(value)) or value in {"gpu", "cpu", "auto", "xpu"}
+                if value == "gpu" and use.role is not None and use.role.amount("gpu") == 0:
+                    yield Finding(use.span(span), "the task has no GPU, so the launcher stops")
             elif option.name == "--nnodes":
                 is_right = re.fullmatch(r"[0-9]+(?::[0-9]+)?", value) is not None
             elif option.name.replace("-", "_") in {"__node_rank", "__master_port"}:
