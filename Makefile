@@ -67,11 +67,14 @@ bench-hostile: $(VENV)/.ready
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
-# N odd jobs through check, fix, expand and graph, then MINUTES of random edits through the language server.
+# N odd jobs through check, fix, expand and graph, RUNS expanded jobs run with bash, then MINUTES of random edits through
+# the language server.
 N := 20000
+RUNS := 5000
 MINUTES := 5
 fuzz: $(VENV)/.ready
 	$(BIN)/python tests/fuzz/fuzz_jobs.py --count $(N)
+	$(BIN)/python tests/fuzz/fuzz_jobs.py --run --count $(RUNS)
 	$(BIN)/python tests/fuzz/fuzz_server.py --minutes $(MINUTES)
 
 # Pins every dependency with its hash, for all supported Pythons at once.

@@ -10,14 +10,14 @@ import re
 from _contextvars import ContextVar  # what `contextvars` gives; importing that takes longer
 from itertools import islice
 
-from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Settings, Severity, later
+from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Misread, Settings, Severity, later
 from pai_lsp.findings.fixes import ApplicableFixes
 from pai_lsp.findings.suppression import ignores, ineffective_comments, unused_ignore, unused_ignores
 from pai_lsp.job.definition import unfilled_values
 from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.platform.secrets_section import job_syntax
-from pai_lsp.rules import EXPLAINING, RULES, name_meaning, rules_on
+from pai_lsp.rules import BY_CODE, EXPLAINING, RULES, name_meaning, rules_on
 from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION, cannot_be_expanded
 from pai_lsp.rules.structure.job_shape import job_template, key_of_version_1, placeholders, touched, v1_job
 from pai_lsp.rules.subjects import rules_about
@@ -52,29 +52,6 @@ _MISREAD_LINES = 2
 # A mistake that keeps a job from being expanded usually has a rule of its own; a job that is not expanded yet is no
 # mistake.
 _CONSEQUENCE = cannot_be_expanded.code
-_SYNTAX_CODES = frozenset({"alias-refused", job_template.code, *(kind.value for kind in ProblemKind)})
-# How the text was read decides about these; after a syntax problem, a line may be read into the wrong mapping.
-_READING_CODES = frozenset(
-    {
-        "yaml-syntax", "duplicate-key", "unknown-key", "dockerimage-extra-key", "v1-job-key", "missing-key",
-        "type-mismatch", "taskroles-not-mapping", "ports-not-mapping", "empty-section", "invalid-enum",
-        "callback-incomplete", "task-role-name-missing", "plugin-missing-parameter", "instances-missing",
-    }
-)  # fmt: skip
-# What is missing at a line may be in a line below it that has a syntax problem.
-_MISSING_CODES = frozenset(
-    {
-        "missing-key", "empty-section", "callback-incomplete", "task-role-name-missing", "plugin-missing-parameter",
-        "instances-missing", "shell-syntax",
-    }
-)  # fmt: skip
-# What defines a name may be in a line with a syntax problem, or in the lines that belong to it.
-_NAME_CODES = frozenset(
-    {
-        "unknown-prerequisite", "unknown-required-prerequisite", "unknown-docker-image", "unknown-typed-reference",
-        "undefined-parameter", "undefined-secret", "unresolved-this", "unknown-deployment",
-    }
-)  # fmt: skip
 
 
 class CheckAbandoned(Exception):  # noqa: N818 - nothing failed
@@ -313,9 +290,7 @@ def _without_unfilled(found: tuple[Diagnostic, ...], document: Document) -> tupl
     if "{{" not in document.text:
         return found
     values = {scalar.span for definition in document.job.as_meant.definitions for scalar in unfilled_values(definition)}
-    return tuple(
-        one for one in found if one.code in _SYNTAX_CODES or not any(_holds(span, one.span) for span in values)
-    )
+    return tuple(one for one in found if _is_about_reading(one) or not any(_holds(span, one.span) for span in values))
 
 
 def _without_ignored(kept: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
@@ -342,7 +317,7 @@ def _found(
     for rule, check in checks:
         if not is_wanted():
             raise CheckAbandoned
-        if not severities or severities.get(rule.code, rule.severity) is not None:
+        if (severities.get(rule.code, rule.usual) if severities else rule.usual) is not None:
             yield from _found_by(rule, check, document, on_fault, *job)
 
 
@@ -375,6 +350,7 @@ def _diagnostics(rule: Rule, findings: Iterable[Finding], document: Document, on
             found.related,
             found.tags,
             found.field,
+            found.consequence or rule.consequence,
         )
         for found in findings
     ]
@@ -411,20 +387,27 @@ def _without_echoes(found: tuple[Diagnostic, ...], document: Document) -> tuple[
     has_other_faults = any(document.text[one.span.start] != "*" for one in document.syntax.problems if len(one.span))
 
     def is_misread(one: Diagnostic) -> bool:
-        """Whether what a name or an alias means may be in text that is misread."""
+        """Whether text that is misread may explain it: a line's mapping, what is missing, or what a name means."""
         written = document.text[one.span.start : one.span.end]
-        if one.code == "yaml-syntax":
-            return has_other_faults and written.startswith("*") and f"&{written[1:]}" in document.text
-        return one.code in _NAME_CODES and written in misread
+        is_alias = one.code == ProblemKind.SYNTAX.value and written.startswith("*")
+        if is_alias and has_other_faults and f"&{written[1:]}" in document.text:
+            return True
+        why = BY_CODE[one.code].misread if one.code in BY_CODE else ()
+        return (
+            (Misread.NAME in why and written in misread)
+            or (Misread.MAPPING in why and any(one.span.start in span for span in unread))
+            or (Misread.ABSENCE in why and document.lines.line_of(one.span.start) in holders)
+        )
 
     return tuple(
-        diagnostic
-        for diagnostic in found
-        if not (diagnostic.code in _READING_CODES and any(diagnostic.span.start in span for span in unread))
-        and not (diagnostic.code in _MISSING_CODES and document.lines.line_of(diagnostic.span.start) in holders)
-        and not is_misread(diagnostic)
-        and (diagnostic.code in _SYNTAX_CODES or not any(_holds(span, diagnostic.span) for span in echoes))
+        one
+        for one in found
+        if not is_misread(one) and (_is_about_reading(one) or not any(_holds(span, one.span) for span in echoes))
     )
+
+
+def _is_about_reading(one: Diagnostic) -> bool:
+    return one.code in BY_CODE and BY_CODE[one.code].is_about_reading
 
 
 def _holds(outer: Span, inner: Span) -> bool:

@@ -16,6 +16,9 @@ from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.writing import flow_value, value_lines
 
+# The comment that brings a text through the runtime as it is.
+KEPT = "# With an apostrophe (') in it, the runtime passes on this text as it is written.\n"
+
 
 @pytest.mark.parametrize(
     ("commands", "items"),
@@ -28,19 +31,26 @@ from pai_lsp.source.writing import flow_value, value_lines
         (["awk '{print \"a\\n\"}' f"], ("awk $'{print \\x22a\\\\n\\x22}' f",)),
         (["echo a\\ b \\;"], ("echo a' 'b ';'",)),
         (["find . -name \\*.py # it's \"all\""], ("find . -name '*'.py",)),
-        (["run \\\n  --fast \\\n  --cold"], ("run   --fast   --cold",)),
+        (["run \\\n  --fast \\\n  --cold"], (f"{KEPT}run \\\n  --fast \\\n  --cold",)),
+        (['run \\\n  --fast "$X"'], ('run   --fast "$X"',)),
+        (["if true; then\n\techo\nfi\nls\n"], (f"{KEPT}if true; then\n\techo\nfi", "ls")),
+        (["cat <<E\na\nE"], (f"{KEPT}cat <<E\na\nE",)),
+        (["cat <<'E'\na\nE\n"], ("cat <<'E'\na\nE\n",)),
+        (["echo \"$X\"\ncat <<E\n\"a\" 'b'\nE\nls"], ('echo "$X"', "eval $'cat <<E\n\\x22a\\x22 \\'b\\'\nE'", "ls")),
         (["\tmake"], (" make",)),
         (['echo "a $X\\n"'], ("eval $'echo \\x22a $X\\\\n\\x22'",)),
         (["cat <<E\nit's \"x\"\nE"], ("eval $'cat <<E\nit\\'s \\x22x\\x22\nE'",)),
         (["if [ \"$A\" = 'b' ]; then", "echo \"it's\"", "fi"], ('if [ "$A" = "b" ]; then', "echo $'it\\'s'", "fi")),
         (["for x in 1; do", "echo \"$x's\"", "done"], ("eval $'for x in 1; do\necho \\x22$x\\'s\\x22\ndone'",)),
         (["echo fine", 'echo "$X\'s"'], ("echo fine", "eval $'echo \\x22$X\\'s\\x22'")),
-        (["[[ $x =~ ^\\d ]]"], ("eval $'[[ $x =~ ^\\\\d ]]'",)),
-        (["echo \\"], ("eval $'echo \\\\\n'",)),
+        (["[[ $x =~ ^\\d ]]"], (f"{KEPT}[[ $x =~ ^\\d ]]",)),
+        (['[[ "$x" =~ ^\\d ]]'], ("eval $'[[ \\x22$x\\x22 =~ ^\\\\d ]]'",)),
+        (["echo \\"], (f"{KEPT}echo \\\n",)),
     ],
 )  # fmt: skip
 def test_commands_are_changed_as_little_as_it_takes(commands: list[str], items: tuple[str, ...]) -> None:
     assert surviving(commands) == items
+    assert surviving(items) == items
 
 
 @settings(max_examples=budget(200), derandomize=True, deadline=None)
@@ -48,6 +58,7 @@ def test_commands_are_changed_as_little_as_it_takes(commands: list[str], items: 
 def test_whatever_is_written_comes_through_the_runtime(commands: list[str]) -> None:
     items = list(surviving(commands))
     assert runtime_round_trip({"commands": items}) == {"commands": items}
+    assert list(surviving(items)) == items
 
 
 _TEXTS = st.text(

@@ -16,6 +16,8 @@ from programs import harmless_programs
 
 from pai_lsp.cli.commands import task_ssh
 from pai_lsp.cli.main import main
+from pai_lsp.document import Document
+from pai_lsp.ide.known_values import variable_value
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,6 +82,31 @@ def test_environment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert found["dynamic"]["PAI_HOST_IP_worker_0"] == "host-address"
     assert found["shmMB"] == 2048
     assert plan(tmp_path, capsys)["env"]["NVIDIA_VISIBLE_DEVICES"] == "none"
+
+
+def test_editors_know_every_value_that_a_run_knows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    extras = "extras: {gangAllocation: false}"
+    planned = plan(tmp_path, capsys, "--role", "ps", extras=extras)["env"]
+    job = Document((tmp_path / "job.pai.yaml").read_text(encoding="utf-8")).job
+    role = job.task_roles_by_name["ps"]
+    shown = {}
+    for name in planned:
+        variable = job.platform.environment_variable(name)
+        if variable is not None:
+            shown[name] = variable_value(job, role, variable, name)
+    # Nobody knows there who runs the job. The others are not documented, or say that something is not known.
+    of_user = {"PAI_JOB_NAME": "<user>~train", "PAI_FRAMEWORK_NAME": "<user>~train"}
+    unknown = {
+        "PAI_USER_NAME",
+        "PAI_USERNAME",
+        "FC_FRAMEWORK_NAME",
+        "PAI_CURRENT_CONTAINER_IP",
+        "PAI_CONTAINER_HOST_IP",
+    }
+    assert {name: value for name, value in shown.items() if name not in unknown} == {
+        name: of_user.get(name, value) for name, value in planned.items() if name in shown and name not in unknown
+    }
+    assert len([value for value in shown.values() if value]) > 20
 
 
 def test_a_label_without_ports_is_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -272,6 +299,25 @@ def test_the_question_shows_all_that_the_answer_starts(
     ]
     assert "hunter2" not in shown
     assert ("prepared" in after) == (status == 0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of Unix")
+def test_what_is_new_since_the_last_agreement_is_marked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: Path
+) -> None:
+    monkeypatch.setenv("PATH", f"{engine.parent}{os.pathsep}{harmless_programs()}")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    path = tmp_path / "job.pai.yaml"
+    command = ["run", "--container", "docker", str(path)]
+    path.write_text(TWO_TASKS.replace("COMMAND", "echo one"), encoding="utf-8")
+    assert "note: " not in answered(command, "n")[1]
+    assert "note: " not in answered(command, "y")[1]
+    assert "note: this is what you agreed to last time\n" in answered(command, "n")[1]
+    path.write_text("# new\n" + TWO_TASKS.replace("COMMAND", "echo one\n      - echo two"), encoding="utf-8")
+    shown = answered(command, "n")[1]
+    assert [line for line in shown.splitlines() if line.startswith("+")] == ["+     echo two"]
+    assert "note: lines with '+' are new since you agreed last; 0 earlier" in shown
+    assert "echo one" not in "".join(file.read_text() for file in (tmp_path / "state").rglob("*") if file.is_file())
 
 
 def answered(argv: list[str], answer: str) -> tuple[int, str]:

@@ -9,17 +9,9 @@ import pytest
 
 from pai_lsp.cli.main import main
 from pai_lsp.cluster.exit_code_text import code_text, explained_code
+from pai_lsp.cluster.failure_causes import causes
 from pai_lsp.cluster.failure_report import container_code
-from pai_lsp.cluster.why import (
-    _BY_CODE,
-    _BY_COMMAND_CODE,
-    LOG_CAUSES,
-    OTHER_CAUSES,
-    PLATFORM_CAUSES,
-    cause_named,
-    cause_of_code,
-    failure,
-)
+from pai_lsp.cluster.why import CAUSES_OF_CODES, CAUSES_OF_COMMAND_CODES, failure
 from pai_lsp.document import Document
 from pai_lsp.platform.tables import command_codes, exit_codes
 
@@ -79,7 +71,7 @@ START = "/usr/local/pai/runtime.d/user.sh: line"
 
 LOGS = [
     (f"{START} 28: NOTHING: unbound variable", 1, "unset-variable", "loop"),
-    ("/env/bin/activate: line 5: PS1: unbound variable", 1, "unset-variable", "train"),
+    ("/env/bin/activate: line 5: PS1: unbound variable", 1, "unset-variable", None),
     (f"{START} 25: $'\\r': command not found", 127, "carriage-return", "apt"),
     (f"{START} 33: syntax error: unexpected end of file", 2, "shell-syntax", "train"),
     (f"{START} 32: pyhton: command not found", 127, "command-not-found", "train"),
@@ -102,7 +94,7 @@ LOGS = [
     ("grep: file: No such file or directory", 2, "file-not-found", "grep"),
     ("", 1, "silent-failure", "grep"),
     ("", 143, "stopped", None),
-    ("the loss is negative", 3, "program-error", "train"),
+    ("the loss is negative", 3, "program-error", None),
 ]
 
 
@@ -175,7 +167,7 @@ def line_with(mark: str | None, before: int = 0) -> int | None:
     ],
 )
 def test_the_code_that_the_runtime_gives(exit_code: int, log: str, code: int) -> None:
-    assert container_code(exit_code, log) == code
+    assert container_code(exit_code, log.encode()) == code
 
 
 @pytest.mark.parametrize(
@@ -183,7 +175,7 @@ def test_the_code_that_the_runtime_gives(exit_code: int, log: str, code: int) ->
     [
         ("", 126, "permission-denied"),
         ("", 127, "command-not-found"),
-        ("fatal: could not read Username for 'https://git.example': No such device", 128, "program-error"),
+        ("fatal: could not read Username for 'https://git.example': No such device", 128, "git-login"),
         ("worker-0: Permission denied (publickey).", 255, "ssh-login"),
     ],
 )
@@ -219,10 +211,10 @@ def test_codes_with_one_reading_and_with_the_platform_first() -> None:
 
 
 def test_the_two_kinds_of_codes_have_causes_of_their_own() -> None:
-    assert set(_BY_CODE) <= set(exit_codes())
-    passed_on = {code for code in _BY_COMMAND_CODE if code in exit_codes()}
+    assert set(CAUSES_OF_CODES) <= set(exit_codes())
+    passed_on = {code for code in CAUSES_OF_COMMAND_CODES if code in exit_codes() and code != 0}
     assert all(any(one.exit_code == code for one in exit_codes()[code].patterns) for code in passed_on)
-    assert set(_BY_COMMAND_CODE) <= passed_on | set(command_codes())
+    assert set(CAUSES_OF_COMMAND_CODES) <= passed_on | set(command_codes()) | {0}
     assert list(command_codes()) == sorted(command_codes())
     assert all(one.source for one in command_codes().values())
 
@@ -238,11 +230,7 @@ def test_the_line_of_a_barrier_is_the_plugin_ssh() -> None:
 
 
 def test_every_cause_of_a_code_is_known() -> None:
-    names = [cause.name for cause in (*PLATFORM_CAUSES, *LOG_CAUSES)] + list(OTHER_CAUSES)
-    assert all(cause_named(name).name == name for name in names)
-    for code in exit_codes():
-        found = cause_of_code(code)
-        assert found is None or found.name in names
+    assert set(CAUSES_OF_CODES.values()) | set(CAUSES_OF_COMMAND_CODES.values()) <= set(causes())
 
 
 def test_a_code_outside_the_table() -> None:

@@ -158,7 +158,12 @@ def _why_arguments(parser: argparse.ArgumentParser) -> None:
 def _why(found: argparse.Namespace) -> int:
     from pai_lsp.cli.commands import why_failed
 
-    return why_failed.run(found)
+    status = why_failed.run(found)
+    if status is not None:
+        return status
+    from pai_lsp.cli.commands import why_log
+
+    return why_log.run(found)
 
 
 def _run_arguments(parser: argparse.ArgumentParser) -> None:

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.source.nodes import Node
 
-# The runtime searches the last part of the log only.
-_SEARCHED = 10 * 1024 * 1024
 _UNKNOWN_FAILURE = 255
 _CHILD = re.compile(r"child process is (\w+), exit code is (\d+)")
 _POD = re.compile(r"matched:\s*(\{.*\})", re.DOTALL)
@@ -81,39 +79,72 @@ class FailureReport:
     role: str | None = None
 
 
-def read_report(text: str, exit_code: int | None = None, platform_log: str = "") -> FailureReport:
-    """What the text reports; `exit_code` and `platform_log` of the task where the reader has them."""
+def read_report(text: str, end: bytes, exit_code: int | None = None, platform_log: str = "") -> FailureReport:
+    """What the text reports, whose end is `end`; `exit_code` and `platform_log` of the task where they are known."""
     role = match[1] if (match := _ROLE.search(text)) else None
     pod = _pod(text)
     if child := _CHILD.search(text):
         return FailureReport(text, _init_code(child[1], int(child[2])), None, platform_log, child[1], pod, role)
     if exit_code is not None:
-        end = container_code(exit_code, text, platform_log)
-        return FailureReport(text, end, exit_code, platform_log, None, pod, role)
+        code = container_code(exit_code, end, platform_log)
+        return FailureReport(text, code, exit_code, platform_log, None, pod, role)
     if pod is not None:
         return FailureReport(text, _pod_code(pod), _user_code(text), platform_log, None, pod, role)
     written = _CODE.search(text)
-    code = int(written[1]) if written else None
-    return FailureReport(text, code, _user_code(text), platform_log, None, None, role)
+    code_written = int(written[1]) if written else None
+    return FailureReport(text, code_written, _user_code(text), platform_log, None, None, role)
 
 
-def container_code(exit_code: int, user_log: str, platform_log: str = "") -> int:
+def container_code(exit_code: int, user_log: bytes, platform_log: str = "") -> int:
     """The code that the runtime gives a task whose commands ended with `exit_code`.
 
-    The runtime takes the first code that matches; the code 128, which asks the GPU, cannot be known here.
+    user_log: the end of the log, as much as the runtime searches. The runtime takes the first code that matches; the
+    code 128, which asks the GPU, cannot be known here.
     """
     if exit_code == 0:
         return 0
-    searched = user_log[-_SEARCHED:]
+    lower = user_log.lower()
     for code, known in exit_codes().items():
         for pattern in known.patterns:
             if (
                 pattern.exit_code in {None, exit_code}
-                and (pattern.user_log is None or re.search(pattern.user_log, searched))
+                and (pattern.user_log is None or _is_in(pattern.user_log, user_log, lower))
                 and (pattern.platform_log is None or re.search(pattern.platform_log, platform_log))
             ):
                 return code
     return _UNKNOWN_FAILURE
+
+
+_FLAGS = re.compile(r"\(\?([a-z]+)\)")
+_LITERAL = re.compile(r"[^\\.^$*+?{}\[\]|()]+")
+
+
+def _is_in(pattern: str, text: bytes, lower: bytes) -> bool:
+    """Whether a pattern of the runtime occurs, in time that grows with the text alone.
+
+    All of them are words in a row, with `.*` between. Each part is looked for after the one before; one with other
+    signs of regular expressions only if its longest word is there.
+    """
+    flags = _FLAGS.match(pattern)
+    is_any_case, is_any_line = (flags is not None and flag in flags[1] for flag in "is")
+    rest = pattern[flags.end() :] if flags else pattern
+    if not is_any_line and ".*" in rest:
+        return re.search(pattern.encode(), text) is not None
+    at = 0
+    searched = lower if is_any_case else text
+    for part in (part.lower() if is_any_case else part for part in rest.split(".*")):
+        if _LITERAL.fullmatch(part):
+            at = searched.find(part.encode(), at)
+            if at < 0:
+                return False
+            at += len(part.encode())
+        elif part:
+            word = max(_LITERAL.findall(part), key=len, default="").encode()
+            found = re.compile(part.encode()).search(searched, at) if word in searched else None
+            if found is None:
+                return False
+            at = found.end()
+    return True
 
 
 def _init_code(child: str, exit_code: int) -> int:
@@ -173,6 +204,24 @@ _SILENT = re.compile(
 _INSTALL = re.compile(r"\b(?:pip\d?|conda|apt|apt-get|yum|dnf|npm)\b.*\binstall\b")
 _PIPE_TO_END = re.compile(r"\|\s*(?:head|tail|grep|sed|less|more|true|awk)\b")
 _PYTHON = re.compile(r"\b(?:python[\d.]*|ipython|jupyter|torchrun|horovodrun|mpirun|deepspeed|accelerate)\b|\.py\b")
+# Causes that programs in Python report, or what started them.
+_OF_PYTHON = frozenset(
+    {
+        "python-error", "python-import", "python-version", "package-versions", "gpu-memory", "host-memory", "encoding",
+        "shared-memory", "open-files", "process-limit", "file-damaged", "checkpoint-mismatch", "device-assert",
+        "gpu-fault", "gpu-library", "gpu-shared", "collective-timeout", "peer-lost", "child-failed", "rendezvous",
+        "port-in-use", "nccl-network", "hub-access", "hub-offline", "service-login", "program-crash", "horovod-build",
+    }
+)  # fmt: skip
+# The commands that a kind of cause is about, by the first word of its name.
+_SUBJECTS = {
+    "package": _INSTALL,
+    "git": re.compile(r"\bgit\b"),
+    "mpi": re.compile(r"\b(?:mpirun|mpiexec|horovodrun)\b"),
+    "ssh": re.compile(r"\b(?:ssh|scp|rsync|mpirun|mpiexec|horovodrun)\b"),
+    "conda": re.compile(r"\bconda\b"),
+    "storage": re.compile(r"\b(?:azcopy|hdfs|hadoop|aws|gsutil|blobfuse|rclone)\b"),
+}
 # Words of messages that also occur in commands, without a meaning for the place.
 _COMMON = frozenset({"error", "line", "file", "python", "from", "import", "the", "usr", "local", "home", "root", "bin"})
 
@@ -469,7 +518,7 @@ def script_offset(job: Job, role: TaskRole, number: int) -> int | None:
 
 
 def _command(cause: str, text: str, job: Job, role: TaskRole) -> int | None:
-    """The offset of the line of the commands that the message fits best."""
+    """The offset of the line of the commands that the message fits best; None if it fits none of several."""
     mapped = job.command_text(role)
     lines: list[tuple[int, str]] = []
     at = 0
@@ -479,7 +528,9 @@ def _command(cause: str, text: str, job: Job, role: TaskRole) -> int | None:
         at += len(line) + 1
     if not lines:
         return None
-    best = max(range(len(lines)), key=lambda number: (_score(cause, text, lines[number][1]), number))
+    score, best = max((_score(cause, text, line), number) for number, (_, line) in enumerate(lines))
+    if score == 0 and len(lines) > 1:
+        return None
     return mapped.offset(lines[best][0])
 
 
@@ -503,9 +554,10 @@ def _score(cause: str, text: str, line: str) -> float:
         score += 20
     if cause == "python-import" and "shared object" in text and _INSTALL.search(line):
         score += 8
-    if cause in {"python-error", "python-import", "gpu-memory", "host-memory", "encoding"} and _PYTHON.search(line):
+    if cause in _OF_PYTHON and _PYTHON.search(line):
         score += 2
-    if cause == "package-install" and _INSTALL.search(line):
+    subject = _SUBJECTS.get(cause.partition("-")[0])
+    if subject is not None and subject.search(line):
         score += 4
     return score
 

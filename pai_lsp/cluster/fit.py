@@ -14,7 +14,7 @@ from itertools import groupby
 
 from pai_lsp.cluster.hived_stage import Cells, HivedRequest, Pieces, RoleRequest, has_barrier, hived_request
 from pai_lsp.cluster.job_stage import forced_nodes, job_refusals, mounted_storages, quota_refusals
-from pai_lsp.cluster.protocol_stage import Refusal, Stage, Wait, protocol_refusals, render_refusals
+from pai_lsp.cluster.protocol_stage import Refusal, ServerStage, Wait, protocol_refusals, render_refusals
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.scalar import Reader, server_text
 
@@ -98,14 +98,14 @@ def _database_refusal(values: Any, request: HivedRequest | None, profile: Profil
         if profile.platform.reader is Reader.JS_YAML_3 and any(grouped):
             message, code = "unacceptable kind of an object to dump [object Undefined]", None
         text = f"task role '{missing}' has no 'instances'; the server fails without it"
-        return Refusal(Stage.JOB, 500, code, message, text, ("taskRoles", missing, "instances"), None)
+        return Refusal(ServerStage.JOB, 500, code, message, text, ("taskRoles", missing, "instances"), None)
     gpus = sum(role["resourcePerInstance"]["gpu"] * role["instances"] for role in roles.values())
     tasks = sum(role["instances"] or 1 for role in roles.values())
     for total, what in ((gpus, "GPUs"), (tasks, "tasks")):
         if not -_MOST_OF_INTEGER <= total <= _MOST_OF_INTEGER:
             message = f'value "{server_text(total)}" is out of range for type integer'
             text = f"the job has {server_text(total)} {what}, more than the server can count"
-            return Refusal(Stage.JOB, 500, "UnknownError", message, text, ("taskRoles",), None)
+            return Refusal(ServerStage.JOB, 500, "UnknownError", message, text, ("taskRoles",), None)
     return None
 
 

@@ -12,7 +12,7 @@ import math
 import re
 from functools import cached_property
 
-from pai_lsp.cluster.protocol_stage import Refusal, Stage
+from pai_lsp.cluster.protocol_stage import Refusal, ServerStage
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import did_you_mean
@@ -283,7 +283,7 @@ class _Validation:
             # The address without a name is that of the list of all virtual clusters.
             text = "'virtualCluster' is empty; the cluster fails with an internal error"
             refusal = Refusal(
-                Stage.HIVED, 500, None, "vcStatus.map is not a function", text, ("defaults", "virtualCluster"),
+                ServerStage.HIVED, 500, None, "vcStatus.map is not a function", text, ("defaults", "virtualCluster"),
                 "virtual-cluster-not-allowed",
             )  # fmt: skip
             return HivedRequest(self._virtual_cluster, None, (refusal,), self._is_opportunistic)
@@ -339,7 +339,7 @@ class _Validation:
         text = f"the cluster has no SKU type '{sku_type}'{near or f'; it has {known}'}"
         path = (*_SECTION, "taskRoles", role, "skuType")
         choices = tuple(self._sku_types)
-        return Refusal(Stage.HIVED, 500, None, message, text, path, "sku-type-unknown", role, choices)
+        return Refusal(ServerStage.HIVED, 500, None, message, text, path, "sku-type-unknown", role, choices)
 
     def _without_resource(self, role: str, key: str, word: str, sku_type: str | None, wanted: float) -> Refusal:
         message = (
@@ -363,7 +363,7 @@ class _Validation:
             if having:
                 text += f"; set 'skuType' to {' or '.join(having)} for this task role"
         choices = tuple(self._known) if rule == "virtual-cluster-not-allowed" else ()
-        return Refusal(Stage.HIVED, 400, "InvalidProtocolError", message, text, path, rule, role, choices)
+        return Refusal(ServerStage.HIVED, 400, "InvalidProtocolError", message, text, path, rule, role, choices)
 
     def _entry_refusals(self) -> Iterator[Refusal]:
         entries = self._section.get("taskRoles") or {}
@@ -397,7 +397,9 @@ class _Validation:
         text = f"virtual cluster '{self._name}' has no SKU of type '{sku_type}'{has}"
         path = (*_SECTION, "taskRoles", role, "skuType")
         choices = tuple(self._units)
-        return Refusal(Stage.HIVED, 400, "InvalidProtocolError", message, text, path, "sku-type-unknown", role, choices)
+        return Refusal(
+            ServerStage.HIVED, 400, "InvalidProtocolError", message, text, path, "sku-type-unknown", role, choices
+        )
 
     def _quota_refusals(self, roles: tuple[RoleRequest, ...]) -> Iterator[Refusal]:
         if not is_gang(self._values) or self._is_opportunistic or any(role.instances is None for role in roles):
@@ -459,4 +461,4 @@ def _refusal(
     rule: str | None = None,
     role: str | None = None,
 ) -> Refusal:
-    return Refusal(Stage.HIVED, 400, "InvalidProtocolError", message or text, text, path, rule, role)
+    return Refusal(ServerStage.HIVED, 400, "InvalidProtocolError", message or text, text, path, rule, role)

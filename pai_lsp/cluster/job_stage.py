@@ -11,7 +11,7 @@ import re
 from datetime import datetime, timezone
 
 from pai_lsp.cluster.hived_stage import hived_section
-from pai_lsp.cluster.protocol_stage import Refusal, Stage
+from pai_lsp.cluster.protocol_stage import Refusal, ServerStage
 from pai_lsp.embedded.server_rendering import trim
 from pai_lsp.platform.local_storage import local_storage_faults
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
@@ -91,7 +91,7 @@ def _right_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
         text = f"the cluster has no virtual cluster '{name}'{ending}"
     path = ("defaults", "virtualCluster")
     rule, choices = "virtual-cluster-not-allowed", tuple(allowed)
-    yield Refusal(Stage.JOB, 403, "ForbiddenUserError", message, text, path, rule, choices=choices)
+    yield Refusal(ServerStage.JOB, 403, "ForbiddenUserError", message, text, path, rule, choices=choices)
 
 
 def storage_entries(values: Any) -> tuple[Any, tuple[str | int, ...]]:
@@ -126,7 +126,7 @@ def mounted_storages(values: Any, profile: Profile) -> tuple[str, ...] | list[Re
     if not isinstance(entries, list):
         text = "'storages' must be a list of storages"
         message = "config.extras.storages is not iterable"
-        return [Refusal(Stage.JOB, 500, None, message, text, place, None)]
+        return [Refusal(ServerStage.JOB, 500, None, message, text, place, None)]
     if not entries:
         return tuple(profile.user.get("defaultStorages", ()))
     allowed = profile.user.get("storages")
@@ -149,7 +149,7 @@ def _storage_refusal(name: Any, number: int, place: tuple[str | int, ...], profi
     path = (*place, number, "name") if place == _STORAGES else place
     message = f"Storage {shown} is not found."
     rule, choices = "storage-not-found", tuple(usable)
-    return Refusal(Stage.JOB, 404, "NoStorageError", message, text, path, rule, choices=choices)
+    return Refusal(ServerStage.JOB, 404, "NoStorageError", message, text, path, rule, choices=choices)
 
 
 def _prod_refusals(user: Mapping[str, Any], now: datetime) -> Iterator[Refusal]:
@@ -180,7 +180,9 @@ def _code_refusals(values: Any, job: Job, profile: Profile, gpus: float, *, is_p
     if name is not None and not isinstance(name, str):
         message = "An unknown error occurred while checking the quota"
         text = "'virtualCluster' must be a string; the cluster fails with an internal error"
-        yield Refusal(Stage.QUOTA, 500, "UnknownError", message, text, ("defaults", "virtualCluster"), "cluster-limit")
+        yield Refusal(
+            ServerStage.QUOTA, 500, "UnknownError", message, text, ("defaults", "virtualCluster"), "cluster-limit"
+        )
         return
     if name is None or name.lower() not in restricted:
         return
@@ -240,7 +242,7 @@ def _local_storage_refusals(values: Any) -> Iterator[Refusal]:
     place = ("extras", "enableLocalStorage")
     for fault in local_storage_faults(local):
         status = 500 if fault.code is None else 400
-        yield Refusal(Stage.JOB, status, fault.code, fault.response, fault.message, place, None)
+        yield Refusal(ServerStage.JOB, status, fault.code, fault.response, fault.message, place, None)
 
 
 def _forced_node_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
@@ -262,7 +264,7 @@ def _forced_node_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
     if machines is not None and names[0] not in machines:
         message = "Cannot read properties of undefined (reading 'machine-type')"
         text = f"the cluster has no machine '{names[0]}'"
-        yield Refusal(Stage.JOB, 500, None, message, text, place, "cluster-limit")
+        yield Refusal(ServerStage.JOB, 500, None, message, text, place, "cluster-limit")
 
 
 def forced_nodes(values: Any, profile: Profile) -> bool:
@@ -289,8 +291,8 @@ def _moment(written: object) -> datetime | None:
 
 
 def _quota(code: str, message: str, text: str, path: tuple[str | int, ...]) -> Refusal:
-    return Refusal(Stage.QUOTA, 403, code, message, text, path, "cluster-limit")
+    return Refusal(ServerStage.QUOTA, 403, code, message, text, path, "cluster-limit")
 
 
 def _job(code: str, message: str, text: str, path: tuple[str | int, ...]) -> Refusal:
-    return Refusal(Stage.JOB, 400, code, message, text, path, "cluster-limit")
+    return Refusal(ServerStage.JOB, 400, code, message, text, path, "cluster-limit")

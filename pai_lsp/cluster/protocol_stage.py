@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pai_lsp.platform.structure_errors import StructureError
 
 
-class Stage(Enum):
+class ServerStage(Enum):
     """Where the rest-server refuses a job, in the order in which it looks.
 
     Source: rest-server, controllers/v2/job.js and middlewares/v2/protocol.js, protocolSubmitMiddleware.
@@ -51,7 +51,7 @@ class Refusal:
     choices: names that would be right in this place; empty if the value is not a name.
     """
 
-    stage: Stage
+    stage: ServerStage
     status: int
     code: str | None
     message: str
@@ -140,11 +140,11 @@ def render_refusals(job: Job) -> Iterator[Refusal]:
             )
             if isinstance(fault, TemplateFault):
                 path = ("prerequisites", number, "auth", key)
-                yield Refusal(Stage.RENDER, 500, None, fault.message, fault.message, path)
+                yield Refusal(ServerStage.RENDER, 500, None, fault.message, fault.message, path)
     for role in job.task_roles:
         if isinstance(fault := server_command(job, role), TemplateFault):
             yield Refusal(
-                Stage.RENDER, 500, None, fault.message, fault.message, ("taskRoles", role.name, "commands"), None
+                ServerStage.RENDER, 500, None, fault.message, fault.message, ("taskRoles", role.name, "commands"), None
             )
 
 
@@ -189,7 +189,7 @@ def _image_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
             message = f'The provided imageRegex pattern "{written}" is invalid.'
             text = f"the cluster's rule for images, '{written}', is not a regular expression: it refuses every job"
             path = ("prerequisites",)
-            yield Refusal(Stage.PROTOCOL, 500, None, message, text, path, "image-not-allowed")
+            yield Refusal(ServerStage.PROTOCOL, 500, None, message, text, path, "image-not-allowed")
         return
     images = ((n, one) for n, one in enumerate(values["prerequisites"]) if one["type"] == "dockerimage" and one["uri"])
     number, image = next(images, (0, None))
@@ -198,7 +198,7 @@ def _image_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
         yield _refusal(text, ("prerequisites",), code="NoDockerImageError", rule="image-not-allowed")
     elif not pattern.search(image["uri"]):
         yield Refusal(
-            Stage.PROTOCOL,
+            ServerStage.PROTOCOL,
             400,
             "InvalidImageError",
             f"The image {image['uri']} is not allowed.",
@@ -254,4 +254,4 @@ def _refusal(
     code: str | None = "InvalidProtocolError",
     rule: str | None = None,
 ) -> Refusal:
-    return Refusal(Stage.PROTOCOL, status, code, text, text, path, rule)
+    return Refusal(ServerStage.PROTOCOL, status, code, text, text, path, rule)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import shlex
 
 from pai_lsp.cluster.ended_line import OPTIONS, REPORT, header
-from pai_lsp.cluster.task_plan import GIT_CHECK, HOME, SCRIPTS, port_counts
+from pai_lsp.cluster.task_environment import port_counts
+from pai_lsp.cluster.task_plan import GIT_CHECK, HOME, SCRIPTS
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import dataclass
 

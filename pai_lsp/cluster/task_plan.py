@@ -8,10 +8,9 @@ src/init.d/initializer.py, src/plugins and src/runtime.d/runtime_entry.sh.
 
 from __future__ import annotations
 
-import hashlib
-
 from pai_lsp.cluster.hived_stage import has_barrier
-from pai_lsp.cluster.job_stage import storage_entries, virtual_cluster_for_rights
+from pai_lsp.cluster.job_stage import storage_entries
+from pai_lsp.cluster.task_environment import port_counts, task_environment
 from pai_lsp.embedded.template import TemplateFault
 from pai_lsp.expansion.released_run import (
     PluginRun,
@@ -28,7 +27,6 @@ from pai_lsp.expansion.released_run import (
 )
 from pai_lsp.platform.clone_options import clone_words
 from pai_lsp.platform.platforms import OPENPAI
-from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import did_you_mean
@@ -43,16 +41,7 @@ if TYPE_CHECKING:
 
 HOME = "/usr/local/pai"
 SCRIPTS = "runtime.d"
-_ALWAYS_OPEN = ("ssh", "http")
 _KEY_PAIR = "ssh-secret/"
-# Variables that the controller sets, besides those whose values are known (frameworkcontroller, constants.go).
-_CONTROLLER = (
-    "FC_CONFIGMAP_NAME", "FC_POD_NAME", "FC_FRAMEWORK_UID", "FC_FRAMEWORK_ATTEMPT_ID",
-    "FC_FRAMEWORK_ATTEMPT_INSTANCE_UID", "FC_CONFIGMAP_UID", "FC_TASKROLE_UID", "FC_TASK_UID", "FC_TASK_ATTEMPT_ID",
-    "FC_TASK_ATTEMPT_INSTANCE_UID", "FC_POD_UID",
-)  # fmt: skip
-
-
 # The script with which the plugin git looks whether it may move what it has cloned.
 GIT_CHECK = "plugins/git/check_clone_dir.sh"
 
@@ -134,7 +123,7 @@ def task_plan(job: Job, role_name: str, index: int, user: str, *, shows_secrets:
     except RuntimeStopError as error:
         return TaskPlan(role, index, image, "RENDER_USER_COMMAND", str(error))
     files, order = _scripts(parts, command)
-    environment, later = _environment(job, role, index, user)
+    environment, later = task_environment(job, role, index, user)
     options = role.get("extraContainerOptions")
     written = job.plain["taskRoles"][role.name].get("extraContainerOptions") if options is not None else None
     memory = _whole_number(written.get("shmMB") if isinstance(written, dict) else None) or job.platform.shared_memory
@@ -160,13 +149,6 @@ def ports_stop(job: Job, role: TaskRole) -> bool:
     own = port_counts(role)
     others = (port_counts(other)["http"] for other in job.task_roles)
     return 0 in (own["ssh"], own["http"]) or (has_barrier(job.plain) and 0 in others)
-
-
-def port_counts(role: TaskRole) -> dict[str, int]:
-    """How many ports each task of a role gets, by label."""
-    found = {label.name: getattr(label.value, "value", 0) for label in role.port_labels}
-    counts = {name: count if isinstance(count, int) else 0 for name, count in found.items()}
-    return counts | {name: 1 for name in _ALWAYS_OPEN if name not in counts}
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,88 +316,3 @@ def _mounts(job: Job) -> Iterator[tuple[str, str]]:
     if job.plain.get("secrets"):
         yield f"{HOME}/secrets", "job-secrets"
     yield f"{HOME}/user-extension-secrets", "user-extension-secrets"
-
-
-def _environment(job: Job, role: TaskRole, index: int, user: str) -> tuple[dict[str, str], dict[str, str]]:
-    """The variables with known values, and the kinds of the others."""
-    known = _server_environment(job, role, index, user)
-    later = dict.fromkeys(_CONTROLLER, "controller") | {"PAI_WORK_DIR": "working-directory-of-image"}
-    is_gang = has_barrier(job.plain)
-    instances: list[str] = []
-    ports: dict[str, int] = {}
-    for other in job.task_roles:
-        name = converted_role_name(other.name)
-        for number in range(other.instances):
-            instances.append(f"{name}:{number}")
-            for label, count in port_counts(other).items():
-                ports[f"PAI_PORT_LIST_{name}_{number}_{label}"] = count
-                ports[f"PAI_{name}_{number}_{label}_PORT"] = count
-            if is_gang:
-                later[f"PAI_HOST_IP_{name}_{number}"] = "host-address"
-        if is_gang:
-            later[f"PAI_TASK_ROLE_{name}_HOST_LIST"] = "addresses-and-http-ports"
-        else:
-            known[f"PAI_TASK_ROLE_{name}_HOST_LIST"] = ""
-    known["PAI_TASK_ROLE_INSTANCES"] = ",".join(instances)
-    for label, count in port_counts(role).items():
-        ports[f"PAI_CONTAINER_HOST_{label}_PORT_LIST"] = count
-    later |= {variable: _kind(count) for variable, count in ports.items() if count > 0}
-    known |= {variable: "" for variable, count in ports.items() if count <= 0}
-    for variable in ("PAI_CURRENT_CONTAINER_PORT", "PAI_CONTAINER_HOST_PORT", "PAI_CONTAINER_SSH_PORT"):
-        later[variable] = "port"
-    later["PAI_CONTAINER_HOST_PORT_LIST"] = "labels-and-ports"
-    for variable in ("PAI_CURRENT_CONTAINER_IP", "PAI_CONTAINER_HOST_IP"):
-        if is_gang:
-            later[variable] = "host-address"
-        else:
-            known[variable] = "None"
-    return known, later
-
-
-def _kind(count: int) -> str:
-    return "port" if count == 1 else f"ports:{count}"
-
-
-def _server_environment(job: Job, role: TaskRole, index: int, user: str) -> dict[str, str]:
-    """What the rest-server and the controller set. Source: rest-server, models/v2/job/runtime-env.js."""
-    roles = job.plain["taskRoles"]
-    framework = f"{user}~{job.plain['name']}"
-    names = ",".join(roles)
-    tasks = str(sum(one.instances for one in job.task_roles))
-    found = {
-        "PAI_JOB_NAME": framework,
-        "PAI_FRAMEWORK_NAME": framework,
-        "PAI_USER_NAME": user,
-        "PAI_USERNAME": user,
-        "PAI_VIRTUAL_CLUSTER": server_text(virtual_cluster_for_rights(job.plain)),
-        "PAI_DEFAULT_FS_URI": "",
-        "PAI_TASK_ROLE_COUNT": str(len(roles)),
-        "PAI_TASK_ROLES_NUM": str(len(roles)),
-        "PAI_JOB_TASK_ROLE_COUNT": str(len(roles)),
-        "PAI_TASK_ROLE_LIST": names,
-        "PAI_JOB_TASK_ROLE_LIST": names,
-        "PAI_TASKS_NUM": tasks,
-        "PAI_JOB_TASK_COUNT": tasks,
-        "PAI_CURRENT_TASK_ROLE_NAME": role.name,
-        "PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX": str(index),
-        "PAI_TASK_INDEX": str(index),
-        "FC_FRAMEWORK_NAMESPACE": "default",
-        "FC_FRAMEWORK_NAME": hashlib.md5(framework.encode("utf-8")).hexdigest(),  # noqa: S324 - the platform's own
-        "FC_TASKROLE_NAME": converted_role_name(role.name),
-        "FC_TASK_INDEX": str(index),
-    }
-    for one in job.task_roles:
-        values = roles[one.name]
-        resources, completion = values["resourcePerInstance"], values.get("completion") or {}
-        options = values.get("extraContainerOptions")
-        memory = (options.get("shmMB") if isinstance(options, dict) else None) or 0
-        numbers = (resources.get("gpu", 0), resources["cpu"], resources["memoryMB"], memory)
-        found[f"PAI_TASK_ROLE_TASK_COUNT_{one.name}"] = str(one.instances)
-        found[f"PAI_RESOURCE_{one.name}"] = ",".join(map(server_text, numbers))
-        least_failed = completion.get("minFailedInstances") or 1
-        least_succeeded = completion.get("minSucceededInstances") or one.instances
-        found[f"PAI_MIN_FAILED_TASK_COUNT_{one.name}"] = server_text(least_failed)
-        found[f"PAI_MIN_SUCCEEDED_TASK_COUNT_{one.name}"] = server_text(least_succeeded)
-    if roles[role.name]["resourcePerInstance"].get("gpu") == 0:
-        found["NVIDIA_VISIBLE_DEVICES"] = "none"
-    return found

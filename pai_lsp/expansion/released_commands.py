@@ -5,8 +5,9 @@ rest-server instead, and a second time by the runtime. Both fill `<% $… %>`, e
 
 The runtime writes a command as Python text and reads that as YAML (see pai_lsp/job/plugin_parameters.py): a text comes
 through unchanged when it holds `'` and no `"`, or neither a backslash nor an invisible character, and not both quotes.
-Any other text is written here in another way that means the same to bash: with other quotes where that is enough, else
-as one `eval $'…'`. Source of the grammar: the bash reference manual, "Quoting".
+Any other text is written here in another way that means the same to bash: with a comment that holds `'`, line by line,
+or with other quotes where that is enough, else as one `eval $'…'`.
+Source of the grammar: the bash reference manual, "Quoting".
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from functools import cache, cached_property
 from pai_lsp.embedded.server_rendering import CallFailedError, looked_up, well_formed, written
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_script import PartKind
+from pai_lsp.embedded.shell_syntax import syntax_problem
 from pai_lsp.embedded.template import ESCAPED_CHARACTERS, MISSING, OPENING
 from pai_lsp.expansion.released_run import (
     RuntimeJob,
@@ -48,10 +50,11 @@ def surviving(commands: Sequence[str]) -> tuple[str, ...]:
 
     Every `<% %>` in them must have a value that means nothing to bash, unless all commands come through as they are.
     """
-    texts = [without_last_line_ends(command) for command in commands]
-    lines = tuple(line for text in texts for line in text.split("\n"))
-    if not any(map(damages, lines)):
-        return lines
+    if not any(map(damages, commands)):
+        return tuple(commands)
+    texts = [without_last_line_ends(command) if damages(command) else command for command in commands]
+    if not any(map(damages, texts)):
+        return tuple(texts)
     if all(read_script(text).is_complete for text in texts):
         # Each is a command of its own, so only those that need it are written otherwise.
         return tuple(one for text in texts for one in _one_surviving(text))
@@ -66,20 +69,58 @@ def without_last_line_ends(command: str) -> str:
 
 def evaluated(text: str) -> str:
     """The script as one `eval $'…'`, which holds `'` and no `"`."""
-    # A backslash at the end goes on in the next line, where there is nothing.
-    return f"eval {ansi_quoted(text + _LINE_END if text.endswith(_BACKSLASH) else text)}"
+    return f"eval {ansi_quoted(text)}"
 
 
 def _one_surviving(text: str) -> tuple[str, ...]:
+    if not damages(text):
+        return (text,)
+    return tuple(one for command in _commands(text) for one in _one_command(command))
+
+
+def _one_command(text: str) -> tuple[str, ...]:
+    if not damages(text):
+        return (text,)
+    # A backslash at the end goes on in the next line, where there is nothing.
+    whole = text + _LINE_END if text.endswith(_BACKSLASH) else text
+    kept = f"{_KEEPS_TEXT}\n{whole}"
+    if _LINE_END in text and not damages(kept):
+        return (kept,)
     lines = tuple(text.split("\n"))
     if not any(map(damages, lines)):
         return lines
-    pieces = _pieces(read_script(text))
+    script = read_script(text)
+    pieces = _pieces(script)
     if pieces is not None:
         rewritten = [_rewritten(line) for line in _logical_lines(pieces)]
         if all(line is not None for line in rewritten):
             return tuple(line for line in rewritten if line)
-    return (evaluated(text),)
+    if not damages(kept):
+        return (kept,)
+    # What bash cannot read ends a script, but not one that evaluates it.
+    fault = syntax_problem(script)
+    return (f"{evaluated(whole)} || exit" if fault and fault.is_error else evaluated(whole),)
+
+
+# A text with an apostrophe and without a double quote comes through, see pai_lsp/job/plugin_parameters.py.
+_KEEPS_TEXT = "# With an apostrophe (') in it, the runtime passes on this text as it is written."
+# A longer text is not taken apart: each of its lines may begin a command.
+_MOST_LINES = 200
+
+
+def _commands(text: str) -> list[str]:
+    """The commands of a script, each with all of its lines: a compound command or a here-document stays one."""
+    lines = text.split("\n")
+    if len(lines) > _MOST_LINES:
+        return [text]
+    found: list[str] = []
+    first = 0
+    for number in range(1, len(lines) + 1):
+        command = "\n".join(lines[first:number])
+        if number == len(lines) or read_script(command).is_complete:
+            found.append(command)
+            first = number
+    return found
 
 
 _LINE_END, _BACKSLASH = "\n", "\\"
@@ -253,13 +294,13 @@ def callback_items(commands: Sequence[str], roles: Sequence[RoleValues]) -> tupl
         return surviving(commands)
     commands = [_with_references_on_one_line(command) for command in commands]
     items = surviving(commands)
-    is_kept = items == _lines(commands)
+    is_kept = _lines(items) == _lines(commands)
     if (is_kept or _are_inert(commands, roles, only_secrets=False)) and _come_through(items, roles) is None:
         return items
     # The references that spoil the text are replaced by their values; secrets stay references.
     commands = [_with_values(command, roles) for command in commands]
     items = surviving(commands)
-    is_kept = items == _lines(commands)
+    is_kept = _lines(items) == _lines(commands)
     if not is_kept and not _are_inert(commands, roles, only_secrets=True):
         raise CanNotExpressError(
             "a secret in a command with these quotes must consist of letters, digits and any of '_./:@%+=,-'"
@@ -314,7 +355,8 @@ def _without_own_marks(parts: list[tuple[str, bool]], values: RoleValues) -> str
 
 
 def _lines(commands: Sequence[str]) -> tuple[str, ...]:
-    return tuple(line for command in commands for line in without_last_line_ends(command).split("\n"))
+    lines = (line for command in commands for line in without_last_line_ends(command).split("\n"))
+    return tuple(line for line in lines if line != _KEEPS_TEXT)
 
 
 def _with_references_on_one_line(command: str) -> str:

@@ -164,17 +164,20 @@ def _can_share(script: Script) -> bool:
 
 def _shared(callback: _AddedCallback) -> str:
     """A start callback in the shell of the commands: with the options of a callback as far as that matters."""
-    before, after = [f"# {callback.title}"], ""
+    text, changed = callback.text, []
+    sets_options = any(command.name in _SETTING for command in callback.script.own_commands)
     if callback.source.ignores_failure:
-        before.append("set +o errexit")
-        after += " -o errexit"
+        changed.append("errexit")
     # A callback knows neither nounset nor pipefail, which only matter where there is a variable or a pipe.
-    if "$" in callback.text or "|" in callback.text:
-        before.append("set +o nounset +o pipefail")
-        after += " -o nounset -o pipefail"
-    if any(command.name in _SETTING for command in callback.script.own_commands):
-        after = " -o errexit -o nounset -o pipefail"
-    return "\n".join([*before, callback.text, *([f"set{after}"] if after else [])])
+    if "$" in text or "|" in text:
+        changed += ["nounset", "pipefail"]
+    before = [f"set {' '.join(f'+o {option}' for option in changed)}"] if changed else []
+    restored = ["errexit", "nounset", "pipefail"] if sets_options else changed
+    after = [f"set {' '.join(f'-o {option}' for option in restored)}"] if restored else []
+    # As at the end of a script, the status of the last command counts, also where errexit does not see it.
+    if not callback.source.ignores_failure and (sets_options or "&&" in text or "!" in text):
+        after = ["pai_lsp_status=$?", *after, '[ "$pai_lsp_status" -eq 0 ] || exit "$pai_lsp_status"']
+    return "\n".join([f"# {callback.title}", *before, text, *after])
 
 
 # Builtins that may change the options with which the commands run.

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pai_lsp.job.hidden import Hidden
-    from pai_lsp.job.job import Job
     from pai_lsp.source.text import Span, TextEdit
 
 
@@ -62,6 +61,79 @@ class DiagnosticTag(Enum):
 
     UNNECESSARY = 1
     DEPRECATED = 2
+
+
+class Stage(Enum):
+    """Who meets what a rule reports; of an error, who does not go on.
+
+    server: the rest-server, or the API server of Kubernetes for a manifest. cluster: Kubernetes, the scheduler, the
+    framework controller or the MPI operator, with a job that the server has accepted. runtime: the runtime of OpenPAI,
+    before a task's commands. commands: the shell and the programs of a task. expansion: `pai-lsp expand`, as the
+    extended protocol defines it. checker: pai-lsp itself.
+    """
+
+    SERVER = "server"
+    CLUSTER = "cluster"
+    RUNTIME = "runtime"
+    COMMANDS = "commands"
+    EXPANSION = "expansion"
+    CHECKER = "checker"
+
+
+class Consequence(Enum):
+    """What becomes of the job, or of the part of it that a finding is about.
+
+    refused: the server, or the expansion, does not take the job. dies: the job is accepted, and its tasks never start
+    or end before their commands. fails: a command or a part of the job fails, or does something else than meant.
+    ignored: what is written has no effect. style: it works as it is written.
+    """
+
+    REFUSED = "refused"
+    DIES = "dies"
+    FAILS = "fails"
+    IGNORED = "ignored"
+    STYLE = "style"
+
+
+class RuleStatus(Enum):
+    """How far users can rely on a rule; docs/versioning.md says what may change.
+
+    stable: it stays. preview: it is new, and off until its code is set or selected. deprecated: it will be removed.
+    """
+
+    STABLE = "stable"
+    PREVIEW = "preview"
+    DEPRECATED = "deprecated"
+
+
+class Misread(Enum):
+    """What a syntax problem may have to do with a finding near it, which is then not reported.
+
+    mapping: the line was read into the wrong mapping. absence: what is missing is in a line that could not be read.
+    name: the name is defined in a line that could not be read.
+    """
+
+    MAPPING = "mapping"
+    ABSENCE = "absence"
+    NAME = "name"
+
+
+# The usual consequence of an error, by who meets it.
+_OF_ERRORS = {
+    Stage.SERVER: Consequence.REFUSED,
+    Stage.CLUSTER: Consequence.DIES,
+    Stage.RUNTIME: Consequence.DIES,
+    Stage.COMMANDS: Consequence.FAILS,
+    Stage.EXPANSION: Consequence.REFUSED,
+    Stage.CHECKER: Consequence.IGNORED,
+}
+
+
+def consequence_of(severity: Severity, stage: Stage) -> Consequence:
+    """The usual consequence of what has this severity and is met there."""
+    if severity is Severity.ERROR:
+        return _OF_ERRORS[stage]
+    return Consequence.FAILS if severity is Severity.WARNING else Consequence.STYLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +195,7 @@ class Finding:
 
     field: the dotted path in a Kubernetes manifest, also of a missing key; empty for a job of OpenPAI.
     severity: where this finding differs from its rule; settings of the user still apply.
+    consequence: where it differs from that of the rule.
     """
 
     span: Span
@@ -132,6 +205,7 @@ class Finding:
     tags: tuple[DiagnosticTag, ...] = ()
     field: str = ""
     severity: Severity | None = None
+    consequence: Consequence | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +220,7 @@ class Diagnostic:
     related: tuple[Related, ...] = ()
     tags: tuple[DiagnosticTag, ...] = ()
     field: str = ""
+    consequence: Consequence = Consequence.FAILS
 
     @property
     def url(self) -> str:
@@ -206,8 +281,12 @@ def limited(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule: its code, its usual severity, its check, and the docstring that documents it.
+    """The record of a rule: its code, its usual severity, its check, and the docstring that documents it.
 
+    What is to be known about a rule is here and in schemas/rules.json, which `make rules` makes.
+
+    stage, consequence: who meets what it reports, and what becomes of the job.
+    misread: what a syntax problem may explain of its findings. is_about_reading: it reports such problems itself.
     explains_stop: a job with such a finding does not run, not even once it is expanded.
     is_last: it is asked after all others, and only if none of them explains why the job does not run.
     only_on: the platform that a rule without examples is about; empty for all.
@@ -220,12 +299,22 @@ class Rule:
     severity: Severity
     check: Callable[[Any], Iterable[Finding]]
     docstring: str
+    stage: Stage = Stage.COMMANDS
+    consequence: Consequence = Consequence.FAILS
+    status: RuleStatus = RuleStatus.STABLE
     explains_stop: bool = False
     is_last: bool = False
     only_on: str = ""
     about: tuple[str, ...] = ()
     former: tuple[str, ...] = ()
     scheduler: str = ""
+    misread: tuple[Misread, ...] = ()
+    is_about_reading: bool = False
+
+    @property
+    def usual(self) -> Severity | None:
+        """The severity where no setting names the rule; None if it is off then."""
+        return None if self.status is RuleStatus.PREVIEW else self.severity
 
     @property
     def documentation(self) -> str:
@@ -260,31 +349,42 @@ def _page(code: str) -> str:
 def rule(
     severity: Severity,
     *,
+    stage: Stage = Stage.COMMANDS,
+    consequence: Consequence | None = None,
+    status: RuleStatus = RuleStatus.STABLE,
     explains_stop: bool = True,
     is_last: bool = False,
     only_on: str = "",
     about: Iterable[str] = (),
     former: Iterable[str] = (),
     scheduler: str = "",
-) -> Callable[[Callable[[Job], Iterable[Finding]]], Rule]:
-    """Make a rule of a function: its name is the code, its docstring the documentation; errors explain a stop.
+    misread: Iterable[Misread] = (),
+    is_about_reading: bool = False,
+) -> Callable[[Callable[[Any], Iterable[Finding]]], Rule]:
+    """Make a rule of a function of a job or a manifest: its name is the code, its docstring the documentation.
 
-    explains_stop: false for an error that ends with expansion.
+    Errors explain a stop; `explains_stop` is false for one that ends with expansion. Without `consequence`, the
+    severity and the stage decide it.
     """
     explains_stop = explains_stop and severity is Severity.ERROR and not is_last
 
-    def make(check: Callable[[Job], Iterable[Finding]]) -> Rule:
+    def make(check: Callable[[Any], Iterable[Finding]]) -> Rule:
         return Rule(
             check.__name__.replace("_", "-"),
             severity,
             check,
             check.__doc__ or "",
+            stage,
+            consequence or consequence_of(severity, stage),
+            status,
             explains_stop,
             is_last,
             only_on,
             tuple(about),
             tuple(former),
             scheduler,
+            tuple(misread),
+            is_about_reading,
         )
 
     return make
@@ -323,7 +423,7 @@ class Settings:
 
     def severity_of(self, rule: Rule) -> Severity | None:
         """The severity in force for `rule`; None when it is off."""
-        return self.severities.get(rule.code, rule.severity)
+        return self.severities.get(rule.code, rule.usual)
 
     def on(self, platform: Platform) -> Settings:
         """The same for jobs of a platform, whatever their files say."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from pai_lsp.findings.diagnostic import SHELLCHECK_CODE, Diagnostic, DiagnosticTag, Finding, Fix, Severity, rule
+from pai_lsp.findings.diagnostic import SHELLCHECK_CODE, Diagnostic, DiagnosticTag, Finding, Fix, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
@@ -127,7 +127,7 @@ def ineffective_comments(text: str, diagnostics: Collection[Diagnostic], lines: 
             yield Finding(Span(*match.span()), message)
 
 
-@rule(Severity.HINT)
+@rule(Severity.HINT, stage=Stage.CHECKER)
 def unused_ignore(job: Job) -> Iterable[Finding]:
     """Unused ignore comment.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pai_lsp.cluster.fit import fit
 from pai_lsp.cluster.hived_stage import Cells, hived_quota, virtual_cluster_of
 from pai_lsp.cluster.profile import Profile
+from pai_lsp.cluster.task_environment import known_environment
 from pai_lsp.embedded.template import MISSING, server_lookup, server_path
 from pai_lsp.ide.documentation import block
 from pai_lsp.platform.tables import converted_role_name
@@ -14,7 +15,7 @@ from pai_lsp.source.scalar import server_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
@@ -116,38 +117,19 @@ def short(text: str, limit: int = _SHORT) -> str:
 def variable_value(job: Job, own: TaskRole | None, variable: EnvironmentVariable, name: str) -> str:
     """The value of an environment variable where the job file decides it; else empty.
 
-    Source: rest-server, src/models/v2/job/runtime-env.js.
+    own: the task role in whose commands it stands. `variable` has the family of `name`, in which a role may be spelt in
+    two ways.
     """
-    if name == "PAI_TASK_ROLE_COUNT":
-        return str(len(job.task_roles))
-    if name == "PAI_TASK_ROLE_LIST":
-        return ",".join(role.name for role in job.task_roles)
-    value_in = _VALUES.get(variable.name)
-    if value_in is None:
-        return ""
-    parts = variable.match(name) or {}
-    role = _role(job, parts["role"]) if "role" in parts else own
-    return value_in(role) if role else ""
+    values = job.once(_values)
+    if own not in values:
+        values[own] = known_environment(job, own)
+    role = (variable.match(name) or {}).get("role")
+    spelt = next((one.name for one in job.task_roles if role in {one.name, converted_role_name(one.name)}), role)
+    return values[own].get(variable.name.replace("{role}", spelt) if spelt else name, "")
 
 
-def _role(job: Job, written: str) -> TaskRole | None:
-    return next((role for role in job.task_roles if written in {role.name, converted_role_name(role.name)}), None)
-
-
-def _resource_variable(role: TaskRole) -> str:
-    resources, options = plain_value(role.get("resourcePerInstance")), plain_value(role.get("extraContainerOptions"))
-    if not isinstance(resources, dict):
-        return ""
-    shared = options.get("shmMB", 0) if isinstance(options, dict) else 0
-    return ",".join(str(resources.get(key, "?")) for key in ("gpu", "cpu", "memoryMB")) + f",{shared}"
-
-
-# The variables, or families of variables, whose value follows from the task role that they are about.
-_VALUES: dict[str, Callable[[TaskRole], str]] = {
-    "PAI_CURRENT_TASK_ROLE_NAME": lambda role: role.name,
-    "PAI_TASK_ROLE_TASK_COUNT_{role}": lambda role: str(role.instances),
-    "PAI_RESOURCE_{role}": _resource_variable,
-}
+def _values(_job: Job) -> dict[TaskRole | None, dict[str, str]]:
+    return {}
 
 
 _STORAGE_NAMES = "storageConfigNames"

@@ -11,14 +11,13 @@ import re
 from functools import cached_property
 from math import isinf
 
-from pai_lsp.findings.diagnostic import Finding, Rule, Severity
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import YAML_TAG, Mapping, Scalar, ScalarStyle, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterator
     from typing import Any
 
     from pai_lsp.source.nodes import Entry, Node, Syntax
@@ -272,15 +271,6 @@ class Manifest:
         """The first key of the document."""
         node = self.root.node
         return node.entries[0].key.span if isinstance(node, Mapping) and node.entries else node.span
-
-
-def manifest_rule(severity: Severity) -> Callable[[Callable[[Manifest], Iterable[Finding]]], Rule]:
-    """Make a rule about a manifest of a function: its name is the code, its docstring the documentation."""
-
-    def make(check: Callable[[Manifest], Iterable[Finding]]) -> Rule:
-        return Rule(check.__name__.replace("_", "-"), severity, check, check.__doc__ or "")
-
-    return make
 
 
 def manifests(syntax: Syntax) -> Iterator[Manifest]:

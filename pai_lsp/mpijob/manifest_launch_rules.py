@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pai_lsp.embedded.command_lines import PYTHON
-from pai_lsp.findings.diagnostic import Finding, Severity
+from pai_lsp.findings.diagnostic import Finding, Severity, Stage, rule
 from pai_lsp.mpijob.launch import (
     SHELLS,
     Layout,
@@ -15,7 +15,7 @@ from pai_lsp.mpijob.launch import (
     layout,
     user_of_launcher,
 )
-from pai_lsp.mpijob.manifest import HOST_FILE, manifest_rule
+from pai_lsp.mpijob.manifest import HOST_FILE
 from pai_lsp.platform.programs import HOROVOD, HYDRA, OPEN_MPI, LaunchLine, foreign_option, hosts_of, launchers
 from pai_lsp.source.foreign import whole_number
 from pai_lsp.source.patterns import lazy_pattern
@@ -39,7 +39,7 @@ _CODE_OPTIONS = frozenset({"-c", "-e", "--eval"})
 _KUBEXEC = "/etc/mpi/kubexec.sh"
 
 
-@manifest_rule(Severity.ERROR)
+@rule(Severity.ERROR)
 def mpijob_np_over_slots(manifest: Manifest) -> Iterator[Finding]:
     """More processes than slots.
 
@@ -72,7 +72,7 @@ def mpijob_np_over_slots(manifest: Manifest) -> Iterator[Finding]:
             yield Finding(span, message, field=field, severity=severity)
 
 
-@manifest_rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION)
 def mpijob_np_under_slots(manifest: Manifest) -> Iterator[Finding]:
     """Fewer processes than slots; the others stay empty.
 
@@ -132,7 +132,7 @@ def _oversubscribes(found: Layout, line: LaunchLine) -> bool:
     return line.oversubscribes
 
 
-@manifest_rule(Severity.ERROR)
+@rule(Severity.ERROR)
 def mpijob_slots_zero(manifest: Manifest) -> Iterator[Finding]:
     """No slot on a worker: Open MPI starts nothing.
 
@@ -155,7 +155,7 @@ def mpijob_slots_zero(manifest: Manifest) -> Iterator[Finding]:
         yield finding_at(manifest, "spec.slotsPerWorker", "0 slots: Open MPI starts no process on any worker")
 
 
-@manifest_rule(Severity.WARNING)
+@rule(Severity.WARNING)
 def mpijob_horovodrun_no_hosts(manifest: Manifest) -> Iterator[Finding]:
     """`horovodrun` without hosts runs all processes on the launcher.
 
@@ -197,7 +197,7 @@ def mpijob_horovodrun_no_hosts(manifest: Manifest) -> Iterator[Finding]:
                 yield Finding(command.name.span, message, fixes if is_open_mpi else (), field=place.field)
 
 
-@manifest_rule(Severity.ERROR)
+@rule(Severity.ERROR)
 def mpijob_host_format(manifest: Manifest) -> Iterator[Finding]:
     """A list of hosts that horovodrun refuses.
 
@@ -244,7 +244,7 @@ def _listed(line: LaunchLine) -> Iterator[tuple[Span, tuple[LaunchHost, ...]]]:
             yield option.value_span, hosts
 
 
-@manifest_rule(Severity.WARNING)
+@rule(Severity.WARNING)
 def mpijob_unknown_host(manifest: Manifest) -> Iterator[Finding]:
     """A host that is not a pod of this job.
 
@@ -289,7 +289,7 @@ def _is_pod(host: str, job: str, workers: int) -> bool:
     return is_worker or host in {f"{job}-launcher", "localhost"}
 
 
-@manifest_rule(Severity.ERROR)
+@rule(Severity.ERROR)
 def mpijob_option_unknown(manifest: Manifest) -> Iterator[Finding]:
     """An option that this MPI implementation does not have.
 
@@ -322,7 +322,7 @@ def mpijob_option_unknown(manifest: Manifest) -> Iterator[Finding]:
             yield Finding(span, message, field=command.field_of(span))
 
 
-@manifest_rule(Severity.WARNING)
+@rule(Severity.WARNING)
 def mpijob_launcher_without_mpi(manifest: Manifest) -> Iterator[Finding]:
     """The launcher starts no MPI program, so the program runs once and the workers do nothing.
 
@@ -356,7 +356,7 @@ def mpijob_launcher_without_mpi(manifest: Manifest) -> Iterator[Finding]:
             yield Finding(command.name.span, message, field=container.place.field)
 
 
-@manifest_rule(Severity.ERROR)
+@rule(Severity.ERROR)
 def mpijob_command_one_word(manifest: Manifest) -> Iterator[Finding]:
     """A whole command line in one word.
 
@@ -407,7 +407,7 @@ def _is_command_line(text: str) -> bool:
     return bool(blank) and (is_known or re.search(r"(?:^|\s)-", rest) is not None)
 
 
-@manifest_rule(Severity.WARNING)
+@rule(Severity.WARNING)
 def mpijob_no_shell(manifest: Manifest) -> Iterator[Finding]:
     """Shell syntax in a command that no shell reads.
 
@@ -445,7 +445,7 @@ def mpijob_no_shell(manifest: Manifest) -> Iterator[Finding]:
                 yield Finding(word.span, message, field=word.field)
 
 
-@manifest_rule(Severity.WARNING)
+@rule(Severity.WARNING)
 def mpijob_run_as_root(manifest: Manifest) -> Iterator[Finding]:
     """Open MPI refuses to run as root.
 
@@ -494,7 +494,7 @@ def _is_no_root(found: Layout, container: Container) -> bool:
     return value is not None and value.content is True
 
 
-@manifest_rule(Severity.HINT)
+@rule(Severity.HINT)
 def mpijob_hostfile_implicit(manifest: Manifest) -> Iterator[Finding]:
     """Open MPI 5 does not find the host file of the operator.
 
@@ -532,7 +532,7 @@ def mpijob_hostfile_implicit(manifest: Manifest) -> Iterator[Finding]:
             yield Finding(command.name.span, message, fixes, field=command.name.field)
 
 
-@manifest_rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.CLUSTER)
 def mpijob_kubexec(manifest: Manifest) -> Iterator[Finding]:
     """`/etc/mpi/kubexec.sh` does not exist since v2.
 

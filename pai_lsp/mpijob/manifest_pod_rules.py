@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 from pai_lsp.embedded.command_lines import PYTHON
-from pai_lsp.findings.diagnostic import Finding, Severity
+from pai_lsp.findings.diagnostic import Consequence, Finding, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix, choice_fixes, fix_of, number_fix
 from pai_lsp.mpijob.launch import REPLICAS, all_containers, finding_at, layout, user_of_launcher, worker_gpus
-from pai_lsp.mpijob.manifest import manifest_rule
 from pai_lsp.mpijob.manifest_edits import edits_of_keys
 from pai_lsp.mpijob.structure import LABEL, mpijob_table
 from pai_lsp.platform.programs import PREPARING, TRAINING, WAITING, launchers
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from pai_lsp.mpijob.manifest import Manifest
 
 
-@manifest_rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.CLUSTER, consequence=Consequence.IGNORED)
 def mpijob_launcher_gpu(manifest: Manifest) -> Iterator[Finding]:
     """GPUs for a launcher that runs no process.
 
@@ -54,7 +53,7 @@ def mpijob_launcher_gpu(manifest: Manifest) -> Iterator[Finding]:
             yield Finding(gpus[1], message, field=gpus[2])
 
 
-@manifest_rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.CLUSTER)
 def mpijob_not_first_container(manifest: Manifest) -> Iterator[Finding]:
     """The MPI program is not in the first container.
 
@@ -97,7 +96,7 @@ def mpijob_not_first_container(manifest: Manifest) -> Iterator[Finding]:
                 yield Finding(container.value.span, message, field=container.path)
 
 
-@manifest_rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.CLUSTER, consequence=Consequence.IGNORED)
 def mpijob_env_overridden(manifest: Manifest) -> Iterator[Finding]:
     """A variable that the operator sets itself; its value wins.
 
@@ -138,7 +137,7 @@ def mpijob_env_overridden(manifest: Manifest) -> Iterator[Finding]:
                     yield Finding(span, f"the operator sets '{name}' after this, so its value wins", field=path)
 
 
-@manifest_rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.CLUSTER)
 def mpijob_worker_without_sshd(manifest: Manifest) -> Iterator[Finding]:
     """A worker that runs no ssh server, so the launcher cannot connect.
 
@@ -180,7 +179,7 @@ def mpijob_worker_without_sshd(manifest: Manifest) -> Iterator[Finding]:
             yield Finding(span, message, fixes if is_waiting else (), field=f"{container.path}.{key}")
 
 
-@manifest_rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.CLUSTER)
 def mpijob_sshd_background(manifest: Manifest) -> Iterator[Finding]:
     """Sshd goes to the background, and the container ends.
 
@@ -216,7 +215,7 @@ def mpijob_sshd_background(manifest: Manifest) -> Iterator[Finding]:
             yield Finding(last.name.span, message, field=container.place.field)
 
 
-@manifest_rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.CLUSTER)
 def mpijob_no_worker(manifest: Manifest) -> Iterator[Finding]:
     """No worker, and the launcher runs no process.
 
@@ -246,7 +245,7 @@ def mpijob_no_worker(manifest: Manifest) -> Iterator[Finding]:
         yield finding_at(manifest, REPLICAS, "no 'Worker' and no runLauncherAsWorker: the host file is empty")
 
 
-@manifest_rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.CLUSTER, consequence=Consequence.IGNORED)
 def mpijob_unknown_replica(manifest: Manifest) -> Iterator[Finding]:
     """A replica type that is stored and never started.
 
@@ -280,7 +279,7 @@ def mpijob_unknown_replica(manifest: Manifest) -> Iterator[Finding]:
                 yield finding_at(manifest, f"{REPLICAS}.{name}", message, fixes=fixes)
 
 
-@manifest_rule(Severity.WARNING)
+@rule(Severity.WARNING)
 def mpijob_slots_over_gpus(manifest: Manifest) -> Iterator[Finding]:
     """More slots than GPUs on a worker, so processes share GPUs.
 
@@ -310,7 +309,7 @@ def mpijob_slots_over_gpus(manifest: Manifest) -> Iterator[Finding]:
         yield finding_at(manifest, "spec.slotsPerWorker", message, fixes=fixes)
 
 
-@manifest_rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION)
 def mpijob_slots_under_gpus(manifest: Manifest) -> Iterator[Finding]:
     """Fewer slots than GPUs on a worker.
 
@@ -341,7 +340,7 @@ def mpijob_slots_under_gpus(manifest: Manifest) -> Iterator[Finding]:
             yield Finding(found[2], message, field=found[3])
 
 
-@manifest_rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.CLUSTER)
 def mpijob_ssh_path(manifest: Manifest) -> Iterator[Finding]:
     """A path for the ssh key that does not fit.
 
@@ -378,7 +377,7 @@ def mpijob_ssh_path(manifest: Manifest) -> Iterator[Finding]:
         yield finding_at(manifest, field, f"root looks for the key in /root/.ssh, not in {path}", Severity.WARNING)
 
 
-@manifest_rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.CLUSTER)
 def mpijob_mount_taken(manifest: Manifest) -> Iterator[Finding]:
     """A volume at a path that the operator uses; Kubernetes refuses the pod.
 
@@ -412,7 +411,7 @@ def mpijob_mount_taken(manifest: Manifest) -> Iterator[Finding]:
                     yield Finding(path.span, f"the operator itself mounts a volume at '{path.content}'", field=field)
 
 
-@manifest_rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.CLUSTER)
 def mpijob_volume_taken(manifest: Manifest) -> Iterator[Finding]:
     """A volume with a name that the operator uses; Kubernetes refuses the pod.
 
@@ -444,7 +443,7 @@ def mpijob_volume_taken(manifest: Manifest) -> Iterator[Finding]:
                 yield Finding(one.span, f"the operator itself adds a volume named '{one.content}'", field=field)
 
 
-@manifest_rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.CLUSTER)
 def mpijob_host_network(manifest: Manifest) -> Iterator[Finding]:
     """A worker on the host network whose sshd uses the port of the node.
 
@@ -480,7 +479,7 @@ def mpijob_host_network(manifest: Manifest) -> Iterator[Finding]:
             )
 
 
-@manifest_rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.CLUSTER, consequence=Consequence.IGNORED)
 def mpijob_unknown_policy(manifest: Manifest) -> Iterator[Finding]:
     """Unknown `launcherCreationPolicy`, which acts as `WaitForWorkersReady`.
 
@@ -506,7 +505,7 @@ def mpijob_unknown_policy(manifest: Manifest) -> Iterator[Finding]:
         yield finding_at(manifest, "spec.launcherCreationPolicy", message, fixes=fixes)
 
 
-@manifest_rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION, stage=Stage.CLUSTER)
 def mpijob_wait_without_probe(manifest: Manifest) -> Iterator[Finding]:
     """The launcher waits for workers that are ready before their ssh server runs.
 
@@ -545,7 +544,7 @@ def mpijob_wait_without_probe(manifest: Manifest) -> Iterator[Finding]:
             yield finding_at(manifest, field, message, severity)
 
 
-@manifest_rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.CLUSTER, consequence=Consequence.IGNORED)
 def mpijob_restart_policy_ignored(manifest: Manifest) -> Iterator[Finding]:
     """The restart policy of the pod template is overwritten.
 
@@ -583,7 +582,7 @@ def mpijob_restart_policy_ignored(manifest: Manifest) -> Iterator[Finding]:
         yield finding_at(manifest, f"{path}.restartPolicy", message, fixes=fixes)
 
 
-@manifest_rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION, stage=Stage.CLUSTER)
 def mpijob_workers_stay(manifest: Manifest) -> Iterator[Finding]:
     """The workers keep their GPUs after the job ends.
 
@@ -618,7 +617,7 @@ def mpijob_workers_stay(manifest: Manifest) -> Iterator[Finding]:
     yield finding_at(manifest, path, message, fixes=fixes)
 
 
-@manifest_rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.CLUSTER, consequence=Consequence.DIES)
 def mpijob_min_available(manifest: Manifest) -> Iterator[Finding]:
     """`minAvailable` is larger than the number of pods, so the job never starts.
 
@@ -652,7 +651,7 @@ def mpijob_min_available(manifest: Manifest) -> Iterator[Finding]:
         )
 
 
-@manifest_rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.CLUSTER)
 def mpijob_image_missing(manifest: Manifest) -> Iterator[Finding]:
     """A container without an image: the job is stored, but no pod can be created.
 
@@ -681,7 +680,7 @@ def mpijob_image_missing(manifest: Manifest) -> Iterator[Finding]:
             )
 
 
-@manifest_rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.CLUSTER)
 def mpijob_container_name(manifest: Manifest) -> Iterator[Finding]:
     """A container name that Kubernetes refuses when the pod is created.
 
@@ -711,7 +710,7 @@ def mpijob_container_name(manifest: Manifest) -> Iterator[Finding]:
             yield Finding(name.span, message, field=f"{container.path}.name")
 
 
-@manifest_rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.CLUSTER)
 def mpijob_worker_ends(manifest: Manifest) -> Iterator[Finding]:
     """A worker of the operator batch.test.bdap.com whose script ends; it is started again and again.
 

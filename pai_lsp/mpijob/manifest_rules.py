@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from functools import partial
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rules_of
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Severity, Stage, rule, rules_of
 from pai_lsp.findings.fixes import fix_of
 from pai_lsp.mpijob import manifest_launch_rules, manifest_pod_rules
 from pai_lsp.mpijob.conversion import ConversionError, upgraded
-from pai_lsp.mpijob.manifest import OTHER_OPERATOR, SERVED, TRAINING_OPERATOR, is_template, manifest_rule, manifests
+from pai_lsp.mpijob.manifest import OTHER_OPERATOR, SERVED, TRAINING_OPERATOR, is_template, manifests
 from pai_lsp.mpijob.manifest_edits import edits_of_keys, edits_towards
 from pai_lsp.mpijob.structure import MOVED, admission_faults, structure_faults
 from pai_lsp.source.nodes import ProblemKind
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pai_lsp.source.nodes import Syntax
 
 
-@manifest_rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.SERVER)
 def mpijob_unreadable(manifest: Manifest) -> Iterator[Finding]:
     """The MPIJob is not YAML that kubectl can read.
 
@@ -34,7 +34,7 @@ def mpijob_unreadable(manifest: Manifest) -> Iterator[Finding]:
         yield Finding(node.span, "Kubernetes cannot read this number: JSON has no infinity and no NaN")
 
 
-@manifest_rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.REFUSED)
 def mpijob_unserved(manifest: Manifest) -> Iterator[Finding]:
     """The cluster does not serve this version of the MPIJob.
 
@@ -81,7 +81,7 @@ def _upgrade(manifest: Manifest) -> tuple[Fix, ...]:
     return fix_of(title, edits_towards(manifest, found.result))
 
 
-@manifest_rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.SERVER)
 def mpijob_refused(manifest: Manifest) -> Iterator[Finding]:
     """The API server or the MPI operator refuses the MPIJob.
 
@@ -112,7 +112,7 @@ def mpijob_refused(manifest: Manifest) -> Iterator[Finding]:
             yield Finding(fault.span, fault.message, fault.fixes, field=fault.field)
 
 
-@manifest_rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.IGNORED)
 def mpijob_dropped_key(manifest: Manifest) -> Iterator[Finding]:
     """The API server drops a key that it does not know.
 
@@ -145,7 +145,7 @@ def _moved(manifest: Manifest, field: str) -> tuple[Fix, ...]:
     return fix_of(f"Move to {place}", edits, safe=True)
 
 
-@manifest_rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.IGNORED)
 def mpijob_duplicate_key(manifest: Manifest) -> Iterator[Finding]:
     """A key is written twice, and the last one wins.
 
@@ -181,5 +181,5 @@ def manifest_checks(syntax: Syntax) -> Iterator[tuple[Rule, Callable[[], Iterabl
             yield mpijob_unreadable, lambda: [Finding(problem.span, problem.message) for problem in problems]
         return
     for manifest in manifests(syntax):
-        for rule in MANIFEST_RULES:
-            yield rule, partial(rule.check, manifest)
+        for one in MANIFEST_RULES:
+            yield one, partial(one.check, manifest)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 
-from pai_lsp.findings.diagnostic import Finding, Severity, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Severity, Stage, rule
 from pai_lsp.findings.fixes import near_name_fixes
 from pai_lsp.job.definition import key_name_span, name_span
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _DAYS_UNTIL_OLD = 30
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.REFUSED)
 def virtual_cluster_not_allowed(job: Job) -> Iterable[Finding]:
     """The virtual cluster does not exist, or you may not use it.
 
@@ -34,10 +34,10 @@ def virtual_cluster_not_allowed(job: Job) -> Iterable[Finding]:
     message may be about SKUs instead, because the rights are checked last. The name is case-sensitive.
     Source: rest-server, models/v2/job/k8s.js, put; middlewares/v2/hived.js, getCellStatus.
     """
-    return _found(job, "virtual-cluster-not-allowed")
+    return _found(job, virtual_cluster_not_allowed.code)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.SERVER)
 def sku_type_unknown(job: Job) -> Iterable[Finding]:
     """The cluster, or the virtual cluster, has no SKU of this type.
 
@@ -45,10 +45,10 @@ def sku_type_unknown(job: Job) -> Iterable[Finding]:
     one of another virtual cluster, "... only allows ...". Jobs with the priority `oppo` may use all types.
     Source: rest-server, middlewares/v2/hived.js, hivedValidate.
     """
-    return _found(job, "sku-type-unknown")
+    return _found(job, sku_type_unknown.code)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.SERVER)
 def sku_without_resource(job: Job) -> Iterable[Finding]:
     """A task requests a resource that its SKU does not have, such as a GPU of a CPU SKU.
 
@@ -56,10 +56,10 @@ def sku_without_resource(job: Job) -> Iterable[Finding]:
     In a virtual cluster with CPU and GPU SKUs, every task role with GPUs therefore needs `skuType`.
     Source: rest-server, middlewares/v2/hived.js, hivedValidate.
     """
-    return _found(job, "sku-without-resource")
+    return _found(job, sku_without_resource.code)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.REFUSED)
 def sku_quota_exceeded(job: Job) -> Iterable[Finding]:
     """The job requests more SKUs than the virtual cluster has.
 
@@ -67,20 +67,20 @@ def sku_quota_exceeded(job: Job) -> Iterable[Finding]:
     virtual cluster. It is not checked for the priority `oppo`, and not without gang allocation.
     Source: rest-server, middlewares/v2/hived.js, hivedValidate.
     """
-    return _found(job, "sku-quota-exceeded")
+    return _found(job, sku_quota_exceeded.code)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.REFUSED)
 def storage_not_found(job: Job) -> Iterable[Finding]:
     """The storage does not exist, or you may not use it.
 
     The rest-server refuses the job: "Storage ... is not found."
     Source: rest-server, models/v2/job/k8s.js, put.
     """
-    return _found(job, "storage-not-found")
+    return _found(job, storage_not_found.code)
 
 
-@rule(Severity.WARNING, only_on="ltp")
+@rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.REFUSED, only_on="ltp")
 def image_not_allowed(job: Job) -> Iterable[Finding]:
     """The administrator of the LTP cluster does not allow the image.
 
@@ -88,19 +88,19 @@ def image_not_allowed(job: Job) -> Iterable[Finding]:
     checked.
     Source: ltp-platform, src/rest-server/src/middlewares/v2/protocol.js, protocolValidate.
     """
-    return _found(job, "image-not-allowed")
+    return _found(job, image_not_allowed.code)
 
 
-@rule(Severity.WARNING, only_on="ltp")
+@rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.REFUSED, only_on="ltp")
 def cluster_limit(job: Job) -> Iterable[Finding]:
     """A limit of the LTP cluster: GPUs of a job, the right to `prod`, restricted commands, local storage, nodes.
 
     Source: ltp-platform, src/rest-server/src/middlewares/v2/quota.js and models/v2/job/k8s.js.
     """
-    return _found(job, "cluster-limit")
+    return _found(job, cluster_limit.code)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.CLUSTER)
 def job_does_not_fit(job: Job) -> Iterable[Finding]:
     """The cluster accepts the job, but it can never start, even if the cluster is empty.
 
@@ -108,7 +108,7 @@ def job_does_not_fit(job: Job) -> Iterable[Finding]:
     the largest node has waits forever, and so does a group that does not fit together.
     Source: microsoft/hivedscheduler, pkg/algorithm/topology_aware_scheduler.go, findNodesForPods.
     """
-    return _found(job, "job-does-not-fit")
+    return _found(job, job_does_not_fit.code)
 
 
 def _found(job: Job, code: str) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ They never run on a job, so they are not in `RULES`; explanations, settings and 
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Finding, Severity, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Severity, Stage, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.SERVER)
 def unreadable_file(job: Job) -> Iterable[Finding]:
     """The file or folder cannot be read, or is not UTF-8.
 
@@ -26,7 +26,7 @@ def unreadable_file(job: Job) -> Iterable[Finding]:
     return ()
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.CHECKER, consequence=Consequence.IGNORED)
 def invalid_configuration(job: Job) -> Iterable[Finding]:
     """Invalid setting in `.pai-lsp.yaml`; the rest of the file applies.
 
@@ -44,7 +44,7 @@ def invalid_configuration(job: Job) -> Iterable[Finding]:
     return ()
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.RUNTIME)
 def image_not_found(job: Job) -> Iterable[Finding]:
     """The registry does not have the image, or the platform does not accept it; only with `check --images`.
 
@@ -56,7 +56,7 @@ def image_not_found(job: Job) -> Iterable[Finding]:
     return ()
 
 
-@rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION, stage=Stage.CHECKER)
 def image_not_asked(job: Job) -> Iterable[Finding]:
     """The registry could not be asked for the image; only with `check --images`.
 
@@ -67,7 +67,7 @@ def image_not_asked(job: Job) -> Iterable[Finding]:
     return ()
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, consequence=Consequence.DIES)
 def image_architecture(job: Job) -> Iterable[Finding]:
     """The image is not for the processors of the cluster; only with `check --images`.
 

@@ -1,8 +1,9 @@
 """Checks, fixes, draws and expands random jobs, and compares the answers: `make fuzz N=200000`.
 
-    python tests/fuzz/fuzz_jobs.py [--count 20000] [--seed 0] [--jobs 2]
+    python tests/fuzz/fuzz_jobs.py [--count 20000] [--seed 0] [--jobs 2] [--run]
 
-Each text has its seed. A text for which something does not hold is printed with it, and the status is 1.
+With --run, the expanded jobs are run with bash and must do what they are meant to do. Each text has its seed. A text
+for which something does not hold is printed with it, and the status is 1.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ import sys
 import traceback
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # the tests' own modules
 
+from generated_jobs import differences
 from job_mutations import assert_all_holds, mutated_job
 
 _PIECE = 250  # texts in one piece of work
@@ -34,6 +37,15 @@ def failures(first: int, count: int) -> list[str]:
     return found
 
 
+def failed_runs(first: int, count: int) -> list[str]:
+    """What expanded jobs do in another way than they are meant, for `count` seeds from `first` on."""
+    found: list[str] = []
+    for seed in range(first, first + count):
+        with TemporaryDirectory() as folder:
+            found += (f"{one}\n" for one in differences(seed, Path(folder)))
+    return found
+
+
 def main() -> int:
     """Look at all texts, on all processors."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
@@ -42,12 +54,14 @@ def main() -> int:
     parser.add_argument(
         "--jobs", type=int, default=os.cpu_count() or 1, help="how many processes (default: %(default)s)"
     )
+    parser.add_argument("--run", action="store_true", help="run expanded jobs")
     arguments = parser.parse_args()
+    look = failed_runs if arguments.run else failures
     end = arguments.seed + arguments.count
     starts = range(arguments.seed, end, _PIECE)
     done = failed = 0
     with ProcessPoolExecutor(arguments.jobs) as pool:
-        for found in pool.map(failures, starts, (min(_PIECE, end - start) for start in starts)):
+        for found in pool.map(look, starts, (min(_PIECE, end - start) for start in starts)):
             failed += len(found)
             done += 1
             progress = f"{done * _PIECE:,} texts\n" if done % _REPORTED == 0 else ""

@@ -25,9 +25,10 @@ from time import monotonic
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands import container
 from pai_lsp.cli.commands.job_file import failed
-from pai_lsp.cli.commands.run_listing import listing, show
+from pai_lsp.cli.commands.run_listing import listing, remember, show, with_marks
 from pai_lsp.cli.commands.task_ssh import left_out, make_keys, path_line, script_here, ssh_files, ssh_scripts
 from pai_lsp.cluster.ended_line import ended_line, line_in_job
+from pai_lsp.cluster.task_environment import port_counts
 from pai_lsp.cluster.task_files import (
     ADDRESS,
     CLONE,
@@ -38,7 +39,7 @@ from pai_lsp.cluster.task_files import (
     published_ports,
     task_files,
 )
-from pai_lsp.cluster.task_plan import HOME, SCRIPTS, port_counts
+from pai_lsp.cluster.task_plan import HOME, SCRIPTS
 from pai_lsp.cluster.why import failure
 from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import program_on_path
@@ -83,10 +84,13 @@ def run_here(plans: Sequence[TaskPlan], shown: Sequence[TaskPlan], job: Job, arg
         return failed("run", f"'{name}' is not installed on this machine", WRONG_USAGE)
     if fault := _fault(plans, folders, arguments):
         return failed("run", visible(job.hidden.without(fault)), WRONG_USAGE)
-    _show(plans, shown, job, folders, arguments)
-    if not arguments.yes and not _is_agreed(is_contained=is_contained):
-        step = "" if sys.stdin.isatty() else "; give --yes to run without asking"
-        return failed("run", f"nothing was run{step}", WRONG_USAGE)
+    text = _listed(plans, shown, job, folders, arguments)
+    show(with_marks(text, arguments.job))
+    if not arguments.yes:
+        if not _is_agreed(is_contained=is_contained):
+            step = "" if sys.stdin.isatty() else "; give --yes to run without asking"
+            return failed("run", f"nothing was run{step}", WRONG_USAGE)
+        remember(text, arguments.job)
     try:
         with ExitStack() as stack:
             stack.enter_context(_ending_by_signal())
@@ -149,19 +153,19 @@ def _mounts(plan: TaskPlan, folders: dict[str, str]) -> list[tuple[str, str]]:
     return [(path, str(Path(folder).absolute())) for path, folder in named if folder is not None]
 
 
-def _show(
+def _listed(
     plans: Sequence[TaskPlan],
     shown: Sequence[TaskPlan],
     job: Job,
     folders: dict[str, str],
     arguments: argparse.Namespace,
-) -> None:
+) -> str:
     is_contained = arguments.container != "none"
     what = "1 task" if len(plans) == 1 else f"{len(plans)} tasks"
     where = f"in {arguments.container}" if is_contained else "on this machine, without a container"
     notes = {note: None for plan in plans for note in _notes(plan, folders, is_contained=is_contained)}
     written = "".join(f"note: {visible(note)}\n" for note in notes)
-    show(f"pai-lsp run: {what} {where}\n{listing(shown, job, arguments.job)}{written}")
+    return f"pai-lsp run: {what} {where}\n{listing(shown, job, arguments.job)}{written}"
 
 
 def _notes(plan: TaskPlan, folders: dict[str, str], *, is_contained: bool) -> Iterator[str]:
@@ -523,7 +527,8 @@ def _explained(run: _Run, job: Job, arguments: argparse.Namespace) -> int:
     status, plan = run.status, run.plan
     sys.stdout.flush()
     if not run.part:
-        return failed("run", f"{arguments.container} could not start the container; see its message above", OWN_FAILURE)
+        reason = f"{arguments.container} could not start the container; see its message above"
+        return failed("run", f"{reason}. The image needs /bin/bash, as on a cluster", OWN_FAILURE)
     if status == _TIMED_OUT and arguments.time_limit is not None:
         return failed("run", f"ended after {arguments.time_limit:g} seconds", status)
     if run.part == CLONE:

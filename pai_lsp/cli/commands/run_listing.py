@@ -1,15 +1,24 @@
-"""What a run starts, in full, as the user sees it before anything starts."""
+"""What a run starts, in full, as the user sees it before anything starts, with what is new since the last agreement.
+
+An agreement is remembered in the user's state folder: a hash of each line, and no text.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
+from difflib import SequenceMatcher
+from pathlib import Path
 
 from pai_lsp.cluster.task_plan import SCRIPTS
-from pai_lsp.source.files import program_on_path
+from pai_lsp.source.files import program_on_path, write_at_once
 from pai_lsp.source.text import LineIndex, visible
+from pai_lsp.source.user_folders import user_state_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,6 +99,46 @@ def _texts(values: Iterable[object]) -> Iterator[str]:
             yield from _texts(value)
         else:
             yield str(value)
+
+
+_PLACE = re.compile(r":\d+\)$")
+
+
+def with_marks(text: str, path: str) -> str:
+    """A listing with `+` before the lines that are new since the user agreed to the last one of this job."""
+    try:
+        former = _agreement(path).read_text(encoding="ascii").split()
+    except (OSError, ValueError):
+        return text
+    lines = text.splitlines()
+    changes = [
+        one for one in SequenceMatcher(None, former, _hashes(text), autojunk=False).get_opcodes() if one[0] != "equal"
+    ]
+    new = {number for _, _, _, start, end in changes for number in range(start, end)}
+    gone = sum(end - start for _, start, end, _, _ in changes)
+    if not changes:
+        return f"{text}note: this is what you agreed to last time\n"
+    marked = "".join(f"{'+' if number in new else ' '} {line}\n" for number, line in enumerate(lines))
+    return f"{marked}note: lines with '+' are new since you agreed last; {gone} earlier lines are gone\n"
+
+
+def remember(text: str, path: str) -> None:
+    """Remember that the user agrees to a listing; without a folder for that, nothing is marked next time."""
+    with suppress(OSError):
+        file = _agreement(path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_at_once(file, ["\n".join(_hashes(text)).encode("ascii")], 0o600)
+
+
+def _agreement(path: str) -> Path:
+    name = hashlib.sha256(str(Path(path).resolve()).encode("utf-8", "surrogateescape")).hexdigest()
+    return user_state_folder(os.environ) / "runs" / name
+
+
+def _hashes(text: str) -> list[str]:
+    """A hash of each line; the number of a line of the job does not count."""
+    lines = (_PLACE.sub(")", line) for line in text.splitlines())
+    return [hashlib.sha256(line.encode("utf-8", "surrogateescape")).hexdigest()[:32] for line in lines]
 
 
 def show(text: str) -> None:

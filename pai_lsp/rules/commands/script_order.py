@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell_structure import structure
-from pai_lsp.findings.diagnostic import Finding, Severity, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Severity, rule
 from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, scripts, uses
 from pai_lsp.source.text import Span
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.variable_places import ScriptPlace
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, consequence=Consequence.IGNORED)
 def commands_never_run(job: Job) -> Iterator[Finding]:
     """Commands after `exec` or `exit`.
 

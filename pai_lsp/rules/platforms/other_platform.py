@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Severity, Stage, rule
 from pai_lsp.findings.fixes import near_name_fixes
 from pai_lsp.platform.platforms import ALL_NAMES, NAMES, Platform, may_be_marked, platform_comment, platform_named
 from pai_lsp.rules.commands.command_uses import edit_fix, uses
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _SHELLS = ("bash", "sh")
 
 
-@rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION, stage=Stage.CHECKER)
 def job_for_other_platform(job: Job) -> Iterator[Finding]:
     """The job has a part that only another platform reads.
 
@@ -84,7 +84,7 @@ def _marked(job: Job, other: Platform) -> tuple[Span, str] | None:
     return None
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.CHECKER, consequence=Consequence.IGNORED)
 def unknown_platform(job: Job) -> Iterator[Finding]:
     """A comment that sets a platform that does not exist.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pai_lsp.findings.diagnostic import Finding, Severity, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Severity, Stage, rule
 from pai_lsp.findings.fixes import quote_fix
 from pai_lsp.job.definition import Definition
 from pai_lsp.platform.clone_options import OpenQuoteError, clone_words, is_refused
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
 
 
-@rule(Severity.ERROR, about=("jobType",))
+@rule(Severity.ERROR, stage=Stage.SERVER, about=("jobType",))
 def inference_parameter_missing(job: Job) -> Iterator[Finding]:
     """A parameter that the type of the job needs is missing.
 
@@ -54,7 +54,7 @@ def inference_parameter_missing(job: Job) -> Iterator[Finding]:
         yield Finding(section.place, f"a job of the type '{section.value.text}' needs the {kind} '{listed}'")
 
 
-@rule(Severity.WARNING, about=("jobType",))
+@rule(Severity.WARNING, stage=Stage.SERVER, about=("jobType",))
 def inference_parameter_not_string(job: Job) -> Iterator[Finding]:
     """A parameter of an inference job that is not a string.
 
@@ -93,7 +93,7 @@ def inference_parameter_not_string(job: Job) -> Iterator[Finding]:
         yield Finding(entry.place, message, fixes)
 
 
-@rule(Severity.ERROR, about=("enableLocalStorage",))
+@rule(Severity.ERROR, stage=Stage.SERVER, about=("enableLocalStorage",))
 def local_storage_invalid(job: Job) -> Iterator[Finding]:
     """Paths of local storage that the rest-server refuses.
 
@@ -128,7 +128,7 @@ def local_storage_invalid(job: Job) -> Iterator[Finding]:
         yield Finding(entry.place if entry else section.key.span, f"{fault.message}; the rest-server refuses the job")
 
 
-@rule(Severity.WARNING, about=("enableLocalStorage",))
+@rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.IGNORED, about=("enableLocalStorage",))
 def local_storage_not_enabled(job: Job) -> Iterator[Finding]:
     """Local storage with an `enabled` that is not the boolean `true`.
 
@@ -161,7 +161,7 @@ def local_storage_not_enabled(job: Job) -> Iterator[Finding]:
         yield Finding(entry.place, "'enabled' must be true; with any other value no folder is mounted")
 
 
-@rule(Severity.ERROR, about=("forceNodes",))
+@rule(Severity.ERROR, stage=Stage.SERVER, about=("forceNodes",))
 def force_nodes_not_string(job: Job) -> Iterator[Finding]:
     """`extras.forceNodes` that is not a string with names of nodes.
 
@@ -192,7 +192,7 @@ def force_nodes_not_string(job: Job) -> Iterator[Finding]:
         yield Finding(section.place, "'forceNodes' must begin with the name of a node")
 
 
-@rule(Severity.ERROR, about=("plugin",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, consequence=Consequence.FAILS, about=("plugin",))
 def plugin_needs_privilege(job: Job) -> Iterator[Finding]:
     """A plugin that needs a privileged container, in a prerequisite.
 
@@ -223,7 +223,7 @@ def plugin_needs_privilege(job: Job) -> Iterator[Finding]:
                 yield Finding(use.name_span, message)
 
 
-@rule(Severity.ERROR, about=("git",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, about=("git",))
 def git_option_refused(job: Job) -> Iterator[Finding]:
     """An option or an address that the plugin `git` refuses as unsafe.
 
@@ -273,7 +273,7 @@ def git_option_refused(job: Job) -> Iterator[Finding]:
                 yield Finding(scalars[word.option].span, message)
 
 
-@rule(Severity.ERROR, about=("teamwise_storage",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, about=("teamwise_storage",))
 def storage_name_not_string(job: Job) -> Iterator[Finding]:
     """Names of storages that the runtime cannot read as strings.
 

@@ -9,7 +9,7 @@ Source: openpai-runtime, src/init.d/initializer.py.
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Misread, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix, fix_of, near_name_fixes, wrap_in_list_fix, wrap_mapping_fixes
 from pai_lsp.job.definition import STORAGE_PLUGINS, Origin, name_span
 from pai_lsp.job.parts import PluginEntry
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pai_lsp.source.nodes import Entry
 
 
-@rule(Severity.ERROR, about=("plugin",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, about=("plugin",))
 def unknown_plugin(job: Job) -> Iterator[Finding]:
     """Unknown runtime plugin.
 
@@ -89,7 +89,7 @@ def _unknown_full_name(scalar: Scalar, name: str, known: tuple[str, ...]) -> Fin
     return Finding(span, message, near_name_fixes(span, scalar.text, full, safe=False))
 
 
-@rule(Severity.ERROR, about=(RUNTIME_PLUGIN,))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, about=(RUNTIME_PLUGIN,))
 def plugin_name_form(job: Job) -> Iterator[Finding]:
     """Full plugin name under `extras`.
 
@@ -121,7 +121,7 @@ def plugin_name_form(job: Job) -> Iterator[Finding]:
             yield Finding(span, f"use the short name '{short}' under 'extras'; the task dies before it starts", (fix,))
 
 
-@rule(Severity.ERROR, about=(RUNTIME_PLUGIN,))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, about=(RUNTIME_PLUGIN,))
 def plugin_not_list(job: Job) -> Iterator[Finding]:
     """The runtime plugins under `extras` are not a list of mappings.
 
@@ -150,7 +150,7 @@ def plugin_not_list(job: Job) -> Iterator[Finding]:
             yield Finding(item_place(job, item), "a runtime plugin must be a mapping with 'plugin' and 'parameters'")
 
 
-@rule(Severity.ERROR, about=("taskroles",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, about=("taskroles",))
 def plugin_roles_unreadable(job: Job) -> Iterator[Finding]:
     """`taskroles` of a runtime plugin that is null, a number, a boolean or a date.
 
@@ -179,7 +179,7 @@ def plugin_roles_unreadable(job: Job) -> Iterator[Finding]:
             yield Finding(entry.place, message, fixes)
 
 
-@rule(Severity.WARNING, about=("taskroles",))
+@rule(Severity.WARNING, stage=Stage.RUNTIME, about=("taskroles",))
 def plugin_roles_string(job: Job) -> Iterator[Finding]:
     """`taskroles` of a runtime plugin that is a string.
 
@@ -217,7 +217,7 @@ def _single_task_roles(job: Job) -> Iterator[tuple[PluginEntry, Entry, Any]]:
             yield plugin, entry, entry.value.runtime_value
 
 
-@rule(Severity.ERROR, about=("plugin",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, misread=(Misread.MAPPING, Misread.ABSENCE), about=("plugin",))
 def plugin_missing_parameter(job: Job) -> Iterator[Finding]:
     """Missing required parameter of a runtime plugin.
 
@@ -263,7 +263,7 @@ def _has_no_parameters(use: PluginUse) -> bool:
 _EXAMPLES = {"repo_uri": "https://github.com/microsoft/pai.git", "port": 12345, "logdir": {"logs": "/mnt/tensorboard"}}
 
 
-@rule(Severity.WARNING, about=("hook",))
+@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("hook",))
 def plugin_hook_unsupported(job: Job) -> Iterator[Finding]:
     """`hook` of a runtime plugin, which no released runtime supports.
 
@@ -292,7 +292,7 @@ def plugin_hook_unsupported(job: Job) -> Iterator[Finding]:
             yield Finding(entry.key.span, "'hook' has no effect; no released runtime supports it", fixes)
 
 
-@rule(Severity.INFORMATION, about=(RUNTIME_PLUGIN,))
+@rule(Severity.INFORMATION, stage=Stage.SERVER, about=(RUNTIME_PLUGIN,))
 def plugin_key_rejected_by_portal(job: Job) -> Iterator[Finding]:
     """Runtime plugin that the portal's submission page refuses.
 
@@ -337,7 +337,7 @@ def plugin_key_rejected_by_portal(job: Job) -> Iterator[Finding]:
 _PORTAL_KEYS = frozenset({"plugin", "parameters", "failurePolicy", "hook"})
 
 
-@rule(Severity.INFORMATION, about=("clone_dir",))
+@rule(Severity.INFORMATION, stage=Stage.RUNTIME, about=("clone_dir",))
 def git_clone_dir_loses_dotfiles(job: Job) -> Iterator[Finding]:
     """The git plugin does not move hidden files to `clone_dir`.
 

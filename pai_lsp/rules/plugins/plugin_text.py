@@ -7,7 +7,7 @@ unchanged.
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Severity, Stage, rule
 from pai_lsp.job.definition import CALLBACK_KEYS
 from pai_lsp.job.plugin_parameters import NOT_PARAMETERS, Damage, damages
 from pai_lsp.job.uses import command_entries
@@ -28,7 +28,7 @@ _COMMENT = lazy_pattern(r"[|>][-+0-9]*([ \t]+#[^\r\n]*)")
 _HEADER = lazy_pattern(r"([|>])([1-9]?)([+-]?)([1-9]?)")
 
 
-@rule(Severity.ERROR, about=("plugin",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, about=("plugin",))
 def quotes_in_plugin_command(job: Job) -> Iterator[Finding]:
     """String of a runtime plugin with both `'` and `"`.
 
@@ -70,7 +70,7 @@ def quotes_in_plugin_command(job: Job) -> Iterator[Finding]:
         yield Finding(scalar.span, message)
 
 
-@rule(Severity.ERROR, about=("plugin",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, consequence=Consequence.FAILS, about=("plugin",))
 def multiline_plugin_command(job: Job) -> Iterator[Finding]:
     r"""String of a runtime plugin with several lines, or with a line end at its end.
 
@@ -143,7 +143,7 @@ def _line_fixes(job: Job, scalar: Scalar, lines: list[str], commands: Sequence |
     return (Fix("Write each line as an item", (TextEdit(scalar.span, text),), safe=True),)
 
 
-@rule(Severity.WARNING, about=("plugin",))
+@rule(Severity.WARNING, stage=Stage.RUNTIME, about=("plugin",))
 def backslash_in_plugin_command(job: Job) -> Iterator[Finding]:
     r"""Command of a runtime plugin with a backslash, which the runtime doubles.
 
@@ -171,7 +171,7 @@ def backslash_in_plugin_command(job: Job) -> Iterator[Finding]:
         yield Finding(scalar.span, "the runtime doubles every backslash in this string")
 
 
-@rule(Severity.WARNING, about=("plugin",))
+@rule(Severity.WARNING, stage=Stage.RUNTIME, about=("plugin",))
 def tab_in_plugin_command(job: Job) -> Iterator[Finding]:
     r"""Command of a runtime plugin with a tab, which reaches the plugin as a backslash and a t.
 
@@ -201,7 +201,7 @@ def tab_in_plugin_command(job: Job) -> Iterator[Finding]:
         )
 
 
-@rule(Severity.WARNING, about=("plugin",))
+@rule(Severity.WARNING, stage=Stage.RUNTIME, about=("plugin",))
 def invisible_character_in_plugin_command(job: Job) -> Iterator[Finding]:
     r"""Command of a runtime plugin with an invisible character, which reaches the plugin as an escape sequence.
 

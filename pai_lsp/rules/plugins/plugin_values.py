@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pai_lsp.embedded.command_lines import parsed
 from pai_lsp.embedded.shell_script import Word
-from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix, fix_of, quote_fix, wrap_in_list_fix
 from pai_lsp.job.definition import PROTOCOL_KEYS, Definition, key_name_span, name_span
 from pai_lsp.job.plugin_parameters import damages, runtime_round_trip
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pai_lsp.source.text import Span
 
 
-@rule(Severity.ERROR, about=("plugin",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, about=("plugin",))
 def plugin_parameter_type(job: Job) -> Iterator[Finding]:
     """Plugin parameter of the wrong type.
 
@@ -99,7 +99,7 @@ def _git(job: Job, use: PluginUse) -> Iterator[Finding]:
         yield Finding(options.place, "'options' must be a list of strings", (fix,) if fix else ())
 
 
-@rule(Severity.ERROR, about=("git",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, about=("git",))
 def git_clone_option(job: Job) -> Iterator[Finding]:
     """Option of the plugin `git` that `git clone` refuses.
 
@@ -232,7 +232,7 @@ def _is_null(node: Node) -> bool:
     return isinstance(node, Scalar) and node.runtime_value is None
 
 
-@rule(Severity.WARNING, about=("plugin",))
+@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("plugin",))
 def plugin_key_misspelt(job: Job) -> Iterator[Finding]:
     """Misspelled key of a runtime plugin or of its parameters.
 
@@ -274,7 +274,7 @@ def _misspelt(holder: Mapping, known: Collection[str], ignored: frozenset[str]) 
             yield Finding(span, f"unknown key '{entry.name}' has no effect; did you mean '{meant}'?", fixes)
 
 
-@rule(Severity.WARNING, about=("plugin",))
+@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("plugin",))
 def unknown_plugin_parameter(job: Job) -> Iterator[Finding]:
     """Parameter that a runtime plugin does not read.
 
@@ -334,7 +334,7 @@ def _templates(job: Job) -> Iterator[str]:
         yield from (one.text for one in walk(definition.node) if isinstance(one, Scalar) and "<%" in one.text)
 
 
-@rule(Severity.WARNING, about=("tensorboard",))
+@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("tensorboard",))
 def tensorboard_wrong_role(job: Job) -> Iterator[Finding]:
     """TensorBoard is not enabled for the first task role, the only one it runs in.
 
@@ -376,7 +376,7 @@ def tensorboard_wrong_role(job: Job) -> Iterator[Finding]:
 _BREAKING = frozenset("'\"\\\n")
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.RUNTIME)
 def non_string_parameter_in_plugin(job: Job) -> Iterator[Finding]:
     """Template in a callback or plugin parameter with a value that is not a string.
 
@@ -454,7 +454,7 @@ def _quote_fixes(node: Scalar, *, is_secret: bool) -> tuple[Fix, ...]:
     return (quote_fix(node, "Quote the value"),) if node.style is ScalarStyle.PLAIN and node.tag is None else ()
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.RUNTIME)
 def value_breaks_plugin_parameter(job: Job) -> Iterator[Finding]:
     """Inserted value that breaks the quoting of a callback or plugin parameter.
 

@@ -6,7 +6,7 @@ sshbarrier.sh.
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Severity, Stage, rule
 from pai_lsp.findings.fixes import choice_fixes, fix_of, near_name_fixes
 from pai_lsp.job.definition import Definition, name_span
 from pai_lsp.rules.plugins.plugin_entries import misspelt_key
@@ -26,7 +26,7 @@ _WHOLE_NUMBER = lazy_pattern(r"[-+]?\d+")
 _SWITCHES = ("true", "false")
 
 
-@rule(Severity.ERROR, about=("sshbarrierTimeout",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, about=("sshbarrierTimeout",))
 def ssh_barrier_timeout_not_integer(job: Job) -> Iterator[Finding]:
     """Timeout of the SSH barrier that is not an integer.
 
@@ -60,7 +60,7 @@ def ssh_barrier_timeout_not_integer(job: Job) -> Iterator[Finding]:
         )
 
 
-@rule(Severity.WARNING, about=("jobssh", "sshbarrier"))
+@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("jobssh", "sshbarrier"))
 def ssh_switch_not_boolean(job: Job) -> Iterator[Finding]:
     """`jobssh` or `sshbarrier` is neither `true` nor `false`.
 
@@ -94,7 +94,7 @@ def _is_switch(scalar: Scalar) -> bool:
     return written.lower() in _SWITCHES or "<%" in written
 
 
-@rule(Severity.WARNING, about=("sshbarrier",))
+@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("sshbarrier",))
 def ssh_barrier_without_jobssh(job: Job) -> Iterator[Finding]:
     """SSH barrier without `jobssh`.
 
@@ -130,7 +130,7 @@ def ssh_barrier_without_jobssh(job: Job) -> Iterator[Finding]:
         yield Finding(entry.key.span, "'sshbarrier' is ignored without 'jobssh: true'", fixes)
 
 
-@rule(Severity.WARNING, about=("sshbarrier",))
+@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.DIES, about=("sshbarrier",))
 def ssh_barrier_unreachable_role(job: Job) -> Iterator[Finding]:
     """SSH barrier that waits for a task role without SSH.
 
@@ -181,7 +181,7 @@ def ssh_barrier_unreachable_role(job: Job) -> Iterator[Finding]:
         )
 
 
-@rule(Severity.WARNING, about=("jobssh",))
+@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("jobssh",))
 def ssh_needs_gang(job: Job) -> Iterator[Finding]:
     """SSH between tasks in a job without gang allocation.
 
@@ -211,7 +211,7 @@ def ssh_needs_gang(job: Job) -> Iterator[Finding]:
             yield Finding(entry.key.span, "'jobssh' is disabled by 'gangAllocation: false'")
 
 
-@rule(Severity.WARNING, about=("ssh",))
+@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("ssh",))
 def ssh_without_effect(job: Job) -> Iterator[Finding]:
     """The ssh plugin without `jobssh` and `userssh`.
 
@@ -254,7 +254,7 @@ def _has_other_fault(use: PluginUse) -> bool:
     return not isinstance(use.owner, Definition) and not known.issuperset(names)
 
 
-@rule(Severity.WARNING, about=("userssh",))
+@rule(Severity.WARNING, stage=Stage.RUNTIME, about=("userssh",))
 def userssh_type_unknown(job: Job) -> Iterator[Finding]:
     """User's SSH key of an unknown type, or null.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import posixpath
 
-from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import Consequence, DiagnosticTag, Finding, Fix, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix, fix_of
 from pai_lsp.job.definition import key_name_span, name_span
 from pai_lsp.job.require_graph import mounted_already
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _TAKEN = ("/dev/shm", "/usr/local/pai", "/usr/local/pai/logs", "/usr/local/pai/ssh-secret")  # noqa: S108 - no file
 
 
-@rule(Severity.ERROR, about=("storages",))
+@rule(Severity.ERROR, stage=Stage.CLUSTER, about=("storages",))
 def storage_mount_conflict(job: Job) -> Iterator[Finding]:
     """Conflicting storage mounts.
 
@@ -77,7 +77,7 @@ def storage_mount_conflict(job: Job) -> Iterator[Finding]:
         paths.setdefault(path, path_place)
 
 
-@rule(Severity.ERROR, about=("storages", "requireStorages"))
+@rule(Severity.ERROR, stage=Stage.CLUSTER, about=("storages", "requireStorages"))
 def storage_invalid(job: Job) -> Iterator[Finding]:
     """Storage name or mount path that Kubernetes refuses.
 
@@ -112,7 +112,7 @@ def storage_invalid(job: Job) -> Iterator[Finding]:
             yield Finding(path_place, "a mount path cannot contain ':'; Kubernetes refuses the task")
 
 
-@rule(Severity.WARNING, about=("storageConfigNames",))
+@rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.IGNORED, about=("storageConfigNames",))
 def storage_names_in_extras(job: Job) -> Iterator[Finding]:
     """`storageConfigNames` directly under `extras`.
 
@@ -149,7 +149,7 @@ def _read_storage(node: Node) -> tuple[str, str, Span, Span] | None:
     return name.text, "/" + posixpath.normpath(written).strip("/"), name_span(name), place
 
 
-@rule(Severity.WARNING, about=("storages", "requireStorages"))
+@rule(Severity.WARNING, stage=Stage.CLUSTER, about=("storages", "requireStorages"))
 def storage_path_relative(job: Job) -> Iterator[Finding]:
     """Relative mount path of a storage.
 
@@ -185,7 +185,7 @@ def _required(definition: Definition) -> tuple[Node, ...]:
     return node.items if isinstance(node, Sequence) else ()
 
 
-@rule(Severity.ERROR, about=("requireStorages",))
+@rule(Severity.ERROR, stage=Stage.EXPANSION, about=("requireStorages",))
 def storage_conflict(job: Job) -> Iterator[Finding]:
     """Required storage that conflicts with another one.
 
@@ -272,7 +272,7 @@ class _Mounts:
         return None
 
 
-@rule(Severity.INFORMATION, about=("teamwise_storage",))
+@rule(Severity.INFORMATION, stage=Stage.SERVER, about=("teamwise_storage",))
 def teamwise_storage_deprecated(job: Job) -> Iterator[Finding]:
     """Deprecated plugin `teamwise_storage`.
 
@@ -326,7 +326,7 @@ def _instead(job: Job, extras: Mapping, section: Entry, item: Node, storages: li
     return (Fix("Convert to 'extras.storages'", edits),) if removal else ()
 
 
-@rule(Severity.WARNING, about=("storages",))
+@rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.IGNORED, about=("storages",))
 def storages_and_teamwise(job: Job) -> Iterator[Finding]:
     """`teamwise_storage` together with `extras.storages`, which makes it ignored.
 

@@ -5,7 +5,7 @@ Facts: openpai-runtime, src/plugins/cmd/init.py, src/plugins/plugin_utils.py and
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Misread, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import (
     change_fix,
     choice_fixes,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pai_lsp.source.nodes import Entry, Node
 
 
-@rule(Severity.ERROR, about=("cmd",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("cmd",))
 def invalid_event(job: Job) -> Iterator[Finding]:
     """Unknown callback event.
 
@@ -85,7 +85,7 @@ def invalid_event(job: Job) -> Iterator[Finding]:
             yield Finding(span, no_event(name), fixes)
 
 
-@rule(Severity.ERROR, about=("cmd",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, misread=(Misread.MAPPING, Misread.ABSENCE), about=("cmd",))
 def callback_incomplete(job: Job) -> Iterator[Finding]:
     """Incomplete callback.
 
@@ -139,7 +139,7 @@ def _incomplete(job: Job, callback: Mapping) -> Iterator[Finding]:
         yield Finding(commands.key.span, "'commands' must be a list of strings, but is empty")
 
 
-@rule(Severity.ERROR, about=("cmd",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, about=("cmd",))
 def callback_command_not_text(job: Job) -> Iterator[Finding]:
     """Command of the `cmd` plugin that is not a string.
 
@@ -215,7 +215,7 @@ def _not_text(job: Job, commands: Sequence, item: Node) -> Iterator[Finding]:
 _KINDS = {"int": "a number", "float": "a number", "bool": "true or false", "NoneType": "null", "bytes": "binary"}
 
 
-@rule(Severity.ERROR, about=("cmd",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, about=("cmd",))
 def callbacks_with_pre_post_commands(job: Job) -> Iterator[Finding]:
     """`callbacks` together with `preCommands` or `postCommands`.
 
@@ -287,7 +287,7 @@ def _between(job: Job, entry: Entry, commands: Sequence) -> str:
 _POLICIES = ("fail", "ignore")
 
 
-@rule(Severity.WARNING, about=("failurePolicy",))
+@rule(Severity.WARNING, stage=Stage.RUNTIME, about=("failurePolicy",))
 def invalid_failure_policy(job: Job) -> Iterator[Finding]:
     """Unknown failure policy.
 
@@ -325,7 +325,7 @@ def invalid_failure_policy(job: Job) -> Iterator[Finding]:
         yield Finding(span if scalar.text else entry.place, message, fixes)
 
 
-@rule(Severity.ERROR, about=("failurePolicy",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, about=("failurePolicy",))
 def failure_policy_not_text(job: Job) -> Iterator[Finding]:
     """Failure policy that is not a string.
 

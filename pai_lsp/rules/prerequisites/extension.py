@@ -5,7 +5,7 @@ Files of a marketplace are written in the extended protocol and never submitted,
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import Consequence, DiagnosticTag, Finding, Fix, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix
 from pai_lsp.job.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Origin, is_empty, name_span
 from pai_lsp.job.lookup import AddressFault, looks_like_address, read_address
@@ -40,7 +40,7 @@ class _Feature:
     tags: tuple[DiagnosticTag, ...] = ()
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED)
 def needs_expansion(job: Job) -> Iterator[Finding]:
     """Part of the extended protocol that a released cluster ignores.
 
@@ -93,7 +93,7 @@ def needs_expansion(job: Job) -> Iterator[Finding]:
         yield Finding(feature.span, f"{feature.message}; {_EXPAND}", feature.fixes, tags=feature.tags)
 
 
-@rule(Severity.ERROR, explains_stop=False)
+@rule(Severity.ERROR, stage=Stage.SERVER, explains_stop=False)
 def refused_until_expanded(job: Job) -> Iterator[Finding]:
     """Part of the extended protocol that the rest-server refuses.
 
@@ -219,7 +219,7 @@ def _events(job: Job) -> Iterator[_Feature]:
                 yield _Feature(span, message)
 
 
-@rule(Severity.ERROR, about=("plugin_params",))
+@rule(Severity.ERROR, stage=Stage.EXPANSION, about=("plugin_params",))
 def plugin_parameters_twice(job: Job) -> Iterator[Finding]:
     """Plugin parameters both in `plugin_params` and next to it.
 
@@ -269,7 +269,7 @@ def _moved(job: Job, definition: Definition, params: Mapping, entry: Entry) -> t
     return (Fix("Move it into 'plugin_params'", edits, safe=True),) if removal else ()
 
 
-@rule(Severity.WARNING, about=("reference_prerequisites",))
+@rule(Severity.WARNING, stage=Stage.EXPANSION, consequence=Consequence.IGNORED, about=("reference_prerequisites",))
 def shadowed_prerequisite(job: Job) -> Iterator[Finding]:
     """Entry of `extras.reference_prerequisites` with the name of a prerequisite of the job.
 
@@ -307,7 +307,7 @@ def shadowed_prerequisite(job: Job) -> Iterator[Finding]:
             yield Finding(definition.name_span, message, related=related)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.EXPANSION)
 def cannot_be_expressed(job: Job) -> Iterator[Finding]:
     """Commands that no released cluster can run, even after expansion.
 
@@ -350,7 +350,7 @@ def cannot_be_expressed(job: Job) -> Iterator[Finding]:
             yield Finding(problem.span, problem.message, related=problem.related)
 
 
-@rule(Severity.ERROR, is_last=True)
+@rule(Severity.ERROR, stage=Stage.EXPANSION, is_last=True)
 def cannot_be_expanded(job: Job) -> Iterator[Finding]:
     """The job cannot be expanded.
 

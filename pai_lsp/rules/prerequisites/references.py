@@ -6,7 +6,18 @@ missing prerequisite, which the author then completes.
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, later, rule
+from pai_lsp.findings.diagnostic import (
+    Consequence,
+    DiagnosticTag,
+    Finding,
+    Fix,
+    Misread,
+    Related,
+    Severity,
+    Stage,
+    later,
+    rule,
+)
 from pai_lsp.findings.fixes import fix_of, near_name_fixes
 from pai_lsp.job.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Origin, Reference, name_span
 from pai_lsp.job.lookup import looks_like_address
@@ -28,7 +39,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.parts import TaskRole
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.NAME,))
 def unknown_prerequisite(job: Job) -> Iterator[Finding]:
     """A task role names a prerequisite that the job does not define.
 
@@ -66,7 +77,7 @@ def _listed(role: TaskRole) -> Iterator[Reference]:
     return (reference for reference in role.prerequisites if reference.scalar.is_string)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.RUNTIME)
 def duplicate_prerequisite_reference(job: Job) -> Iterator[Finding]:
     """Duplicate entry in a task role's `prerequisites`.
 
@@ -100,7 +111,7 @@ def _unlisted(job: Job, role: TaskRole, reference: Reference, title: str) -> tup
     return fix_of(title, remove_item(job.text, listed, reference.scalar)) if isinstance(listed, Sequence) else ()
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED)
 def prerequisite_without_effect(job: Job) -> Iterator[Finding]:
     """A task role lists a prerequisite that has no effect there.
 
@@ -214,7 +225,7 @@ def _created(job: Job, kind: str, name: str, value: dict[str, Any]) -> tuple[Fix
     return (Fix(title, (append_value(job.text, entry.value, value),)),)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.SERVER)
 def duplicate_prerequisite(job: Job) -> Iterator[Finding]:
     """Two prerequisites have the same type and name.
 
@@ -257,7 +268,7 @@ def _rename(job: Job, definition: Definition) -> tuple[Fix, ...]:
     return (Fix(f"Rename this one to '{name}'", rename_prerequisite(job, definition, name)),)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.RUNTIME)
 def image_name_shared(job: Job) -> Iterator[Finding]:
     """A docker image shares its name with a prerequisite of another type.
 
@@ -301,7 +312,7 @@ def image_name_shared(job: Job) -> Iterator[Finding]:
         )
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED)
 def prerequisite_name_shared_across_types(job: Job) -> Iterator[Finding]:
     """A task role lists a name that two prerequisites of different types have.
 
@@ -344,7 +355,7 @@ def prerequisite_name_shared_across_types(job: Job) -> Iterator[Finding]:
         )
 
 
-@rule(Severity.HINT)
+@rule(Severity.HINT, stage=Stage.RUNTIME)
 def unused_prerequisite(job: Job) -> Iterator[Finding]:
     """Unused prerequisite.
 

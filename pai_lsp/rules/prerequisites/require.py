@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
+from pai_lsp.findings.diagnostic import Finding, Misread, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix, near_name_fixes
 from pai_lsp.job.definition import Origin
 from pai_lsp.job.lookup import AddressFault, AddressKind, LookupState, looks_like_address, near_addresses, read_address
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MOST_RELATED = 20
 
 
-@rule(Severity.ERROR, about=("require",))
+@rule(Severity.ERROR, stage=Stage.EXPANSION, misread=(Misread.NAME,), about=("require",))
 def unknown_required_prerequisite(job: Job) -> Iterator[Finding]:
     """A prerequisite requires an undefined one.
 
@@ -63,7 +63,7 @@ def unknown_required_prerequisite(job: Job) -> Iterator[Finding]:
     yield from _missing_beyond(job, addresses=False)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.EXPANSION)
 def unknown_marketplace_item(job: Job) -> Iterator[Finding]:
     """No definition at an address.
 
@@ -100,7 +100,7 @@ def _missing_beyond(job: Job, *, addresses: bool) -> Iterator[Finding]:
                 yield Finding(entry.reference.span, message, related=related)
 
 
-@rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION, stage=Stage.CHECKER)
 def marketplace_not_asked(job: Job) -> Iterator[Finding]:
     """A definition could not be looked up.
 
@@ -133,7 +133,7 @@ def marketplace_not_asked(job: Job) -> Iterator[Finding]:
         yield Finding(first.reference.span, message, related=related)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.EXPANSION)
 def malformed_reference(job: Job) -> Iterator[Finding]:
     """A reference is neither a name nor a valid address.
 
@@ -163,7 +163,7 @@ def malformed_reference(job: Job) -> Iterator[Finding]:
             yield Finding(span, fault.message, fixes)
 
 
-@rule(Severity.ERROR, about=("require",))
+@rule(Severity.ERROR, stage=Stage.EXPANSION, about=("require",))
 def prerequisite_cycle(job: Job) -> Iterator[Finding]:
     """Prerequisite cycle.
 
@@ -210,7 +210,7 @@ def _place(job: Job, cycle: Cycle) -> RequireLink | None:
     return next((link for link in job.require_graph.entries if cycle.closing in job.require_graph.beyond(link)), None)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.EXPANSION)
 def broken_lock_file(job: Job) -> Iterator[Finding]:
     """`.pai-lsp.lock` cannot be used.
 
@@ -225,7 +225,7 @@ def broken_lock_file(job: Job) -> Iterator[Finding]:
         yield Finding(entry.reference.span, message)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.EXPANSION)
 def locked_definition_changed(job: Job) -> Iterator[Finding]:
     """A definition outside the job differs from the locked one.
 

@@ -5,7 +5,7 @@ Facts: openpai-runtime, src/init.d/image_checker.py; rest-server, models/v2/job/
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix, quote_fix
 from pai_lsp.job.definition import name_span
 from pai_lsp.platform.image_addresses import (
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.RUNTIME)
 def image_uri_unsupported(job: Job) -> Iterator[Finding]:
     """Image address that the runtime refuses.
 
@@ -73,7 +73,7 @@ def image_uri_unsupported(job: Job) -> Iterator[Finding]:
             yield Finding(_within(uri, start, end), message, _lower_case_fixes(uri))
 
 
-@rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION, stage=Stage.RUNTIME)
 def image_latest_tag(job: Job) -> Iterator[Finding]:
     """Image without a tag, or with the tag `latest`.
 
@@ -171,7 +171,7 @@ def text_of(definition: Definition, key: str) -> Scalar | None:
     return node if isinstance(node, Scalar) and isinstance(node.value, str) else None
 
 
-@rule(Severity.ERROR, about=("auth",))
+@rule(Severity.ERROR, stage=Stage.SERVER, about=("auth",))
 def auth_not_strings(job: Job) -> Iterator[Finding]:
     """Value in an image's `auth` that is not a string.
 
@@ -214,7 +214,7 @@ def auth_not_strings(job: Job) -> Iterator[Finding]:
 _ACCOUNT = frozenset({"username", "password", "registryuri"})
 
 
-@rule(Severity.ERROR, about=("auth",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, about=("auth",))
 def auth_without_registryuri(job: Job) -> Iterator[Finding]:
     """Image account without `registryuri`.
 
@@ -273,7 +273,7 @@ def auth_without_registryuri(job: Job) -> Iterator[Finding]:
         )
 
 
-@rule(Severity.WARNING, about=("auth",))
+@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("auth",))
 def auth_without_secrets(job: Job) -> Iterator[Finding]:
     """Image account in a job without secrets.
 
@@ -316,7 +316,7 @@ def auth_without_secrets(job: Job) -> Iterator[Finding]:
             )
 
 
-@rule(Severity.WARNING, about=("auth",))
+@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("auth",))
 def registry_mismatch(job: Job) -> Iterator[Finding]:
     """Image account for a different registry.
 

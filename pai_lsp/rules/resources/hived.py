@@ -6,7 +6,7 @@ Facts: rest-server, config/v2/hived.js and middlewares/v2/hived.js.
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import HIVED, Finding, Related, Severity, rule
+from pai_lsp.findings.diagnostic import HIVED, Consequence, Finding, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix, choice_fixes, fix_of, near_name_fixes, quote_fix
 from pai_lsp.job.definition import key_name_span, name_span
 from pai_lsp.platform.job_schema import key_order
@@ -28,7 +28,7 @@ _TEXT_KEYS = frozenset({"skuType", "pinnedCellId", "affinityGroupName"})
 _NEAR = 0.85
 
 
-@rule(Severity.ERROR, about=("hivedScheduler",), scheduler=HIVED)
+@rule(Severity.ERROR, stage=Stage.SERVER, about=("hivedScheduler",), scheduler=HIVED)
 def hived_priority_invalid(job: Job) -> Iterator[Finding]:
     """Unknown HiveD priority.
 
@@ -59,7 +59,7 @@ def hived_priority_invalid(job: Job) -> Iterator[Finding]:
     yield Finding(span, f"'{entry.value.text}' is not a HiveD priority; expected {choices}", fixes)
 
 
-@rule(Severity.ERROR, about=("hivedScheduler",), scheduler=HIVED)
+@rule(Severity.ERROR, stage=Stage.SERVER, about=("hivedScheduler",), scheduler=HIVED)
 def hived_wrong_type(job: Job) -> Iterator[Finding]:
     """Value of the wrong type in the HiveD settings.
 
@@ -104,7 +104,7 @@ def hived_wrong_type(job: Job) -> Iterator[Finding]:
                 yield Finding(setting.place, f"'{setting.name}' must be a string", fixes)
 
 
-@rule(Severity.WARNING, about=("extras",), scheduler=HIVED)
+@rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.IGNORED, about=("extras",), scheduler=HIVED)
 def hived_key_misspelled(job: Job) -> Iterator[Finding]:
     """Misspelled HiveD key.
 
@@ -135,7 +135,7 @@ def hived_key_misspelled(job: Job) -> Iterator[Finding]:
                 yield from _misspelt_keys(entry.value, (*key_order((*_SECTION, "taskRoles", "*")), *of_job))
 
 
-@rule(Severity.ERROR, about=("hivedScheduler",), scheduler=HIVED)
+@rule(Severity.ERROR, stage=Stage.SERVER, about=("hivedScheduler",), scheduler=HIVED)
 def hived_sku_and_pinned(job: Job) -> Iterator[Finding]:
     """Both `skuType` and `pinnedCellId` in a task role.
 
@@ -173,7 +173,7 @@ def hived_sku_and_pinned(job: Job) -> Iterator[Finding]:
             yield Finding(pinned.key.span, message, fixes, (Related(sku.key.span, "the SKU type"),))
 
 
-@rule(Severity.ERROR, about=("hivedScheduler",), scheduler=HIVED)
+@rule(Severity.ERROR, stage=Stage.SERVER, about=("hivedScheduler",), scheduler=HIVED)
 def hived_affinity_inconsistent(job: Job) -> Iterator[Finding]:
     """Different SKUs in one affinity group.
 
@@ -209,7 +209,13 @@ def hived_affinity_inconsistent(job: Job) -> Iterator[Finding]:
             yield Finding(name_span(group), message, related=(related,))
 
 
-@rule(Severity.INFORMATION, about=("hivedScheduler",), scheduler=HIVED)
+@rule(
+    Severity.INFORMATION,
+    stage=Stage.SERVER,
+    consequence=Consequence.IGNORED,
+    about=("hivedScheduler",),
+    scheduler=HIVED,
+)
 def hived_sku_number_ignored(job: Job) -> Iterator[Finding]:
     """`skuNumber` has no effect.
 

@@ -10,7 +10,7 @@ pkg/apis/frameworkcontroller/v1/types.go and crd.go.
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import boolean_fixes, fix_of, near_name_fixes, number_fix
 from pai_lsp.job.definition import key_name_span, name_span
 from pai_lsp.job.parts import whole_number
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.parts import TaskRole
 
 
-@rule(Severity.WARNING, about=("taskRetryCount",))
+@rule(Severity.WARNING, stage=Stage.CLUSTER, consequence=Consequence.IGNORED, about=("taskRetryCount",))
 def task_retry_ignored(job: Job) -> Iterator[Finding]:
     """Task retries in a job with gang allocation.
 
@@ -68,7 +68,7 @@ def task_retry_ignored(job: Job) -> Iterator[Finding]:
         yield Finding(entry.key.span, message, fixes, related)
 
 
-@rule(Severity.WARNING, about=("gangAllocation",))
+@rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.IGNORED, about=("gangAllocation",))
 def gang_allocation_not_boolean(job: Job) -> Iterator[Finding]:
     """`gangAllocation` is neither `true` nor `false`.
 
@@ -109,7 +109,7 @@ def _gang_off(job: Job, gang: Entry | None) -> TextEdit | None:
 _MOST_INSTANCES = 10_000
 
 
-@rule(Severity.WARNING, about=("minFailedInstances",))
+@rule(Severity.WARNING, stage=Stage.CLUSTER, about=("minFailedInstances",))
 def min_failed_exceeds_instances(job: Job) -> Iterator[Finding]:
     """`minFailedInstances` greater than the number of instances.
 
@@ -138,7 +138,7 @@ def min_failed_exceeds_instances(job: Job) -> Iterator[Finding]:
         yield Finding(entry.value.span, message, (fix,), instances_place(role))
 
 
-@rule(Severity.WARNING, about=("minSucceededInstances",))
+@rule(Severity.WARNING, stage=Stage.CLUSTER, consequence=Consequence.IGNORED, about=("minSucceededInstances",))
 def min_succeeded_exceeds_instances(job: Job) -> Iterator[Finding]:
     """`minSucceededInstances` greater than the number of instances.
 
@@ -167,7 +167,7 @@ def min_succeeded_exceeds_instances(job: Job) -> Iterator[Finding]:
         yield Finding(entry.value.span, message, fixes, instances_place(role))
 
 
-@rule(Severity.WARNING, about=("completion",))
+@rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.IGNORED, about=("completion",))
 def completion_zero_or_null(job: Job) -> Iterator[Finding]:
     """Completion policy of 0 or null.
 
@@ -210,7 +210,7 @@ def completion_zero_or_null(job: Job) -> Iterator[Finding]:
             yield Finding(entry.place, f"{written} means the default, {default}; write -1 for never", fixes)
 
 
-@rule(Severity.ERROR, about=("completion",))
+@rule(Severity.ERROR, stage=Stage.CLUSTER, about=("completion",))
 def completion_out_of_range(job: Job) -> Iterator[Finding]:
     """Completion policy below -1, or more than 10,000 instances.
 
@@ -274,7 +274,7 @@ def instances_place(role: TaskRole) -> tuple[Related, ...]:
 _STATES = ("running", "succeeded", "failed", "stopped", "retried")
 
 
-@rule(Severity.WARNING, about=("jobStatusChangeNotification",))
+@rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.IGNORED, about=("jobStatusChangeNotification",))
 def notification_unknown_key(job: Job) -> Iterator[Finding]:
     """Unknown notification state.
 
@@ -307,7 +307,7 @@ def notification_unknown_key(job: Job) -> Iterator[Finding]:
             )
 
 
-@rule(Severity.ERROR, is_last=True)
+@rule(Severity.ERROR, stage=Stage.RUNTIME, is_last=True)
 def task_never_starts(job: Job) -> Iterator[Finding]:
     """A task role never starts, for a reason that no other rule reports.
 

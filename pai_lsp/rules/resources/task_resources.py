@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from itertools import chain
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import Finding, Fix, Misread, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import number_fix
 from pai_lsp.job.parts import whole_number
 from pai_lsp.source.edits import column, line_end
@@ -31,7 +31,12 @@ _WELL_KNOWN_PORTS = {22: ("ssh", "sshd"), 80: ("http", "web"), 443: ("https",)}
 _INT_32, _INT_64 = 2**31 - 1, 2**63 - 1
 
 
-@rule(Severity.ERROR, former=("hived-needs-instances", "instances-required-by-hived"))
+@rule(
+    Severity.ERROR,
+    stage=Stage.SERVER,
+    misread=(Misread.MAPPING, Misread.ABSENCE),
+    former=("hived-needs-instances", "instances-required-by-hived"),
+)
 def instances_missing(job: Job) -> Iterator[Finding]:
     """Task role without `instances`.
 
@@ -59,7 +64,7 @@ def instances_missing(job: Job) -> Iterator[Finding]:
         yield Finding(role.name_span, message, _instances_fix(job, role))
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.CLUSTER)
 def negative_resource(job: Job) -> Iterator[Finding]:
     """Negative resource request.
 
@@ -91,7 +96,7 @@ def negative_resource(job: Job) -> Iterator[Finding]:
                 yield Finding(entry.value.span, f"'{entry.name}' cannot be negative; Kubernetes refuses the task")
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.CLUSTER)
 def number_too_large(job: Job) -> Iterator[Finding]:
     """Number that the rest-server accepts and Kubernetes refuses.
 
@@ -142,7 +147,7 @@ def _unsuitable(entries: Iterable[Entry | None], least: float, most: int) -> Ite
             yield Finding(entry.value.span, f"'{entry.name}' must be at least {least}")
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.CLUSTER)
 def resource_suspicious(job: Job) -> Iterator[Finding]:
     """Too little cpu or memory.
 
@@ -178,7 +183,7 @@ def resource_suspicious(job: Job) -> Iterator[Finding]:
                 yield Finding(entry.value.span, message, (Fix(f"Change to {number * 1024} ({number} GB)", (edit,)),))
 
 
-@rule(Severity.WARNING, about=("shmMB",))
+@rule(Severity.WARNING, stage=Stage.CLUSTER, about=("shmMB",))
 def shm_exceeds_memory(job: Job) -> Iterator[Finding]:
     """Shared memory larger than the task's memory.
 
@@ -218,7 +223,7 @@ def shm_exceeds_memory(job: Job) -> Iterator[Finding]:
             yield Finding(shared.value.span, message, related=(Related(memory.value.span, "the task's memory"),))
 
 
-@rule(Severity.ERROR, about=("ports",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, about=("ports",))
 def reserved_port_count(job: Job) -> Iterator[Finding]:
     """Zero `ssh` or `http` ports.
 
@@ -253,7 +258,7 @@ def reserved_port_count(job: Job) -> Iterator[Finding]:
                 )
 
 
-@rule(Severity.WARNING, about=("ports",))
+@rule(Severity.WARNING, stage=Stage.CLUSTER, about=("ports",))
 def port_count_looks_like_number(job: Job) -> Iterator[Finding]:
     """Port count that looks like a port number.
 

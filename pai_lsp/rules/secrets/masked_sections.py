@@ -7,7 +7,7 @@ Source: rest-server, src/utils/protocolSecret.js: the text from `/(^secrets:)[^]
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Related, Severity, Stage, rule
 from pai_lsp.platform.secrets_section import is_line_start, masked_span
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, ScalarStyle, Sequence
 from pai_lsp.source.patterns import lazy_pattern
@@ -45,7 +45,7 @@ def _section(job: Job) -> Entry | None:
     return entry if holds else None
 
 
-@rule(Severity.WARNING, about=("secrets",))
+@rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.STYLE, about=("secrets",))
 def secrets_not_masked(job: Job) -> Iterator[Finding]:
     """Secrets that remain readable in the stored job.
 
@@ -87,7 +87,7 @@ def _plain_key_fix(job: Job, entry: Entry) -> tuple[Fix, ...]:
     return (Fix("Write 'secrets:'", (TextEdit(Span(start, colon.end()), _KEY),), safe=True),)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.RUNTIME)
 def key_after_secrets_swallowed(job: Job) -> Iterator[Finding]:
     """Key after `secrets` is masked with them and lost.
 
@@ -117,7 +117,7 @@ def key_after_secrets_swallowed(job: Job) -> Iterator[Finding]:
             yield Finding(entry.key.span, message, _unquote_fix(entry))
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED)
 def key_missing_in_stored_job(job: Job) -> Iterator[Finding]:
     """Key after `secrets` is missing from the stored job.
 
@@ -181,7 +181,7 @@ def _unquote_fix(entry: Entry) -> tuple[Fix, ...]:
     return (Fix(f"Write '{key.text}' without quotes", (TextEdit(key.span, key.text),), safe=True),)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.RUNTIME)
 def masking_breaks_job(job: Job) -> Iterator[Finding]:
     """Masking the secrets makes the job invalid YAML.
 

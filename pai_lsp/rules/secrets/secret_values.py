@@ -7,7 +7,7 @@ plain-text password, token or key; an editor offers it for any text.
 from __future__ import annotations
 
 from pai_lsp.embedded.template import ESCAPED_CHARACTERS, tags
-from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix, fix_of
 from pai_lsp.job.definition import key_name_span, name_span
 from pai_lsp.job.secret_forms import words_of
@@ -41,7 +41,7 @@ _PORTAL_NAME = lazy_pattern(r"\$secrets\.[a-zA-Z_][a-zA-Z0-9_]*")
 _MASK = lazy_pattern(r"\*{3,}")
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.STYLE)
 def secret_in_clear(job: Job) -> Iterator[Finding]:
     """Plain-text password, token or key outside `secrets`.
 
@@ -83,7 +83,7 @@ def secret_in_clear(job: Job) -> Iterator[Finding]:
         yield Finding(found.span, message, fixes_of(job, found))
 
 
-@rule(Severity.INFORMATION, about=("auth",))
+@rule(Severity.INFORMATION, stage=Stage.SERVER, about=("auth",))
 def docker_password_not_secret_pattern(job: Job) -> Iterator[Finding]:
     """Registry password in a form that the portal does not recognize.
 
@@ -132,7 +132,7 @@ def docker_password_not_secret_pattern(job: Job) -> Iterator[Finding]:
         yield Finding(name_span(password), "the portal only recognizes the password as '<% $secrets.name %>'", fixes)
 
 
-@rule(Severity.ERROR, about=("secrets",))
+@rule(Severity.ERROR, stage=Stage.SERVER, about=("secrets",))
 def masked_secrets(job: Job) -> Iterator[Finding]:
     """Masked secrets of a copied job.
 
@@ -175,7 +175,7 @@ def _refill_fixes(job: Job, value: Scalar) -> tuple[Fix, ...]:
     return fix_of("Remove 'secrets'", remove_entry(job.text, root, entry)) if entry else ()
 
 
-@rule(Severity.HINT, about=("secrets",))
+@rule(Severity.HINT, stage=Stage.SERVER, about=("secrets",))
 def unused_secret(job: Job) -> Iterator[Finding]:
     """Unused secret.
 
@@ -286,7 +286,7 @@ _MAYBE_UNREADABLE = lazy_pattern(r"=|\._[0-9_]*(?:[eE][-+][0-9]+)?|[-+]?0[bx]_+"
 _NUMBER_STARTS = frozenset("+.0123456789")
 
 
-@rule(Severity.WARNING, about=("secrets",))
+@rule(Severity.WARNING, stage=Stage.RUNTIME, about=("secrets",))
 def secret_html_escaped(job: Job) -> Iterator[Finding]:
     """Secret with `&`, `<`, `>`, `"` or `'` that is changed in a command or a login.
 
@@ -329,7 +329,7 @@ def _secret_place(job: Job, answer: TemplateAnswer) -> tuple[Related, ...]:
     return (Related(key_name_span(entry), "the secret"),) if entry else ()
 
 
-@rule(Severity.ERROR, about=("secrets",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, about=("secrets",))
 def unreadable_secret(job: Job) -> Iterator[Finding]:
     """Secret that the runtime cannot read.
 
@@ -356,7 +356,7 @@ def unreadable_secret(job: Job) -> Iterator[Finding]:
                 yield Finding(scalar.span, message)
 
 
-@rule(Severity.WARNING, about=("secrets",))
+@rule(Severity.WARNING, stage=Stage.RUNTIME, about=("secrets",))
 def secret_read_as_number(job: Job) -> Iterator[Finding]:
     """Secret that the runtime reads as a number.
 

@@ -5,7 +5,7 @@ pai_lsp/rules/prerequisites/references.py checks names of prerequisites that ref
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import HIVED, Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import HIVED, Consequence, Finding, Fix, Misread, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import near_name_fixes, quote_fix
 from pai_lsp.job.definition import name_span
 from pai_lsp.platform.tables import ROLE_NAME, converted_role_name
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _LONGEST_ROLE_NAME = 63
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.SERVER)
 def invalid_task_role_name(job: Job) -> Iterator[Finding]:
     """Task role name that OpenPAI refuses or its runtime cannot find.
 
@@ -93,7 +93,7 @@ def _fault(job: Job, role: TaskRole) -> tuple[str, bool] | None:
     return None
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.CLUSTER)
 def task_role_name_collision(job: Job) -> Iterator[Finding]:
     """Two task roles have the same name in lower case and without `_`.
 
@@ -163,7 +163,7 @@ def _rename_fixes(job: Job, name: str, new_name: str | None) -> tuple[Fix, ...]:
     return (Fix(f"Rename to '{new_name}'", renaming.edits, safe=renaming.is_complete and is_same),)
 
 
-@rule(Severity.ERROR, about=("invalid-prerequisite-name",))
+@rule(Severity.ERROR, stage=Stage.SERVER, about=("invalid-prerequisite-name",))
 def invalid_prerequisite_name(job: Job) -> Iterator[Finding]:
     """Invalid prerequisite name.
 
@@ -199,7 +199,7 @@ def _prerequisite_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     return (Fix(f"Rename to '{new_name}'", rename_prerequisite(job, definition, new_name), safe=True),)
 
 
-@rule(Severity.ERROR, about=("invalid-name",))
+@rule(Severity.ERROR, stage=Stage.SERVER, about=("invalid-name",))
 def invalid_name(job: Job) -> Iterator[Finding]:
     """Invalid name of a deployment, of a task role in it, or of a port.
 
@@ -248,7 +248,7 @@ def _short(name: str) -> str:
     return name if len(name) <= 40 else name[:39] + "…"
 
 
-@rule(Severity.ERROR, about=("deployment",))
+@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.NAME,), about=("deployment",))
 def unknown_deployment(job: Job) -> Iterator[Finding]:
     """`defaults.deployment` names a deployment that the job does not define.
 
@@ -279,7 +279,7 @@ def unknown_deployment(job: Job) -> Iterator[Finding]:
         yield Finding(span, message, near_name_fixes(span, node.text, names))
 
 
-@rule(Severity.ERROR, about=("deployments",))
+@rule(Severity.ERROR, stage=Stage.SERVER, about=("deployments",))
 def duplicate_deployment(job: Job) -> Iterator[Finding]:
     """Two deployments have the same name.
 
@@ -316,7 +316,7 @@ def duplicate_deployment(job: Job) -> Iterator[Finding]:
         yield Finding(span, f"another deployment is named '{deployment.name}'", fixes, related)
 
 
-@rule(Severity.WARNING, about=("deployments",))
+@rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.IGNORED, about=("deployments",))
 def deployment_unknown_role(job: Job) -> Iterator[Finding]:
     """A deployment names a task role that the job does not define.
 
@@ -346,7 +346,7 @@ def deployment_unknown_role(job: Job) -> Iterator[Finding]:
         yield from _unknown_role_keys(job, kept)
 
 
-@rule(Severity.ERROR, about=("hivedScheduler",), scheduler=HIVED)
+@rule(Severity.ERROR, stage=Stage.SERVER, about=("hivedScheduler",), scheduler=HIVED)
 def hived_unknown_role(job: Job) -> Iterator[Finding]:
     """`extras.hivedScheduler` names a task role that the job does not define.
 
@@ -386,7 +386,7 @@ def _unknown_role_keys(job: Job, entries: tuple[Entry, ...]) -> Iterator[Finding
         yield Finding(span, message, near_name_fixes(span, entry.name, free))
 
 
-@rule(Severity.WARNING, about=("taskroles",))
+@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("taskroles",))
 def plugin_unknown_role(job: Job) -> Iterator[Finding]:
     """A runtime plugin names a task role that the job does not define.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Misread, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix
 from pai_lsp.job.definition import name_span
 from pai_lsp.platform.job_schema import keys_of_version_1_only
@@ -37,7 +37,7 @@ _TEMPLATE_COMMENT = lazy_pattern(r"^[ \t]*#[ \t]*pai-lsp:[ \t]*template\b", re.M
 MAX_BYTES = 102_400
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.SERVER)
 def not_a_job(job: Job) -> Iterator[Finding]:
     """The file is not a mapping.
 
@@ -63,7 +63,7 @@ def not_a_job(job: Job) -> Iterator[Finding]:
     yield Finding(line_of_content(job.text), message)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.SERVER)
 def job_too_large(job: Job) -> Iterator[Finding]:
     """The file is larger than 102,400 bytes.
 
@@ -78,7 +78,7 @@ def job_too_large(job: Job) -> Iterator[Finding]:
         yield Finding(line_of_content(job.text), message)
 
 
-@rule(Severity.ERROR, about=("unknown-key",))
+@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING,), about=("unknown-key",))
 def unknown_key(job: Job) -> Iterator[Finding]:
     """Unknown key.
 
@@ -112,7 +112,7 @@ def _removal(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     return remove_fixes(job, place.node, place.key)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING, Misread.ABSENCE))
 def task_role_name_missing(job: Job) -> Iterator[Finding]:
     """Keys of a task role directly under `taskRoles`.
 
@@ -144,7 +144,7 @@ def task_role_name_missing(job: Job) -> Iterator[Finding]:
     yield Finding(first.key.span, message)
 
 
-@rule(Severity.ERROR, about=("dockerimage-extra-key",))
+@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING,), about=("dockerimage-extra-key",))
 def dockerimage_extra_key(job: Job) -> Iterator[Finding]:
     """Key that is not allowed in a `dockerimage` prerequisite.
 
@@ -177,7 +177,7 @@ def dockerimage_extra_key(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, fixes)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.SERVER)
 def v1_job(job: Job) -> Iterator[Finding]:
     """A job of protocol version 1.
 
@@ -243,7 +243,7 @@ def _key_of_version_1(root: Node | None) -> Entry | None:
     return next((one for item in items if isinstance(item, Mapping) for one in item.entries if one.name in keys), None)
 
 
-@rule(Severity.ERROR, about=("v1-job-key",))
+@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING,), about=("v1-job-key",))
 def v1_job_key(job: Job) -> Iterator[Finding]:
     """Key of a protocol v1 job in a protocol v2 job.
 
@@ -302,7 +302,7 @@ def _as_prerequisite(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     return (Fix("Convert to a prerequisite", (edit,)),)
 
 
-@rule(Severity.ERROR, about=("missing-key",))
+@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING, Misread.ABSENCE), about=("missing-key",))
 def missing_key(job: Job) -> Iterator[Finding]:
     """Missing required key.
 
@@ -343,7 +343,7 @@ def missing_key(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, insert_fixes(job, place))
 
 
-@rule(Severity.ERROR, about=("empty-section",))
+@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING, Misread.ABSENCE), about=("empty-section",))
 def empty_section(job: Job) -> Iterator[Finding]:
     """Empty section.
 
@@ -367,7 +367,7 @@ def empty_section(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, empty_fixes(job, place))
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.SERVER, is_about_reading=True)
 def job_template(job: Job) -> Iterator[Finding]:
     """The file is a template from which a program makes jobs.
 
@@ -423,7 +423,7 @@ def touched(spans: SequenceOf[Span], place: Span) -> bool:
     return number > 0 and spans[number - 1].overlaps(place)
 
 
-@rule(Severity.ERROR, about=("type-mismatch",))
+@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING,), about=("type-mismatch",))
 def type_mismatch(job: Job) -> Iterator[Finding]:
     """Value of the wrong type.
 
@@ -455,7 +455,7 @@ def type_mismatch(job: Job) -> Iterator[Finding]:
             yield Finding(place.span, place.error.message, type_fixes(job, place))
 
 
-@rule(Severity.ERROR, about=("invalid-enum",))
+@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING,), about=("invalid-enum",))
 def invalid_enum(job: Job) -> Iterator[Finding]:
     """Value that is not one of the allowed ones.
 
@@ -482,7 +482,7 @@ def invalid_enum(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, choice_fixes(place))
 
 
-@rule(Severity.ERROR, about=("out-of-range",))
+@rule(Severity.ERROR, stage=Stage.SERVER, about=("out-of-range",))
 def out_of_range(job: Job) -> Iterator[Finding]:
     """Number out of range.
 
@@ -506,7 +506,7 @@ def out_of_range(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, fixes)
 
 
-@rule(Severity.ERROR, about=("invalid-job-name",))
+@rule(Severity.ERROR, stage=Stage.SERVER, about=("invalid-job-name",))
 def invalid_job_name(job: Job) -> Iterator[Finding]:
     """Invalid job name.
 
@@ -532,7 +532,7 @@ def invalid_job_name(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, fixes)
 
 
-@rule(Severity.ERROR, about=("taskroles-not-mapping",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, misread=(Misread.MAPPING,), about=("taskroles-not-mapping",))
 def taskroles_not_mapping(job: Job) -> Iterator[Finding]:
     """`taskRoles` is not a mapping.
 
@@ -557,7 +557,13 @@ def taskroles_not_mapping(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, roles_as_mapping_fixes(job, place))
 
 
-@rule(Severity.ERROR, about=("ports-not-mapping",))
+@rule(
+    Severity.ERROR,
+    stage=Stage.RUNTIME,
+    consequence=Consequence.FAILS,
+    misread=(Misread.MAPPING,),
+    about=("ports-not-mapping",),
+)
 def ports_not_mapping(job: Job) -> Iterator[Finding]:
     """`ports` is not a mapping.
 

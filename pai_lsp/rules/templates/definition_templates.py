@@ -7,7 +7,17 @@ reported on the reference in the job that leads there, with a related location i
 from __future__ import annotations
 
 from pai_lsp.embedded.template import variables
-from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import (
+    Consequence,
+    DiagnosticTag,
+    Finding,
+    Fix,
+    Misread,
+    Related,
+    Severity,
+    Stage,
+    rule,
+)
 from pai_lsp.findings.fixes import fix_of, near_name_fixes
 from pai_lsp.job.definition import filled_texts, key_name_span, undeclared_variables
 from pai_lsp.job.require_graph import needs_values, requires_without_value, undeclared_variable
@@ -33,7 +43,7 @@ if TYPE_CHECKING:
     from pai_lsp.source.nodes import Entry, Node
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.EXPANSION)
 def unfilled_template_variable(job: Job) -> Iterator[Finding]:
     """A required prerequisite has template variables without a value.
 
@@ -114,7 +124,7 @@ def _fill(job: Job, link: RequireLink, names: list[str]) -> tuple[Fix, ...]:
     return (Fix(title, (insert_values(job.text, requirement.node, {"template_variables": values}),)),)
 
 
-@rule(Severity.WARNING, about=("template_variables",))
+@rule(Severity.WARNING, stage=Stage.EXPANSION, consequence=Consequence.IGNORED, about=("template_variables",))
 def template_variable_default(job: Job) -> Iterator[Finding]:
     """Default of a template variable.
 
@@ -156,7 +166,7 @@ def template_variable_default(job: Job) -> Iterator[Finding]:
                 yield Finding(entry.key.span, message, fixes)
 
 
-@rule(Severity.WARNING, about=("require",))
+@rule(Severity.WARNING, stage=Stage.EXPANSION, consequence=Consequence.IGNORED, about=("require",))
 def template_variable_not_wanted(job: Job) -> Iterator[Finding]:
     """Value for a template variable that is not declared.
 
@@ -199,7 +209,7 @@ def template_variable_not_wanted(job: Job) -> Iterator[Finding]:
                 yield Finding(span, message + did_you_mean(entry.name, declared), fixes)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.EXPANSION)
 def undeclared_template_variable(job: Job) -> Iterator[Finding]:
     """Undeclared template variable.
 
@@ -261,7 +271,7 @@ def _declare(job: Job, definition: Definition, name: str) -> tuple[Fix, ...]:
     return (Fix(title, (append_value(job.text, entry.value, {"name": name}),)),)
 
 
-@rule(Severity.HINT, about=("template_variables",))
+@rule(Severity.HINT, stage=Stage.EXPANSION, about=("template_variables",))
 def unused_template_variable(job: Job) -> Iterator[Finding]:
     """Unused template variable.
 
@@ -318,7 +328,7 @@ def _undeclare(job: Job, definition: Definition, node: Node) -> tuple[Fix, ...]:
     return fix_of("Remove the declaration", edits)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.EXPANSION, misread=(Misread.NAME,))
 def unresolved_this(job: Job) -> Iterator[Finding]:
     """Unresolved `<% this.name %>`.
 

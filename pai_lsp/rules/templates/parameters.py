@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 
-from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import Consequence, DiagnosticTag, Finding, Fix, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import fix_of, quote_fix
 from pai_lsp.job.definition import key_name_span
 from pai_lsp.job.template_answers import PathOutcome
@@ -32,7 +32,7 @@ _LONGEST = 40
 _NAME = lazy_pattern(r"[\w-]+")
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.SERVER)
 def parameter_text_changes(job: Job) -> Iterator[Finding]:
     """YAML reinterprets an unquoted value, and a command receives different characters.
 
@@ -106,7 +106,7 @@ def _shortened(text: str) -> str:
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.SERVER)
 def parameter_not_scalar(job: Job) -> Iterator[Finding]:
     """A template inserts a whole list or mapping into a command.
 
@@ -155,7 +155,7 @@ def _is_one_value(node: Sequence) -> bool:
     return len(node.items) == 1 and isinstance(node.items[0], Scalar)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.IGNORED)
 def parameter_key_with_dot(job: Job) -> Iterator[Finding]:
     """Parameter name with a dot, which no template can refer to.
 
@@ -190,7 +190,7 @@ def parameter_key_with_dot(job: Job) -> Iterator[Finding]:
         )
 
 
-@rule(Severity.HINT)
+@rule(Severity.HINT, stage=Stage.SERVER)
 def unused_parameter(job: Job) -> Iterator[Finding]:
     """Unused parameter.
 

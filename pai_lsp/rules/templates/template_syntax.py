@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pai_lsp.embedded.server_rendering import failing_names
 from pai_lsp.embedded.template import CLOSING, OPENING, ROOTS, TagKind, TemplateFault, tags
-from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix
 from pai_lsp.job.template_answers import ROLE_FIELDS, PathOutcome
 from pai_lsp.job.template_uses import COMMAND_PLACES, TemplatePlace, place_at
@@ -49,7 +49,7 @@ _FREE_KEYS = frozenset(
 )
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.SERVER)
 def template_syntax(job: Job) -> Iterator[Finding]:
     """Invalid template syntax in commands or in an image's `auth`.
 
@@ -83,7 +83,7 @@ def template_syntax(job: Job) -> Iterator[Finding]:
         yield Finding(fault.span, fault.message, fault.fixes)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.SERVER)
 def template_tag_dropped(job: Job) -> Iterator[Finding]:
     """Template that is silently removed from a command.
 
@@ -130,7 +130,7 @@ def template_tag_dropped(job: Job) -> Iterator[Finding]:
                 yield Finding(answer.use.span, message)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, stage=Stage.SERVER)
 def template_not_rendered_here(job: Job) -> Iterator[Finding]:
     """Template in a place where templates are not filled.
 
@@ -423,7 +423,7 @@ def _lists_type(job: Job, role: TaskRole, kind: str) -> bool:
     return any(definition is not None and definition.type == kind for definition in definitions)
 
 
-@rule(Severity.ERROR, about=(PathOutcome.ROOT_NOT_FILLED.value,))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, about=(PathOutcome.ROOT_NOT_FILLED.value,))
 def parameter_in_docker_auth(job: Job) -> Iterator[Finding]:
     """An image's `auth` uses something other than `$secrets`.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
+from pai_lsp.findings.diagnostic import Finding, Fix, Severity, Stage, rule
 from pai_lsp.platform.secrets_section import masked_span
 from pai_lsp.source.edits import line_span
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, ScalarStyle, walk
@@ -38,7 +38,7 @@ _UNREAD = frozenset({ProblemKind.SYNTAX, ProblemKind.TOO_LARGE})
 _NAMES = {"\x85": "U+0085", "\u2028": "U+2028", "\u2029": "U+2029"}
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.RUNTIME)
 def stray_tab(job: Job) -> Iterator[Finding]:
     """Tab where the runtime's YAML parser does not allow one.
 
@@ -97,7 +97,7 @@ def _without_tab(text: str, span: Span) -> Fix:
     return Fix("Write a space", (TextEdit(span, " "),), safe=True)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.RUNTIME)
 def unicode_line_end(job: Job) -> Iterator[Finding]:
     """Invisible character that ends the line for the runtime only.
 
@@ -114,7 +114,7 @@ def unicode_line_end(job: Job) -> Iterator[Finding]:
             yield Finding(span, message, (Fix("Write a space", (TextEdit(span, " "),)),))
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.CLUSTER)
 def nul_in_command(job: Job) -> Iterator[Finding]:
     r"""NUL character in a command.
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import quote_fix
 from pai_lsp.job.template_uses import RUNTIME_PLACES
 from pai_lsp.platform.image_addresses import DOCKER_HUB, image_host, registry_host
@@ -44,7 +44,7 @@ _FIRST_CHARACTERS = frozenset("=<+-.0123456789")
 _MAYBE_COLLECTION_KEY = lazy_pattern(r"[\]}?*{,](?:(?<=[\]}])[ \t]*:|(?<=\?)\s|(?<=\*)|(?<=[{,])\s*[\[{])")
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.RUNTIME)
 def unreadable_value(job: Job) -> Iterator[Finding]:
     """Value that the runtime's YAML parser cannot read.
 
@@ -109,7 +109,7 @@ def _kind(scalar: Scalar) -> str:
     return "a number without digits" if is_without_digits else "a number with so many parts"
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.RUNTIME)
 def unquoted_question_mark(job: Job) -> Iterator[Finding]:
     """Unquoted string with `?` inside `[ ]` or `{ }`.
 
@@ -144,7 +144,7 @@ def unquoted_question_mark(job: Job) -> Iterator[Finding]:
             yield Finding(scalar.span, message, (quote_fix(scalar),))
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.RUNTIME)
 def collection_key(job: Job) -> Iterator[Finding]:
     """The key of a mapping is a list or a mapping.
 
@@ -189,7 +189,7 @@ _MAYBE_OTHERWISE = lazy_pattern(r"(?:yes|no|on|off|true|false|null|~)?$|[-+.0-9]
 _FIRST_OF_OTHERS = frozenset({"", *"yYnNoOtTfF~-+.0123456789\n"})
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.RUNTIME)
 def runtime_reads_otherwise(job: Job) -> Iterator[Finding]:
     """The runtime does not read a name, an image's address or a plugin as a string, and fails.
 
@@ -298,7 +298,7 @@ def is_read_otherwise(node: Node) -> bool:
     )
 
 
-@rule(Severity.WARNING, about=("taskroles",))
+@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("taskroles",))
 def plugin_role_read_otherwise(job: Job) -> Iterator[Finding]:
     """The runtime does not read a role in a plugin's `taskroles` as a string, and skips the plugin.
 

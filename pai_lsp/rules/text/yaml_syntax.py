@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Misread, Related, Severity, Stage, rule
 from pai_lsp.platform.secrets_section import masked_span
 from pai_lsp.rules.structure.structure_places import places
 from pai_lsp.source.nodes import ProblemKind, SyntaxProblem
@@ -23,7 +23,7 @@ def _problems(job: Job, kind: ProblemKind) -> Iterator[SyntaxProblem]:
     return (problem for problem in job.syntax.problems if problem.kind is kind)
 
 
-@rule(Severity.ERROR, about=("yaml-syntax",))
+@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING,), is_about_reading=True, about=("yaml-syntax",))
 def yaml_syntax(job: Job) -> Iterator[Finding]:
     """The file is not valid YAML.
 
@@ -44,7 +44,7 @@ def yaml_syntax(job: Job) -> Iterator[Finding]:
         yield Finding(problem.span, problem.message, fixes)
 
 
-@rule(Severity.ERROR, about=("duplicate-key",))
+@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING,), is_about_reading=True, about=("duplicate-key",))
 def duplicate_key(job: Job) -> Iterator[Finding]:
     """Duplicate key in a mapping.
 
@@ -64,7 +64,7 @@ def duplicate_key(job: Job) -> Iterator[Finding]:
         yield Finding(problem.span, problem.message, related=related)
 
 
-@rule(Severity.ERROR, about=("several-documents",))
+@rule(Severity.ERROR, stage=Stage.SERVER, is_about_reading=True, about=("several-documents",))
 def several_documents(job: Job) -> Iterator[Finding]:
     """More than one YAML document in the file.
 
@@ -86,7 +86,7 @@ def several_documents(job: Job) -> Iterator[Finding]:
             yield Finding(problem.span, problem.message)
 
 
-@rule(Severity.ERROR, about=("unquoted-template",))
+@rule(Severity.ERROR, stage=Stage.SERVER, is_about_reading=True, about=("unquoted-template",))
 def unquoted_template(job: Job) -> Iterator[Finding]:
     """Unquoted value that begins with `{{`.
 
@@ -111,7 +111,7 @@ def unquoted_template(job: Job) -> Iterator[Finding]:
         yield Finding(problem.span, problem.message, (fix,))
 
 
-@rule(Severity.ERROR, about=("too-large-to-read",))
+@rule(Severity.ERROR, stage=Stage.SERVER, is_about_reading=True, about=("too-large-to-read",))
 def too_large_to_read(job: Job) -> Iterator[Finding]:
     """The file is too large, nested too deeply, or expands too much through aliases.
 
@@ -123,7 +123,13 @@ def too_large_to_read(job: Job) -> Iterator[Finding]:
         yield Finding(problem.span, problem.message)
 
 
-@rule(Severity.WARNING, about=("alias-inside-itself",))
+@rule(
+    Severity.WARNING,
+    stage=Stage.SERVER,
+    consequence=Consequence.STYLE,
+    is_about_reading=True,
+    about=("alias-inside-itself",),
+)
 def alias_inside_itself(job: Job) -> Iterator[Finding]:
     """An alias is inside the value that it refers to.
 
@@ -146,7 +152,7 @@ def alias_inside_itself(job: Job) -> Iterator[Finding]:
             yield Finding(problem.span, problem.message)
 
 
-@rule(Severity.ERROR, about=("alias-inside-itself",))
+@rule(Severity.ERROR, stage=Stage.SERVER, is_about_reading=True, about=("alias-inside-itself",))
 def alias_refused(job: Job) -> Iterator[Finding]:
     """An alias is inside the value that it refers to, where the rest-server expects a value of another type.
 
@@ -182,7 +188,7 @@ def _refused_aliases(job: Job) -> set[Span]:
     return {place.node.span for kind in kinds for place in places(job, kind) if place.node is not None}
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.RUNTIME)
 def redefined_anchor(job: Job) -> Iterator[Finding]:
     """An anchor is defined twice.
 
@@ -226,7 +232,7 @@ def _rename_anchor(anchor: Anchor, aliases: list[Span], taken: set[str]) -> Fix:
     return Fix(f"Rename to '{new_name}'", edits, safe=True)
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, stage=Stage.RUNTIME)
 def secrets_anchor(job: Job) -> Iterator[Finding]:
     """An alias refers to an anchor inside `secrets`, which the runtime does not see.
 

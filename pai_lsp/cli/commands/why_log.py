@@ -1,0 +1,112 @@
+"""Explains the log of a failure, the portal's diagnostics, or an event."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from itertools import chain
+
+from pai_lsp.cli import FINDINGS, WRONG_USAGE
+from pai_lsp.cli.commands.job_file import failed, job_file
+from pai_lsp.cli.commands.why_failed import write_answer
+from pai_lsp.cli.report.results import CheckedFile
+from pai_lsp.cluster.log_reading import read_log
+from pai_lsp.cluster.why import NOT_KNOWN, failure, failure_text
+from pai_lsp.project.targets import STANDARD_INPUT, missing
+from pai_lsp.source.failures import why
+from pai_lsp.source.files import UnreadableFile, read_bytes
+from pai_lsp.source.text import visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import BinaryIO
+
+    from pai_lsp.cluster.log_reading import Log
+    from pai_lsp.cluster.why import Failure
+    from pai_lsp.job.job import Job
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Explain a text."""
+    text = arguments.text
+    if not text.strip():
+        return failed("why", "the text is empty; give an exit code, a file or the end of a log", WRONG_USAGE)
+    if _is_unknown_word(text):
+        return failed("why", f"'{visible(text)}' is neither an exit code, a file nor a known message", WRONG_USAGE)
+    return _explain(text, arguments)
+
+
+def _is_unknown_word(given: str) -> bool:
+    """Whether a word is neither a file nor a message by itself, such as `OOMKilled`."""
+    is_word = given != STANDARD_INPUT and "\n" not in given and " " not in given and missing([given])
+    return bool(is_word) and failure(given).cause.name == NOT_KNOWN
+
+
+def _explain(given: str, arguments: argparse.Namespace) -> int:
+    job: Job | None = None
+    if arguments.job is not None:
+        if message := missing([arguments.job]):
+            return failed("why", message, WRONG_USAGE)
+        document = job_file(arguments.job)
+        if isinstance(document, CheckedFile):
+            return failed("why", f"{visible(arguments.job)}: {document.diagnostics[0].message}", WRONG_USAGE)
+        job = document.job
+    platform_log = "" if arguments.platform_log is None else read_bytes(arguments.platform_log)
+    if isinstance(platform_log, UnreadableFile):
+        return failed("why", f"{visible(platform_log.path)}: {platform_log.message}", WRONG_USAGE)
+    if isinstance(platform_log, bytes):
+        platform_log = platform_log.decode("utf-8", "replace")
+    try:
+        found = failure(_text(given), job, arguments.exit_code, platform_log, arguments.role)
+    except OSError as error:
+        return failed("why", f"{visible(given)}: {why(error)}", WRONG_USAGE)
+    return _print(found, job, arguments)
+
+
+def _text(given: str) -> str | Log:
+    """The log in a file or on standard input; what is not a file is a pasted text itself.
+
+    Raises:
+        OSError: if the file cannot be read.
+    """
+    if given == STANDARD_INPUT:
+        return _log(sys.stdin.buffer)
+    if missing([given]):
+        return given
+    with open(given, "rb") as file:  # noqa: PTH123 - importing pathlib takes a while
+        return _log(file)
+
+
+# A text up to this size is read as a whole: diagnostics have sections of several lines.
+_MOST_BYTES_OF_TEXT = 256 * 1024
+_PIECE = 1024 * 1024
+
+
+def _log(file: BinaryIO) -> str | Log:
+    first = file.read(_PIECE)
+    if len(first) <= _MOST_BYTES_OF_TEXT:
+        return first.decode("utf-8", "replace")
+    return read_log(chain([first], iter(partial(file.read, _PIECE), b"")))
+
+
+def _print(found: Failure, job: Job | None, arguments: argparse.Namespace) -> int:
+    cause, evidence = found.cause, found.evidence
+
+    def shown(text: str) -> str:
+        return job.hidden.without(text) if job is not None else text
+
+    answer = {
+        "code": found.code,
+        "cause": cause.name,
+        "blame": cause.blame.value,
+        "sureness": found.sureness.value,
+        "line": found.line,
+        "evidence": None if evidence is None else {"line": evidence.number, "text": shown(evidence.text)},
+        "names": {name: shown(value) for name, value in found.names},
+        "worthReading": [{"line": line.number, "text": shown(line.text)} for line in found.worth_reading],
+        "explanation": cause.explanation,
+        "do": cause.fix,
+    }
+    write_answer(answer, failure_text(found, job, visible(arguments.job or "")), arguments.format)
+    return FINDINGS if cause.name == NOT_KNOWN else 0

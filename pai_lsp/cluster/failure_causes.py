@@ -1,0 +1,165 @@
+"""Kinds of failures, and the messages by which they are recognized: schemas/failure_causes.json as values.
+
+A message counts by its weight. `root` names a cause by itself, `general` is an error that says little, `weak` is often
+harmless and counts only near the end, `follows` reports that something else failed before, and `harmless` never counts.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum, IntEnum
+from functools import cache
+from types import MappingProxyType
+
+from pai_lsp.platform.tables import table
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+class Blame(Enum):
+    """Who can fix it; the names are those of the table in lower case."""
+
+    JOB = "the job"
+    PROGRAM = "the program"
+    IMAGE = "the image"
+    NODE = "the node"
+    PLATFORM = "the platform"
+    CLUSTER = "the cluster's resources"
+    NOBODY = "nobody"
+
+
+class Weight(IntEnum):
+    """How much a message decides; the names are those of the table in lower case.
+
+    CALM is not in the table: a message in a line that says that it is a warning, or that something is tried again.
+    """
+
+    HARMLESS = 0
+    CALM = 1
+    FOLLOWS = 2
+    WEAK = 3
+    GENERAL = 4
+    ROOT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A kind of failure. explanation, fix: one sentence or two each."""
+
+    name: str
+    blame: Blame
+    explanation: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessagePattern:
+    """A message that programs or the platform write.
+
+    pattern: a regular expression for one line; its groups are names in the message, such as `module`. needles: texts
+    of which a line must have one, else the pattern cannot match; empty where there are none. example, counter: a line
+    that matches, and a similar one that does not. source: the program, and where it is written.
+    """
+
+    cause: str
+    weight: Weight
+    pattern: re.Pattern[str]
+    needles: tuple[str, ...]
+    example: str
+    counter: str
+    source: str
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """The first place in a line, if it has one."""
+        if self.needles and not any(needle in text for needle in self.needles):
+            return None
+        return self.pattern.search(text)
+
+
+@cache
+def causes() -> Mapping[str, Cause]:
+    """All causes by name."""
+    return MappingProxyType(
+        {
+            name: Cause(name, Blame[entry["blame"].upper()], entry["explanation"], entry["fix"])
+            for name, entry in table("failure_causes.json")["causes"].items()
+        }
+    )
+
+
+@cache
+def message_patterns(scope: str) -> tuple[MessagePattern, ...]:
+    """The patterns for a `log`, or for events and diagnostics of the `platform`; the first that matches counts."""
+    return tuple(
+        MessagePattern(
+            entry["cause"],
+            Weight[entry["weight"].upper()],
+            lazy_pattern(entry["pattern"]),
+            needles(entry["pattern"]),
+            entry["example"],
+            entry["counter"],
+            entry["source"],
+        )
+        for entry in table("failure_causes.json")["patterns"]
+        if entry["scope"] == scope
+    )
+
+
+_SHORTEST_NEEDLE = 3
+
+
+def needles(pattern: str) -> tuple[str, ...]:
+    """For each alternative of a regular expression, a text that each of its matches has; empty without such texts."""
+    found = [max(_literals(alternative), key=len, default="") for alternative in _alternatives(pattern)]
+    return tuple(found) if all(len(one) >= _SHORTEST_NEEDLE for one in found) else ()
+
+
+def _alternatives(pattern: str) -> Iterator[str]:
+    """The parts between `|` outside of brackets."""
+    depth = start = at = 0
+    in_class = False
+    while at < len(pattern):
+        char = pattern[at]
+        if char == "\\":
+            at += 1
+        elif in_class:
+            in_class = char != "]"
+        elif char == "[":
+            in_class = True
+        elif char in "()":
+            depth += 1 if char == "(" else -1
+        elif char == "|" and depth == 0:
+            yield pattern[start:at]
+            start = at + 1
+        at += 1
+    yield pattern[start:]
+
+
+_SIGN = re.compile(r"\\.|\[(?:\\.|[^\]\\])+\]|\{[\d,]+\}|.", re.DOTALL)
+
+
+def _literals(pattern: str) -> Iterator[str]:
+    """The runs of plain characters outside of brackets, each of which every match has."""
+    run, depth = "", 0
+    if pattern.startswith("(?"):
+        flags = re.match(r"\(\?([a-z]+)\)", pattern)
+        if flags:
+            if "i" in flags[1]:
+                return
+            pattern = pattern[flags.end() :]
+    for sign in _SIGN.findall(pattern):
+        is_escaped = len(sign) == 2 and sign[0] == "\\" and not sign[1].isalnum()
+        is_plain = is_escaped or (len(sign) == 1 and sign not in ".^$*+?()|")
+        if depth == 0 and is_plain:
+            run += sign[-1]
+            continue
+        if sign in "*?" or sign[0] == "{":
+            run = run[:-1]
+        yield run
+        run = ""
+        depth += {"(": 1, ")": -1}.get(sign, 0)
+    yield run

@@ -1,0 +1,280 @@
+"""Finds the error that ended a run among the messages of its log.
+
+The last errors count, and of those the first that names a cause: an error that is followed by progress was survived,
+and launchers, NCCL and Horovod report at the end that something failed before. A Python traceback is one error with all
+exceptions that it chains; of equal ones the first is the cause.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import islice
+
+from pai_lsp.cluster.failure_causes import Weight, message_patterns
+from pai_lsp.source.frozen import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import TypeAlias
+
+    from pai_lsp.cluster.failure_causes import MessagePattern
+    from pai_lsp.cluster.log_reading import Log, LogLine
+
+    _Match: TypeAlias = tuple[MessagePattern, re.Match[str]]
+
+# Errors with fewer lines between them belong together.
+_GAP = 60
+# A weak message counts only among so many last lines that say something.
+_NEAR_END = 12
+# The exception's own line, and so many after it, are its message.
+_MESSAGE_LINES = 14
+_LONGEST_TRACEBACK = 400
+# Of the lines that can be errors, so many first and last ones are looked at.
+_FIRST_LOOKED_AT, _LAST_LOOKED_AT = 500, 4000
+
+_CALM = re.compile(
+    r"\b(?:WARN(?:ING)?|[Ww]arning|[Rr]etrying(?! \(Retry\(total=0)|[Rr]etry in|[Ii]gnor(?:ed|ing)|[Ss]kipp(?:ed|ing)|"
+    r"[Ff]all(?:ing|s)? ?back|[Hh]andled|[Hh]andling passed|PASSED|passed|DEBUG|INFO|\w+Warning|[Rr]ecovered|"
+    r"will be (?:ignored|skipped|retried)|attempt \d+)\b"
+)
+_LOUD = re.compile(r"NCCL WARN|\*{4}Warning|^W: |UNPROTECTED|connection broken by")
+_PROGRESS = re.compile(
+    r"\b(?:[Ee]poch|EPOCH|[Ss]tep|[Ii]ter(?:ation)?|[Bb]atch)s?\b\W{0,4}\d|\b(?:[Ll]oss|acc(?:uracy)?|lr)\b\s*[:=]\s*\d|"
+    r"\d+%\||\d(?:it/s|s/it)\b"
+)
+_SUCCESS = re.compile(
+    r"\b(?:[Ss]uccessfully|[Ss]ucceeded|[Cc]ompleted?(?: successfully)?|[Ff]inished|[Dd]one)\b[\s.!]*$|"
+    r"\b[Ss]uccessfully (?:installed|built|saved|loaded|wrote|downloaded|connected|uploaded)|"
+    r"\b(?:[Tt]raining|[Jj]ob|[Rr]un|[Ee]valuation|[Tt]est(?:s|ing)?) (?:is |was |has )?(?:been )?"
+    r"(?:finished|complete[d]?|done|successful)|"
+    r"\b(?:[Ss]aved?|[Ss]aving) (?:the )?(?:final )?(?:model|checkpoint|weights|results)|"
+    r"[Ee]xit(?:ed)?(?: with)?(?: code| status):? ?0\b|^\+? ?exit 0$|\b\d+ passed\b(?!.*failed)"
+)
+_TRACEBACK = "Traceback (most recent call last)"
+_CHAINED = re.compile(r"^(?:The above exception was the direct cause of|During handling of the above exception)")
+_FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)')
+_EXCEPTION = re.compile(
+    r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?::(?:\s|$)|$|\()|^(?:[a-z_]\w*\.)+\w*(?:[Ee]rror|[Ee]xception)\b"
+)
+_LIBRARY = re.compile(r"site-packages|dist-packages|/lib/python|<frozen|<string>|/usr/local/pai/")
+# What begins something else after the message of an exception: rules, log lines, messages of bash.
+_OTHER = re.compile(r"^(?:\[|---|===|\*\*\*|\+ )|^\S+: line \d+: ")
+_INFO = re.compile(r"^(?!.*(?:NCCL INFO|[Kk]ill|[Tt]erminat|[Ss]hut|[Aa]bort|[Ee]xit)).*(?:\bINFO\b|^\[I \d)")
+_ECHO = re.compile(r"^\++ ")
+
+
+@dataclass(frozen=True, slots=True)
+class LogError:
+    """An error in a log.
+
+    line: the one that names the cause. names: what it names, by kind, such as `module`. is_survived: whether the run
+    went on after it. is_traceback: whether a Python program ended with it.
+    """
+
+    line: LogLine
+    cause: str
+    weight: Weight
+    names: tuple[tuple[str, str], ...] = ()
+    is_survived: bool = False
+    is_traceback: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LogVerdict:
+    """What a log says about its end.
+
+    error: the one that ended the run; None without one. is_success: whether the end reports a success.
+    worth_reading: the last lines that complain, or else the last ones, at most three.
+    """
+
+    error: LogError | None
+    is_success: bool
+    worth_reading: tuple[LogLine, ...]
+
+
+def verdict(log: Log) -> LogVerdict:
+    """The error that ended a run, as far as its log shows it."""
+    lines = [line for line in log.lines if line.text.strip() and not _ECHO.match(line.text)]
+    positions = {line.number: at for at, line in enumerate(lines)}
+    found = sorted(_errors(lines), key=lambda error: error.line.number)
+    failing = {error.line.number for error in found}
+    rest = [(at, line.text) for at, line in enumerate(lines) if line.number not in failing]
+    progress = [at for at, text in rest if _PROGRESS.search(text) or _INFO.search(text)]
+    success = [at for at, text in rest if _SUCCESS.search(text)]
+    errors = [_judged(error, positions[error.line.number], progress, success) for error in found]
+    alive = [error for error in errors if not error.is_survived]
+    last = len(lines) - 1
+    near = {line.number for line in _telling(lines, _NEAR_END)}
+    error = _decisive(alive, near) or _decisive([one for one in errors if one.is_survived], near)
+    is_doubtful = bool(alive) or any(one.weight >= Weight.GENERAL and one.line.number in near for one in errors)
+    is_success = bool(success) and last - success[-1] <= _NEAR_END and not is_doubtful
+    return LogVerdict(error, is_success, _worth_reading(lines))
+
+
+def _judged(error: LogError, at: int, progress: Sequence[int], success: Sequence[int]) -> LogError:
+    """The error, marked if the run went on after it."""
+    after = sum(1 for one in progress if one > at)
+    went_on = after > 2 or any(one > at for one in success) or (after > 0 and not error.is_traceback)
+    if not went_on:
+        return error
+    return LogError(
+        error.line, error.cause, error.weight, error.names, is_survived=True, is_traceback=error.is_traceback
+    )
+
+
+def _decisive(errors: Sequence[LogError], near: set[int]) -> LogError | None:
+    strong = [error for error in errors if error.weight >= Weight.GENERAL]
+    if strong:
+        episode = [strong[-1]]
+        for error in reversed(strong[:-1]):
+            if episode[0].line.number - error.line.number > _GAP:
+                break
+            episode.insert(0, error)
+        return max(episode, key=lambda error: (error.weight, error.is_traceback))
+    weak = [error for error in errors if error.weight is Weight.WEAK and error.line.number in near]
+    follows = [error for error in errors if error.weight is Weight.FOLLOWS]
+    return next(iter((*weak, *follows)), None)
+
+
+def _errors(lines: Sequence[LogLine]) -> Iterator[LogError]:
+    """All errors in the lines: those of tracebacks, for each process, and single messages."""
+    by_writer: dict[str, list[LogLine]] = {}
+    for line in lines:
+        by_writer.setdefault(line.writer, []).append(line)
+    matches = _matches(lines)
+    for own in by_writer.values():
+        at = 0
+        while at < len(own):
+            if _TRACEBACK in own[at].text:
+                end, error = _traceback(own, at, matches)
+                if error is not None:
+                    yield error
+                at = max(end, at + 1)
+                continue
+            if found := matches.get(own[at].number):
+                yield _error(own[at], found, is_traceback=False)
+            at += 1
+
+
+def _matches(lines: Sequence[LogLine]) -> dict[int, _Match]:
+    """The heaviest message in each line that has one, by the line's number."""
+    suspicious = [line for line in lines if _can_match(line.text)]
+    if len(suspicious) > _FIRST_LOOKED_AT + _LAST_LOOKED_AT:
+        suspicious = [*suspicious[:_FIRST_LOOKED_AT], *suspicious[-_LAST_LOOKED_AT:]]
+    seen: dict[str, _Match | None] = {}
+    for line in suspicious:
+        if line.text not in seen:
+            seen[line.text] = _matched(line.text)
+    return {line.number: found for line in suspicious if (found := seen[line.text]) is not None}
+
+
+def _traceback(lines: Sequence[LogLine], start: int, matches: dict[int, _Match]) -> tuple[int, LogError | None]:
+    """The index after a traceback and those that it chains, and its error."""
+    best: LogError | None = None
+    place = ""
+    at = start
+    while at < len(lines) and at - start < _LONGEST_TRACEBACK:
+        at += 1
+        while at < len(lines) and not _is_exception(lines[at].text) and at - start < _LONGEST_TRACEBACK:
+            if _TRACEBACK in lines[at].text and _EXCEPTION.match(lines[at].text) is None and at > start + 1:
+                break
+            if (frame := _FRAME.match(lines[at].text)) and not _LIBRARY.search(frame["file"]):
+                place = f"{frame['file']}:{frame['line']}"
+            at += 1
+        if at >= len(lines):
+            break
+        first = at
+        while at < len(lines) and at - first < _MESSAGE_LINES:
+            text = lines[at].text
+            if _TRACEBACK in text or _CHAINED.match(text):
+                break
+            found = matches.get(lines[at].number)
+            if found and (best is None or found[0].weight > best.weight):
+                best = _error(lines[at], found, is_traceback=True, place=place)
+            elif best is None and at == first:
+                best = LogError(lines[at], "python-error", Weight.GENERAL, _places(place), is_traceback=True)
+            at += 1
+            if at < len(lines) and at > first and _is_other(lines[at].text):
+                break
+        if at < len(lines) and _CHAINED.match(lines[at].text):
+            while at < len(lines) and _TRACEBACK not in lines[at].text:
+                at += 1
+            continue
+        break
+    return at, best
+
+
+def _is_exception(text: str) -> bool:
+    """Whether a line in a traceback is that of the exception: it is not indented, and begins with a name."""
+    return bool(text) and not text[0].isspace() and _EXCEPTION.match(text) is not None
+
+
+def _is_other(text: str) -> bool:
+    """Whether a line after an exception begins something else."""
+    return _OTHER.search(text) is not None or _PROGRESS.search(text) is not None
+
+
+def _places(place: str) -> tuple[tuple[str, str], ...]:
+    return (("at", place),) if place else ()
+
+
+def _error(line: LogLine, found: _Match, *, is_traceback: bool, place: str = "") -> LogError:
+    pattern, match = found
+    named = tuple((name, value) for name, value in match.groupdict().items() if value)
+    writer = (("process", line.writer),) if line.writer else ()
+    weight = pattern.weight
+    if weight >= Weight.WEAK and not is_traceback and not _LOUD.search(line.text) and _CALM.search(line.text):
+        weight = Weight.CALM
+    return LogError(line, pattern.cause, weight, (*named, *_places(place), *writer), is_traceback=is_traceback)
+
+
+def _can_match(text: str) -> bool:
+    """Whether a line has a word of a message, so that its patterns are worth a try."""
+    words, without_words = _words()
+    return any(word in text for word in words) or any(pattern.search(text) for pattern in without_words)
+
+
+@cache
+def _words() -> tuple[tuple[str, ...], tuple[MessagePattern, ...]]:
+    """The shortest words of which each match of a pattern has one, and the patterns without such words."""
+    patterns = message_patterns("log")
+    words = {word for pattern in patterns for word in pattern.needles}
+    shortest = (word for word in words if not any(other != word and other in word for other in words))
+    return tuple(sorted(shortest)), tuple(pattern for pattern in patterns if not pattern.needles)
+
+
+def _matched(text: str) -> _Match | None:
+    """The heaviest message in a line, the first of equal ones; None also for a harmless line."""
+    best = None
+    for pattern in message_patterns("log"):
+        is_better = best is None or (best[0].weight < pattern.weight and _may_replace(best[0], pattern))
+        if (is_better or pattern.weight is Weight.HARMLESS) and (found := pattern.search(text)):
+            if pattern.weight is Weight.HARMLESS:
+                return None
+            best = (pattern, found)
+    return best
+
+
+def _may_replace(found: MessagePattern, heavier: MessagePattern) -> bool:
+    """Whether a heavier message counts instead: a root cause does; a general error is not more than what it follows."""
+    return found.weight is Weight.WEAK or heavier.weight is Weight.ROOT
+
+
+_COMPLAINT = re.compile(r"(?i)error|fail|abort|exception|fatal|cannot|unable|denied|refused|killed|not found|nan\b")
+
+
+def _telling(lines: Sequence[LogLine], most: int) -> list[LogLine]:
+    """The last lines with letters, which are not rules of dashes."""
+    telling = (line for line in reversed(lines) if any(char.isalpha() for char in line.text))
+    return list(islice(telling, most))[::-1]
+
+
+def _worth_reading(lines: Sequence[LogLine]) -> tuple[LogLine, ...]:
+    last = _telling(lines, _AT_END)
+    complaining = [line for line in last if _COMPLAINT.search(line.text)]
+    return tuple((complaining or last)[-3:])
+
+
+_AT_END = 60

@@ -1,0 +1,147 @@
+"""Reads the log of a task, whatever its size: the lines that can tell why it ended, and which process wrote them.
+
+Of a long log the end is kept, and the surroundings of the first and the last errors before it. Lines lose what
+programs put in front of them: colors, times, and the names of processes (mpirun, horovodrun, torchrun, srun, Ray,
+kubectl, docker).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+
+from pai_lsp.source.frozen import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+# What is kept of a log, in bytes and in lines.
+_END = 384 * 1024
+_PIECE = 4 * 1024 * 1024
+_AROUND = 40
+_FIRST_ERRORS, _LAST_ERRORS = 60, 200
+# The runtime searches this much of the end for its patterns (openpai-runtime, go/cmd/exithandler).
+_SEARCHED = 10 * 1024 * 1024
+_LONGEST_LINE = 4000
+# Words that begin the message of an error; they are looked for in the part of a log that is not kept.
+_MARKS = (b"Traceback (most recent call last)", b"rror:", b"FATAL", b"Killed", b"out of memory", b"Segmentation fault")
+
+_COLORS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f]")
+_TIME = re.compile(
+    r"^(?:\[(?:task )?)?\d{4}-\d\d-\d\d[T_ ]\d\d:\d\d:\d\d(?:[.,]\d+)?"
+    r"(?:Z|[+-]\d\d:?\d\d)?\]?:?\s*(?:\[\d+\]\s*)?(?=\S)"
+)
+_WRITERS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"^\[(?P<name>\d+,\d+)\] ?<std(?:out|err)>: ?",  # mpirun --tag-output, horovodrun
+        r"^\[(?P<name>\d+)\]<std(?:out|err)>: ?",  # horovodrun with Gloo
+        r"^\[(?P<name>rank ?\d+|default\d+|Rank ?\d+)\]: ?",  # PyTorch, torchrun --tee
+        r"^\((?P<name>[\w.:()<>-]* ?pid=\d+(?:, ip=[\d.]+)?)\) ?",  # Ray
+        r"^\[pod/(?P<name>[\w.-]+)/[\w.-]+\] ?",  # kubectl logs --prefix
+        r"^(?P<name>[\w.-]+-\d+) +\| ?",  # docker compose
+        r"^(?P<name>#\d+) \d+\.\d+ ",  # docker buildx
+        r"^(?P<name>\d{1,4}): (?=\S|  )",  # srun --label
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """A line of a log. number: from 1. text: without prefixes and colors. writer: of the process; empty if unknown."""
+
+    number: int
+    text: str
+    writer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """What is kept of a log.
+
+    lines: in their order; numbers are left out where lines are. end: the part that the runtime searches.
+    """
+
+    lines: tuple[LogLine, ...]
+    end: bytes
+
+
+def log_of(text: str) -> Log:
+    """The log in a text."""
+    return read_log((text.encode("utf-8", "replace"),))
+
+
+def read_log(pieces: Iterable[bytes]) -> Log:
+    """The log in pieces of any length, which are not kept."""
+    passed_lines = 0
+    first: list[tuple[int, bytes]] = []
+    last: deque[tuple[int, bytes]] = deque(maxlen=_LAST_ERRORS)
+    waiting, searched = bytearray(), bytearray()
+    for piece in pieces:
+        waiting += piece
+        searched += piece
+        if len(searched) > _SEARCHED + _PIECE:
+            del searched[:-_SEARCHED]
+        if len(waiting) >= _PIECE + _END:
+            passed_lines += _passed(waiting, passed_lines, first, last)
+    passed_lines += _passed(waiting, passed_lines, first, last)
+    numbered = dict(_numbered([*first, *last]))
+    numbered.update(enumerate(bytes(waiting).split(b"\n"), passed_lines + 1))
+    lines = tuple(_line(number, numbered[number]) for number in sorted(numbered))
+    return Log(lines, bytes(searched[-_SEARCHED:]))
+
+
+def _passed(
+    waiting: bytearray, lines_before: int, first: list[tuple[int, bytes]], last: deque[tuple[int, bytes]]
+) -> int:
+    """Note the errors in all but the end of what waits, and drop it; returns how many lines that were."""
+    if len(waiting) <= _END:
+        return 0
+    cut = waiting.rfind(b"\n", 0, len(waiting) - _END) + 1
+    passed = bytes(waiting[:cut])
+    del waiting[:cut]
+    _keep_errors(passed, lines_before, first, last)
+    return passed.count(b"\n")
+
+
+def _keep_errors(
+    piece: bytes, lines_before: int, first: list[tuple[int, bytes]], last: deque[tuple[int, bytes]]
+) -> None:
+    """Note the surroundings of errors, with the number of their first line."""
+    counted, number = 0, lines_before + 1
+    for start in _error_starts(piece):
+        number += piece.count(b"\n", counted, start)
+        counted = end = start
+        for _ in range(_AROUND):
+            end = piece.find(b"\n", end) + 1 or len(piece)
+        target = first if len(first) < _FIRST_ERRORS else last
+        target.append((number, piece[start : min(end, start + 20_000)]))
+
+
+def _error_starts(piece: bytes) -> list[int]:
+    """The beginnings of lines with marks of errors, not too near to each other, at most some hundreds."""
+    starts: set[int] = set()
+    for mark in _MARKS:
+        at, count = piece.find(mark), 0
+        while at >= 0 and count < _FIRST_ERRORS + _LAST_ERRORS:
+            starts.add(piece.rfind(b"\n", 0, at) + 1)
+            at, count = piece.find(mark, at + 1000), count + 1
+    return sorted(starts)
+
+
+def _numbered(surroundings: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+    for number, piece in surroundings:
+        for offset, raw in enumerate(piece.split(b"\n")[:_AROUND]):
+            yield number + offset, raw
+
+
+def _line(number: int, raw: bytes) -> LogLine:
+    text = raw[:_LONGEST_LINE].decode("utf-8", "replace").rstrip("\r\n")
+    if "\r" in text:  # a progress bar writes over itself
+        text = next((part for part in reversed(text.split("\r")) if part.strip()), "")
+    text = _TIME.sub("", _COLORS.sub("", text))
+    for pattern in _WRITERS:
+        if found := pattern.match(text):
+            return LogLine(number, _TIME.sub("", text[found.end() :]).rstrip(), found["name"])
+    return LogLine(number, text.rstrip())

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# `pai-lsp run --container podman` with real containers. Their images are made of programs of this machine: no registry is
+# asked. podman gets settings and a storage of its own, so that nothing of the user's is read or changed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+scripts/apt_packages.sh "tasks in containers" podman=podman runc=runc busybox=busybox-static git=git \
+  slirp4netns=slirp4netns /usr/lib/podman/netavark=netavark ssh=openssh-client || exit
+[ -e .venv/.ready ] || make -s --no-print-directory .venv/.ready
+made=$(mktemp -d)
+trap 'podman system reset --force >/dev/null 2>&1 || true; rm -rf "$made"' EXIT
+printf '[containers]\ndefault_ulimits = ["nofile=1024:20000", "nproc=1000:1000"]\n[engine]\nruntime = "runc"\n' \
+  >"$made/containers.conf"
+printf '[storage]\ndriver = "vfs"\nrunroot = "%s/run"\ngraphroot = "%s/graph"\n' "$made" "$made" >"$made/storage.conf"
+export CONTAINERS_CONF=$made/containers.conf CONTAINERS_STORAGE_CONF=$made/storage.conf
+.venv/bin/python tests/e2e/containers/images.py "$made/root" || exit 1
+said=$(podman run --rm localhost/pai-lsp-small:1 /bin/bash -c : 2>&1) \
+  || exec scripts/not_run.sh "podman cannot run a container here: $(tail -n 1 <<<"$said")"
+timeout 300 .venv/bin/python -m pytest -q tests/e2e/containers/e2e_containers.py

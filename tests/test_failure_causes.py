@@ -1,0 +1,92 @@
+"""The table of causes: every pattern recognizes its example and no look-alike, and every cause has a way to it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pai_lsp.cluster.failure_causes import Blame, MessagePattern, Weight, causes, message_patterns, needles
+from pai_lsp.cluster.why import CAUSES_OF_CODES, CAUSES_OF_COMMAND_CODES, NOT_KNOWN, failure
+from pai_lsp.platform.tables import command_codes, exit_codes, table
+
+LOG, PLATFORM = message_patterns("log"), message_patterns("platform")
+# Causes that no message names: they follow from codes, or from the absence of messages.
+WITHOUT_MESSAGE = {NOT_KNOWN, "silent-failure"}
+
+
+def described(pattern: MessagePattern) -> str:
+    return f"{pattern.cause}: {pattern.example[:60]}"
+
+
+@pytest.mark.parametrize("pattern", [*LOG, *PLATFORM], ids=described)
+def test_a_pattern_matches_its_example_and_not_its_look_alike(pattern: MessagePattern) -> None:
+    assert pattern.search(pattern.example)
+    assert re.search(pattern.pattern.pattern, pattern.example), "the needles are not in each match"
+    assert not re.search(pattern.pattern.pattern, pattern.counter)
+    assert pattern.source
+
+
+@pytest.mark.parametrize("pattern", [one for one in LOG if one.weight >= Weight.FOLLOWS], ids=described)
+def test_the_example_of_a_log_alone_gives_the_cause(pattern: MessagePattern) -> None:
+    found = failure(pattern.example, None, 1)
+    assert found.cause.name == pattern.cause
+    assert found.evidence is not None
+    assert found.evidence.number == 1
+
+
+@pytest.mark.parametrize("pattern", PLATFORM, ids=described)
+def test_the_example_of_the_platform_alone_gives_the_cause(pattern: MessagePattern) -> None:
+    assert failure(pattern.example).cause.name == pattern.cause
+
+
+@pytest.mark.parametrize("pattern", [one for one in LOG if one.weight is Weight.HARMLESS], ids=described)
+def test_a_harmless_message_is_no_failure(pattern: MessagePattern) -> None:
+    assert failure(pattern.example).cause.name == NOT_KNOWN
+
+
+def test_every_cause_can_be_found_and_is_described() -> None:
+    named = {one.cause for one in (*LOG, *PLATFORM)}
+    by_code = set(CAUSES_OF_CODES.values()) | set(CAUSES_OF_COMMAND_CODES.values())
+    assert named | by_code | WITHOUT_MESSAGE == set(causes())
+    assert {one.blame for one in causes().values()} == set(Blame)
+    assert all(one.explanation.endswith(".") and one.fix.endswith(".") for one in causes().values())
+
+
+def test_every_pattern_of_a_platform_names_a_cause_by_itself() -> None:
+    assert {one.weight for one in PLATFORM} == {Weight.ROOT}
+    assert {entry["scope"] for entry in table("failure_causes.json")["patterns"]} == {"log", "platform"}
+
+
+@pytest.mark.parametrize("code", sorted(exit_codes()))
+def test_every_code_of_the_platform_has_an_answer(code: int) -> None:
+    """A code in the diagnostics of the portal, without any other word."""
+    found = failure(f"[Exit Spec]\ncode: {code}\n")
+    assert found.code == code
+    assert found.cause.name == CAUSES_OF_CODES.get(code, found.cause.name)
+    if code not in CAUSES_OF_CODES:
+        assert found.cause.name == "program-error"
+
+
+@pytest.mark.parametrize("code", sorted({*command_codes(), *CAUSES_OF_COMMAND_CODES, 3, 64}))
+def test_every_code_of_the_commands_has_an_answer(code: int) -> None:
+    expected = CAUSES_OF_COMMAND_CODES.get(code, "silent-failure")
+    assert failure("", None, code).cause.name == expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("plain text", ("plain text",)),
+        (r"CUDA out of memory\. Tried", ("CUDA out of memory. Tried",)),
+        (r"a?bcd\s+efghi", ("efghi",)),
+        (r"first one|second (?:x|y)", ("first one", "second ")),
+        (r"first one|[Ss]x", ()),
+        (r"[ab|]cdef\|gh", ("cdef|gh",)),
+        (r"\bword\b(?P<name>\S+) in", ("word",)),
+        (r"ab{3}cdef", ("cdef",)),
+        ("(?i)any case", ()),
+    ],
+)
+def test_the_needles_of_a_pattern(pattern: str, expected: tuple[str, ...]) -> None:
+    assert needles(pattern) == expected

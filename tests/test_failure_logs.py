@@ -1,0 +1,270 @@
+"""Logs as tasks write them: which error decides, which line is quoted, and what is no failure."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pai_lsp.cli.main import main
+from pai_lsp.cluster.log_reading import read_log
+from pai_lsp.cluster.why import Sureness, failure, failure_text
+from pai_lsp.document import Document
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TRACEBACK = """\
+Traceback (most recent call last):
+  File "/code/train.py", line 31, in <module>
+    main()
+  File "/opt/env/lib/python3.10/site-packages/pkg/step.py", line 7, in run
+    raise {0}
+{1}
+"""
+OUT_OF_MEMORY = TRACEBACK.format(
+    "OutOfMemoryError", "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate"
+)
+KEY_ERROR = TRACEBACK.format("KeyError", "KeyError: 'label'")
+PROGRESS = "".join(f"epoch 1 step {step} loss: 0.{step}\n" for step in range(5))
+ELASTIC = """\
+ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: 1) local_rank: 1 (pid: 77) of binary: /bin/python
+Traceback (most recent call last):
+  File "/opt/env/bin/torchrun", line 8, in <module>
+    sys.exit(main())
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
+============================================================
+train.py FAILED
+Root Cause (first observed failure):
+  rank      : 1 (local_rank: 1)
+  exitcode  : 1 (pid: 77)
+============================================================
+"""
+MPIRUN = """\
+--------------------------------------------------------------------------
+Primary job  terminated normally, but 1 process returned
+a non-zero exit code. Per user-direction, the job has been aborted.
+--------------------------------------------------------------------------
+"""
+WATCHDOG = "[Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=8) ran for 600020 milliseconds\n"
+CHAINED = (
+    TRACEBACK.format("HTTPError", "requests.exceptions.HTTPError: 401 Client Error: Unauthorized for url: https://hub.example")
+    + "\nThe above exception was the direct cause of the following exception:\n\n"
+    + TRACEBACK.format("OSError", "OSError: cannot load the model")
+)  # fmt: skip
+
+LOGS = [
+    # the end weighs more than the beginning, and an epilogue is not the cause
+    (KEY_ERROR + ELASTIC, "python-error", "KeyError: 'label'"),
+    (OUT_OF_MEMORY + ELASTIC, "gpu-memory", "torch.cuda.OutOfMemoryError"),
+    (KEY_ERROR + MPIRUN, "python-error", "KeyError: 'label'"),
+    (WATCHDOG + KEY_ERROR, "python-error", "KeyError: 'label'"),
+    (KEY_ERROR + PROGRESS + OUT_OF_MEMORY, "gpu-memory", "torch.cuda.OutOfMemoryError"),
+    (OUT_OF_MEMORY + PROGRESS + KEY_ERROR, "python-error", "KeyError: 'label'"),
+    (ELASTIC, "child-failed", "ERROR:torch.distributed.elastic"),
+    (WATCHDOG, "collective-timeout", "[Rank 0] Watchdog"),
+    # chained exceptions: the first cause
+    (CHAINED, "hub-access", "requests.exceptions.HTTPError: 401"),
+    # a retry that succeeded
+    ("dial tcp 10.0.0.1:80: connect: Connection refused\n" + PROGRESS + KEY_ERROR, "python-error", "KeyError"),
+    # processes with prefixes
+    (
+        "".join(f"[1,{rank}]<stderr>:{line}\n" for rank in (0, 1) for line in KEY_ERROR.splitlines()) + MPIRUN,
+        "python-error", "KeyError: 'label'",
+    ),
+    ("[rank2]: " + "\n[rank2]: ".join(OUT_OF_MEMORY.splitlines()) + "\n" + WATCHDOG, "gpu-memory", "torch.cuda"),
+    ("#6 4.9 E: Unable to locate package libfoo\n#6 ERROR: executor failed running\n", "package-install", "E: Unable"),
+    # one message of several lines
+    (
+        TRACEBACK.format("DistBackendError", "torch.distributed.DistBackendError: NCCL error in: init.cpp:1")
+        + "ncclInvalidUsage: This usually reflects invalid usage of NCCL library.\nLast error:\n"
+        + "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000\n",
+        "gpu-shared", "Duplicate GPU detected",
+    ),
+    # package managers: no network is not a wrong name
+    (
+        "".join(
+            f"WARNING: Retrying (Retry(total={left}, connect=None)) after connection broken by 'NewConnectionError"
+            "(': Failed to establish a new connection: [Errno -3] Temporary failure in name resolution')'\n"
+            for left in (2, 1, 0)
+        )
+        + "ERROR: Could not find a version that satisfies the requirement x (from versions: none)\n"
+        + "ERROR: No matching distribution found for x\n",
+        "network", "WARNING: Retrying (Retry(",
+    ),
+    ("\x1b[31muser.sh: line 30: nvcc: command not found\x1b[0m\n", "command-not-found", "user.sh: line 30: nvcc"),
+    (PROGRESS + "Killed\n", "host-memory", "Killed"),
+    ("10%|#   | 1/10\r20%|##  | 2/10\nBus error (core dumped)\n", "shared-memory", "Bus error"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("log", "cause", "evidence"), LOGS)
+def test_the_error_that_ended_the_run_decides(log: str, cause: str, evidence: str) -> None:
+    found = failure(log)
+    assert found.cause.name == cause
+    assert found.evidence is not None
+    assert found.evidence.text.startswith(evidence)
+    assert evidence[:12] in log.split("\n")[found.evidence.number - 1]
+
+
+IN_FRONT = [
+    "num_workers=8, shared memory 64M",
+    "Test: out of memory handling passed",
+    "connection refused, retrying in 5 s",
+    "WARNING: CUDA out of memory, trying a smaller batch; retrying",
+    "0 errors, 0 failed",
+    "No module named 'apex', falling back to the slower norm",
+    "ERROR: pip's dependency resolver does not currently take into account all the packages that are installed.",
+    "W dso_loader.cc:64] Could not load dynamic library 'libnvinfer.so.7'; dlerror: cannot open shared object file",
+    "debconf: unable to initialize frontend: Dialog",
+]
+
+
+@pytest.mark.parametrize("line", IN_FRONT)
+def test_a_harmless_line_in_front_changes_nothing(line: str) -> None:
+    for log, cause, _ in LOGS:
+        assert failure(f"{line}\n{log}").cause.name == cause
+    assert failure(f"{line}\nall done\n").cause.name in {"no-failure", "not-known"}
+
+
+HARMLESS = [
+    PROGRESS,
+    PROGRESS + "Training finished\n",
+    "W0101 00:00:00 warning: something is deprecated\n" + PROGRESS,
+    "Connection refused\nConnection refused\n" + PROGRESS + "Saved the model\n",
+    KEY_ERROR + PROGRESS + "Training complete!\n",
+    "10 passed, 0 failed\n",
+    "Successfully installed torch-2.1.0\n",
+]
+
+
+@pytest.mark.parametrize("log", HARMLESS)
+def test_a_harmless_log_is_not_called_a_failure(log: str) -> None:
+    found = failure(log)
+    assert found.cause.name in {"no-failure", "not-known"}
+    assert found.evidence is None
+    assert failure(log, None, 0).cause.name == "no-failure"
+
+
+def test_what_is_not_known_names_lines_that_are_worth_reading() -> None:
+    found = failure("start\n" * 30 + "the reactor is unable to cool\nscram\n")
+    assert found.cause.name == "not-known"
+    assert [(line.number, line.text) for line in found.worth_reading] == [(31, "the reactor is unable to cool")]
+    assert "31: the reactor is unable to cool" in failure_text(found, None, "")
+
+
+def test_names_and_the_place_in_the_program() -> None:
+    found = failure(TRACEBACK.format("x", "ModuleNotFoundError: No module named 'apex'"))
+    assert dict(found.names) == {"module": "apex", "at": "/code/train.py:31"}
+    found = failure("[1,3]<stderr>:ssh: Could not resolve hostname worker-9: Name or service not known")
+    assert dict(found.names) == {"host": "worker-9", "process": "1,3"}
+
+
+@pytest.mark.parametrize(
+    ("log", "code", "sureness"),
+    [
+        (OUT_OF_MEMORY, 1, Sureness.CERTAIN),
+        (KEY_ERROR, 1, Sureness.PROBABLE),
+        (ELASTIC, 1, Sureness.POSSIBLE),
+        (OUT_OF_MEMORY + PROGRESS, 1, Sureness.POSSIBLE),
+        ("", 137, Sureness.PROBABLE),
+        ("", 1, Sureness.POSSIBLE),
+    ],
+)
+def test_how_sure_an_answer_is(log: str, code: int, sureness: Sureness) -> None:
+    assert failure(log, None, code).sureness is sureness
+
+
+def test_a_signal_weighs_more_than_a_general_error() -> None:
+    assert failure(KEY_ERROR, None, 137).cause.name == "host-memory"
+    assert failure(OUT_OF_MEMORY, None, 137).cause.name == "gpu-memory"
+
+
+def test_the_diagnostics_of_the_portal_name_more_than_the_trigger() -> None:
+    text = """\
+[Exit Trigger Info]
+ExitTriggerMessage: FailedTaskCount 1 has reached MinFailedTaskCount 1 in the TaskRole
+[Exit Spec]
+code: 1
+[Exit Diagnostics]
+containers:
+  - name: app
+    message: >
+      standard_init_linux.go:228: exec user process caused: no such file or
+      directory
+    code: 1
+"""
+    assert failure(text).cause.name == "image-without-bash"
+
+
+def test_a_long_log_is_read_at_its_errors_and_its_end() -> None:
+    """Numbers of lines count from the beginning; the middle is not kept."""
+    line = b"2026-01-01 00:00:00,000 INFO epoch 1 step 7 loss: 0.1234 lr: 0.001\n"
+    pieces = [line * 20_000, KEY_ERROR.encode(), *[line * 20_000] * 5, b"user.sh: line 30: nvcc: command not found\n"]
+    log = read_log(pieces)
+    assert len(log.lines) < 20_000
+    assert len(log.end) <= 10 * 1024 * 1024
+    found = failure(log, None, 127)
+    assert (found.cause.name, found.code) == ("command-not-found", 220)
+    assert found.evidence is not None
+    assert found.evidence.number == 6 * 20_000 + KEY_ERROR.count("\n") + 1
+    assert any(one.text == "KeyError: 'label'" for one in log.lines)
+
+
+JOB = """\
+protocolVersion: 2
+name: failing
+type: job
+prerequisites: [{type: dockerimage, name: image, uri: team/train:v1}]
+taskRoles:
+  worker:
+    dockerImage: image
+    resourcePerInstance: {gpu: 1, cpu: 4, memoryMB: 8192}
+    commands:
+      - git clone https://git.example/team/code.git
+      - cd code
+      - mpirun -np 2 ./a
+      - python train.py
+secrets:
+  token: hunter2hunter2
+"""
+
+
+@pytest.mark.parametrize(
+    ("log", "line"),
+    [
+        ("fatal: destination path 'code' already exists and is not an empty directory.", 10),
+        ("There are not enough slots available in the system to satisfy the 2 slots", 12),
+        (OUT_OF_MEMORY, 13),
+        ("something else is FATAL here", None),
+    ],
+)
+def test_the_line_of_the_job_is_one_that_the_message_fits(log: str, line: int | None) -> None:
+    assert failure(log, Document(JOB).job, 1).line == line
+
+
+def test_no_secret_is_quoted() -> None:
+    job = Document(JOB).job
+    found = failure("fatal: Authentication failed for 'https://x:hunter2hunter2@git.example/'", job, 128)
+    assert found.cause.name == "git-login"
+    assert "hunter2" not in failure_text(found, job, "job.pai.yaml")
+
+
+def test_the_command_reads_a_file_and_standard_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "user.pai.all"
+    file.write_text((PROGRESS * 2000) + OUT_OF_MEMORY, encoding="utf-8")
+    assert main(["why", "--format", "json", "--exit-code", "1", str(file)]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["cause"], answer["sureness"], answer["code"]) == ("gpu-memory", "certain", 255)
+    assert answer["evidence"]["line"] == 10_000 + OUT_OF_MEMORY.count("\n")
+    assert answer["names"] == {"at": "/code/train.py:31"}
+    with file.open(encoding="utf-8") as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        assert main(["why", "-"]) == 0
+    assert capsys.readouterr().out.startswith("gpu-memory: ")
+    assert main(["why", str(tmp_path)]) == 2
+    assert main(["why", "--platform-log", str(tmp_path / "absent"), str(file)]) == 2
