@@ -1,6 +1,6 @@
 """pai-lsp: a language server and checker for OpenPAI job files.
 
-`check` and `expand` are for programs; see api.py. They are loaded when they are first used.
+`check`, `fix` and `expand` are for programs; see api.py. They are loaded when they are first used.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pai_lsp.api import Diagnostic, ExpansionError, check, expand
+    from pai_lsp.api import Diagnostic, ExpansionError, Related, check, expand, fix
 
-__all__ = ["Diagnostic", "ExpansionError", "__version__", "check", "expand"]
+__all__ = ["Diagnostic", "ExpansionError", "Related", "__version__", "check", "expand", "fix"]
 
 
 def __getattr__(name: str) -> Any:
@@ -27,3 +27,8 @@ def __getattr__(name: str) -> Any:
     from pai_lsp import api  # noqa: PLC0415 - the command line does not need it
 
     return getattr(api, name)
+
+
+def __dir__() -> list[str]:
+    """The names of the interface, loaded or not, for completion in a shell or notebook."""
+    return [*__all__, "__doc__", "__name__", "__file__", "__path__"]

@@ -10,7 +10,7 @@ import re
 from _contextvars import ContextVar  # what `contextvars` gives; importing that takes longer
 from itertools import islice
 
-from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Misread, Settings, Severity, later
+from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Misread, Settings, Severity, later, limited
 from pai_lsp.findings.fixes import ApplicableFixes
 from pai_lsp.findings.suppression import ignores, ineffective_comments, unused_ignore, unused_ignores
 from pai_lsp.job.definition import unfilled_values
@@ -223,6 +223,25 @@ def check_expanded(document: Document, found: ExpandedJob) -> Iterator[Diagnosti
     return (diagnostic for _, diagnostic in _carried_back(document, found, _log_fault))
 
 
+def diagnostics_of_expansion(
+    document: Document,
+    problems: Iterable[Diagnostic],
+    findings: tuple[Diagnostic, ...] | None,
+    ignored: frozenset[str] = ANSWERED_BY_EXPANSION,
+) -> list[Diagnostic]:
+    """What an author reads about an expansion, sorted by place: errors, warnings, and what the expansion itself found.
+
+    problems: what the expansion found; one at the place of an error is left out. findings: those of the expanded job,
+    at places of the source; None if there is no such job, so that those of the source count.
+    ignored: the codes of rules that only ask for expansion.
+    """
+    found = check(document) if findings is None else findings
+    shown = limited([one for one in found if one.severity <= Severity.WARNING and one.code not in ignored])
+    errors = [one for one in shown if one.severity is Severity.ERROR]
+    new = [one for one in islice(problems, MOST_FOUND) if not any(one.span.overlaps(error.span) for error in errors)]
+    return sorted([*shown, *new], key=lambda one: (one.span.start, one.span.end))
+
+
 def _in_definitions_outside(document: Document, on_fault: OnFault) -> Iterator[Diagnostic]:
     """What the checker finds in definitions outside the file once they are filled, at the references to them."""
     job = document.job.as_meant
@@ -350,7 +369,7 @@ def _diagnostics(rule: Rule, findings: Iterable[Finding], document: Document, on
             found.related,
             found.tags,
             found.field,
-            found.consequence or rule.consequence,
+            found.consequence or rule.consequence_at(found.severity),
         )
         for found in findings
     ]

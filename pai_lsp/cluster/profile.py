@@ -14,7 +14,7 @@ from pathlib import Path
 from pai_lsp.platform.platforms import platform_named
 from pai_lsp.platform.tables import table
 from pai_lsp.source.failures import why
-from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.text import visible
 from pai_lsp.source.user_folders import user_config_folder
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from pai_lsp.findings.diagnostic import Settings
     from pai_lsp.platform.platforms import Platform
 
 PROFILE_VERSION = 1
@@ -98,6 +99,10 @@ class Profile:
         """When the facts were collected, as ISO 8601 text."""
         taken: str | None = self.document.get("source", {}).get("takenAt")
         return taken
+
+    def applied_to(self, settings: Settings) -> Settings:
+        """The settings for jobs of this cluster, whose platform counts where none is configured."""
+        return replace(settings, cluster=self, platform=settings.platform or self.platform)
 
 
 def read_profile(text: str) -> Profile:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed, job_of, names_input, put, show_findings
-from pai_lsp.cli.report.results import CheckedFile, checked_file
-from pai_lsp.document import check, check_expanded
+from pai_lsp.cli.report.results import checked_file
+from pai_lsp.document import check_expanded, diagnostics_of_expansion
 from pai_lsp.expansion.effective import CANNOT_BE_EXPANDED, effective_job, problem
 from pai_lsp.expansion.released_job import expanded
 from pai_lsp.expansion.released_run import ReleasedRun, RoleRun, released_run
 from pai_lsp.expansion.script import released_script, scripts, together
-from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Severity, limited
+from pai_lsp.findings.diagnostic import Diagnostic, Severity
 from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION
 from pai_lsp.source.failures import why
 from pai_lsp.source.frozen import dataclass, replace
@@ -49,7 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
         near = did_you_mean(arguments.task_role, roles)
         return failed("expand", f"the job has no task role '{visible(arguments.task_role)}'{near}", WRONG_USAGE)
     result = _as_is(document.job, form, arguments) if arguments.as_is else _expanded(document, form, arguments)
-    show_findings(_reported(document, result, ignored=frozenset() if arguments.as_is else ANSWERED_BY_EXPANSION))
+    ignored = frozenset() if arguments.as_is else ANSWERED_BY_EXPANSION
+    show_findings(checked_file(document, diagnostics_of_expansion(document, result.problems, result.findings, ignored)))
     if result.output is None:
         return FINDINGS
     if result.is_wrong and form == "yaml" and not arguments.force:
@@ -161,17 +162,3 @@ def _compared(path: str, output: str) -> int:
     if is_same:
         return 0
     return failed("expand", f"{visible(path)} is not up to date; run the same command without --check", FINDINGS)
-
-
-def _reported(document: Document, result: _Result, *, ignored: frozenset[str]) -> CheckedFile:
-    """The findings that matter with what the expansion itself found, the values of secrets hidden."""
-    found = check(document) if result.findings is None else result.findings
-    findings = limited([one for one in found if one.severity <= Severity.WARNING and one.code not in ignored])
-    errors = [one for one in findings if one.severity is Severity.ERROR]
-    problems = result.problems[:MOST_FOUND]
-    new = [one for one in problems if not any(one.span.overlaps(error.span) for error in errors)]
-    return checked_file(document, sorted([*findings, *new], key=_place))
-
-
-def _place(diagnostic: Diagnostic) -> tuple[int, int]:
-    return diagnostic.span.start, diagnostic.span.end
