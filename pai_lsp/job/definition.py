@@ -29,6 +29,8 @@ CMD_PLUGIN = f"{PLUGIN_PREFIX}cmd"
 SIMPLE_KEYS = {"preCommands": Moment.START, "postCommands": Moment.SUCCESS}
 # All keys of the cmd plugin that hold commands.
 COMMAND_KEYS = frozenset({"callbacks", *SIMPLE_KEYS})
+# What only people read.
+TEXT_KEYS = frozenset({"description", "contributor", "version"})
 # What the plugin reads of each callback.
 CALLBACK_KEYS = frozenset({"event", "commands"})
 
