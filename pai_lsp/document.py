@@ -369,7 +369,7 @@ def _diagnostics(rule: Rule, findings: Iterable[Finding], document: Document, on
             found.related,
             found.tags,
             found.field,
-            found.consequence or rule.consequence,
+            found.consequence or rule.consequence_at(found.severity),
         )
         for found in findings
     ]

@@ -14,7 +14,8 @@ from mkdocs.structure.files import File, Files
 
 from pai_lsp.platform.job_schema import published_schema
 from pai_lsp.platform.tables import table
-from pai_lsp.rules import all_rules, families, family_of
+from pai_lsp.rules import all_rules, families
+from pai_lsp.rules.record import MEANINGS, facts, fix_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,12 +95,12 @@ def _page(rule: Rule) -> str:
     if in_example:
         lines.append("```")
     body = "\n".join(lines).replace("\n\n```\n", "\n```\n\n")
-    fix = _FIXES[table("rules.json")[rule.code]["fix"]]
     silence = f"To ignore one finding, put `# pai-lsp: ignore[{rule.code}] reason` on its line or the line above."
     severity = rule.severity.label
     only = f" Only on {rule.platform.title}." if rule.platform else ""
-    head = f"Default severity: **{severity}**. Family: {family_of(rule.code)}.{only} {fix}"
-    return f"# {rule.code}\n\n{head}\n\n{body}\n\n{silence}\n\n[All rules](index.md)\n"
+    head = f"Default severity: **{severity}**.{only} " + " ".join(facts(rule)[:2])
+    more = "\n".join(f"* {fact}" for fact in facts(rule)[2:])
+    return f"# {rule.code}\n\n{head}\n\n{body}\n\n## Record\n\n{more}\n\n{silence}\n\n[All rules](index.md)\n"
 
 
 _INDEX = """\
@@ -110,13 +111,12 @@ runs, but not as intended. *information*: useful to know. *hint*: unused or outd
 
 Fixes: *safe* ones are applied by `pai-lsp check --fix`; a *suggestion* is offered in the editor and applied with
 `--unsafe-fixes`. `--select`, `--ignore` and comments take the codes below; the first two also take the names of the
-families.
+families, and the names of these consequences: `--select refused` reports only what the platform refuses.
+
+{consequences}
+
+[Versions](../versioning.md) says what a new version may change.
 """
-_FIXES = {
-    "safe": "`pai-lsp check --fix` fixes it where the right text is certain.",
-    "suggestion": "The editor offers a fix, and `pai-lsp check --fix --unsafe-fixes` applies it.",
-    "none": "",
-}
 _FAMILIES = {
     "text": "YAML syntax and characters",
     "structure": "Keys, values and names of a job",
@@ -139,12 +139,14 @@ _FAMILIES = {
 
 
 def _index() -> str:
-    facts = table("rules.json")
-    parts = [_INDEX.format(count=len(facts))]
+    consequences = "\n".join(f"* *{one.value}*: {meaning}." for one, meaning in MEANINGS.items())
+    parts = [_INDEX.format(count=len(all_rules()), consequences=consequences)]
     for family, rules in families().items():
         parts.append(f"\n## {_FAMILIES[family]} {{#{family}}}\n\nFamily: `{family}`\n\n")
-        parts.append("| rule | severity | fix | what is wrong |\n|---|---|---|---|\n")
+        parts.append("| rule | severity | consequence | fix | what is wrong |\n|---|---|---|---|---|\n")
         for rule in rules:
-            fix = "" if (kind := facts[rule.code]["fix"]) == "none" else kind
-            parts.append(f"| [{rule.code}]({rule.code}.md) | {rule.severity.label} | {fix} | {rule.summary} |\n")
+            fix = "" if (kind := fix_kind(rule)) == "none" else kind
+            link = f"[{rule.code}]({rule.code}.md)"
+            row = f"| {link} | {rule.severity.label} | {rule.consequence.value} | {fix} | {rule.summary} |\n"
+            parts.append(row)
     return "".join(parts)

@@ -1,4 +1,4 @@
-"""Writes schemas/rules.json: for each rule the version that has it first, and what fixes it offers.
+"""Writes schemas/rules.json: for each rule the version that has it first, and the titles of the fixes that it offers.
 
 The fixes are those of its documented examples and of the fixtures of the tests. With `--check`, only compares.
 """
@@ -7,6 +7,7 @@ The fixes are those of its documented examples and of the fixtures of the tests.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TABLE = ROOT / "schemas" / "rules.json"
-# From the best to the worst.
-_KINDS = ("safe", "suggestion", "none")
+# What differs between jobs: words in quotes, numbers, versions.
+_PART = re.compile(r"'[^']*'|-?\d+(?:\.\d+)*|(?<=not kept: )[^)]*")
 
 
 def _texts() -> Iterator[str]:
@@ -40,15 +41,19 @@ def _texts() -> Iterator[str]:
 def table() -> str:
     """The text of the table."""
     known = json.loads(TABLE.read_text(encoding="utf-8")) if TABLE.exists() else {}
-    best = {rule.code: "none" for rule in all_rules()}
+    titles: dict[str, dict[str, set[str]]] = {rule.code: {} for rule in all_rules()}
     for text in _texts():
         bare, _ = read_marks(text)
         for one in Document(bare, is_catalog=is_catalog(bare)).diagnostics:
-            kind = "safe" if any(fix.safe for fix in one.fixes) else "suggestion" if one.fixes else "none"
-            best[one.code] = min(best.get(one.code, "none"), kind, key=_KINDS.index)
+            for fix in one.fixes:
+                title = _PART.sub(lambda part: "'…'" if part[0].startswith("'") else "…", fix.title)
+                titles[one.code].setdefault("safe" if fix.safe else "suggestion", set()).add(title)
     rows = {
-        code: {"since": known.get(code, {}).get("since", __version__), "fix": best[code]}
-        for code in sorted(rule.code for rule in all_rules())
+        code: {
+            "since": known.get(code, {}).get("since", __version__),
+            **{kind: sorted(found) for kind, found in sorted(titles[code].items())},
+        }
+        for code in sorted(titles)
     }
     return json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
 

@@ -18,6 +18,6 @@ while read -r python; do
   lane=()
   [ "$python" = "$oldest" ] || [ "$python" = "$newest" ] || lane=(-m "not slow" --hypothesis-profile fast)
   echo "== tests on Python $version${lane:+, fast lane}"
-  "$venv/bin/python" -m pytest -q -n auto --dist worksteal ${lane[@]+"${lane[@]}"} "$@" || status=1
+  "$venv/bin/python" -m pytest -q -n auto --dist worksteal ${lane[@]+"${lane[@]}"} "$@" || { echo "== tests on Python $version: failed" >&2; status=1; }
 done <<<"$pythons"
 exit $status

@@ -19,8 +19,9 @@ from pai_lsp.cli.commands import check_one
 from pai_lsp.cli.main import main
 from pai_lsp.cli.report import FORMATS
 from pai_lsp.cli.subcommands import SUBCOMMANDS, parser_of
-from pai_lsp.findings.diagnostic import Finding, Related, Rule, Severity
-from pai_lsp.rules import GROUPS, RULES, all_rules, families
+from pai_lsp.findings.diagnostic import Finding, Related, Rule, RuleStatus, Severity
+from pai_lsp.rules import BY_CODE, GROUPS, RULES, all_rules, families
+from pai_lsp.source.frozen import replace
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
@@ -516,6 +517,35 @@ def test_families_of_rules(capsys: pytest.CaptureFixture[str]) -> None:
     assert "unknown-prerequisite" not in shown
     assert main(["check", "--select", "structur"]) == 2
     assert "no rule or family is named 'structur'; did you mean 'structure'?" in capsys.readouterr().err
+
+
+def test_findings_are_selected_by_what_becomes_of_the_job(capsys: pytest.CaptureFixture[str]) -> None:
+    write("job.yaml", BAD + "owner: me\nextras: {hivedscheduler: {}}\n")
+
+    def found(*arguments: str) -> set[tuple[str, str]]:
+        main(["check", "--format", "json", *arguments])
+        return {(one["code"], one["consequence"]) for one in json.loads(capsys.readouterr().out)["diagnostics"]}
+
+    everything = found()
+    refused = {("unknown-key", "refused"), ("unknown-prerequisite", "refused")}
+    assert refused <= everything
+    assert ("hived-key-misspelled", "ignored") in everything
+    assert {consequence for _, consequence in found("--select", "refused")} == {"refused"}
+    assert found("--select", "refused", "--ignore", "unknown-key,ignored") >= refused - {("unknown-key", "refused")}
+    assert found("--ignore", "refused,ignored,fails,dies") == {one for one in everything if one[1] == "style"}
+
+
+def test_a_rule_in_preview_is_off_until_it_is_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new = replace(BY_CODE["unknown-prerequisite"], status=RuleStatus.PREVIEW)
+    monkeypatch.setattr(document, "RULES", tuple(new if rule.code == new.code else rule for rule in RULES))
+    monkeypatch.setitem(BY_CODE, new.code, new)
+    write("job.yaml", BAD)
+    assert new.code not in run(capsys)[1]
+    assert new.code in run(capsys, "--select", new.code)[1]
+    write(".pai-lsp.yaml", f"rules: {{{new.code}: warning}}\n")
+    assert f"warning[{new.code}]" in run(capsys)[1]
 
 
 def test_a_family_leaves_rules_off_that_the_configuration_turns_off() -> None:

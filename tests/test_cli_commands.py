@@ -16,6 +16,7 @@ from pai_lsp.cli.main import main
 from pai_lsp.cli.report.terminal import bar, with_progress
 from pai_lsp.cli.subcommands import SUBCOMMANDS
 from pai_lsp.rules import all_rules, families
+from pai_lsp.rules.record import facts, known_fixes, since
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,11 +108,42 @@ def test_rules_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         "severity": "error",
         "summary": "The file or folder cannot be read, or is not UTF-8.",
         "family": "files",
-        "fix": "none",
         "since": "0.1.0",
+        "status": "stable",
+        "former": [],
+        "stage": "server",
+        "consequence": "refused",
+        "fix": "none",
+        "fixes": [],
+        "subject": [],
         "platform": None,
         "url": None,
     }
+
+
+def test_rules_of_a_family_with_a_fix_or_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    def codes(*arguments: str) -> set[str]:
+        status, output, _ = run(capsys, "rules", *arguments)
+        assert status == 0
+        return {line.split()[0] for line in output.splitlines() if line.startswith("  ")}
+
+    launchers = codes("launchers")
+    assert launchers == {rule.code for rule in families()["launchers"]}
+    assert launchers < codes("commands")
+    assert "mpi-run-as-root" in codes("--search", "mpi-as-root") & codes("--search", "MPI ROOT")
+    assert codes("--search", "no rule has these words") == set()
+    fixable = codes("--fixable")
+    assert "unknown-prerequisite" in fixable
+    assert "image-latest-tag" not in fixable
+    status, _, errors = run(capsys, "rules", "launcher")
+    assert (status, errors) == (2, "pai-lsp rules: no family is named 'launcher'; did you mean 'launchers'?\n")
+
+
+def test_the_record_of_a_rule_is_complete() -> None:
+    for rule in all_rules():
+        assert since(rule), f"'make rules' adds '{rule.code}'"
+        assert all(fix.reason for fix in known_fixes(rule))
+        assert {bool(line) for line in facts(rule)} == {True}
 
 
 @pytest.mark.parametrize("rule", some(all_rules()), ids=lambda rule: rule.code)

@@ -69,6 +69,8 @@ def offered(typed: str, folder: Path) -> list[str]:
         ("pai-lsp marketplace l", ["list", "lock"]),
         ("pai-lsp marketplace show --format ", ["text", "json"]),
         ("pai-lsp explain ", CODES),
+        ("pai-lsp check --select=secrets,refu", ["secrets,refused"]),
+        ("pai-lsp rules launch", ["launchers"]),
         ("pai-lsp schema c", ["configuration"]),
         ("pai-lsp expand --task-role ", []),
     ],
@@ -98,4 +100,4 @@ def values(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 def test_it_is_known_what_every_value_is() -> None:
     files = {"PATH", "JOB", "FILE", "NAME", "FOLDER", "CLUSTER", "TEXT", "PROGRAM"}
-    assert set(values(whole_parser(NAMES))) == {*files, "CODE", "CODES", *FREE_VALUES}
+    assert set(values(whole_parser(NAMES))) == {*files, "CODE", "CODES", "FAMILY", *FREE_VALUES}

@@ -14,7 +14,7 @@ from pai_lsp.cli.report import FORMATS, render
 from pai_lsp.cli.report.results import CheckedFile, CheckFailure, Results, with_hidden
 from pai_lsp.cli.report.terminal import Terminal
 from pai_lsp.findings import diagnostic as diagnostic_module
-from pai_lsp.findings.diagnostic import Diagnostic, Fix, Related, Rule, Severity
+from pai_lsp.findings.diagnostic import Consequence, Diagnostic, Fix, Related, Rule, Severity, Stage
 from pai_lsp.source.text import Span, TextEdit
 
 JOB = "name: 训练😀\r\ntype: jobb\r\nsecrets:\r\n  key: topsecret\r\n"
@@ -28,9 +28,20 @@ WRONG_TYPE = Diagnostic(
     "'type' must be 'job', not the string 'jobb'",
     fixes=(Fix("Change to 'job'", (TextEdit(Span(17, 21), "job"),), safe=True),),
     related=(Related(Span(0, 4), "the job"), Related(Span(0, 1), "elsewhere", "other.yaml")),
+    consequence=Consequence.REFUSED,
 )
-ODD_NAME = Diagnostic("odd-name", Severity.HINT, Span(6, 9), "an odd name")
-RULES = (Rule("invalid-enum", Severity.ERROR, lambda _job: (), "A value is none of those allowed.\n\nMore."),)
+ODD_NAME = Diagnostic("odd-name", Severity.HINT, Span(6, 9), "an odd name", consequence=Consequence.STYLE)
+RULES = (
+    Rule(
+        "invalid-enum",
+        Severity.ERROR,
+        lambda _job: (),
+        "A value is none of those allowed.\n\nMore.",
+        Stage.SERVER,
+        Consequence.REFUSED,
+        former=("wrong-enum",),
+    ),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -60,6 +71,7 @@ def test_json() -> None:
                 "path": "a b/x.yaml",
                 "code": "odd-name",
                 "severity": "hint",
+                "consequence": "style",
                 "message": "an odd name",
                 "start": {"line": 1, "column": 7, "offset": 6},
                 "end": {"line": 1, "column": 10, "offset": 9},
@@ -71,6 +83,7 @@ def test_json() -> None:
                 "path": "a b/x.yaml",
                 "code": "invalid-enum",
                 "severity": "error",
+                "consequence": "refused",
                 "message": "'type' must be 'job', not the string 'jobb'",
                 "start": {"line": 2, "column": 7, "offset": 17},
                 "end": {"line": 2, "column": 11, "offset": 21},
@@ -222,6 +235,7 @@ RULE = {
     "type": "object",
     "properties": {
         "id": {"type": "string"},
+        "deprecatedIds": {"type": "array", "uniqueItems": True, "minItems": 0, "items": {"type": "string"}},
         "helpUri": {"type": "string", "format": "uri"},
         "shortDescription": TEXT,
         "fullDescription": TEXT,
@@ -246,6 +260,7 @@ RESULT = {
         "relatedLocations": {"type": "array", "uniqueItems": True, "items": LOCATION},
         "fixes": {"type": "array", "uniqueItems": True, "items": FIX},
         "partialFingerprints": {"type": "object", "additionalProperties": {"type": "string"}},
+        "properties": {"type": "object"},
     },
     "required": ["message"],
     "additionalProperties": False,
@@ -334,7 +349,14 @@ def test_sarif() -> None:
     assert described["shortDescription"] == {"text": "A value is none of those allowed."}
     assert described["helpUri"] == f"{URL}invalid-enum/"
     assert described["defaultConfiguration"] == {"level": "error"}
-    assert described["properties"] == {"precision": "high", "tags": ["structure"]}
+    assert described["deprecatedIds"] == ["wrong-enum"]
+    assert described["properties"] == {
+        "precision": "high",
+        "tags": ["structure"],
+        "stage": "server",
+        "consequence": "refused",
+        "status": "stable",
+    }
 
     hint, error = run["results"]
     assert (hint["ruleId"], hint["ruleIndex"], hint["level"]) == ("odd-name", 0, "note")

@@ -37,6 +37,8 @@ CODES are codes of rules or families of rules, separated by commas. The families
 are text, structure, prerequisites, plugins, platforms, templates, secrets,
 resources, shell, packages, downloads, launchers, environment, programs,
 cluster, mpijob and files; "commands" means the six from shell to programs.
+--select and --ignore also take what becomes of the job: refused, dies, fails,
+ignored or style.
 
 exit status:
   0  no findings at or above --severity, or --exit-zero
@@ -431,6 +433,9 @@ line or on the line above.
 def rules(parser: argparse.ArgumentParser) -> None:
     """Describe `pai-lsp rules`."""
     parser.description = _RULES_DESCRIPTION
+    parser.add_argument("family", nargs="?", metavar="FAMILY", help="only the rules of this family (default: all)")
+    parser.add_argument("--fixable", action="store_true", help="only rules with fixes that `check --fix` applies")
+    parser.add_argument("--search", metavar="WORDS", help="only rules whose code or explanation has these words")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="output format (default: text)")
 
 

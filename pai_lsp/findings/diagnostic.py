@@ -316,6 +316,12 @@ class Rule:
         """The severity where no setting names the rule; None if it is off then."""
         return None if self.status is RuleStatus.PREVIEW else self.severity
 
+    def consequence_at(self, severity: Severity | None) -> Consequence:
+        """The consequence of a finding that has another severity than the rule; None for the rule's own."""
+        if severity is None or self.consequence is not consequence_of(self.severity, self.stage):
+            return self.consequence
+        return consequence_of(severity, self.stage)
+
     @property
     def documentation(self) -> str:
         """What is wrong and what the cluster does, in Markdown without a title."""

@@ -250,6 +250,7 @@ def _unreadable(document: OpenDocument, file: UnreadableFile) -> list[lsp.Diagno
     severity = document.settings.severity_of(unreadable_file)
     if severity is None:
         return None
-    found = Diagnostic(unreadable_file.code, severity, file.span, file.message)
+    consequence = unreadable_file.consequence
+    found = Diagnostic(unreadable_file.code, severity, file.span, file.message, consequence=consequence)
     places = Places(LineIndex(file.text), document.client.unit)
     return [lsp_diagnostic(found, document.uri, places, document.client)]

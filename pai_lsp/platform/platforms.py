@@ -9,8 +9,8 @@ made of the rows. A row's
 - `environment` are more entries of schemas/environment.json
 - `since` is the first version of the platform with this difference; without it, all versions have it
 
-A new platform is a new file, and its name in `NAMES` and in schemas/configuration.schema.json; a new version is its
-name in `VERSIONS` and the schema, and rows.
+A new platform is a new file, and its name in `NAMES`; a new version is its name in `VERSIONS`, and rows.
+`make platforms` writes the names wherever else they are needed.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 from pai_lsp.catalog.setup import DirectorySource, Marketplace, ServerSource
-from pai_lsp.findings.diagnostic import Diagnostic, DiagnosticTag, Related, Settings, Severity
+from pai_lsp.findings.diagnostic import Consequence, Diagnostic, DiagnosticTag, Related, Settings, Severity
 from pai_lsp.findings.fixes import choice_fixes
 from pai_lsp.platform.job_schema import published_schema, structure_errors
 from pai_lsp.platform.platforms import platform_named
@@ -57,7 +57,7 @@ def load_configuration(path: str) -> Configuration:
     data = read_bytes(path)
     source = data if isinstance(data, UnreadableFile) else decoded(path, data)
     if isinstance(source, UnreadableFile):
-        fault = Diagnostic(CODE, Severity.ERROR, source.span, source.message)
+        fault = Diagnostic(CODE, Severity.ERROR, source.span, source.message, consequence=Consequence.IGNORED)
         return Configuration(path, folder, text=source.text, diagnostics=(fault,))
     return parse_configuration(source.text, path=path, folder=folder)
 
@@ -251,9 +251,10 @@ def _finding(error: StructureError, root: Node) -> Diagnostic:
     # Not an error: a rule may have been removed, which must not break a build.
     severity = _MILD.get(error.kind, Severity.ERROR)
     tags = (DiagnosticTag.DEPRECATED,) if error.kind == _RENAMED_RULE else ()
-    return Diagnostic(CODE, severity, span, error.message, fixes, tags=tags)
+    return Diagnostic(CODE, severity, span, error.message, fixes, tags=tags, consequence=Consequence.IGNORED)
 
 
 def _syntax_fault(problem: SyntaxProblem) -> Diagnostic:
     related = () if problem.other is None else (Related(problem.other, "the other one is here"),)
-    return Diagnostic(CODE, Severity.ERROR, problem.span, problem.message, related=related)
+    ignored = Consequence.IGNORED
+    return Diagnostic(CODE, Severity.ERROR, problem.span, problem.message, related=related, consequence=ignored)

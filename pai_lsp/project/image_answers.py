@@ -120,7 +120,9 @@ class AskedImages:
             for rule, finding in _findings(image, verdict) if image is not None and verdict is not None else ():
                 severity = document.settings.severity_of(rule)
                 if severity is not None:
-                    found[Diagnostic(rule.code, severity, finding.span, finding.message)] = None
+                    found[
+                        Diagnostic(rule.code, severity, finding.span, finding.message, consequence=rule.consequence)
+                    ] = None
         return tuple(found)
 
 

@@ -16,7 +16,7 @@ import sys
 import time
 from threading import Event
 
-from pai_lsp.findings.diagnostic import Diagnostic, Severity
+from pai_lsp.findings.diagnostic import Diagnostic, Severity, Stage, consequence_of
 from pai_lsp.source.files import program_on_path
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
@@ -155,7 +155,9 @@ def _found(place: ScriptPlace, comments: Iterable[dict[str, Any]]) -> Iterator[D
         start = _offset(lines, row, int(comment["column"]) - 1)
         end = _offset(lines, int(comment["endLine"]) - _HEADER_LINES - 1, int(comment["endColumn"]) - 1)
         span = place.span(Span(start, max(start, end)))
-        yield Diagnostic(f"SC{number}", _SEVERITIES.get(comment["level"], Severity.WARNING), span, comment["message"])
+        severity = _SEVERITIES.get(comment["level"], Severity.WARNING)
+        consequence = consequence_of(severity, Stage.COMMANDS)
+        yield Diagnostic(f"SC{number}", severity, span, comment["message"], consequence=consequence)
 
 
 def _without_templates(script: str) -> str:

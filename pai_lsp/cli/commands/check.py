@@ -12,7 +12,7 @@ from pai_lsp.cli.commands.check_one import Options, Outcome, check_configuration
 from pai_lsp.cli.report import render, statistics
 from pai_lsp.cli.report.results import CheckFailure, Results
 from pai_lsp.cli.report.terminal import Terminal, terminal_for, with_progress
-from pai_lsp.findings.diagnostic import Severity
+from pai_lsp.findings.diagnostic import Consequence, Severity
 from pai_lsp.platform.platforms import platform_named
 from pai_lsp.project.configuration import Configuration
 from pai_lsp.project.targets import STANDARD_INPUT, faulty, missing, report_renamed, run_projects, targets
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pai_lsp.project.targets import Target
 
 _SEVERITIES = {severity.label: severity for severity in Severity}
+_CONSEQUENCES = frozenset(one.value for one in Consequence)
 # Formats for programs, which filter findings themselves.
 _COMPLETE_FORMATS = frozenset({"json", "ndjson"})
 # With fewer files to each process, forking costs more than it saves.
@@ -110,9 +111,9 @@ def _options(arguments: argparse.Namespace) -> Options:
     threshold = _SEVERITIES[arguments.severity or "warning"]
     is_complete = arguments.severity is None and arguments.format in _COMPLETE_FORMATS
     return Options(
-        codes_in(arguments.select),
-        codes_in(arguments.ignore),
-        turned_on=codes_themselves_in(arguments.select),
+        _selection(arguments.select),
+        _selection(arguments.ignore),
+        turned_on=codes_themselves_in(names_in(arguments.select) - _CONSEQUENCES),
         shown=Severity.HINT if is_complete else threshold,
         threshold=threshold,
         writes=arguments.fix,
@@ -125,6 +126,16 @@ def _options(arguments: argparse.Namespace) -> Options:
         cluster=None if arguments.cluster is None else _cluster(arguments.cluster),
         platform=platform_named(arguments.platform) if arguments.platform else None,
     )
+
+
+def _selection(lists: Sequence[str]) -> frozenset[str]:
+    """The codes that lists such as `secrets,refused` name, and the consequences among the names.
+
+    Raises:
+        UnknownCodeError: for a name that means nothing.
+    """
+    names = names_in(lists)
+    return codes_in(names - _CONSEQUENCES) | (names & _CONSEQUENCES)
 
 
 def _shellcheck(setting: str | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pai_lsp.cli.report.results import CheckedFile, CheckFailure, checked_file, with_hidden
 from pai_lsp.document import Document, check
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
+from pai_lsp.rules import CODES, known
 from pai_lsp.rules.command_rules import unreadable_file
 from pai_lsp.source.failures import kind_and_place, why
 from pai_lsp.source.files import SourceFile, UnreadableFile, decoded, might_be_job, read_bytes, write_text
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 class Options:
     """The options for every file.
 
-    selected, ignored: codes of rules; if `selected` is empty, all rules but the ignored ones apply.
+    selected, ignored: codes of rules and names of consequences; if `selected` is empty, all but the ignored ones apply.
     turned_on: codes of rules that apply although a configuration turns them off.
     shown: the lowest severity in the report; threshold: the lowest one that sets the exit status and is fixed.
     writes: whether fixed texts are written; compares: whether to make diffs.
@@ -63,7 +64,8 @@ class Options:
 
     def counts(self, diagnostic: Diagnostic) -> bool:
         """Whether the rule of this finding applies."""
-        return diagnostic.code not in self.ignored and (not self.selected or diagnostic.code in self.selected)
+        names = {diagnostic.code, diagnostic.consequence.value}
+        return names.isdisjoint(self.ignored) and (not self.selected or not names.isdisjoint(self.selected))
 
     def matters(self, diagnostic: Diagnostic) -> bool:
         """Whether a finding sets the exit status and is fixed."""
@@ -189,17 +191,19 @@ def _settings(target: Target, options: Options) -> Settings:
     if options.platform is not None:
         settings = settings.on(options.platform)
     turned_on = options.turned_on - target.configuration.ignored_in(target.path)
-    if turned_on.isdisjoint(code for code, severity in settings.severities.items() if severity is None):
+    rules = [known(code) for code in turned_on if code in CODES]
+    off = {rule.code: rule.severity for rule in rules if settings.severity_of(rule) is None}
+    if not off:
         return settings
-    severities = {code: severity for code, severity in settings.severities.items() if code not in turned_on}
-    return replace(settings, severities=severities)
+    return replace(settings, severities={**settings.severities, **off})
 
 
 def _unreadable(file: UnreadableFile, target: Target, options: Options) -> Outcome:
     severity = _settings(target, options).severity_of(unreadable_file)
     if severity is None:
         return Outcome()
-    diagnostic = Diagnostic(unreadable_file.code, severity, file.span, file.message)
+    consequence = unreadable_file.consequence
+    diagnostic = Diagnostic(unreadable_file.code, severity, file.span, file.message, consequence=consequence)
     return Outcome(_reported(file.path, file.text, (diagnostic,), options))
 
 

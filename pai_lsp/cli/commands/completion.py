@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # Values that only the user knows, by their names in the help. A value without choices that is not named here, nor in
 # `_completers`, is a file or folder.
-FREE_VALUES = ("HOST:PORT", "IMAGE", "N", "QUERY", "REF", "ROLE", "SECONDS")
+FREE_VALUES = ("HOST:PORT", "IMAGE", "N", "QUERY", "REF", "ROLE", "SECONDS", "WORDS")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -39,7 +39,7 @@ def _completers() -> dict[str, Callable[..., object]]:
     from argcomplete.completers import DirectoriesCompleter, SuppressCompleter  # noqa: PLC0415 - as above
 
     free = dict.fromkeys(FREE_VALUES, SuppressCompleter())
-    return {"CODE": _codes, "CODES": _listed_codes, "FOLDER": DirectoriesCompleter(), **free}
+    return {"CODE": _codes, "CODES": _listed_names, "FAMILY": _families, "FOLDER": DirectoriesCompleter(), **free}
 
 
 def _codes(**_: object) -> list[str]:
@@ -48,10 +48,18 @@ def _codes(**_: object) -> list[str]:
     return [rule.code for rule in all_rules()]
 
 
-def _listed_codes(prefix: str, **_: object) -> list[str]:
-    """The codes after those that are already in the list."""
+def _families(**_: object) -> list[str]:
+    from pai_lsp.rules import family_names  # noqa: PLC0415 - as above
+
+    return list(family_names())
+
+
+def _listed_names(prefix: str, **_: object) -> list[str]:
+    """The codes, families and consequences after those that are already in the list."""
+    from pai_lsp.findings.diagnostic import Consequence  # noqa: PLC0415 - as above
+
     before = prefix[: prefix.rfind(",") + 1]
-    return [before + code for code in _codes()]
+    return [before + name for name in (*_codes(), *_families(), *(one.value for one in Consequence))]
 
 
 def _add_completers(parser: argparse.ArgumentParser, completers: dict[str, Callable[..., object]]) -> None:

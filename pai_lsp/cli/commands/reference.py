@@ -9,9 +9,11 @@ import sys
 from pai_lsp.cli import WRONG_USAGE
 from pai_lsp.cli.report.terminal import Style, Terminal, severity_style, terminal_for
 from pai_lsp.platform.job_schema import published_schema
-from pai_lsp.platform.tables import as_exit_code, table
-from pai_lsp.rules import UnknownCodeError, all_rules, families, family_of, known, renaming
+from pai_lsp.platform.tables import as_exit_code
+from pai_lsp.rules import GROUPS, UnknownCodeError, families, family_names, known, renaming
+from pai_lsp.rules.record import facts, fix_kind, record
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.spelling import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,31 +25,40 @@ _CODE = lazy_pattern(r"`([^`\n]+)`")
 
 
 def list_rules(arguments: argparse.Namespace) -> int:
-    """Print the list of rules."""
+    """Print the list of rules: those of a family, with a safe fix, or with a word, if the arguments say so."""
+    name = arguments.family
+    if name and name not in family_names():
+        sys.stderr.write(f"pai-lsp rules: no family is named '{name}'{did_you_mean(name, family_names())}\n")
+        return WRONG_USAGE
+    shown = {
+        family: [rule for rule in rules if _is_wanted(rule, arguments)]
+        for family, rules in families().items()
+        if name in {None, family} or family in GROUPS.get(name, ())
+    }
+    found = [rule for rules in shown.values() for rule in rules]
     if arguments.format == "json":
-        facts = table("rules.json")
-        rows = [
-            {
-                "code": rule.code,
-                "severity": rule.severity.label,
-                "summary": rule.summary,
-                "family": family_of(rule.code),
-                **facts.get(rule.code, {}),
-                "platform": rule.platform.name if rule.platform else None,
-                "url": rule.url or None,
-            }
-            for rule in all_rules()
-        ]
-        sys.stdout.write(json.dumps(rows, indent=1) + "\n")
+        sys.stdout.write(json.dumps([record(rule) for rule in found], indent=1) + "\n")
         return 0
-    codes = max(len(rule.code) for rule in all_rules())
-    severities = max(len(rule.severity.label) for rule in all_rules())
-    for family, rules in families().items():
-        sys.stdout.write(f"{family}:\n")
+    if not found:
+        sys.stderr.write("pai-lsp rules: no rule is like that\n")
+        return 0
+    codes = max(len(rule.code) for rule in found)
+    severities = max(len(rule.severity.label) for rule in found)
+    for family, rules in shown.items():
+        if rules:
+            sys.stdout.write(f"{family}:\n")
         for rule in rules:
             row = f"  {rule.code:<{codes}}  {rule.severity.label:<{severities}}  {rule.summary}{_only(rule)}"
             sys.stdout.write(f"{row}\n")
     return 0
+
+
+def _is_wanted(rule: Rule, arguments: argparse.Namespace) -> bool:
+    """Whether a rule has a safe fix and the words that are searched, if they are asked for."""
+    if arguments.fixable and fix_kind(rule) != "safe":
+        return False
+    text = " ".join((rule.code, *rule.former, *rule.about, rule.documentation)).lower()
+    return all(word in text for word in (arguments.search or "").lower().split())
 
 
 def _only(rule: Rule) -> str:
@@ -84,7 +95,7 @@ def explanation(rule: Rule, terminal: Terminal) -> str:
     """The code, the documentation with its examples, and the address of the page."""
     title = terminal.styled(rule.code, Style.STRONG)
     severity = terminal.styled(rule.severity.label, severity_style(rule.severity))
-    lines = [_line(line, terminal) for line in rule.documentation.splitlines()]
+    lines = [_line(line, terminal) for line in (*rule.documentation.splitlines(), "", *facts(rule))]
     page = [terminal.linked(rule.url, rule.url), ""] if rule.url else []
     return "\n".join([f"{title} ({severity}){_only(rule)}", "", *lines, "", *page])
 

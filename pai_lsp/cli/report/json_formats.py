@@ -68,6 +68,7 @@ def _diagnostic(item: PlacedDiagnostic) -> dict[str, Any]:
         **({"field": diagnostic.field} if diagnostic.field else {}),
         "code": diagnostic.code,
         "severity": diagnostic.severity.label,
+        "consequence": diagnostic.consequence.value,
         "message": diagnostic.message,
         "start": _place(item.start),
         "end": _place(item.end),
@@ -201,6 +202,8 @@ def _rule(code: str, rule: Rule | None, items: list[PlacedDiagnostic]) -> dict[s
         description["help"] = {"text": rule.documentation, "markdown": rule.documentation}
     severity = rule.severity if rule is not None else diagnostic.severity
     properties: dict[str, Any] = {"precision": "high", "tags": [family_of(code)]}
+    if rule is not None:
+        properties |= {"stage": rule.stage.value, "consequence": rule.consequence.value, "status": rule.status.value}
     if family_of(code) == "secrets":
         properties["tags"].append("security")
         properties["security-severity"] = _SECURITY_SEVERITIES[severity]
@@ -235,6 +238,7 @@ def _result(item: PlacedDiagnostic, index: int, folder: str, fingerprint: str) -
         "message": {"text": diagnostic.message},
         "locations": [{"physicalLocation": _location(item.path, item.lines, diagnostic.span, folder)}],
         "partialFingerprints": {_FINGERPRINT: fingerprint},
+        "properties": {"consequence": diagnostic.consequence.value},
     }
     if item.related:
         result["relatedLocations"] = [

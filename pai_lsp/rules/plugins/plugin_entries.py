@@ -125,7 +125,7 @@ def plugin_name_form(job: Job) -> Iterator[Finding]:
 def plugin_not_list(job: Job) -> Iterator[Finding]:
     """The runtime plugins under `extras` are not a list of mappings.
 
-    For a mapping the rest-server responds with status 500; for null or a string the runtime fails while the task is
+    For a mapping or null the rest-server responds with status 500; for a string the runtime fails while the task is
     prepared.
     Source: rest-server, src/models/v2/job/k8s.js; openpai-runtime, src/init.d/initializer.py, collect_plugin_configs.
 
@@ -143,7 +143,10 @@ def plugin_not_list(job: Job) -> Iterator[Finding]:
         return
     if not isinstance(section.value, Sequence):
         fixes = wrap_mapping_fixes(section.value, safe=True)
-        yield Finding(section.place, "runtime plugins must be a list of mappings with 'plugin' and 'parameters'", fixes)
+        message = "runtime plugins must be a list of mappings with 'plugin' and 'parameters'"
+        is_text = isinstance(section.value, Scalar) and isinstance(section.value.value, str)
+        happens = Consequence.DIES if is_text else Consequence.REFUSED
+        yield Finding(section.place, message, fixes, consequence=happens)
         return
     for item in section.value.items:
         if not isinstance(item, Mapping):

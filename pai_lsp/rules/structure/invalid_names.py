@@ -65,10 +65,12 @@ def invalid_task_role_name(job: Job) -> Iterator[Finding]:
         message, is_quoting = fault
         key = role.entry.key
         span = role.name_span if len(role.name_span) else key.span
-        if is_quoting and isinstance(key, Scalar):
-            yield Finding(span, message, (quote_fix(key),) if key.text == role.name else ())
-        else:
-            yield Finding(span, message, _rename_fixes(job, role.name, new_names.get(role.name)))
+        # The rest-server asks for the form alone; what it accepts, and the cluster cannot use, dies later.
+        happens = Consequence.DIES if ROLE_NAME.fullmatch(role.name) else Consequence.REFUSED
+        fixes = _rename_fixes(job, role.name, new_names.get(role.name)) if not is_quoting else ()
+        if is_quoting and isinstance(key, Scalar) and key.text == role.name:
+            fixes = (quote_fix(key),)
+        yield Finding(span, message, fixes, consequence=happens)
 
 
 def _fault(job: Job, role: TaskRole) -> tuple[str, bool] | None:

@@ -452,7 +452,10 @@ def type_mismatch(job: Job) -> Iterator[Finding]:
         if place.error.path:
             from pai_lsp.rules.structure.structure_fixes import type_fixes
 
-            yield Finding(place.span, place.error.message, type_fixes(job, place))
+            # The rest-server checks no part of `extras`; a mapping where it walks over a list is an error 500.
+            is_late = place.error.path[0] == "extras" and not isinstance(place.node, Mapping)
+            happens = Consequence.FAILS if is_late else None
+            yield Finding(place.span, place.error.message, type_fixes(job, place), consequence=happens)
 
 
 @rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING,), about=("invalid-enum",))
@@ -554,21 +557,16 @@ def taskroles_not_mapping(job: Job) -> Iterator[Finding]:
     for place in places(job, "taskroles-not-mapping"):
         from pai_lsp.rules.structure.structure_fixes import roles_as_mapping_fixes
 
-        yield Finding(place.span, place.error.message, roles_as_mapping_fixes(job, place))
+        happens = Consequence.REFUSED if isinstance(place.node, Scalar) else None
+        yield Finding(place.span, place.error.message, roles_as_mapping_fixes(job, place), consequence=happens)
 
 
-@rule(
-    Severity.ERROR,
-    stage=Stage.RUNTIME,
-    consequence=Consequence.FAILS,
-    misread=(Misread.MAPPING,),
-    about=("ports-not-mapping",),
-)
+@rule(Severity.ERROR, stage=Stage.RUNTIME, misread=(Misread.MAPPING,), about=("ports-not-mapping",))
 def ports_not_mapping(job: Job) -> Iterator[Finding]:
     """`ports` is not a mapping.
 
-    `ports` maps a label to the number of ports. The rest-server does not check this: it accepts a list, and the job
-    never gets its ports.
+    `ports` maps a label to the number of ports. The rest-server does not check this: it accepts a list, and the
+    runtime fails before the task starts.
     Source: rest-server, config/v2/protocol.js; pai, issue 4696.
 
         taskRoles:

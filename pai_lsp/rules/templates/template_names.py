@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Misread, Related, Severity, Stage, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Misread, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix, near_name_fixes
 from pai_lsp.job.definition import key_name_span
 from pai_lsp.job.template_answers import PathOutcome
@@ -88,16 +88,17 @@ def _undefined(job: Job, root: str, section: str, names: tuple[str, ...]) -> Ite
         if answer.root != root:
             continue
         happens = consequence(job, answer)
+        dies = Consequence.DIES if answer.in_plugin else None
         if answer.step == 0:
-            yield Finding(answer.span, f"the job has no '{section}', so {happens}")
+            yield Finding(answer.span, f"the job has no '{section}', so {happens}", consequence=dies)
             continue
         name = answer.name
         if (fixes := bracket_fixes(answer)) is not None:
-            yield Finding(answer.span, f"'{name}' is read as one name, so {happens}", fixes)
+            yield Finding(answer.span, f"'{name}' is read as one name, so {happens}", fixes, consequence=dies)
             continue
         message = f"{section.removesuffix('s')} '{name}' is not defined; {happens}{did_you_mean(name, known)}"
         fixes = (*near_name_fixes(answer.span, name, known), *add_name_fix(job, section, name))
-        yield Finding(answer.span, message, fixes)
+        yield Finding(answer.span, message, fixes, consequence=dies)
 
 
 def bracket_fixes(answer: TemplateAnswer) -> tuple[Fix, ...] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pai_lsp.embedded.server_rendering import failing_names
 from pai_lsp.embedded.template import CLOSING, OPENING, ROOTS, TagKind, TemplateFault, tags
-from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, Stage, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix
 from pai_lsp.job.template_answers import ROLE_FIELDS, PathOutcome
 from pai_lsp.job.template_uses import COMMAND_PLACES, TemplatePlace, place_at
@@ -344,21 +344,24 @@ def unknown_template_root(job: Job) -> Iterator[Finding]:
               - python train.py --lr <% $parameters.lr %>
     """
     for answer in job.answers_with(PathOutcome.UNKNOWN_ROOT):
+        dies = Consequence.DIES if answer.in_plugin and answer.root.startswith("$") else None
         root, meant = answer.root, meant_root(job, answer)
         span, content = answer.step_span(0), answer.use.content_span
         happens = consequence(job, answer) if root.startswith("$") or not answer.in_plugin else "it is kept unchanged"
         if root.strip() in ROOTS:
             path = _SPACES.sub("", answer.use.tag.content)
             fixes = _change(job, content, path, "Remove the space")
-            yield Finding(content, f"remove the space around '.' or '['; otherwise {happens}", fixes)
+            message = f"remove the space around '.' or '['; otherwise {happens}"
+            yield Finding(content, message, fixes, consequence=dies)
         elif root == "this":
             message = f"'this' is only defined inside a prerequisite, so {happens}"
             yield Finding(span, message)
         elif meant:
             message = f"'{root}' is not a template root, so {happens}; did you mean '{meant}'?"
-            yield Finding(span, message, _change(job, span, meant, f"Change to '{meant}'"))
+            yield Finding(span, message, _change(job, span, meant, f"Change to '{meant}'"), consequence=dies)
         elif root.startswith("$"):
-            yield Finding(span, f"'{root}' is not a template root, so {happens}{did_you_mean(root, ROOTS)}")
+            message = f"'{root}' is not a template root, so {happens}{did_you_mean(root, ROOTS)}"
+            yield Finding(span, message, consequence=dies)
 
 
 def _change(job: Job, span: Span, text: str, title: str) -> tuple[Fix, ...]:
@@ -415,7 +418,8 @@ def template_root_without_field(job: Job) -> Iterator[Finding]:
         if any(_lists_type(job, role, field) for role in roles):
             message += "; the list 'prerequisites' does not count"
         related = tuple(Related(role.name_span, f"the task role '{role.name}'") for role in roles)
-        yield Finding(span, message, add_field_fix(job, field, roles), related)
+        dies = Consequence.DIES if answer.in_plugin else None
+        yield Finding(span, message, add_field_fix(job, field, roles), related, consequence=dies)
 
 
 def _lists_type(job: Job, role: TaskRole, kind: str) -> bool:

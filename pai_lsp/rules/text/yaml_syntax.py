@@ -41,7 +41,8 @@ def yaml_syntax(job: Job) -> Iterator[Finding]:
     """
     for problem in _problems(job, ProblemKind.SYNTAX):
         fixes = (Fix(problem.fix[0], (problem.fix[1],)),) if problem.fix else ()
-        yield Finding(problem.span, problem.message, fixes)
+        consequence = Consequence.DIES if problem.is_runtime_only else None
+        yield Finding(problem.span, problem.message, fixes, consequence=consequence)
 
 
 @rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING,), is_about_reading=True, about=("duplicate-key",))

@@ -1,0 +1,76 @@
+"""What becomes of a job: the consequence of a finding, where it differs from that of its rule."""
+
+from __future__ import annotations
+
+import pytest
+
+from pai_lsp.document import Document
+from pai_lsp.findings.diagnostic import Consequence, Severity, Stage, consequence_of
+from pai_lsp.rules import all_rules
+
+ROLE = "    instances: 1\n    dockerImage: image\n    resourcePerInstance: {cpu: 1, memoryMB: 4096, gpu: 0}\n"
+JOB = f"""\
+protocolVersion: 2
+name: train
+type: job
+prerequisites:
+  - {{type: dockerimage, name: image, uri: "python:3.12"}}
+taskRoles:
+  worker:
+{ROLE}    commands: [python train.py]
+"""
+PLUGIN = """\
+prerequisites:
+  - type: script
+    name: a
+    plugin: com.microsoft.pai.runtimeplugin.cmd
+    callbacks: [{event: taskStarts, commands: ["<% $parameters.lr %>"]}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "code", "consequence"),
+    [
+        ("name: train", "name: train\nowner: me", "unknown-key", "refused"),
+        ("worker:", "Worker:", "invalid-task-role-name", "dies"),
+        ("worker:", "a-b:", "invalid-task-role-name", "refused"),
+        ("[python train.py]", "[echo <% $parameters.lr %>]", "undefined-parameter", "fails"),
+        (
+            "prerequisites:\n",
+            PLUGIN,
+            "undefined-parameter",
+            "dies",
+        ),
+        ("[python train.py]\n", "[ls]\nextras: {com.microsoft.pai.runtimeplugin: ssh}\n", "plugin-not-list", "dies"),
+        ("[python train.py]\n", "[ls]\nextras: {com.microsoft.pai.runtimeplugin: }\n", "plugin-not-list", "refused"),
+        ("[python train.py]\n", "[ls]\nextras: {storages: nfs}\n", "type-mismatch", "fails"),
+        ("gpu: 0", "gpu: none", "type-mismatch", "refused"),
+        (f"\n  worker:\n{ROLE}    commands: [python train.py]", " ls", "taskroles-not-mapping", "refused"),
+        ("name: train", "name: train  # \u2028 x", "unicode-line-end", "dies"),
+        ("[python train.py]\n", "[ls]\nextras: {hivedscheduler: {}}\n", "hived-key-misspelled", "ignored"),
+    ],
+)
+def test_consequences(before: str, after: str, code: str, consequence: str) -> None:
+    text = JOB.replace(before, after, 1)
+    assert text != JOB
+    if code == "undefined-parameter" and consequence == "dies":
+        text = text.replace("    instances: 1", "    prerequisites: [a]\n    instances: 1")
+    assert {one.consequence.value for one in Document(text).diagnostics if one.code == code} == {consequence}
+
+
+def test_what_is_refused_is_an_error_unless_the_rule_says_so() -> None:
+    for rule in all_rules():
+        usual = consequence_of(rule.severity, rule.stage)
+        if rule.consequence is Consequence.REFUSED and usual is not Consequence.REFUSED:
+            assert rule.severity is Severity.WARNING  # another cluster, or another account, may accept it
+        if rule.stage is Stage.CHECKER:
+            assert rule.consequence in {Consequence.IGNORED, Consequence.STYLE}
+
+
+def test_a_milder_finding_has_a_milder_consequence() -> None:
+    rule = next(rule for rule in all_rules() if rule.code == "unknown-key")
+    assert rule.consequence_at(None) is Consequence.REFUSED
+    assert rule.consequence_at(Severity.WARNING) is Consequence.FAILS
+    assert rule.consequence_at(Severity.HINT) is Consequence.STYLE
+    explicit = next(rule for rule in all_rules() if rule.code == "unknown-plugin-parameter")
+    assert explicit.consequence_at(Severity.HINT) is Consequence.IGNORED
