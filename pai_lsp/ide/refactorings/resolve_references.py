@@ -21,7 +21,8 @@ from pai_lsp.expansion.effective import (
     step_value,
 )
 from pai_lsp.expansion.released_commands import role_values
-from pai_lsp.expansion.released_edits import cmd_plugins, extras_edits, has_hooks, limited_to, role_list_edits
+from pai_lsp.expansion.released_edits import extras_edits, limited_to, role_list_edits
+from pai_lsp.expansion.released_form import cmd_plugins, has_hooks
 from pai_lsp.expansion.released_job import expanded
 from pai_lsp.expansion.task_shell import added_commands, command_list
 from pai_lsp.ide.refactorings.refactoring import (
