@@ -313,7 +313,9 @@ def _refuse_what_stays(
     running = [one for one in role.prerequisites if _runs_something(one)]
     first = next((number for number, one in enumerate(running) if one in own), None)
     if first is None:
-        reason = "only mounts a storage" if own else "is also required by another prerequisite of this task role"
+        reason = "is also required by another prerequisite of this task role"
+        if own:
+            reason = "only mounts a storage" if any(one.storages for one in own) else "runs nothing"
         raise CannotInlineError(f"'{references[0].name}' {reason}")
     between = next((one for one in running[first:] if one not in own), None)
     if between is not None:
