@@ -34,7 +34,7 @@ _NOTICES = lazy_pattern(
 )
 _SUBSHELL = lazy_pattern(r"(?<![$(=<>])\((?![()])")
 # A job could write a report of its own: it can be any text.
-_ENDED = lazy_pattern(r"([0-9]{1,9}) ([0-9]{1,9}) ?(\S*)")
+_ENDED = lazy_pattern(r"([0-9]{1,9}) ([0-9]{1,9})(?: (\S*))?")
 _SYNTAX = lazy_pattern(r"syntax ([0-9]{1,9})")
 
 
@@ -56,7 +56,7 @@ def ended_line(report: str, commands: str) -> int | None:
     if not (found := _ENDED.fullmatch(report)):
         return None
     error, last = (int(number) - HEADER_LINES for number in found.groups()[:2])
-    first_word = found[3]
+    first_word = found[3] or ""
     if error > 0:
         # For a command of several lines this is the last of them: its first word is at or above it.
         number = next((one for one in range(min(error, len(lines)), 0, -1) if first_word in lines[one - 1]), 0)

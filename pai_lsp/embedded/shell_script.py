@@ -22,7 +22,7 @@ _OPEN_ENDED = frozenset(
 _LEAVING_LOOP = frozenset({"break", "exit", "return", "exec", "kill"})
 # What `sleep` takes. Source: sleep(1).
 _TIME = lazy_pattern(r"[0-9]+(?:\.[0-9]+)?[smhd]?")
-_UNSET_OFF = lazy_pattern(r"\+[A-Za-z]*u[A-Za-z]*")
+_UNSET_OFF = lazy_pattern(r"\+[A-Za-tv-z]*u[A-Za-z]*")
 # What a script may leave open without a syntax error; bash takes the end of the text for the end of these.
 HERE_DOCUMENT, CONTINUATION = "<<", "\\"
 
