@@ -91,6 +91,44 @@ def processes_below_gpu(job: Job) -> Iterator[Finding]:
 
 
 @rule(Severity.WARNING, about=LAUNCHING)
+def launch_option_after_script(job: Job) -> Iterator[Finding]:
+    """Option of the launcher after the script.
+
+    The launcher reads options up to the script; everything after it belongs to the script, so that one process starts.
+    Source: torch/distributed/run.py (`training_script_args`); accelerate/commands/launch.py.
+
+        taskRoles:
+          worker:
+            commands:
+              - torchrun train.py --nproc_per_node=4
+              #                   ^^^^^^^^^^^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - torchrun --nproc_per_node=4 train.py
+    """
+    names = frozenset({"--nproc_per_node", "--nproc-per-node", "--nnodes", "--num_machines", "--num-machines"})
+    for use, name, arguments in known_lines(job, (*TORCH, "accelerate launch")):
+        known = program(name)
+        if known is None or any(
+            arguments.has(*known.launch[meaning])
+            for meaning in ("nodes", "processes", "total")
+            if meaning in known.launch
+        ):
+            continue
+        for word in arguments.operands[1:]:
+            option = word.text.partition("=")[0]
+            if option in names and option in known.options:
+                span = Span(word.span.start, word.span.start + len(option))
+                yield Finding(
+                    use.span(span), f"the script receives '{option}', not '{name}'; write it before the script"
+                )
+
+
+@rule(Severity.WARNING, about=LAUNCHING)
 def launch_nodes_mismatch(job: Job) -> Iterator[Finding]:
     """Number of nodes that is not the number of instances of the task role.
 
