@@ -11,8 +11,11 @@ the output is an option that the table lacks, that no program knows, or that onl
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -64,7 +67,9 @@ def options_of(name: str, program: str) -> set[str]:
 def knows(name: str, program: str, option: str, takes: dict[str, int | str]) -> bool:
     """Whether a program takes an option, by its message."""
     count = takes.get(option, 0)
-    values = ["1"] * (count if isinstance(count, int) else 1)
+    # A launcher asks ssh for any other host.
+    value = "localhost" if option == "-H" or "host" in option else "1"
+    values = [value] * (count if isinstance(count, int) else 1)
     before = ["clone"] if name == "git clone" else []
     return UNKNOWN.search(_run([program, *before, option, *values, "/bin/true"])) is None
 
@@ -77,11 +82,16 @@ def _arguments(path: Path) -> list[str]:
 
 
 def _run(words: list[str]) -> str:
-    try:
-        found = subprocess.run(words, capture_output=True, check=False, stdin=subprocess.DEVNULL, timeout=20)
-    except subprocess.TimeoutExpired:
-        return ""
-    return (found.stdout + found.stderr).decode(errors="replace")
+    """What a program prints; after 20 seconds it is ended with all that it has started."""
+    out = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    with subprocess.Popen(words, start_new_session=True, **out) as process:
+        try:
+            found, _ = process.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            found = b""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    return found.decode(errors="replace")
 
 
 if __name__ == "__main__":
