@@ -120,7 +120,7 @@ HOOKS = st.builds(Hooks, st.dictionaries(st.sampled_from(EVENTS), st.sampled_fro
     max_examples=budget(40),
     derandomize=True,
     deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.lists(HOOKS, min_size=1, max_size=3), st.sampled_from(sorted(COMMANDS)))
 def test_both_forms_run_what_is_meant(tmp_path: Path, prerequisites: list[Hooks], command: str) -> None:

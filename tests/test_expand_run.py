@@ -223,7 +223,7 @@ _COMMANDS = st.lists(st.lists(_PIECES, min_size=1, max_size=6).map("".join), min
     max_examples=budget(25),
     derandomize=True,
     deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(_COMMANDS, st.booleans())
 def test_whatever_bash_takes_prints_the_same_as_a_callback(tmp_path: Path, commands: list[str], flow: bool) -> None:

@@ -117,7 +117,7 @@ def job(prerequisites: list[Hooks], required: list[int], command: str, more: str
     max_examples=budget(25),
     derandomize=True,
     deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(
     st.lists(HOOKS, min_size=1, max_size=3),
@@ -142,7 +142,7 @@ PARAMETERS = "parameters: {'one': &one \"1\", two: *one}\n"
     max_examples=budget(40),
     derandomize=True,
     deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(
     st.lists(HOOKS, min_size=1, max_size=4),

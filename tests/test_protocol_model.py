@@ -461,7 +461,7 @@ _GRAPHS = st.integers(1, 7).flatmap(
     max_examples=budget(60),
     derandomize=True,
     deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(_GRAPHS)
 def test_any_job_runs_in_the_order_of_the_page(graph: tuple[list[list[int]], list[int]]) -> None:
