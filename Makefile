@@ -14,7 +14,9 @@ demo: $(VENV)/.ready
 unit: $(VENV)/.ready
 	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow" --hypothesis-profile fast
 
-test: python-tests e2e
+# All of it also after a failure, with a list of the failures at the end.
+test: $(VENV)/.ready
+	scripts/all_tests.sh
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check

@@ -1,18 +1,20 @@
 #!/usr/bin/env bash
-# build_vsix.sh [--no-wheelhouse] [--into FOLDER]: packs the VS Code extension, with the server's wheel in it, as
-# FOLDER/openpai-jobs-VERSION.vsix and prints that path; FOLDER is build/ unless it is named.
+# build_vsix.sh [--no-wheelhouse | --target TARGET] [--into FOLDER]: packs the VS Code extension, with the server's wheel in
+# it, as FOLDER/openpai-jobs-VERSION.vsix and prints that path; FOLDER is build/ unless it is named.
 # It carries the packages that the server needs on this platform, for every supported Python, and the hashes of all:
-# on other platforms, and with --no-wheelhouse, the extension downloads exactly these versions. The same commit gives the
-# same bytes on one platform.
+# on other platforms, and with --no-wheelhouse, the extension downloads exactly these versions. With --target it is for one
+# platform of VS Code (wheelhouse.py --targets) and is named openpai-jobs-TARGET-VERSION.vsix. The same commit gives the same
+# bytes on one platform.
 set -euo pipefail
 umask 022
 export TZ=UTC
-into=build wheelhouse=yes
+into=build wheelhouse=yes target=''
 while [ $# -gt 0 ]; do
   case $1 in
     --no-wheelhouse) wheelhouse='' ;;
+    --target) target=${2:?--target needs a platform}; shift ;;
     --into) into=$(realpath -- "${2:?--into needs a folder}"); shift ;;
-    *) echo "usage: build_vsix.sh [--no-wheelhouse] [--into FOLDER]" >&2; exit 2 ;;
+    *) echo "usage: build_vsix.sh [--no-wheelhouse | --target TARGET] [--into FOLDER]" >&2; exit 2 ;;
   esac
   shift
 done
@@ -32,7 +34,8 @@ mkdir -p "$stage"
 }
 if [ -n "$wheelhouse" ]; then
   wheelhouse=$stage/wheelhouse
-  "$python" scripts/wheelhouse.py "$wheelhouse" || {
+  "$python" scripts/wheelhouse.py "$wheelhouse" $target || {
+    [ -z "$target" ] || exit 1
     echo "the packages of requirements/server.txt cannot be downloaded, so the extension carries none; see pip's message" >&2
     rm -rf "$wheelhouse"
     wheelhouse=''
@@ -43,9 +46,9 @@ fi
 node vscode-extension/scripts/stage.mjs "$stage/extension" "$stage"/pai_lsp-*.whl "$stage/rules.json" \
   requirements/server.txt $wheelhouse
 version=$(node -p 'require("./vscode-extension/package.json").version')
-target=$(realpath "$into")/openpai-jobs-$version.vsix
+package=$(realpath "$into")/openpai-jobs-${target:+$target-}$version.vsix
 vsce=$PWD/vscode-extension/node_modules/@vscode/vsce/vsce
 # There are no dependencies left, and no relative links: both are in the staged files already.
 (cd "$stage/extension" && node "$vsce" package --no-dependencies --allow-missing-repository --no-rewrite-relative-links \
-  --out "$target" >../vsce.log 2>&1) || { cat "$stage/vsce.log" >&2; exit 1; }
-echo "$target"
+  ${target:+--target "$target"} --out "$package" >../vsce.log 2>&1) || { cat "$stage/vsce.log" >&2; exit 1; }
+echo "$package"

@@ -29,5 +29,4 @@ E2E_CHROMIUM=$(find_chromium)
 E2E_PAI_LSP=$PWD/.venv/bin/pai-lsp
 export E2E_PLAYGROUND E2E_PLAYGROUND_PACKAGES E2E_SCREENSHOTS E2E_CHROMIUM E2E_PAI_LSP
 rm -rf "$E2E_SCREENSHOTS"
-scripts/once_more.sh "a test of the playground" \
-  timeout 600 node --test --test-reporter=spec tests/e2e/playground/playground.test.mjs
+scripts/once_more.sh timeout 600 node --test --test-reporter=spec -- tests/e2e/playground/playground.test.mjs

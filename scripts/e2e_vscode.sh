@@ -55,9 +55,9 @@ for test in "$@"; do
 done
 status=0
 echo "-- the extension in VS Code"
-run=(timeout 900 node --test --test-concurrency=1 --test-reporter=spec)
+run=(timeout 900 node --test --test-reporter=spec)
 [ ${#others[@]} -eq 0 ] || "${run[@]}" "${others[@]}" >build/e2e-package.log 2>&1 &
-[ ${#editors[@]} -eq 0 ] || scripts/once_more.sh "a test in VS Code" "${run[@]}" "${editors[@]}" || status=$?
+[ ${#editors[@]} -eq 0 ] || scripts/once_more.sh "${run[@]}" -- "${editors[@]}" || status=$?
 wait $! || status=$?
 [ ${#others[@]} -eq 0 ] || { echo "-- the package"; cat build/e2e-package.log; }
 [ $status -eq 0 ] || exit $status

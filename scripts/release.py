@@ -1,6 +1,7 @@
 """release.py [--dry-run] FOLDER: makes the files of a release in FOLDER, from the commit that a tag vVERSION names.
 
-They are the wheel, the sdist, the VS Code extension, a section of the changelog (`release-notes.md`) and `SHA256SUMS`.
+They are the wheel, the sdist, the VS Code extension (for each platform that has all packages of the server with them,
+for all others without), a section of the changelog (`release-notes.md`) and `SHA256SUMS`.
 It stops if the versions in the repository do not agree with the tag, if the changelog has no date for it (a dry run
 only mentions that), or if a file contains a path of this machine. docs/contributing.md has all steps.
 """
@@ -98,11 +99,15 @@ def _made(folder: Path, *, is_dry: bool) -> str:
             raise ReleaseError(message)
         sys.stderr.write(f"before the release: {message}\n")
     folder.mkdir(parents=True, exist_ok=True)
-    for script, *words in (["build_dist.sh", str(folder)], ["build_vsix.sh", "--into", str(folder)]):
+    targets = _targets()
+    steps = [["build_dist.sh", str(folder)], ["build_vsix.sh", "--no-wheelhouse", "--into", str(folder)]]
+    steps += [["build_vsix.sh", "--target", target, "--into", str(folder)] for target in targets]
+    for script, *words in steps:
         if subprocess.run([ROOT / "scripts" / script, *words], check=False).returncode:
             raise ReleaseError(f"scripts/{script} failed")
     (folder / "release-notes.md").write_text(text, encoding="utf-8")
     built = [f"pai_lsp-{version}-py3-none-any.whl", f"pai_lsp-{version}.tar.gz", f"openpai-jobs-{version}.vsix"]
+    built += [f"openpai-jobs-{target}-{version}.vsix" for target in targets]
     sums = ""
     for name in sorted([*built, "release-notes.md"]):
         data = (folder / name).read_bytes()
@@ -111,6 +116,11 @@ def _made(folder: Path, *, is_dry: bool) -> str:
         sums += f"{hashlib.sha256(data).hexdigest()}  {name}\n"
     (folder / "SHA256SUMS").write_text(sums, encoding="utf-8")
     return sums
+
+
+def _targets() -> list[str]:
+    command = [sys.executable, str(ROOT / "scripts" / "wheelhouse.py"), "--targets"]
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
 
 
 def _tagged_version() -> str:

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Runs the unit tests on every supported Python of this machine; extra arguments go to pytest.
+# Runs the unit tests on every supported Python of this machine, also after a failure; extra arguments go to pytest.
 set -euo pipefail
 pythons=$(scripts/pythons.sh)
 TESTED_PYTHONS=$(wc -l <<<"$pythons")
 export TESTED_PYTHONS
+status=0
 while read -r python; do
   version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
   venv=.venvs/$version
@@ -13,5 +14,6 @@ while read -r python; do
     scripts/setup_venv.sh "$venv" "$python" test
   fi
   echo "== tests on Python $version"
-  "$venv/bin/python" -m pytest -q -n auto --dist worksteal "$@"
+  "$venv/bin/python" -m pytest -q -n auto --dist worksteal "$@" || { echo "== tests on Python $version: failed" >&2; status=1; }
 done <<<"$pythons"
+exit $status

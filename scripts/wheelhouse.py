@@ -1,7 +1,8 @@
-"""wheelhouse.py FOLDER: downloads the wheels of requirements/server.txt for this platform and every supported Python.
+"""wheelhouse.py FOLDER [TARGET]: downloads the wheels of requirements/server.txt for every supported Python.
 
-Each is compared with its hash, and nothing is built. pip evaluates markers for the Python that it runs in, so they are
-evaluated here.
+TARGET is a platform as VS Code names it; without one, the wheels are for this platform. `--targets` lists the targets:
+those for which every package that is not pure Python has wheels. Each wheel is compared with its
+hash, and nothing is built. pip evaluates markers for the Python that it runs in, so they are evaluated here.
 """
 
 from __future__ import annotations
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parent.parent
+# The platforms of wheels that a platform of VS Code can install, the best first.
+TARGETS = {
+    "linux-x64": ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64"),
+    "linux-arm64": ("manylinux_2_28_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64"),
+    "darwin-x64": ("macosx_10_13_x86_64",),
+    "darwin-arm64": ("macosx_11_0_arm64",),
+    "win32-x64": ("win_amd64",),
+}
 
 
 def supported_pythons() -> list[str]:
@@ -36,8 +45,9 @@ def requirements_for(version: str, text: str) -> Iterator[str]:
             yield f"{name}{backslash}{hashes}"
 
 
-def main(folder: str) -> int:
+def main(folder: str, target: str | None = None) -> int:
     """Download all of them; returns the exit status of pip."""
+    platforms = [word for name in TARGETS[target] for word in ("--platform", name)] if target else []
     text = (ROOT / "requirements" / "server.txt").read_text(encoding="utf-8")
     for version in supported_pythons():
         with tempfile.TemporaryDirectory() as temporary:
@@ -45,11 +55,14 @@ def main(folder: str) -> int:
             wanted.write_text("\n".join(requirements_for(version, text)) + "\n", encoding="utf-8")
             pip = [sys.executable, "-m", "pip", "download", "-qq", "--disable-pip-version-check"]
             pinned = ["--require-hashes", "--only-binary", ":all:", "--no-deps", "--python-version", version]
-            ended = subprocess.run([*pip, *pinned, "--dest", folder, "-r", str(wanted)], check=False)
+            ended = subprocess.run([*pip, *pinned, *platforms, "--dest", folder, "-r", str(wanted)], check=False)
             if ended.returncode:
                 return ended.returncode
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    if sys.argv[1:] == ["--targets"]:
+        sys.stdout.write("\n".join(TARGETS) + "\n")
+    else:
+        sys.exit(main(*sys.argv[1:]))

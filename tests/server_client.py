@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 SERVER_COMMAND = [sys.executable, "-W", "error"]
 SERVER_COMMAND += ["-W", "ignore:'asyncio.iscoroutinefunction' is deprecated:DeprecationWarning"]
 SERVER_COMMAND += ["-m", "pai_lsp", "server"]
-TIMEOUT = 20
+# A guard against waiting for ever, no limit of how long a busy machine may take.
+TIMEOUT = 100
 URI = "file:///jobs/job.pai.yaml"
 
 # What common editors say of themselves.

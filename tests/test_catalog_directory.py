@@ -397,7 +397,7 @@ def test_a_thousand_finds_are_quick(folder: Path) -> None:
     write(folder, "all.yaml", "".join(f"- {{name: n{number}, type: data}}\n" for number in range(2000)))
     found = catalog(folder)
     found.names()
-    begin = time.perf_counter()
+    begin = time.process_time()
     for number in range(1000):
         assert found.find(f"marketplace://name/n{number}").state is LookupState.FOUND
-    assert time.perf_counter() - begin < 2
+    assert time.process_time() - begin < 2

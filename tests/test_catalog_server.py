@@ -312,13 +312,11 @@ def test_faults(server: Marketplace, fault: str) -> None:
     reaction, note = FAULTS[fault]
     source = setup(server)
     server.reaction = reaction
-    begin = time.monotonic()
     limits = QUICK if reaction in {never, dripping} else PATIENT
     catalog = refreshed(source, limits)
     assert catalog.state is SourceState.UNREACHABLE
     assert catalog.doubts == (f"{server.url}: {note}",)
     assert catalog.find(MNIST).state is LookupState.UNKNOWN
-    assert time.monotonic() - begin < 5
     # With a catalog from before, that is used on.
     server.reaction = items(item(1, "mnist"))
     assert refreshed(source).state is SourceState.READY

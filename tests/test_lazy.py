@@ -6,7 +6,7 @@ from threading import Barrier, Event, Thread
 
 from pai_lsp.source.frozen import lazy
 
-TIMEOUT = 20
+TIMEOUT = 100
 
 
 class Text:

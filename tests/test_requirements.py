@@ -162,11 +162,11 @@ def test_long_and_wide_requirements_are_quick() -> None:
     chain = "".join(f"  - {{name: p{n}, require: [p{n + 1}]}}\n" for n in range(1000)) + "  - {name: p1000}\n"
     wide = f"  - {{name: wide, require: [{', '.join(f'p{n}' for n in range(1000))}]}}\n"
     read = job(f"prerequisites:\n{chain}{wide}taskRoles: {{worker: {{prerequisites: [wide]}}}}\n")
-    started = time.perf_counter()
+    started = time.process_time()
     names = order(read)
     assert names == [f"p{n}" for n in range(1000, -1, -1)] + ["wide"]
     assert not cycles(read.require_graph)
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 @pytest.mark.slow

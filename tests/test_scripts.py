@@ -22,6 +22,7 @@ USUAL = (
     "cksum",
     "dirname",
     "env",
+    "grep",
     "id",
     "make",
     "mktemp",
@@ -29,6 +30,7 @@ USUAL = (
     "rm",
     "sed",
     "tail",
+    "tee",
     "uname",
 )
 pytestmark = pytest.mark.skipif(BASH is None, reason="scripts for bash")
@@ -166,6 +168,45 @@ def test_the_end_to_end_tests_sum_up_what_was_not_run(machine: Machine) -> None:
     )
 
 
+def test_only_the_tests_that_have_failed_are_run_once_more(machine: Machine) -> None:
+    machine.program(
+        "try", 'echo "$1"; [ "$1" = good ] || { [ "$1" = shaky ] && [ -e again ]; } || { : >again; exit 1; }'
+    )
+    status, output, _ = machine.run("bash", "scripts/once_more.sh", "try", "--", "shaky", "good")
+    assert status == 0
+    assert output.splitlines() == [
+        "shaky", "good",
+        "-- shaky has failed; once more", "shaky",
+        "-- once more:", "-- shaky: failed, then passed",
+    ]  # fmt: skip
+    status, output, _ = machine.run("bash", "scripts/once_more.sh", "try", "--", "bad", "good")
+    assert status == 1
+    assert output.splitlines()[-1] == "-- bad: failed twice"
+    assert machine.run("bash", "scripts/once_more.sh", "try", "--", "good") == (0, "good\n", "")
+
+
+def test_all_tests_are_run_and_all_failures_are_listed_at_the_end(machine: Machine) -> None:
+    parts = {
+        "test_pythons": "echo 'FAILED tests/test_x.py::test_y'; echo '== tests on Python 3.10: failed' >&2; exit 1",
+        "e2e": "echo '== scripts/e2e_vscode.sh: failed after 3 s' >&2; echo 'passed'; exit 1",
+    }
+    for name, script in parts.items():
+        (machine.folder / f"scripts/{name}.sh").write_text(f"#!{BASH}\n{script}\n", encoding="utf-8")
+    status, _, errors = machine.run("bash", "scripts/all_tests.sh")
+    assert status == 1
+    assert errors.splitlines() == [
+        "== failures:",
+        "FAILED tests/test_x.py::test_y",
+        "== tests on Python 3.10: failed",
+        "== scripts/test_pythons.sh: failed",
+        "== scripts/e2e_vscode.sh: failed after 3 s",
+        "== scripts/e2e.sh: failed",
+    ]
+    for name in parts:
+        (machine.folder / f"scripts/{name}.sh").write_text(f"#!{BASH}\necho passed\n", encoding="utf-8")
+    assert machine.run("bash", "scripts/all_tests.sh") == (0, "passed\npassed\n", "")
+
+
 @pytest.mark.slow
 def test_the_table_of_rules_is_up_to_date() -> None:
     command = [sys.executable, str(ROOT / "scripts" / "rules_table.py"), "--check"]
@@ -199,3 +240,7 @@ def test_a_path_of_this_machine_in_a_release(tmp_path: Path) -> None:
         archive.write(inner, "wheels/inner.whl")
     found = list(RELEASE["paths_inside"]("outer.vsix", outer.read_bytes(), [str(tmp_path)]))
     assert found == ["wheels/inner.whl: bad.py"]
+
+
+def test_a_release_has_an_extension_for_each_platform_with_wheels() -> None:
+    assert RELEASE["_targets"]() == ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64", "win32-x64"]

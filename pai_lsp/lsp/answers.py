@@ -29,6 +29,7 @@ from pai_lsp.ide.navigation import (
 )
 from pai_lsp.ide.outline import folds, selection_ranges
 from pai_lsp.ide.semantic_tokens import semantic_tokens
+from pai_lsp.ide.typed_line import moved_line
 from pai_lsp.lsp import commands, completions, workspace
 from pai_lsp.lsp.checks import diagnostics_of
 from pai_lsp.lsp.code_actions import code_actions, resolved_action
@@ -144,6 +145,11 @@ def renamed(document: OpenDocument, params: lsp.RenameParams) -> lsp.WorkspaceEd
 def reformatted(document: OpenDocument, params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit]:
     """The edits that format the document."""
     return text_edits(formatted(document.document, params.options.tab_size), document.places)
+
+
+def moved(document: OpenDocument, params: lsp.DocumentOnTypeFormattingParams) -> list[lsp.TextEdit]:
+    """The edits that move the line that is being typed to where its key or item belongs."""
+    return text_edits(moved_line(document.document, document.places.offset(params.position)), document.places)
 
 
 def prepared(document: OpenDocument, params: lsp.CallHierarchyPrepareParams) -> list[lsp.CallHierarchyItem] | None:
@@ -306,6 +312,7 @@ DOCUMENT_ANSWERS: Mapping[str, Callable[[OpenDocument, Any], Any]] = {
     lsp.TEXT_DOCUMENT_PREPARE_RENAME: prepared_rename,
     lsp.TEXT_DOCUMENT_RENAME: renamed,
     lsp.TEXT_DOCUMENT_FORMATTING: reformatted,
+    lsp.TEXT_DOCUMENT_ON_TYPE_FORMATTING: moved,
     lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: workspace.document_symbols,
     lsp.TEXT_DOCUMENT_INLAY_HINT: hints,
     lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL: all_tokens,

@@ -134,6 +134,11 @@ DOCUMENT_FEATURES: tuple[DocumentFeature, ...] = (
     DocumentFeature(lsp.TEXT_DOCUMENT_PREPARE_RENAME),
     DocumentFeature(lsp.TEXT_DOCUMENT_RENAME),
     DocumentFeature(lsp.TEXT_DOCUMENT_FORMATTING),
+    DocumentFeature(
+        lsp.TEXT_DOCUMENT_ON_TYPE_FORMATTING,
+        # A key has its colon, an item its dash, a line is ended.
+        lambda: lsp.DocumentOnTypeFormattingOptions(":", [" ", "\n"]),
+    ),
     DocumentFeature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL, kinds=CHECKED_BY_RULES),
     DocumentFeature(lsp.TEXT_DOCUMENT_INLAY_HINT),
     DocumentFeature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, lambda: LEGEND),

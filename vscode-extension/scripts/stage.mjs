@@ -31,7 +31,8 @@ for (const key of KEYS_LEFT_OUT) {
 }
 fs.writeFileSync(path.join(stage, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
 
-for (const name of ["language-configuration.json", "syntaxes", "media"]) {
+const texts = fs.readdirSync(HOME).filter((name) => /^package\.nls\..*json$/.test(name));
+for (const name of ["language-configuration.json", "syntaxes", "media", ...texts]) {
   copy(path.join(HOME, name), name);
 }
 fs.rmSync(path.join(stage, "media/icon.svg"));
@@ -43,7 +44,7 @@ for (const name of ["CHANGELOG.md", "THIRD-PARTY-NOTICES.md"]) {
 }
 copy(path.join(PROJECT, "LICENSE"), "LICENSE");
 const readme = fs.readFileSync(path.join(HOME, "README.md"), "utf8");
-fs.writeFileSync(path.join(stage, "README.md"), withPictures(readme));
+fs.writeFileSync(path.join(stage, "README.md"), withoutPictures(readme));
 
 copy(wheel, path.join("server", path.basename(wheel)));
 copy(requirements, "server/requirements.txt");
@@ -69,11 +70,12 @@ function offerRules({ contributes }, known) {
   );
 }
 
-/** The page of an extension shows pictures of web servers, and those that are in its text; never other files. */
-function withPictures(readme) {
-  return readme.replaceAll(/(?<=\]\()\.\.\/(docs\/images\/vscode\/[\w-]+\.png)(?=\))/g, (_, name) => {
-    return `data:image/png;base64,${fs.readFileSync(path.join(PROJECT, name)).toString("base64")}`;
-  });
+/**
+ * The page of an extension shows pictures of web servers, and those that are in its text, which would be most of the
+ * package; never other files. The walkthrough has pictures.
+ */
+function withoutPictures(readme) {
+  return readme.replaceAll(/^!\[[^\]]*\]\([^)]*\)\n\n/gm, "");
 }
 
 function copy(from, to) {

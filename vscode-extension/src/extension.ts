@@ -21,7 +21,7 @@ import { showPlace, showReferences } from "./commands/references";
 import { runTask } from "./commands/runTask";
 import { submitJob } from "./commands/submit";
 import { SHOW_PLACE } from "./graphPage";
-import { offerJobLanguage, useJobLanguage } from "./jobLanguage";
+import { indentAsConfigured, offerJobLanguage, useJobLanguage } from "./jobLanguage";
 import { SHOW_REFERENCES } from "./server/connection";
 import { Controller } from "./server/controller";
 import type { State } from "./server/state";
@@ -46,7 +46,7 @@ export function activate(context: vscode.ExtensionContext): Interface {
     return shown === undefined ? next(command, words) : vscode.commands.executeCommand(shown, ...words);
   });
   running = controller;
-  const previews = new Previews(controller);
+  const previews = new Previews(controller, context.workspaceState);
   const graphs = new Graphs(controller, context);
   const explanations = new Explanations(controller);
   const command = (name: string, run: (...words: unknown[]) => unknown) =>
@@ -91,6 +91,8 @@ export function activate(context: vscode.ExtensionContext): Interface {
     ...followActiveJob(),
     controller.onDidChangeState(() => void vscode.commands.executeCommand("setContext", "openpai.isRunning", true)),
   );
+  indentAsConfigured();
+  void reportingFailure(() => previews.restore());
   void watchSelectedInterpreter(() => void controller.restartIfOther()).then((watch) =>
     context.subscriptions.push(watch),
   );

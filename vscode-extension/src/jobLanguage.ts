@@ -41,6 +41,17 @@ export async function useJobLanguage(): Promise<void> {
   await chooseJobLanguage(document);
 }
 
+/** Indent as the settings say in a job that was opened before the editor knew the defaults of the language. */
+export function indentAsConfigured(): void {
+  for (const editor of vscode.window.visibleTextEditors) {
+    const { document } = editor;
+    if (document.languageId === JOB_LANGUAGE && !/^[ \t]/m.test(document.getText())) {
+      const settings = vscode.workspace.getConfiguration("editor", document);
+      editor.options = { tabSize: settings.get("tabSize", 2), insertSpaces: settings.get("insertSpaces", true) };
+    }
+  }
+}
+
 async function chooseJobLanguage(document: vscode.TextDocument): Promise<void> {
   const folder = vscode.workspace.getWorkspaceFolder(document.uri);
   const path = folder && vscode.workspace.asRelativePath(document.uri, false);

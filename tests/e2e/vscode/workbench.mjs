@@ -217,7 +217,7 @@ export async function type(page, text, delay = 20) {
 
 /** The column of the cursor, from 1, once it is in a line; if need be wait for a column. */
 export async function columnIn(page, line, column = "\\d+") {
-  const place = page.locator(".statusbar-item", { hasText: new RegExp(`Ln ${line}, Col ${column}$`) });
+  const place = cursorAt(page, line, column);
   try {
     await place.waitFor();
   } catch {
@@ -226,17 +226,31 @@ export async function columnIn(page, line, column = "\\d+") {
   return Number(/\d+$/.exec((await place.innerText()).trim())[0]);
 }
 
-/** Write another indentation in a line that has nothing else. */
-export async function indent(page, present, wanted) {
-  if (present === wanted) {
-    return;
+function cursorAt(page, line, column) {
+  return page.locator(".statusbar-item", { hasText: new RegExp(`Ln ${line}, Col ${column}$`) });
+}
+
+/** Indent the line in whose end the cursor is as a person does, if the editor does not; the number of keys that it takes. */
+export async function indented(page, number, line) {
+  const isRight = await cursorAt(page, number, line.length + 1)
+    .waitFor({ timeout: 1500 })
+    .then(
+      () => true,
+      () => false,
+    );
+  if (isRight) {
+    return 0;
   }
-  if (present > 0) {
-    await page.keyboard.press("Shift+Home");
-    await page.locator(".statusbar-item", { hasText: `(${present} selected)` }).waitFor();
-    await page.keyboard.press("Delete");
+  const by = line.length + 1 - (await columnIn(page, number));
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Home");
+  const keys = Math.ceil(Math.abs(by) / 2);
+  for (let pressed = 0; pressed < keys; pressed++) {
+    await page.keyboard.press(by < 0 ? "Backspace" : "Tab");
   }
-  await type(page, " ".repeat(wanted));
+  await page.keyboard.press("End");
+  await columnIn(page, number, line.length + 1);
+  return keys;
 }
 
 /** Wait for a condition on the text of an editor. */

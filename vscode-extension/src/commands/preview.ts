@@ -9,6 +9,8 @@ import { located } from "./references";
 import type { Controller } from "../server/controller";
 
 const SCHEME = "openpai-preview";
+/** The addresses of the previews that are shown in this workspace, and their languages. */
+const SHOWN = "openpai.previews";
 
 /**
  * The documents that show what jobs run. Their address holds the job's and the role's name. The definition of a line (F12,
@@ -21,12 +23,16 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Defi
   private readonly subscriptions: vscode.Disposable;
   readonly onDidChange = this.changed.event;
 
-  constructor(private readonly controller: Controller) {
+  constructor(
+    private readonly controller: Controller,
+    private readonly memory: vscode.Memento,
+  ) {
     this.subscriptions = vscode.Disposable.from(
       this.changed,
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
       vscode.languages.registerDefinitionProvider({ scheme: SCHEME }, this),
       followEdits((uri) => this.refresh(uri.toString())),
+      vscode.window.tabGroups.onDidChangeTabs(({ closed }) => void this.forget(closed)),
       controller.onDidChangeState(({ kind }) => kind === "ready" && this.refresh()),
     );
   }
@@ -40,14 +46,28 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Defi
     if (answer === undefined) {
       throw new NoAnswer(`'${shortName(job.uri)}' is not a job that can be previewed`);
     }
-    const preview = await vscode.workspace.openTextDocument(previewUri(job.uri, roleName));
-    await vscode.languages.setTextDocumentLanguage(preview, answer.languageId);
-    await vscode.window.showTextDocument(preview, {
-      viewColumn: vscode.ViewColumn.Beside,
-      preserveFocus: true,
-      // Otherwise the source of a line would replace it.
-      preview: false,
-    });
+    const uri = previewUri(job.uri, roleName);
+    await open(uri, answer.languageId);
+    await this.memory.update(SHOWN, { ...this.memory.get(SHOWN), [uri.toString()]: answer.languageId });
+  }
+
+  /** Show the previews again that were open when the window was closed: the editor keeps no tabs of such documents. */
+  async restore(): Promise<void> {
+    const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs.map(addressOf));
+    for (const [address, language] of Object.entries(this.memory.get<Record<string, string>>(SHOWN, {}))) {
+      if (!tabs.includes(address)) {
+        await open(vscode.Uri.parse(address), language);
+      }
+    }
+  }
+
+  private async forget(closed: readonly vscode.Tab[]): Promise<void> {
+    const gone = closed.map(addressOf);
+    const known = Object.entries(this.memory.get<Record<string, string>>(SHOWN, {}));
+    const kept = known.filter(([address]) => !gone.includes(address));
+    if (kept.length < known.length) {
+      await this.memory.update(SHOWN, Object.fromEntries(kept));
+    }
   }
 
   async provideTextDocumentContent(uri: vscode.Uri, token: vscode.CancellationToken): Promise<string> {
@@ -84,6 +104,21 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Defi
       }
     }
   }
+}
+
+async function open(uri: vscode.Uri, language: string): Promise<void> {
+  const preview = await vscode.workspace.openTextDocument(uri);
+  await vscode.languages.setTextDocumentLanguage(preview, language);
+  await vscode.window.showTextDocument(preview, {
+    viewColumn: vscode.ViewColumn.Beside,
+    preserveFocus: true,
+    // Otherwise the source of a line would replace it.
+    preview: false,
+  });
+}
+
+function addressOf(tab: vscode.Tab): string | undefined {
+  return tab.input instanceof vscode.TabInputText ? tab.input.uri.toString() : undefined;
 }
 
 function previewUri(job: vscode.Uri, role: string | null): vscode.Uri {

@@ -25,6 +25,8 @@ interface Manifest {
 /** The tests run in the extension's folder. */
 const HOME = process.cwd();
 const manifest = JSON.parse(fs.readFileSync(path.join(HOME, "package.json"), "utf8")) as Manifest;
+const texts = (name: string) => JSON.parse(fs.readFileSync(path.join(HOME, name), "utf8")) as Record<string, string>;
+const english = texts("package.nls.json");
 const source = fs
   .readdirSync(path.join(HOME, "src"), { recursive: true, encoding: "utf8" })
   .filter((name) => name.endsWith(".ts"))
@@ -45,7 +47,7 @@ test("menus and the walkthrough name only commands that there are", () => {
   const menus = Object.values(manifest.contributes.menus).flat();
   const steps = manifest.contributes.walkthroughs.flatMap((walkthrough) => walkthrough.steps);
   const linked = steps.flatMap((step) =>
-    [...step.description.matchAll(/command:(openpai\.\w+)/g)].map(([, name]) => name),
+    [...(english[step.description.slice(1, -1)] ?? "").matchAll(/command:(openpai\.\w+)/g)].map(([, name]) => name),
   );
   for (const name of [...menus.map(({ command }) => command), ...linked]) {
     assert.ok(name === undefined || commands.includes(name), name);
@@ -89,6 +91,19 @@ test("the README names every setting", () => {
       [name, `.${key ?? ""}`, `openpai.${group ?? ""}.*`].some((form) => readme.includes(`\`${form}\``)),
       name,
     );
+  }
+});
+
+test("every text of the manifest is there in English and Chinese, with the same code and links", () => {
+  const named = [...fs.readFileSync(path.join(HOME, "package.json"), "utf8").matchAll(/"%([\w.-]+)%"/g)].map(
+    ([, name]) => name ?? "",
+  );
+  const chinese = texts("package.nls.zh-cn.json");
+  assert.deepEqual([...new Set(named)].toSorted(), Object.keys(english).toSorted());
+  assert.deepEqual(Object.keys(chinese), Object.keys(english));
+  const fixed = (text = "") => (text.match(/`[^`]*`|\]\([^)]*\)/g) ?? []).toSorted();
+  for (const [name, text] of Object.entries(english)) {
+    assert.deepEqual(fixed(chinese[name]), fixed(text), name);
   }
 });
 
