@@ -203,7 +203,7 @@ def _wrong_rule(name: str, path: tuple[str | int, ...], key: str | None) -> Iter
     meaning = name_meaning(name)
     if meaning.message:
         kind = _RENAMED_RULE if meaning.codes else _UNKNOWN_RULE
-        choices = tuple(meaning.codes) or nearest(name, (*CODES, *families()))[:1]
+        choices = tuple(meaning.codes - {name}) if meaning.codes else nearest(name, (*CODES, *families()))[:1]
         yield StructureError(kind, path, key, meaning.message, choices)
 
 
