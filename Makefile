@@ -61,7 +61,7 @@ platforms: $(VENV)/.ready
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
-# CPU time and memory for texts made to be slow; fails above the limits of docs/reliability.md.
+# Searches for texts that take long, in every reader and command; fails above the limits of docs/reliability.md.
 bench-hostile: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.hostile
 
@@ -78,6 +78,7 @@ fuzz: $(VENV)/.ready
 	$(BIN)/python tests/fuzz/fuzz_jobs.py --count $(N)
 	$(BIN)/python tests/fuzz/fuzz_jobs.py --run --count $(RUNS)
 	$(BIN)/python tests/fuzz/fuzz_server.py --minutes $(MINUTES)
+	$(BIN)/python -m benchmarks.hostile
 
 # Pins every dependency with its hash, for all supported Pythons at once.
 lock: $(VENV)/.ready

@@ -1,205 +1,532 @@
-"""`make bench-hostile`: CPU time, memory and output for texts made to be slow, each just below the limit of a cluster.
+"""`make bench-hostile`: searches for small texts that take long, in every reader and every command.
 
-`--write` puts the table into docs/reliability.md. The exit status is 1 if a text takes more than a limit below.
+Each reader has pieces that its grammar is made of. A text is one piece many times: alone, a line each, numbered, or
+nested. It is made as long as a cluster takes, and a quarter as long. The search fails where the longer one takes more
+CPU time or memory than the limits below, or grows faster than its length. `--write` puts the slowest into
+docs/reliability.md; `--count N` takes every Nth text.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import subprocess
+import resource
 import sys
 import tempfile
+import time
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
 PAGE = Path("docs/reliability.md")
 BEGIN, END = "<!-- hostile -->\n", "<!-- /hostile -->\n"
 # The rest-server refuses longer jobs (openpai, rest-server, express' body-parser: 100 kB).
 MOST_BYTES = 102_400
-MOST_SECONDS, MOST_MEBIBYTES = 1.0, 150
-KILLED_AFTER = 30
-# Above so many seconds after the start of the program, the growth from half of the text is of interest.
-_SLOW = 0.2
-COMMANDS = {
-    "check": ("check",),
-    "expand": ("expand",),
-    "check --fix": ("check", "--fix"),
-    "graph": ("graph", "--format", "dot"),
-}
+MOST_SECONDS, MOST_MEBIBYTES, MOST_GROWTH = 1.0, 150, 5.0
+KILLED_AFTER = 10
+# Below so many seconds, the growth is that of the start.
+_SLOW = 0.25
+_LISTED = 25
 
-_JOB = """\
+_HEAD = """\
 protocolVersion: 2
 name: hostile
 type: job
 prerequisites:
   - {type: dockerimage, name: image, uri: "a/b:1"}
 """
-_ROLES = """\
+_ROLE = """\
 taskRoles:
   worker:
-    instances: 1
+    instances: 2
     dockerImage: image
-    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
+    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 1}
+"""
+_MANIFEST = """\
+apiVersion: kubeflow.org/v2beta1
+kind: MPIJob
+metadata: {name: m}
+spec:
+  slotsPerWorker: 1
+  mpiReplicaSpecs:
+    Worker: {replicas: 2, template: {spec: {containers: [{name: w, image: i}]}}}
+    Launcher:
+      template:
+        spec:
+          containers:
+"""
+# A cluster of one node; NODES and CLUSTERS stand for what the search writes there.
+_PROFILE = """\
+{"profileVersion": 1, "name": "lab", "platform": "openpai", "scheduler": "hived", "storages": STORAGES,
+ "user": {"name": "a", "virtualClusters": ["default"], "storages": []},
+ "hived": {"skuTypes": {SKUS "G": {"gpu": 1, "cpu": 4, "memory": "8Gi"}},
+  "cellTypes": {CELLS "N": {"childCellType": "G", "childCellNumber": 4, "isNodeLevel": true}},
+  "physicalCells": [NODES {"cellType": "N"}],
+  "virtualClusters": {CLUSTERS "default": {"virtualCells": [{"cellType": "N", "cellNumber": 1}]}}}}
 """
 
 
-def _job(
-    *, prerequisites: str = "", listed: Iterable[str] = (), commands: str = "      - echo hi\n", rest: str = ""
-) -> str:
-    names = f"    prerequisites: [{', '.join(listed)}]\n"
-    return f"{_JOB}{prerequisites}{_ROLES}{names}    commands:\n{commands}{rest}"
+@dataclass(frozen=True)
+class Text:
+    """A text to try: a name, the kind of file, and the text with `count` pieces."""
+
+    name: str
+    kind: str
+    make: Callable[[int], str]
+
+    def of_length(self, most: int) -> str:
+        """The longest one of at most so many characters."""
+        low, high = 1, 2
+        while len(self.make(high)) < most and high < most:
+            low, high = high, high * 2
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if len(self.make(middle)) < most else (low, middle)
+        return self.make(low)
 
 
-def _requiring(count: int, required: Callable[[int], Iterable[str]]) -> str:
-    plugin = "plugin: com.microsoft.pai.runtimeplugin.cmd"
-    lines = (
-        f"  - {{type: script, name: s{number}, {plugin}, require: [{', '.join(required(number))}], "
-        f"callbacks: [{{event: taskStarts, commands: [echo {number}]}}]}}\n"
-        for number in range(count)
-    )
-    return _job(prerequisites="".join(lines), listed=["s0"])
+def job(*, prerequisites: str = "", role: str = "", commands: str = "      - echo hi\n", rest: str = "") -> str:
+    """A job with lines in some places."""
+    return f"{_HEAD}{prerequisites}{_ROLE}{role}    commands:\n{commands}{rest}"
 
 
-def _lines(line: str, count: int) -> str:
-    return "".join(line.replace("#", str(number)) for number in range(count))
+def profile(place: str = "", text: str = "") -> str:
+    """A cluster's profile with entries in one place."""
+    found = _PROFILE
+    for name in _CLUSTER:
+        written = text if name == place else ""
+        found = found.replace(name, f"{{{written.rstrip(', ')}}}" if name == "STORAGES" else written, 1)
+    return found
 
 
-def _long_names(count: int) -> str:
-    definitions = "".join(f"  - {{type: script, name: {'n' * 150}{number}}}\n" for number in range(count))
-    return _job(prerequisites=definitions, listed=["m" * 150 + str(number) for number in range(count)])
+def _script(text: str) -> str:
+    return job(commands="      - |\n" + "".join(f"        {line}\n" for line in text.split("\n")))
 
 
-GENERATORS: dict[str, Callable[[int], str]] = {
-    "unknown required names": lambda n: _requiring(n, lambda number: [f"x{number}"]),
-    "prerequisites that all require each other": lambda n: _requiring(
-        n, lambda one: [f"s{i}" for i in range(n) if i != one]
+def _numbered(piece: str, count: int) -> str:
+    return "".join(piece.replace("№", str(number)) for number in range(count))
+
+
+def _in(frame: Callable[[str], str], piece: str) -> Callable[[int], str]:
+    return lambda count: frame(_numbered(piece, count))
+
+
+def _nested(frame: Callable[[str], str], before: str, after: str, inner: str = "x") -> Callable[[int], str]:
+    return lambda count: frame(before * count + inner + after * count)
+
+
+# bash: what a script is made of; each is repeated on one line, and a line each with its number.
+_WORDS = (
+    *(
+        '"',
+        "'",
+        "`",
+        "\\",
+        "$(",
+        "$((",
+        "${",
+        "${a:-",
+        "{ ",
+        "( ",
+        "((",
+        "[[ ",
+        "; ",
+        "& ",
+        "| ",
+        "<<A ",
+        "<<<a ",
+        "<(",
     ),
-    "a chain of requirements": lambda n: _requiring(n, lambda one: [f"s{one + 1}"] if one + 1 < n else []),
-    "a long list of requirements": lambda n: _requiring(2, lambda one: ["s1"] * n if one == 0 else []),
-    "long similar names": _long_names,
-    "misspelled parameters": lambda n: _job(
-        commands=f"      - echo{_lines(' <% $parameters.q# %>', n)}\n", rest="parameters:\n" + _lines("  p#: 1\n", n)
+    *("a=(", "$'", '$"', "{a,", "@(a|", "((1+", "case a in a) ", "if a; then ", "for i in a; do ", "while a; do ", "#"),
+    *(
+        "f() { ",
+        "*?[",
+        "~",
+        "! ",
+        "time ",
+        "coproc ",
+        "<% $parameters.a %>",
+        "<% ",
+        "{{ a }}",
+        "{{ ",
+        "$a ",
+        ">a ",
+        "=",
     ),
-    "one unknown template": lambda n: _job(commands=f"      - echo{' <% $parameters.a %>' * n}\n"),
-    "templates that never close": lambda n: _job(commands=f"      - echo{' <% $parameters.a' * n}\n"),
-    "equal anchors": lambda n: _job(rest="extras:\n" + _lines("  a#: &x 1\n", n)),
-    "equal keys": lambda n: _job(rest="extras:\n" + "  a: 1\n" * n),
-    "unknown keys": lambda n: _job(rest=_lines("comands#: 1\n", n)),
-    "many documents": lambda n: _job(rest="---\n" * n),
-    "aliases of aliases": lambda n: _job(
-        rest="extras:\n  a0: &a0 [x]\n" + "".join(f"  a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" for i in range(1, n))
+    *("$PAI_HOST_IP_worker_0 ", "a=1 ", "export A=1; ", "a && b || c; ", "-p ", "--x=1 ", "http://a:b@c/d ", "@", "%}"),
+    *(
+        "${a[",
+        "${a/",
+        "${#",
+        "${!",
+        "let a=1; ",
+        'eval "',
+        "bash -c '",
+        "a) b;; ",
+        "\t",
+        "\u00a0",
+        "😀",
+        "\\\n        ",
     ),
-    "deep lists": lambda n: _job(rest=f"extras: {'[' * n}{']' * n}\n"),
-    "open brackets": lambda n: _job(rest=f"extras: {'[' * n}\n"),
-    "merge conflicts": lambda n: _job(rest="<<<<<<< a\n=======\n>>>>>>> b\n" * n),
-    "a number of many parts": lambda n: _job(rest=f"parameters: {{b: 1{':59' * n}}}\n"),
-    "quotes and backquotes": lambda n: _job(commands=f"      - |\n        {'echo `b` ${a} $PAI_X ' * n}\n"),
-    "mixed quotes": lambda n: _job(commands="      - |\n        " + "echo '\"' $PAI_X ${a} `b` " * n + "\n"),
-    "open arithmetic": lambda n: _job(commands=f"      - |\n        {'$((' * n}\n"),
-    "open substitutions": lambda n: _job(commands=f"      - |\n        {'$(a ' * n}\n"),
-    "here-documents": lambda n: _job(commands=f"      - |\n        {'cat <<a ' * n}\n"),
-    "short commands": lambda n: _job(commands="      - sudo apt install x\n" * n),
-    "MPI launches": lambda n: _job(commands="      - mpirun -n 2 ./a.out\n" * n),
-    "launches on several nodes": lambda n: _job(commands="      - torchrun --standalone --nnodes 2 train.py\n" * n),
-    "variables set for one command": lambda n: _job(commands="      - B=1 echo $B\n" * n),
-    "variables of other processes": lambda n: _job(commands="      - (export B=1; echo $B)\n" * n),
-    "paths of mounts": lambda n: _job(commands="      - python train.py --data /mnt/blob/x\n" * n),
-    "passwords": lambda n: _job(commands=_lines("      - export PASSWORD=hunter#secretX\n", n)),
-    "secrets": lambda n: _job(rest="secrets:\n" + _lines("  k#: hunter#secretX\n", n)),
-    "task roles": lambda n: _job(rest=_lines("  r#: {dockerImage: image, commands: [a]}\n", n)),
-    "tabs": lambda n: _job(rest="extras:\n" + "\ta: 1\n" * n),
+    *("-H a:1,", "-x A ", "--mca a b ", "-np 1 a : ", "--password a ", "api_key=abcdefgh12 ", "-H 'X: a' ", "eyJ"),
+)
+_PAIRS = (
+    *(
+        ("$(", ")"),
+        ("$((", "))"),
+        ("${a:-", "}"),
+        ("{ ", "; }"),
+        ("( ", " )"),
+        ('"$(', ')"'),
+        ("{a,", "}"),
+        ("a[", "]"),
+    ),
+    *(("if a; then ", "; fi"), ("while a; do ", "; done"), ("case a in a) ", ";; esac"), ("f() { ", "; }"), ("`", "`")),
+    *(
+        ("[[ ( ", " ) ]]"),
+        ("cat <(", ")"),
+        ("$(( a ? ", " : 1 ))"),
+        ('bash -c "$(', ')"'),
+        ("@(", ")"),
+        ("((( ", ")))"),
+    ),
+)
+_LINES = (
+    *("cat <<'E№'\nx\nE№\n", "cat <<E\n", "mpirun -np 4 -H a№:1,b:2 python a.py\n", "torchrun --nnodes 2 t№.py\n"),
+    *("horovodrun -np 4 -H a№:1 python a.py\n", "deepspeed --hostfile h№ a.py\n", "pip install a№==1\n", "cd a№\n"),
+    *("apt-get install a№\n", "wget http://a/b№\n", "git clone http://a/b№\n", "export A№=$B№\n", "f№() { a; }; f№\n"),
+    *("export A_KEY№=abcdefgh1234\n", "alias a№=b\n", "source a№\n", "set -e№\n", "trap 'a№' EXIT\n", "a№ &\nwait\n"),
+    *("if [ $a№ -eq 1 ]; then b; fi\n", "for i№ in 1 2; do echo $i№; done\n", "read -r a№ <<<b\n", "unset a№; a $a№\n"),
+    *("echo $PAI_PORT_LIST_worker_0_p№\n", "curl -H 'Authorization: Bearer abc№' http://a\n", "ssh worker-№ ls\n"),
+    *("NCCL_SOCKET_IFNAME=eth№ python a.py --lr $L\n", "(cd a№; b)\n", "mkdir -p /a№; cp b /a№/\n", "a№=1\n[ $a№ ]\n"),
+    *("echo <% $parameters.p№ %>\n", "echo <% $secrets.p№ %>\n", "echo <% $data.uri[№] %>\n", "echo <% this.a№ %>\n"),
+    *("docker login -u a -p b# c\n", "[[ $a =~ ^b№ ]] && c\n", 'python -c "print(№)"\n', "a№ \\\n", "a \"b 'c\n"),
+)
+# YAML below a key of `extras`.
+_NODES = (
+    *("  a№: 1\n", "  a: 1\n", "  a№: &x 1\n", "  a№: *x\n", "  a№: !!int 1\n", "  a№: !!python/x 1\n", '  a№: "b\n'),
+    *(
+        "  a№: 'b\n",
+        "  a№: b\n   c: d\n",
+        "  a№ b\n",
+        "  a№:b\n",
+        "\ta№: b\n",
+        "  ? a№\n  : b\n",
+        "  -a№\n",
+        "  a№: |\n",
+    ),
+    *("  a№: >\n   b\n", "  # c\n", "  a№: b  # pai-lsp: ignore[unknown-key]\n", "---\na: 1\n", "<<<<<<< a\n=======\n"),
+    *("  a№: 1:30\n", "  a№: 2001-01-01\n", "  a№: 0x№\n", "  a№: 1_0\n", "  a№: {<<: *x}\n", "%YAML 1.2\n"),
+)
+_FLOW = (
+    ("{a: ", "}"),
+    ("[", "]"),
+    ("[a, ", "]"),
+    ("{? a : ", "}"),
+    ("- ", ""),
+    ("!!int ", ""),
+    ("&a ", ""),
+    ("'' : ", ""),
+)
+# Parts of a job: prerequisites, keys of a role, keys of the job.
+_DEFINITIONS = (
+    *("  - {type: script, name: same}\n", "  - {type: script, name: s№}\n", "  - {type: script}\n", "  - a\n", "  -\n"),
+    *("  - {type: dockerimage, name: image, uri: a}\n", "  - {type: dockerimage, name: i№, uri: 'h:5000/a№/b:1'}\n"),
+    *("  - {type: data, name: d№, uri: [http://a/№, b]}\n", "  - {type: script, name: s№, require: [s№]}\n"),
+    *("  - {type: script, name: s№, callbacks: [{event: taskStrts, comands: [echo №]}]}\n", "  - {name: a№}\n"),
+    *("  - {type: script, name: s№, callbacks: [{event: taskStarts, commands: ['<% this.a№ %>']}]}\n",),
+    *("  - {type: script, name: s№, template_variables: [{name: a№}], requireStorages: [{name: '{{ a№ }}'}]}\n",),
+    *("  - {type: script, name: s№, require: ['marketplace://name/x№']}\n",),
+)
+_ROLE_KEYS = (
+    *("    ky№: 1\n", "    ky№: 1 # pai-lsp: ignore[unknown-key]\n", "    instances: 1\n", "    <<: *x\n"),
+    *("    taskNumber: №\n", "    prerequisites: [s№]\n", "    completion: {a№: 1}\n"),
+)
+_SECTIONS = (
+    *("key№: 1\n", "prerequisits№: 1\n", "taskRole: 1\n", "parameters: {p№: 1}\n", "# pai-lsp: ignore[x]\n", "# c\n"),
+    *("# pai-lsp: ignore\n", "# pai-lsp: ignore-file[unknown-key]\n", "# pai-lsp: platform=ltp\n", "  w№: {a: 1}\n"),
+    *("  w№:\n    dockerImage: imag№\n    commands: [a]\n", "secrets: {p№: abcdefgh№}\n", "deployments: [{name: d}]\n"),
+)
+_PLUGINS = (
+    *(
+        "{plugin: cmd, parameters: {preCommands: [echo №]}}",
+        "{plugin: ssh, parameters: {jobssh: true}}",
+        "{plugin: x№}",
+    ),
+    *("{plugin: git, parameters: {repo: http://a/№, options: ['-a \"']}}", "{plugin: ssh, taskroles: [wrkr№]}", "5"),
+    *(
+        "{plugin: teamwise_storage, parameters: {storageConfigNames: [s№]}}",
+        "{plugin: tensorboard, parameters: {a№: b}}",
+    ),
+)
+_IMAGES = ("a/", "a-", "a.", "a__", "a:", "A", "a@", "é", "a:1@")
+_CONTAINERS = (
+    *(
+        "          - {name: c№, image: i}\n",
+        "            imge№: x\n",
+        "            image: x\n",
+        "            args: [a№]\n",
+    ),
+    *(
+        "          - {name: c, image: i, command: [mpirun, -np, '№', a]}\n",
+        "          - {env: [{name: A№, value: b}]}\n",
+    ),
+    *("          - {resources: {limits: {memory: №Gi}}}\n", "          - {volumeMounts: [{name: v, mountPath: /a}]}\n"),
+)
+_CLUSTER = {
+    "SKUS": '"s№": {"gpu": 1, "cpu": 1, "memory": "1Gi"}, ',
+    "CELLS": '"c№": {"childCellType": "G", "childCellNumber": 1}, ',
+    "NODES": '{"cellType": "N"}, ',
+    "CLUSTERS": '"v№": {"virtualCells": [{"cellType": "N", "cellNumber": 1}]}, ',
+    "STORAGES": '"s№": {}, ',
 }
+_LOG = (
+    *("ModuleNotFoundError: No module named 'a№'\n", "a№: command not found\n", "Traceback (most recent call last):\n"),
+    *(
+        '  File "a№.py", line №, in b\n',
+        "RuntimeError: CUDA out of memory. №\n",
+        "NCCL WARN a№\n",
+        "x",
+        " ",
+        "Killed\n",
+    ),
+    *(
+        "Permission denied (publickey).\n",
+        "bash: line №: a: No such file or directory\n",
+        "exitcode: №\n",
+        "[1,№]<stdout>: ",
+    ),
+)
+_IGNORED = ("**/a", "*a", "a/", "!a№\n", "[a-z]", "a№\n", "**/", "?", "\\a", "**/a№/*b*c*d\n")
+
+
+def texts() -> Iterator[Text]:
+    """All texts of the search."""
+
+    def below_extras(text: str) -> str:
+        return job(rest=f"extras:\n  x: &x {{k: 1}}\n{text}")
+
+    def plugins(text: str) -> str:
+        return job(rest=f"extras:\n  com.microsoft.pai.runtimeplugin:\n{text}")
+
+    def value(text: str) -> str:
+        return job(rest=f"extras: {text}\n")
+
+    for piece in _WORDS:
+        yield Text(f"bash {piece!r}", "job", _in(_script, piece))
+        yield Text(f"bash lines {piece!r}", "job", _in(_script, f"a {piece}\n"))
+        yield Text(f"commands {piece!r}", "job", _in(lambda text: job(commands=text), f"      - {piece} b\n"))
+    for before, after in _PAIRS:
+        yield Text(f"bash {before!r} in itself", "job", _nested(_script, before, after))
+        yield Text(f"bash lines {before!r} in itself", "job", _nested(_script, f"{before}\n", f"\n{after}"))
+    for piece in _LINES:
+        yield Text(f"bash {piece!r}", "job", _in(_script, piece))
+    for piece in _NODES:
+        yield Text(f"YAML {piece!r}", "job", _in(below_extras, piece))
+    for before, after in _FLOW:
+        yield Text(f"YAML {before!r} in itself", "job", _nested(value, before, after))
+        yield Text(f"YAML {before!r} left open", "job", _nested(value, before, ""))
+    for piece in _DEFINITIONS:
+        yield Text(f"prerequisites {piece!r}", "job", _in(lambda text: job(prerequisites=text), piece))
+        yield Text(f"definitions {piece!r}", "definitions", _in(lambda text: text, piece[2:]))
+    for piece in _ROLE_KEYS:
+        yield Text(f"task role {piece!r}", "job", _in(lambda text: job(role=text), piece))
+    for piece in _SECTIONS:
+        yield Text(f"job {piece!r}", "job", _in(lambda text: job(rest=text), piece))
+    for piece in _PLUGINS:
+        yield Text(f"plugins {piece!r}", "job", _in(plugins, f"    - {piece}\n"))
+    for piece in _IMAGES:
+        yield Text(f"image {piece!r}", "job", _in(lambda text: job().replace("a/b:1", f"{text}!"), piece))
+    yield Text("names that are listed", "job", lambda n: job(role=f"    prerequisites: [{', '.join(['image'] * n)}]\n"))
+    yield Text(
+        "aliases of a command",
+        "job",
+        lambda n: job(commands="      - &c echo <% $parameters.a %>\n" + "      - *c\n" * n),
+    )
+    yield Text("aliases of a role", "job", lambda n: job(rest="  x: &x {commands: [a]}\n" + _numbered("  w№: *x\n", n)))
+    yield Text("a chain of requirements", "job", _chain)
+    for piece in _CONTAINERS:
+        yield Text(f"MPIJob {piece!r}", "manifest", _in(lambda text: _MANIFEST + text, piece))
+    for piece in _WORDS:
+        yield Text(f"MPIJob bash {piece!r}", "manifest", _in(_launcher, piece.replace("'", "''")))
+    for place, piece in _CLUSTER.items():
+        yield Text(f"profile {piece!r}", "profile", _in(partial(profile, place), piece))
+    for piece in _LOG:
+        yield Text(f"log {piece!r}", "log", _in(lambda text: text, piece))
+    for piece in _IGNORED:
+        yield Text(f".gitignore {piece!r}", "gitignore", _in(lambda text: text, piece))
+        yield Text(
+            f"exclude {piece!r}",
+            "configuration",
+            _in(lambda text: f"exclude: ['{text.strip()}']\n".replace("\n!", "!"), piece),
+        )
+
+
+def _launcher(text: str) -> str:
+    return f"{_MANIFEST}          - {{name: a, image: i, command: [bash, -c, '{text}']}}\n"
+
+
+def _chain(count: int) -> str:
+    names = "".join(
+        f"  - {{type: script, name: s{one}, v{one}: h, require: [s{one - 1 if one else ''}]}}\n" for one in range(count)
+    )
+    commands = ", ".join(f"'<% this.v{one} %>'" for one in range(count))
+    callbacks = f"[{{event: taskStarts, commands: [{commands}]}}]"
+    last = f"  - {{type: script, name: z, require: [s{count - 1}], callbacks: {callbacks}}}\n"
+    return job(prerequisites=names + last, role="    prerequisites: [z]\n")
+
+
+# The command lines for each kind of file; `server` stands for the requests of an editor.
+COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "job": (
+        *(
+            ("check", "FILE"),
+            ("check", "--diff", "FILE"),
+            ("expand", "--force", "FILE"),
+            ("graph", "--format", "dot", "FILE"),
+        ),
+        *(("convert", "--to", "mpijob", "FILE"), ("fit", "--cluster", "PROFILE", "FILE"), ("server",)),
+    ),
+    "definitions": (("check", "FILE"), ("server",)),
+    "manifest": (("check", "FILE"), ("check", "--diff", "FILE"), ("convert", "--to", "pai", "FILE"), ("server",)),
+    "profile": (("fit", "--cluster", "FILE", "JOB"),),
+    "log": (("why", "FILE"),),
+    "gitignore": (("check", "--show-files", "FOLDER"),),
+    "configuration": (("check", "--config", "FILE", "JOB"),),
+}
+_ENDINGS = {"job": "hostile.pai.yaml", "profile": "hostile.json", "log": "hostile.log", "gitignore": ".gitignore"}
 
 
 @dataclass(frozen=True)
 class Figures:
-    """CPU seconds, peak memory in MiB and bytes of output of one run."""
+    """CPU seconds and peak memory in MiB of one command; `fault` is what it raised."""
 
     seconds: float
     mebibytes: int
-    output: int
+    fault: str = ""
 
 
 def main() -> int:
-    """Measure, print, write when asked to."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--write", action="store_true", help=f"write the table to {PAGE} too")
+    """Search, print what is beyond a limit, and write the slowest when asked to."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--write", action="store_true", help=f"write the slowest to {PAGE} too")
+    parser.add_argument("--count", type=int, default=1, metavar="N", help="try every Nth text (default: %(default)s)")
     parser.add_argument("names", nargs="*", metavar="NAME", help="texts whose name contains one of these; default: all")
     arguments = parser.parse_args()
-    chosen = {
-        name: generate
-        for name, generate in GENERATORS.items()
-        if not arguments.names or any(one in name for one in arguments.names)
-    }
-    beyond: list[str] = []
-    lines = [
-        f"| text | {' | '.join(f'`{name}`: s' for name in COMMANDS)} | most MiB | most output, kB | growth |",
-        f"|---|{'---|' * (len(COMMANDS) + 3)}",
-    ]
-    sys.stdout.write("\n".join(lines) + "\n")
-    for line in _measured(chosen, beyond):
-        lines.append(line)
-        sys.stdout.write(f"{line}\n")
-        sys.stdout.flush()
+    chosen = [one for one in texts() if not arguments.names or any(name in one.name for name in arguments.names)]
+    chosen = chosen[:: arguments.count]
+    beyond = 0
+    found: list[tuple[float, str]] = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        os.environ["XDG_CONFIG_HOME"] = os.environ["XDG_STATE_HOME"] = os.environ["XDG_CACHE_HOME"] = name
+        _warm(folder)
+        for text in chosen:
+            long, short = text.of_length(MOST_BYTES), text.of_length(MOST_BYTES // 4)
+            for words in COMMANDS[text.kind]:
+                figures = measured(folder, text.kind, long, words)
+                growth = 0.0
+                if figures.seconds > _SLOW:
+                    growth = figures.seconds / max(measured(folder, text.kind, short, words).seconds, 0.01)
+                title = f"{text.name}, {' '.join(words[:2])}"
+                row = f"| `{title.replace('|', '¦')}` | {figures.seconds:.2f} | {figures.mebibytes} | {growth:.1f} |"
+                found.append((figures.seconds, row))
+                is_slow = figures.seconds > MOST_SECONDS or figures.mebibytes > MOST_MEBIBYTES
+                if is_slow or growth > MOST_GROWTH or figures.fault:
+                    beyond += 1
+                    sys.stdout.write(f"{row} {figures.fault}\n")
+                    sys.stdout.flush()
+    sys.stdout.write(f"{len(chosen)} texts, {len(found)} runs, {beyond} beyond a limit\n")
     if arguments.write:
+        lines = ["", "| text, command | CPU s | MiB | growth |", "|---|---|---|---|"]
+        lines += [row for _, row in sorted(found, reverse=True)[:_LISTED]]
         before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-        after = rest.partition(END)[2]
-        PAGE.write_text(before + BEGIN + "\n".join(["", *lines, "", ""]) + END + after, encoding="utf-8")
-    for one in beyond:
-        sys.stderr.write(f"above {MOST_SECONDS} s or {MOST_MEBIBYTES} MiB: {one}\n")
+        PAGE.write_text(before + BEGIN + "\n".join([*lines, "", ""]) + END + rest.partition(END)[2], encoding="utf-8")
     return 1 if beyond else 0
 
 
-def _measured(chosen: dict[str, Callable[[int], str]], beyond: list[str]) -> Iterator[str]:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        start = _run(folder, _job(), COMMANDS["check"]).seconds
-        for title, generate in chosen.items():
-            count = _largest(generate)
-            text = generate(count)
-            figures = {command: _run(folder, text, words) for command, words in COMMANDS.items()}
-            whole = figures["check"].seconds - start
-            half = _run(folder, generate(count // 2), COMMANDS["check"]).seconds - start if whole > _SLOW else 0.0
-            growth = f"{whole / half:.1f}" if half > 0 else "-"
-            beyond += (
-                f"{title}, {command}"
-                for command, one in figures.items()
-                if one.seconds > MOST_SECONDS or one.mebibytes > MOST_MEBIBYTES
-            )
-            seconds = " | ".join(f"{one.seconds:.2f}" for one in figures.values())
-            memory, output = (
-                max(one.mebibytes for one in figures.values()),
-                max(one.output for one in figures.values()),
-            )
-            yield f"| {title} (× {count:,}) | {seconds} | {memory} | {output // 1000} | {growth} |"
+def run(folder: Path, kind: str, text: str, words: tuple[str, ...]) -> None:
+    """Run one command on a text, in this process."""
+    file = folder / _ENDINGS.get(kind, "hostile.yaml")
+    if words == ("server",):
+        ask_server(text, str(file))
+        return
+    from pai_lsp.cli.main import main as pai_lsp  # noqa: PLC0415 - after the tests have set the environment
+
+    places = {"FILE": str(file), "FOLDER": str(folder), "JOB": str(folder / "small.pai.yaml")}
+    places["PROFILE"] = str(folder / "small.json")
+    file.write_text(text, encoding="utf-8", errors="surrogatepass")
+    with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+        try:
+            pai_lsp([places.get(word, word) for word in words])
+        except SystemExit:
+            return
 
 
-def _largest(generate: Callable[[int], str]) -> int:
-    """The largest count whose text the cluster takes."""
-    low, high = 1, 2
-    while len(generate(high)) < MOST_BYTES:
-        low, high = high, high * 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if len(generate(middle)) < MOST_BYTES else (low, middle)
-    return low
+def ask_server(text: str, path: str) -> None:
+    """What an editor asks about a text: the features as the server computes them, at its beginning, middle and end."""
+    from pai_lsp.document import Document  # noqa: PLC0415 - as above
+    from pai_lsp.ide.completion.complete import complete  # noqa: PLC0415 - as above
+    from pai_lsp.ide.hover import hover  # noqa: PLC0415 - as above
+    from pai_lsp.ide.outline import folds, outline  # noqa: PLC0415 - as above
+    from pai_lsp.ide.semantic_tokens import semantic_tokens  # noqa: PLC0415 - as above
+
+    document = Document(text, path=path)
+    assert document.diagnostics is not None
+    for offset in (len(text) // 3, len(text) // 2, len(text) - 1):
+        hover(document, offset)
+        complete(document, offset)
+    outline(document)
+    folds(document)
+    tuple(semantic_tokens(document))
 
 
-def _run(folder: Path, text: str, words: Iterable[str]) -> Figures:
-    file, output = folder / "hostile.pai.yaml", folder / "output"
-    file.write_text(text, encoding="utf-8")
-    program = str(Path(sys.executable).parent / "pai-lsp")
-    limit = ("prlimit", f"--cpu={KILLED_AFTER}") if sys.platform == "linux" else ()
-    with output.open("wb") as stream:
-        process = subprocess.Popen([*limit, program, *words, str(file)], stdout=stream, stderr=stream)
-        _, _, usage = os.wait4(process.pid, 0)
-    process.returncode = 0  # it has been waited for
-    return Figures(usage.ru_utime + usage.ru_stime, usage.ru_maxrss // 1024, output.stat().st_size)
+def prepared(folder: Path) -> None:
+    """The small files beside the text, and a deep folder."""
+    (folder / "small.pai.yaml").write_text(job(), encoding="utf-8")
+    (folder / "small.json").write_text(profile(), encoding="utf-8")
+    deep = folder.joinpath(*["a"] * 40)
+    deep.mkdir(parents=True, exist_ok=True)
+    (folder / ".git").mkdir(exist_ok=True)
+    (deep / "a.yaml").write_text("a: 1\n", encoding="utf-8")
+
+
+def _warm(folder: Path) -> None:
+    """Load what all commands load, so that each measured run has only the text to read."""
+    prepared(folder)
+    for kind, commands in COMMANDS.items():
+        for words in commands:
+            run(folder, kind, job() if kind != "gitignore" else "b\n", words)
+
+
+def measured(folder: Path, kind: str, text: str, words: tuple[str, ...]) -> Figures:
+    """Run one command in a process of its own."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        resource.setrlimit(resource.RLIMIT_CPU, (KILLED_AFTER, KILLED_AFTER + 1))
+        begin, fault = time.process_time(), ""
+        try:
+            run(folder, kind, text, words)
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it is reported
+            fault = repr(error)[:100]
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        os.write(writing, f"{time.process_time() - begin} {memory} {fault}".encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as stream:
+        answer = stream.read().decode().split(" ", 2)
+    os.waitpid(child, 0)
+    if len(answer) < 3:
+        return Figures(KILLED_AFTER, 0, "killed")
+    return Figures(float(answer[0]), int(answer[1]), answer[2])
 
 
 if __name__ == "__main__":

@@ -10,9 +10,18 @@ import re
 from _contextvars import ContextVar  # what `contextvars` gives; importing that takes longer
 from itertools import islice
 
-from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Misread, Settings, Severity, later, limited
+from pai_lsp.findings.diagnostic import (
+    MOST_FOUND,
+    MOST_RELATED,
+    Diagnostic,
+    Misread,
+    Settings,
+    Severity,
+    later,
+    limited,
+)
 from pai_lsp.findings.fixes import ApplicableFixes
-from pai_lsp.findings.suppression import ignores, ineffective_comments, unused_ignore, unused_ignores
+from pai_lsp.findings.suppression import ignores, ineffective_comments, silencing, unused_ignore, unused_ignores
 from pai_lsp.job.definition import unfilled_values
 from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import Lookup, NoLookup
@@ -316,15 +325,15 @@ def _without_ignored(kept: tuple[Diagnostic, ...], document: Document) -> tuple[
     if "pai-lsp" in document.text.lower():
         comments = ignores(document.text, document.lines)
         meanings = {comment.name: name_meaning(comment.name) for comment in comments}
+        found = silencing(comments, kept, document.lines, meanings)
         unused: list[Diagnostic] = []
         if document.settings.severity_of(unused_ignore) is not None:
             findings = [
-                *unused_ignores(comments, kept, document.lines, meanings),
+                *unused_ignores(comments, found.used, meanings),
                 *ineffective_comments(document.text, kept, document.lines),
             ]
             unused = _diagnostics(unused_ignore, findings, document, _log_fault)
-        silenced = {d for d in kept for comment in comments if comment.silences(d, document.lines, meanings)}
-        kept = (*(diagnostic for diagnostic in kept if diagnostic not in silenced), *unused)
+        kept = (*(diagnostic for diagnostic in kept if diagnostic not in found.silenced), *unused)
     return tuple(sorted(kept, key=lambda diagnostic: (diagnostic.span, diagnostic.code, diagnostic.message)))
 
 
@@ -366,7 +375,7 @@ def _diagnostics(rule: Rule, findings: Iterable[Finding], document: Document, on
             found.span,
             _sentence(found.message),
             later(_applicable, rule, found.fixes, applicable, on_fault) if found.fixes != () else (),
-            found.related,
+            found.related[:MOST_RELATED],
             found.tags,
             found.field,
             found.consequence or rule.consequence_at(found.severity),

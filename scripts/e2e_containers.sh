@@ -15,4 +15,4 @@ export CONTAINERS_CONF=$made/containers.conf CONTAINERS_STORAGE_CONF=$made/stora
 .venv/bin/python tests/e2e/containers/images.py "$made/root" || exit 1
 said=$(podman run --rm localhost/pai-lsp-small:1 /bin/bash -c : 2>&1) \
   || exec scripts/not_run.sh "podman cannot run a container here: $(tail -n 1 <<<"$said")"
-timeout 300 .venv/bin/python -m pytest -q tests/e2e/containers/e2e_containers.py
+timeout 300 .venv/bin/python -m pytest -q -n 2 tests/e2e/containers/e2e_containers.py

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from pai_lsp.cluster.why import cause_named
+from pai_lsp.cluster.failure_causes import message_patterns
 from pai_lsp.platform.job_schema import field, fields
 from pai_lsp.platform.platforms import OPENPAI, Platform, platform_named, plugin_table
 from pai_lsp.platform.programs import program
@@ -50,18 +50,27 @@ _RETRIES = {
 }
 # The runtime asks the GPU for these; our table has patterns of texts only.
 _ASKS_GPU = {128: {"nvidiaDoubleEccError": True}}
-# Where LTP's programs write the texts by which `pai-lsp why` recognizes a cause.
-_PHRASES = {
-    "waits-pinned": "src/hivedscheduler/src/pkg/algorithm",
-    "waits-vc": "src/hivedscheduler/src/pkg/algorithm",
-    "waits-spec": "src/hivedscheduler/src/pkg/internal",
-    "waits-capacity": "src/hivedscheduler/src/pkg/algorithm",
-    "waits-nodes": "src/hivedscheduler/src/pkg/algorithm",
-    "job-ended-by-rule": "src/frameworkcontroller/src/pkg/apis",
-    "job-failed-by-rule": "src/frameworkcontroller/src/pkg/apis",
+# The sources of the programs whose messages `pai-lsp why` recognizes.
+_WRITERS = {
+    "hivedscheduler": "src/hivedscheduler/src",
+    "frameworkcontroller": "src/frameworkcontroller/src",
+    "openpai-runtime": "src/openpai-runtime/src",
+    "rest-server": "src/rest-server/src",
 }
-# A place for a value in a text of Go, which stands for one in an event.
-_VERB = re.compile(r"%[+#]?[a-zA-Z]")
+# Parts of messages that no source has as they are: they are made of several parts, or by Kubernetes.
+_COMPOSED = frozenset(
+    {
+        "hivedscheduler-ds-null",
+        r"Framework\S* .*is invalid",
+        r"spec\.taskRoles",
+        "CreateFramework",
+        "should be (?:less|greater) than or equal to",
+        "FRAMEWORK_BARRIER, exit code is 201",
+        r"No such file or directory: '\S*/plugins/(?P<plugin>[^'/]*)[^']*'",
+    }
+)
+# A place for a value in a text of Go, Python or JavaScript.
+_PLACE = re.compile(r"%[+#]?[a-zA-Z]|\{\}|\$\{[^}]*\}")
 _VARIABLE = re.compile(r"\b(?:PAI|FC|AZCOPY)_[A-Z][A-Z_]*")
 _PARAMETER = re.compile(r"""parameters(?:\[|\.get\()["'](\w+)["']|["'](\w+)["'] (?:not )?in parameters\b""")
 _NESTED = re.compile(r"""\w+(?:\[|\.get\()["'](\w+)["']""")
@@ -295,13 +304,15 @@ def source_drift(checkout: Checkout, repository: str) -> Iterator[tuple[str, str
 
 
 def phrase_drift(checkout: Checkout) -> Iterator[tuple[str, str]]:
-    """The texts of LTP's scheduler and controller by which a cause is recognized."""
-    for name, folder in _PHRASES.items():
-        texts = checkout.texts(folder, ".go")
-        if not texts:
-            raise UnreadableCheckoutError(f"{checkout.root} has no folder {folder}")
-        if not any(cause_named(name).is_in(_VERB.sub("1", text)) for text in texts.values()):
-            yield folder, f"failures: no text has the words of '{name}'"
+    """The messages of LTP's own programs by which `why` recognizes a cause."""
+    patterns = [one for scope in ("platform", "log") for one in message_patterns(scope)]
+    for writer, folder in _WRITERS.items():
+        text = "\n".join(checkout.texts(folder, ".go", ".py", ".sh", ".js", "").values())
+        written = _PLACE.sub("1", text)
+        for one in patterns:
+            is_composed = one.pattern.pattern in _COMPOSED
+            if one.source.startswith(f"{writer},") and not is_composed and not one.pattern.search(written):
+                yield folder, f"failures: no message of '{one.cause}' is '{one.pattern.pattern}'"
 
 
 def mpijob_drift(checkout: Checkout) -> Iterator[tuple[str, str]]:

@@ -170,6 +170,11 @@ def test_links_are_followed_inside_of_the_folder_only(folder: Path, tmp_path: Pa
     assert found.find("marketplace://prerequisites/itemId/inside").state is LookupState.FOUND
 
 
+def test_an_item_of_a_list_needs_only_a_name(folder: Path) -> None:
+    write(folder, "paths.yaml", "- name: models\n  mountPath: /mnt/models\n- name: Say hello\n  hosts: all\n")
+    assert names(folder) == ["models"]
+
+
 def test_what_is_no_definition_is_passed_over(folder: Path) -> None:
     write(folder, "mnist.yaml", MNIST)
     write(folder, "job.pai.yaml", JOB)

@@ -62,6 +62,41 @@ def configured(home: Path, url: str) -> None:
     (home / "clusters.yaml").write_text(f"lab: {{url: '{url}', user: ann, token_env: PAI_TOKEN}}\n", encoding="utf-8")
 
 
+CPU = {"gpu": 0, "cpu": 4, "memory": 8000}
+
+
+@pytest.mark.parametrize(
+    ("types", "total", "skus"),
+    [
+        ({}, {"cpu": 0, "memory": 0, "gpu": 0}, {}),
+        # 3 × K80, 2 × V100 and 5 × CPU.
+        (
+            {"K80": SMALL, "V100": LARGE, "CPU": CPU},
+            {"cpu": 51, "memory": 369002, "gpu": 5},
+            {"K80": 3, "V100": 2, "CPU": 5},
+        ),
+        ({"K80": SMALL, "twin": SMALL}, {"cpu": 10, "memory": 112668, "gpu": 2}, None),
+        ({"K80": SMALL}, {"cpu": 10, "memory": 112668, "gpu": 3}, None),
+        ({"K80": SMALL}, {"cpu": float("inf"), "memory": 0, "gpu": 0}, None),
+    ],
+)
+def test_the_skus_of_a_virtual_cluster_follow_from_its_totals(
+    types: dict[str, Any],
+    total: dict[str, float],
+    skus: dict[str, int] | None,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(ANSWERS, "/api/v2/cluster/sku-types", {"K80": SMALL, "V100": LARGE, "CPU": CPU, "twin": SMALL})
+    monkeypatch.setitem(ANSWERS, "/api/v2/cluster/sku-types?vc=prod", types)
+    monkeypatch.setitem(ANSWERS, "/api/v2/virtual-clusters", {"prod": {"resourcesTotal": total}})
+    with marketplace(react) as server:
+        configured(home, server.url)
+        assert main(["cluster", "pull", "lab"]) == 0
+    found = json.loads((home / "clusters" / "lab.json").read_text(encoding="utf-8"))["virtualClusters"]
+    assert found["prod"] == ({} if skus is None else {"skus": skus})
+
+
 def test_a_profile_from_the_api(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with marketplace(react) as server:
         configured(home, server.url)

@@ -79,7 +79,7 @@ def test_bash_names_the_line_and_the_commands_do_not_notice(commands: str, line:
     if "syntax error" in plain[1]:
         # The script that starts the commands asks bash for the place; see test_run_task.
         return
-    report = tmp_path / "watched" / REPORT
+    report = tmp_path / "watched" / f"user.sh{REPORT}"
     assert (ended_line(report.read_text().strip(), commands) if plain[0] and report.exists() else None) == line
 
 

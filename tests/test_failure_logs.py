@@ -199,6 +199,38 @@ containers:
     assert failure(text).cause.name == "image-without-bash"
 
 
+DIAGNOSTICS = """\
+[Exit Trigger Info]
+ExitTriggerMessage: FailedTaskCount 1 has reached MinFailedTaskCount 1 in the TaskRole
+[Exit Spec]
+code: {0}
+[Exit Diagnostics]
+[PAI_RUNTIME_ERROR_START]
+exitCode: {0}
+originUserExitCode: {1}
+[PAI_RUNTIME_ERROR_END]
+"""
+
+
+@pytest.mark.parametrize(
+    ("log", "codes", "cause"),
+    [
+        (KEY_ERROR, (255, 1), "python-error"),
+        (PROGRESS, (137, 137), "host-memory"),
+        (OUT_OF_MEMORY, (255, 1), "gpu-memory"),
+    ],
+)
+def test_the_diagnostics_and_the_log_are_read_together(log: str, codes: tuple[int, int], cause: str) -> None:
+    found = failure(log, diagnostics=DIAGNOSTICS.format(*codes))
+    assert (found.code, found.cause.name) == (codes[0], cause)
+
+
+def test_diagnostics_that_name_the_cause_need_no_log() -> None:
+    pod = 'PodFailed matched: {"containers": [{"name": "app", "reason": "OOMKilled", "code": 137}]}'
+    found = failure(KEY_ERROR, diagnostics=pod)
+    assert (found.code, found.cause.name) == (-1200, "host-memory")
+
+
 def test_a_long_log_is_read_at_its_errors_and_its_end() -> None:
     """Numbers of lines count from the beginning; the middle is not kept."""
     line = b"2026-01-01 00:00:00,000 INFO epoch 1 step 7 loss: 0.1234 lr: 0.001\n"
@@ -250,6 +282,12 @@ def test_no_secret_is_quoted() -> None:
     found = failure("fatal: Authentication failed for 'https://x:hunter2hunter2@git.example/'", job, 128)
     assert found.cause.name == "git-login"
     assert "hunter2" not in failure_text(found, job, "job.pai.yaml")
+
+
+def test_control_characters_of_a_log_reach_no_terminal() -> None:
+    text = failure_text(failure("x\x1b]0;title\x07\x9b2J: error: unrecognized arguments: --a\x1b"), None, "")
+    assert "wrong-option" in text
+    assert not {"\x1b", "\x07", "\x9b"} & set(text)
 
 
 def test_the_command_reads_a_file_and_standard_input(

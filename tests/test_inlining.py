@@ -19,6 +19,7 @@ from pai_lsp.source.writing import flow_value
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from random import Random
 
     from expansion import Ended
 
@@ -76,6 +77,17 @@ def one_by_one(text: str) -> str:
             return text
 
 
+def inlined_once(text: str, choose: Random) -> str | None:
+    """The job after one of the single references that can be inlined; None without any."""
+    (worker,) = job_of(text).task_roles
+    for reference in choose.sample(worker.prerequisites, len(worker.prerequisites)):
+        here = [one for one in refactorings(document(text), reference.span) if f"'{reference.name}'" in one.title]
+        made = next((one.make for one in here if one.title.startswith("Inline") and one.make), None)
+        if made is not None:
+            return apply_edits(text, made())
+    return None
+
+
 def ended(text: str, folder: Path, *, inline: bool) -> Ended:
     result = expanded(job_of(text), ["worker"] if inline else ())
     assert result.text is not None, result.problems
@@ -121,6 +133,39 @@ def test_one_by_one_and_all_at_once_run_the_same(
     if any(one.ends for one in prerequisites):
         assert ended(inline_all(text), tmp_path, inline=False) == meant, text
     assert ended(one_by_one(text), tmp_path, inline=False) == meant, text
+
+
+PARAMETERS = "parameters: {'one': &one \"1\", two: *one}\n"
+
+
+@settings(
+    max_examples=budget(40),
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    st.lists(HOOKS, min_size=1, max_size=4),
+    st.lists(st.integers(0, 7), min_size=4, max_size=4),
+    st.sampled_from(sorted(COMMANDS)),
+    st.sampled_from([PARAMETERS, PARAMETERS + PLUGIN]),
+    st.randoms(use_true_random=False),
+)
+def test_any_order_runs_what_expansion_runs_and_keeps_everything_else(
+    tmp_path: Path, prerequisites: list[Hooks], required: list[int], command: str, more: str, choose: Random
+) -> None:
+    lines = job(prerequisites, required, command, more).splitlines()
+    text = "".join(f"{line}  # {number}\n" for number, line in enumerate(lines))
+    meant = ended(text, tmp_path, inline=True)
+    # The lists of the role change, and a plugin goes along; a definition with a comment stays.
+    changed = ("    prerequisites:", "    commands:", "extras:", "  com.", "    - {plugin:")
+    kept = [line for line in text.splitlines() if not line.startswith(changed)]
+    while (after := inlined_once(text, choose)) is not None:
+        assert [line for line in after.splitlines() if line in kept] == kept, after
+        assert [f"# {number}" in after for number in range(len(lines))] == [True] * len(lines), after
+        text = after
+        assert ended(text, tmp_path, inline=True) == meant, text
+    assert ended(text, tmp_path, inline=False) == meant, text
 
 
 @pytest.mark.parametrize("command", ["well", "leaving", "replaced"])

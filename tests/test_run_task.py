@@ -236,7 +236,11 @@ def test_no_line_is_named_where_none_is_known(tmp_path: Path, capfd: pytest.Capt
     plugin = "{plugin: cmd, parameters: {preCommands: [exit 4]}}"
     extras = f"extras: {{com.microsoft.pai.runtimeplugin: [{plugin}]}}\n"
     status, _, notes = started(tmp_path, capfd, "echo hi", *HERE, extras=extras)
-    assert (status, notes.splitlines()[-1]) == (4, "pai-lsp run: the commands of plugins ended with 4")
+    # The plugin is named instead.
+    line = (JOB.replace("COMMAND", "").replace("EXTRAS", extras)).partition("{plugin:")[0].count("\n") + 1
+    path = tmp_path / "job.pai.yaml"
+    ended = ["pai-lsp run: the commands of plugins ended with 4", f"{path}:{line}: runtime plugin 'cmd'"]
+    assert (status, notes.splitlines()[-2:]) == (4, ended)
 
 
 def test_nothing_runs_unasked(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -318,6 +322,20 @@ def test_what_is_new_since_the_last_agreement_is_marked(
     assert [line for line in shown.splitlines() if line.startswith("+")] == ["+     echo two"]
     assert "note: lines with '+' are new since you agreed last; 0 earlier" in shown
     assert "echo one" not in "".join(file.read_text() for file in (tmp_path / "state").rglob("*") if file.is_file())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of Unix")
+def test_a_long_listing_is_shown_by_a_pager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: Path) -> None:
+    pager = engine.parent / "less"
+    pager.write_text('#!/bin/bash\necho "pager $LESSSECURE $*"\ncat\n', encoding="utf-8")
+    pager.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{engine.parent}{os.pathsep}{harmless_programs()}")
+    path = tmp_path / "job.pai.yaml"
+    path.write_text(TWO_TASKS.replace("COMMAND", "echo one\n" + "      - echo line\n" * 600), encoding="utf-8")
+    shown = answered(["run", "--container", "docker", str(path)], "n")[1]
+    assert "pager 1 -X" in shown
+    assert shown.count("echo line") == 600
+    assert "pager" not in answered(["run", "--container", "docker", "--yes", str(path)], "")[1]
 
 
 def answered(argv: list[str], answer: str) -> tuple[int, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+from pai_lsp.cluster.failure_causes import message_patterns
 from pai_lsp.platform.platforms import OPENPAI, Platform, platform_named, plugin_table
 from pai_lsp.platform.tables import exit_codes, table
 
@@ -104,14 +106,11 @@ def checkout(folder: Path, runtime: Path, platform: Platform) -> None:
         write(runtime / "plugins" / name / "init.py", lines + events)
 
 
-PHRASES = {
-    "src/hivedscheduler/src/pkg/algorithm/hived.go": """\
-"VC %v does not exists!" "VC %v does not have pinned cell %v" "insufficient capacity" "bad node %v"
-""",
-    "src/hivedscheduler/src/pkg/internal/utils.go": '"LeafCellNumber is non-positive"\n',
-    "src/frameworkcontroller/src/pkg/apis/frameworkcontroller/v1/funcs.go": """\
-"SucceededTaskCount %v has reached MinSucceededTaskCount %v" "FailedTaskCount %v has reached MinFailedTaskCount %v"
-""",
+WRITERS = {
+    "hivedscheduler": "src/hivedscheduler/src/hived.go",
+    "frameworkcontroller": "src/frameworkcontroller/src/pkg/controller.go",
+    "openpai-runtime": "src/openpai-runtime/src/src/init.d/messages.py",
+    "rest-server": "src/rest-server/src/messages.js",
 }
 
 
@@ -145,8 +144,10 @@ def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     trees = tmp_path_factory.mktemp("trees")
     checkout(trees / "pai", trees / "runtime" / "src", OPENPAI)
     checkout(trees / "ltp", trees / "ltp" / "src" / "openpai-runtime" / "src" / "src", LTP)
-    for path, text in PHRASES.items():
-        write(trees / "ltp" / path, text)
+    patterns = [one for scope in ("platform", "log") for one in message_patterns(scope)]
+    for writer, path in WRITERS.items():
+        examples = (one.example for one in patterns if one.source.startswith(f"{writer},"))
+        write(trees / "ltp" / path, "".join(f"{json.dumps(one)}\n" for one in examples))
     for folder, repository in (("pai", "pai"), ("runtime", "openpai-runtime"), ("ltp", "ltp-platform")):
         with_sources(trees / folder, f"microsoft/{repository}")
     versions = [{"name": "v2beta1", "schema": {"openAPIV3Schema": custom_resource(table("mpijob.json")["root"])}}]
@@ -213,7 +214,7 @@ def test_every_difference_is_a_line(trees: Path) -> None:
     codes = ltp / "k8s-job-exit-spec/config/k8s-job-exit-spec.yaml"
     replaced(codes, "(?mi)importerror:.*", "(?i)importerror")
     replaced(codes, "nvidiaDoubleEccError", "nvidiaXid")
-    replaced(ltp / "hivedscheduler/src/pkg/algorithm/hived.go", "insufficient capacity", "no room")
+    replaced(ltp / "hivedscheduler/src/hived.go", "insufficient capacity", "no room")
     (trees / "ltp" / checker).unlink()
     mpijob = trees / "mpi/manifests/base/kubeflow.org_mpijobs.yaml"
     replaced(mpijob, "runLauncherAsWorker:\n", "launcherIsWorker:\n")
@@ -243,7 +244,7 @@ def test_every_difference_is_a_line(trees: Path) -> None:
         f"ltp (dev): {schema_file}: schema: taskRoles.*.completion.minSucceededInstances: only in our table",
         f"ltp (dev): {schema_file}: schema: taskRoles.*.instances: required, not optional",
         f"ltp (dev): {schema_file}: schema: taskRoles.*.instances: type string, not integer",
-        "ltp (dev): src/hivedscheduler/src/pkg/algorithm: failures: no text has the words of 'waits-capacity'",
+        "ltp (dev): src/hivedscheduler/src: failures: no message of 'waits-capacity' is 'insufficient capacity'",
         f"ltp (dev): {checker}: sources: ltp.json names a file that is gone",
         f"mpi-operator: {crd}: spec.launcherIsWorker: not in our table",
         f"mpi-operator: {crd}: spec.runLauncherAsWorker: only in our table",

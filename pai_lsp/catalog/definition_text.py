@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import Enum
 
 from pai_lsp.job.definition import EXTENDED_KEYS, Definition, Origin, read_definitions
-from pai_lsp.platform.tables import TYPES
+from pai_lsp.platform.tables import PREREQUISITE_NAME, TYPES
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.nodes import Entry, Mapping, Node, ProblemKind, Scalar, Sequence, mapping_of
 from pai_lsp.source.patterns import lazy_pattern
@@ -119,7 +119,7 @@ def is_definition(definition: Definition) -> bool:
 
 def reads_as_definitions(syntax: Syntax, *, is_wanted: bool) -> bool:
     """Whether a file has definitions; with `is_wanted`, which the user states, every file that is not a job has."""
-    return not is_job(syntax) and (is_wanted or bool(_definitions(syntax, Content.DEFINITIONS)))
+    return not is_job(syntax) and (is_wanted or any(map(is_definition, _definitions(syntax, Content.DEFINITIONS))))
 
 
 def is_job(syntax: Syntax) -> bool:
@@ -138,8 +138,12 @@ def _definitions(syntax: Syntax, content: Content) -> tuple[Definition, ...]:
         nodes: tuple[Node | None, ...] = (node,) if isinstance(node, Sequence) else ()
     else:
         nodes = () if is_job(syntax) else syntax.documents
-    found = (definition for node in nodes for definition in read_definitions(node, Origin.CATALOG))
-    return tuple(filter(is_definition, found))
+    return tuple(
+        definition
+        for node in nodes
+        for definition in read_definitions(node, Origin.CATALOG)
+        if is_definition(definition) or (isinstance(node, Sequence) and PREREQUISITE_NAME.fullmatch(definition.name))
+    )
 
 
 def _descriptions(definition: Definition) -> Iterator[str]:

@@ -125,6 +125,7 @@ def why(parser: argparse.ArgumentParser) -> None:
     add("--role", metavar="ROLE", help="the task role that failed (default: the one that TEXT names, or the first)")
     add("--exit-code", type=int, metavar="N", help="the exit code of the commands, alone or with their log")
     add("--platform-log", type=path, metavar="FILE", help="the runtime's log of the task")
+    add("--diagnostics", type=path, metavar="FILE", help="the exit diagnostics of the portal, if TEXT is a log")
     add("--format", choices=("text", "json"), default="text", help="output format (default: text)")
 
 

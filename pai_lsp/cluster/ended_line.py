@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pai_lsp.job.parts import TaskRole
 
 OPTIONS = "set -o errexit\nset -o nounset\nset -o pipefail\n"
-# The file beside the script that has the report: two numbers of lines and the first word of the last command.
-REPORT = "ended"
+# The ending of the file beside a script with the report: two numbers of lines and the first word of the last command.
+REPORT = ".ended"
 # `(( ))` hides itself from `set -x` here, and leaves `$_` alone. Line 1 is that of the last trap itself. The first
 # number is set where a command fails that ends the script: the line on which it ends; the second is that of the last
 # command which began outside of functions and subshells.
@@ -26,19 +26,19 @@ _TRAPS = (
     "_pai_error=0 _pai_line=0; "
     f"trap '((LINENO > {HEADER_LINES} ? (_pai_line = LINENO, _pai_error = 0) : 0, 1)) 2>/dev/null' DEBUG; "
     f"trap '((LINENO > {HEADER_LINES} ? _pai_error = LINENO : 0, 1)) 2>/dev/null' ERR; "
-    'trap \'{ builtin echo "$_pai_error $_pai_line ${BASH_COMMAND%%[[:space:]]*}" >"${0%/*}/' + REPORT + '" || :; } '
+    'trap \'{ builtin echo "$_pai_error $_pai_line ${BASH_COMMAND%%[[:space:]]*}" >"$0' + REPORT + '" || :; } '
     "2>/dev/null' EXIT\n"
 )
 _NOTICES = lazy_pattern(
     r"\btrap\b|\bBASH_|\bLINENO\b|_pai_|\b(?:verbose|extdebug|functrace|errtrace)\b|\bset\s[^\n;&|]*-[a-zA-Z]*[vET]"
 )
 _SUBSHELL = lazy_pattern(r"(?<![$(=<>])\((?![()])")
-_ENDED = lazy_pattern(r"(\d+) (\d+) ?(\S*)")
+_ENDED = lazy_pattern(r"(\d+) (\d+)(?: (\S*))?")
 _SYNTAX = lazy_pattern(r"syntax (\d+)")
 
 
 def header(commands: str | None = None) -> str:
-    """The header of a script of the runtime; with the traps if these `commands` do not notice them."""
+    """The header of a script of the runtime; with the traps if these `commands` are given and do not notice them."""
     traps = _TRAPS if commands is not None and not _NOTICES.search(commands) else "#\n"
     return "#!/bin/bash\n" + "#\n" * (HEADER_LINES - 5) + traps + OPTIONS
 
@@ -54,7 +54,7 @@ def ended_line(report: str, commands: str) -> int | None:
     if not (found := _ENDED.fullmatch(report)):
         return None
     error, last = (int(number) - HEADER_LINES for number in found.groups()[:2])
-    first_word = found[3]
+    first_word = found[3] or ""
     if error > 0:
         # For a command of several lines this is the last of them: its first word is at or above it.
         number = next((one for one in range(min(error, len(lines)), 0, -1) if first_word in lines[one - 1]), 0)

@@ -39,7 +39,7 @@ _CALM = re.compile(
     r"[Ff]all(?:ing|s)? ?back|[Hh]andled|[Hh]andling passed|PASSED|passed|DEBUG|INFO|\w+Warning|[Rr]ecovered|"
     r"will be (?:ignored|skipped|retried)|attempt \d+)\b"
 )
-_LOUD = re.compile(r"NCCL WARN|\*{4}Warning|^W: |UNPROTECTED|connection broken by")
+_LOUD = re.compile(r"NCCL WARN|\*{4}Warning|^W: |UNPROTECTED|connection broken by|Could not fetch URL")
 _PROGRESS = re.compile(
     r"\b(?:[Ee]poch|EPOCH|[Ss]tep|[Ii]ter(?:ation)?|[Bb]atch)s?\b\W{0,4}\d|\b(?:[Ll]oss|acc(?:uracy)?|lr)\b\s*[:=]\s*\d|"
     r"\d+%\||\d(?:it/s|s/it)\b"
@@ -52,6 +52,7 @@ _SUCCESS = re.compile(
     r"\b(?:[Ss]aved?|[Ss]aving) (?:the )?(?:final )?(?:model|checkpoint|weights|results)|"
     r"[Ee]xit(?:ed)?(?: with)?(?: code| status):? ?0\b|^\+? ?exit 0$|\b\d+ passed\b(?!.*failed)"
 )
+_NEGATED = re.compile(r"(?i)\bnot\b|n't\b|\bno\b|fail|error|\bun")
 _TRACEBACK = "Traceback (most recent call last)"
 _CHAINED = re.compile(r"^(?:The above exception was the direct cause of|During handling of the above exception)")
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)')
@@ -102,14 +103,17 @@ def verdict(log: Log) -> LogVerdict:
     failing = {error.line.number for error in found}
     rest = [(at, line.text) for at, line in enumerate(lines) if line.number not in failing]
     progress = [at for at, text in rest if _PROGRESS.search(text) or _INFO.search(text)]
-    success = [at for at, text in rest if _SUCCESS.search(text)]
+    success = [at for at, text in rest if _SUCCESS.search(text) and not _NEGATED.search(text)]
     errors = [_judged(error, positions[error.line.number], progress, success) for error in found]
     alive = [error for error in errors if not error.is_survived]
     last = len(lines) - 1
     near = {line.number for line in _telling(lines, _NEAR_END)}
     error = _decisive(alive, near) or _decisive([one for one in errors if one.is_survived], near)
     is_doubtful = bool(alive) or any(one.weight >= Weight.GENERAL and one.line.number in near for one in errors)
-    is_success = bool(success) and last - success[-1] <= _NEAR_END and not is_doubtful
+    ended_well = bool(success) and last - success[-1] <= _NEAR_END
+    is_success = (
+        ended_well and not is_doubtful and not any(_COMPLAINT.search(one.text) for one in lines[success[-1] + 1 :])
+    )
     return LogVerdict(error, is_success, _worth_reading(lines))
 
 

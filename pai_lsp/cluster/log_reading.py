@@ -137,9 +137,9 @@ def _numbered(surroundings: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, 
 
 
 def _line(number: int, raw: bytes) -> LogLine:
-    text = raw[:_LONGEST_LINE].decode("utf-8", "replace").rstrip("\r\n")
-    if "\r" in text:  # a progress bar writes over itself
-        text = next((part for part in reversed(text.split("\r")) if part.strip()), "")
+    if b"\r" in raw:  # a progress bar writes over itself
+        raw = next((part for part in reversed(raw.split(b"\r")) if part.strip()), b"")
+    text = raw[:_LONGEST_LINE].decode("utf-8", "replace")
     text = _TIME.sub("", _COLORS.sub("", text))
     for pattern in _WRITERS:
         if found := pattern.match(text):

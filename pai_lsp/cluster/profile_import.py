@@ -11,6 +11,8 @@ Source: rest-server, src/docs/swagger.yaml; models/v2/virtual-cluster/k8s.js, mo
 from __future__ import annotations
 
 import re
+from fractions import Fraction
+from math import isfinite
 from urllib.parse import quote
 
 from pai_lsp.cluster.hived_stage import Cells
@@ -290,9 +292,10 @@ def _virtual_cluster(
     ask: Callable[[str], Any], name: str, answer: Mapping[str, Any], types: Mapping[str, Any], platform: str
 ) -> dict[str, Any]:
     """The number of SKUs by type, where the totals of the virtual cluster determine it."""
-    if not types:
+    answered = ask(f"cluster/sku-types?vc={quote(name, safe='')}") if types else None
+    if not isinstance(answered, dict):
         return {}
-    own = [sku for sku in _mapping(ask(f"cluster/sku-types?vc={quote(name, safe='')}")) if sku in types]
+    own = [sku for sku in answered if sku in types]
     total = _mapping(answer.get("resourcesTotal"))
     # LTP adds up the first type only, so the totals of mixed virtual clusters are too small.
     if len(own) > 1 and platform == "ltp":
@@ -302,23 +305,30 @@ def _virtual_cluster(
 
 
 def _numbers(units: list[Mapping[str, int]], total: Mapping[str, Any]) -> tuple[int, ...] | None:
-    """How many SKUs of each of at most two types make up the totals; None if that is not determined."""
-    if not all(isinstance(total.get(key), (int, float)) for key in _RESOURCES):
+    """How many SKUs of each type make up the totals; None if that is not determined."""
+    if not all(isinstance(total.get(key), (int, float)) and isfinite(total[key]) for key in _RESOURCES):
         return None
-    if len(units) == 1:
-        divisor = next((key for key in ("cpu", "gpu", "memory") if units[0][key]), None)
-        return None if divisor is None else (round(total[divisor] / units[0][divisor]),)
-    if len(units) != 2:
+    # Gauss: a row for each resource, with the units of the types and the total.
+    rows = [[Fraction(one[key]) for one in units] + [Fraction(total[key])] for key in _RESOURCES]
+    for column in range(len(units)):
+        pivot = next((row for row in rows[column:] if row[column]), None)
+        if pivot is None:
+            return None
+        rows.remove(pivot)
+        rows.insert(column, [value / pivot[column] for value in pivot])
+        for row in rows:
+            if row is not rows[column]:
+                row[:] = [value - row[column] * one for value, one in zip(row, rows[column], strict=True)]
+    counts = [row[-1] for row in rows[: len(units)]]
+    if any(abs(row[-1]) > _ROUNDING for row in rows[len(units) :]):
         return None
-    first, second = units
-    for one, other in (("cpu", "gpu"), ("cpu", "memory"), ("gpu", "memory")):
-        determinant = first[one] * second[other] - second[one] * first[other]
-        if determinant:
-            x = (total[one] * second[other] - second[one] * total[other]) / determinant
-            y = (first[one] * total[other] - total[one] * first[other]) / determinant
-            if min(x, y) >= 0 and abs(x - round(x)) + abs(y - round(y)) < 1e-6:
-                return round(x), round(y)
-    return None
+    numbers = tuple(round(count) for count in counts)
+    is_whole = all(abs(count - number) <= _ROUNDING for count, number in zip(counts, numbers, strict=True))
+    return numbers if is_whole and min(numbers, default=0) >= 0 else None
+
+
+# Totals are sums of floating-point numbers.
+_ROUNDING = Fraction(1, 10**6)
 
 
 def _answered_user(answer: Mapping[str, Any], storages: list[Any]) -> dict[str, Any]:

@@ -68,11 +68,10 @@ def task_files(plan: TaskPlan, place: TaskHome, ports: Ports, token: str, left_o
         name = path.rpartition("/")[2]
         if path.endswith("/") or path in skipped:
             continue
-        if name == "user.sh":
-            files[path] = f"{header(text)}{text}\n"
-            continue
-        body = "\n".join(line for line in text.split("\n") if line not in not_called) if name in _PHASES else text
-        files[path] = (header() if name in _PHASES else "") + body.replace(f"{HOME}/", f"{place.home}/") + "\n"
+        called = "\n".join(line for line in text.split("\n") if line not in not_called) if name in _PHASES else text
+        files[path] = (header(called) if name in _PHASES else "") + called + "\n"
+        if name != "user.sh":
+            files[path] = files[path].replace(f"{HOME}/", f"{place.home}/")
     if plan.tensorboard is not None:
         logs, port = plan.tensorboard
         # Only this machine reaches it. Source: openpai-runtime, src/plugins/tensorboard/tensorboard.sh.template.
@@ -143,13 +142,14 @@ _ENTRY = """\
 PAI_WORK_DIR="$(pwd)"
 export PAI_WORK_DIR
 source {scripts}/runtime_env.sh
+echo "{token}user $EUID"
 if [ "$$" = 1 ]; then
   trap 'trap : TERM; kill -TERM -1; wait; exit 143' TERM
 fi
 ended_line() {{
   local found
   if found=$(LC_ALL=C bash -n "$1" 2>&1); then
-    [ ! -r {scripts}/{report} ] || echo "$(<{scripts}/{report})"
+    [ ! -r "$1{report}" ] || echo "$(<"$1{report}")"
   elif [[ $found =~ line\\ ([0-9]+): ]]; then
     echo "syntax ${{BASH_REMATCH[1]}}"
   fi

@@ -17,6 +17,7 @@ from pai_lsp.cluster.log_errors import verdict
 from pai_lsp.cluster.log_reading import log_of
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import dataclass, replace
+from pai_lsp.source.text import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,11 +48,15 @@ CAUSES_OF_COMMAND_CODES = {code: CAUSES_OF_CODES[code] for code in _SIGNALS} | {
 }  # fmt: skip
 
 _BARRIER_ENDED = 10
+# What the platform says when something else ended the task, which its log may name.
+_SECONDARY = frozenset({"job-failed-by-rule", "other-role-ended"})
 # What a log says while a signal ends the program, and afterwards.
 _AROUND_SIGNALS = frozenset({"python-error", "file-not-found", "stopped", "permission-denied", "child-failed"})
 _COMPLAINT = re.compile(r"error|fail|abort|exception|fatal|cannot|warn|nan\b", re.IGNORECASE)
 # An event has few lines; a longer text is a log, unless it has the platform's own sections.
 _LINES_OF_EVENT = 8
+# What `kubectl describe`, `get` and events begin lines with.
+_KUBERNETES = re.compile(r"(?m)^\s*(?:NAME\s+READY\s|Events:\s|- apiVersion: |involvedObject:|Namespace:\s+\S)")
 # So much of a long log before and after the deciding line leads to the line of the job.
 _LINES_AROUND = 60
 
@@ -88,19 +93,24 @@ def failure(
     exit_code: int | None = None,
     platform_log: str = "",
     role: str | None = None,
+    diagnostics: str = "",
 ) -> Failure:
     """The explanation of a text: a log, diagnostics, an event.
 
     exit_code: of the commands, where it is known. platform_log: the log of the runtime. role: the task role that
-    failed; without it the one that the text names, else the first.
+    failed; without it the one that the text names, else the first. diagnostics: what the portal shows of the task
+    beside its log; the text is then the log alone.
     """
     log = log_of(text) if isinstance(text, str) else text
-    report = read_report(_plain_text(text, log), log.end, exit_code, platform_log)
+    said = log_of(diagnostics) if diagnostics else log
+    report = read_report(diagnostics or _plain_text(text, log), log.end, exit_code, platform_log)
     if role is not None:
         report = replace(report, role=converted_role_name(role))
-    found = _explained(report, log, platform_log, job)
+    found = _explained(report, log, said, platform_log, job)
     if job is None or found.cause.name in {NO_FAILURE, NOT_KNOWN}:
         return found
+    if diagnostics and found.evidence in log.lines:
+        report = replace(report, text=_plain_text(text, log))
     return replace(found, line=line_of(found.cause.name, _near(report, found.evidence, log), job))
 
 
@@ -108,7 +118,7 @@ def failure_text(found: Failure, job: Job | None, path: str) -> str:
     """The explanation in lines, with the line of the job, which is called `path`; no secret in it."""
 
     def shown(text: str) -> str:
-        return job.hidden.without(text) if job is not None else text
+        return visible(job.hidden.without(text) if job is not None else text)
 
     cause = found.cause
     text = f"{cause.name}: {cause.explanation}\n"
@@ -143,15 +153,16 @@ def _near(report: FailureReport, evidence: LogLine | None, log: Log) -> FailureR
     return replace(report, text="\n".join(lines))
 
 
-def _explained(report: FailureReport, log: Log, platform_log: str, job: Job | None) -> Failure:
+def _explained(report: FailureReport, log: Log, said: Log, platform_log: str, job: Job | None) -> Failure:
+    """The cause. log: that of the task. said: what the platform says, which is the same text if there is only one."""
     is_log = report.user_code is not None and report.child is None and report.pod is None
     if is_log and report.user_code == 0:
         return Failure(causes()[NO_FAILURE], report.code)
     read = verdict(log)
     if not is_log:
-        found = _of_platform(report, log)
-        is_trigger = found is not None and found.cause.name == "job-failed-by-rule"
-        if found is not None and not (is_trigger and read.error is not None and read.error.weight is Weight.ROOT):
+        found = _of_platform(report, said)
+        is_trigger = found is not None and found.cause.name in _SECONDARY
+        if found is not None and not (is_trigger and read.error is not None and read.error.weight >= Weight.GENERAL):
             return found
     elif report.user_code == _BARRIER_ENDED and job is not None and _has_ssh_barrier(job) and not report.text.strip():
         return Failure(causes()["ssh-barrier"], report.code, sureness=Sureness.PROBABLE)
@@ -198,6 +209,7 @@ def _of_platform(report: FailureReport, log: Log) -> Failure | None:
     if name is not None:
         return Failure(causes()[name], report.code)
     is_of_platform = report.child is not None or report.pod is not None or report.code is not None
+    is_of_platform = is_of_platform or _KUBERNETES.search(report.text) is not None
     if not is_of_platform and len([line for line in log.lines if line.text.strip()]) > _LINES_OF_EVENT:
         return None
     if (

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from bisect import bisect_left
 from functools import cached_property, lru_cache
 
 from pai_lsp.embedded.shell_structure import is_one_word, structure
@@ -255,7 +256,13 @@ class CommandLines:
 
     def first(self, part: str) -> int | None:
         """Where the first word begins that has a text; None if no word has it."""
-        return min((at for at, text in self._texts if part in text), default=None)
+        if part not in self._first_mentions:
+            self._first_mentions[part] = min((at for at, text in self._texts if part in text), default=None)
+        return self._first_mentions[part]
+
+    @cached_property
+    def _first_mentions(self) -> dict[str, int | None]:
+        return {}
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -276,34 +283,61 @@ class CommandLines:
 
     def folder(self, line: CommandLine) -> str | None:
         """The working folder of a command: "" where the script begins, a path from there, None if it is not known."""
-        around = {None, *(one for one in (line.step, *line.step.ancestors) if one.is_process)}
-        found: str | None = ""
-        for change in self._folder_changes:
-            if change.step.span.start >= line.step.span.start:
-                break
-            if change.step.process in around:
-                parent = change.step.parent
-                is_sure = parent is self.tree.root or any(parent is one for one in line.step.ancestors)
-                word = change.arguments[0] if len(change.arguments) == 1 else None
-                is_known = found is not None and is_sure and word is not None and word.is_literal
-                if word is None or not is_known or word.text in {"-", "~"} or change.program != "cd":
-                    found = None
-                else:
-                    found = posixpath.normpath(posixpath.join(found or "", word.text))
-                    found = "" if found == "." else found
-        return found
+        step = line.step
+        key = (step.parent, step if step.is_process else None)
+        if key not in self._folders:
+            self._folders[key] = self._folders_for(step)
+        starts, folders = self._folders[key]
+        number = bisect_left(starts, step.span.start)
+        return folders[number - 1] if number else ""
 
     @cached_property
-    def _folder_changes(self) -> list[CommandLine]:
-        """The commands that change the working folder, in order."""
-        return [line for line in self.all if line.program in {"cd", "pushd", "popd"}]
+    def _folders(self) -> dict[tuple[Step | None, Step | None], tuple[list[int], list[str | None]]]:
+        return {}
+
+    def _folders_for(self, step: Step) -> tuple[list[int], list[str | None]]:
+        """For the steps beside one: where the working folder changes for them, and what it is from there on."""
+        ancestors = set(step.ancestors)
+        around = [None, *(one for one in (step, *ancestors) if one.is_process)]
+        changes = [change for process in around for change in self._folder_changes.get(process, ())]
+        changes.sort(key=lambda change: change.step.span.start)
+        found: list[str | None] = []
+        for change in changes:
+            before = found[-1] if found else ""
+            parent = change.step.parent
+            word = change.arguments[0] if len(change.arguments) == 1 else None
+            is_sure = parent is self.tree.root or parent in ancestors
+            is_known = before is not None and is_sure and word is not None and word.is_literal
+            if word is None or not is_known or word.text in {"-", "~"} or change.program != "cd":
+                found.append(None)
+            else:
+                folder = posixpath.normpath(posixpath.join(before or "", word.text))
+                found.append("" if folder == "." else folder)
+        return [change.step.span.start for change in changes], found
+
+    @cached_property
+    def _folder_changes(self) -> dict[Step | None, list[CommandLine]]:
+        """By process, the commands that change the working folder."""
+        found: dict[Step | None, list[CommandLine]] = {}
+        for line in self.all:
+            if line.program in {"cd", "pushd", "popd"}:
+                found.setdefault(line.step.process, []).append(line)
+        return found
 
     def value(self, name: str, before: int | None = None) -> str | None:
         """The last value that is written for a variable, if it is a plain one; `before` as in `mentions`."""
-        found: str | None = None
-        for one in self.tree.script.assignments:
-            if one.name == name and (before is None or one.span.start < before):
-                found = one.plain_value
+        starts, values = self._values.get(name, ([], []))
+        number = len(starts) if before is None else bisect_left(starts, before)
+        return values[number - 1] if number else None
+
+    @cached_property
+    def _values(self) -> dict[str, tuple[list[int], list[str | None]]]:
+        """Of each variable, where it is set and the values."""
+        found: dict[str, tuple[list[int], list[str | None]]] = {}
+        for one in sorted(self.tree.script.assignments, key=lambda one: one.span):
+            starts, values = found.setdefault(one.name, ([], []))
+            starts.append(one.span.start)
+            values.append(one.plain_value)
         return found
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _CHANGE = lazy_pattern(r"([A-Za-z_]\w*)[ ]*(\+\+|--)")
 _CHANGE_BEFORE = lazy_pattern(r"(\+\+|--)[ ]*([A-Za-z_]\w*)")
-_SET = lazy_pattern(r"([A-Za-z_]\w*)[ ]*([-+*]?)=(?!=)[ ]*(.+)")
+_SET = lazy_pattern(r"([A-Za-z_]\w*)[ ]*([-+*]?)=(?!=)[ ]*([^ ].*)")
 _ALLOWED = lazy_pattern(r"[0-9A-Za-z_ +\-*%()<>=!]+")
 
 

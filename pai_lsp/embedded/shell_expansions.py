@@ -248,7 +248,11 @@ class ExpansionReader(ABC):
             nested = self._uses[place:]
             del self._uses[place:]
             is_guarded = guard is not None or is_list
-            self._use(match[0], start, match.start(), self._at, is_guarded=is_guarded, is_indirect=is_indirect)
+            is_question = guard is not None and guard[0].endswith("+")
+            self._use(
+                match[0], start, match.start(), self._at,
+                is_guarded=is_guarded, is_indirect=is_indirect, is_question=is_question,
+            )  # fmt: skip
             self._uses += nested
 
     def _parameter_rest(self, start: int, *, is_quoted: bool) -> None:

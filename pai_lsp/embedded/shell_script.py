@@ -22,7 +22,7 @@ _OPEN_ENDED = frozenset(
 _LEAVING_LOOP = frozenset({"break", "exit", "return", "exec", "kill"})
 # What `sleep` takes. Source: sleep(1).
 _TIME = lazy_pattern(r"[0-9]+(?:\.[0-9]+)?[smhd]?")
-_UNSET_OFF = lazy_pattern(r"\+[A-Za-z]*u[A-Za-z]*")
+_UNSET_OFF = lazy_pattern(r"\+[A-Za-tv-z]*u[A-Za-z]*")
 # What a script may leave open without a syntax error; bash takes the end of the text for the end of these.
 HERE_DOCUMENT, CONTINUATION = "<<", "\\"
 
@@ -48,6 +48,7 @@ class VariableUse:
     span: the whole expansion (`$X`, `${X:-d}`), or the bare name in arithmetic; name_span: the name alone.
     is_guarded: bash continues where it is not set (`${X:-d}`, `${X+d}`), or only reads it as another one's default.
     is_indirect: its value is the name of the variable that is meant (`${!X}`).
+    is_question: only whether it is set matters (`${X+d}`).
     """
 
     name: str
@@ -55,6 +56,7 @@ class VariableUse:
     name_span: Span
     is_guarded: bool = False
     is_indirect: bool = False
+    is_question: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,10 +168,10 @@ class Structure:
         part: list[str] = [""]
         lists: list[list[Step]] = [[]]
         waiting: list[list[Step]] = [[]]  # substitutions of the command that is being read
-        prefixes: tuple[str, ...] = ()
+        prefixes: list[str] = []
         assigned: list[Assignment] = []
         redirections: list[Redirection] = []
-        outer: list[tuple[tuple[str, ...], list[Assignment], list[Redirection]]] = []
+        outer: list[tuple[list[str], list[Assignment], list[Redirection]]] = []
         function = ""
         for kind, text, value in events:
             span = value if isinstance(value, Span) else None
@@ -180,7 +180,7 @@ class Structure:
                 step.siblings = siblings = lists[-1]
                 step.number = len(siblings)
                 step.before = siblings[-1].after if siblings else ""
-                step.prefixes, prefixes = prefixes, ()
+                step.prefixes, prefixes = tuple(prefixes), []
                 if kind is EventKind.COMPOUND:
                     if siblings and siblings[-1].after == "" and siblings[-1].kind == "command":
                         continue  # the brackets of `[[ … ]]`, whose command is there already
@@ -220,7 +220,7 @@ class Structure:
                 if not text.startswith("<<"):
                     waiting[-1].append(step)
                 outer.append((prefixes, assigned, redirections))
-                prefixes, assigned, redirections = (), [], []
+                prefixes, assigned, redirections = [], [], []
                 here = step
                 part.append("")
                 lists.append([])
@@ -236,7 +236,7 @@ class Structure:
                 if siblings and not siblings[-1].after:
                     siblings[-1].after = text
             elif kind is EventKind.PREFIX:
-                prefixes = (*prefixes, text)
+                prefixes.append(text)
             elif kind is EventKind.FUNCTION:
                 function = text
             elif isinstance(value, Assignment):

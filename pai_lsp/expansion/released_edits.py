@@ -19,7 +19,7 @@ from pai_lsp.expansion.effective import (
     step_value,
 )
 from pai_lsp.expansion.released_commands import surviving
-from pai_lsp.job.definition import COMMAND_KEYS, EXTENDED_KEYS, STORAGE_PLUGINS, Origin
+from pai_lsp.job.definition import COMMAND_KEYS, EXTENDED_KEYS, STORAGE_PLUGINS, TEXT_KEYS, Origin
 from pai_lsp.job.plugin_parameters import Damage, damages
 from pai_lsp.platform.tables import (
     PLUGIN_PREFIX,
@@ -193,10 +193,6 @@ def _is_short(value: Any) -> bool:
     return not isinstance(value, (dict, list)) and len(str(value)) <= 60 and str(value).isprintable()
 
 
-# What only people read; a quote in it that stops the runtime may be another one.
-_TEXT_KEYS = frozenset({"description", "contributor", "version"})
-
-
 def definition_edits(
     text: str, definition: Definition, prerequisite: Prerequisite | None, items: Items, plugins: Container[str]
 ) -> tuple[TextEdit, ...]:
@@ -359,7 +355,7 @@ def _filled_edits(
             if is_filled(scalar, prerequisite.step):
                 value = step_value(scalar, prerequisite.step)
                 yield TextEdit(scalar.span, scalar_line(value) if scalar.is_block else flow_scalar(value))
-            elif entry.name in _TEXT_KEYS and prerequisite.plugin and Damage.QUOTES in damages(scalar.text):
+            elif entry.name in TEXT_KEYS and prerequisite.plugin and Damage.QUOTES in damages(scalar.text):
                 yield TextEdit(scalar.span, flow_scalar(scalar.text.replace('"', "'")))
 
 

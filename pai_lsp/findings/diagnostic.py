@@ -258,6 +258,8 @@ HIVED = "hived"
 # Of one rule, so many findings are made for one file, and so many of them are shown.
 MOST_FOUND = 1000
 MOST_SHOWN = 100
+# The other places that a finding names.
+MOST_RELATED = 20
 
 
 def limited(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:

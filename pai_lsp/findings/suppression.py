@@ -50,11 +50,42 @@ class Ignore:
     lines: tuple[int, ...] | None
     is_only_code: bool
 
-    def silences(self, diagnostic: Diagnostic, lines: LineIndex, meanings: MappingOf[str, NameMeaning]) -> bool:
-        """Whether the comment suppresses this finding."""
-        if diagnostic.code not in meanings[self.name].codes:
-            return False
-        return self.lines is None or lines.line_of(diagnostic.span.start) in self.lines
+
+@dataclass(frozen=True, slots=True)
+class Silencing:
+    """What comments silence, looked up by line and code.
+
+    used: the comments that silence a finding. silenced: the findings that a comment silences.
+    """
+
+    used: frozenset[Ignore]
+    silenced: frozenset[Diagnostic]
+
+
+def silencing(
+    comments: Iterable[Ignore],
+    diagnostics: Iterable[Diagnostic],
+    lines: LineIndex,
+    meanings: MappingOf[str, NameMeaning],
+) -> Silencing:
+    """Which comments suppress which findings."""
+    by_line: dict[int | None, dict[str, list[Ignore]]] = {}
+    for comment in comments:
+        for number in comment.lines or (None,):
+            for code in meanings[comment.name].codes:
+                by_line.setdefault(number, {}).setdefault(code, []).append(comment)
+    used: set[Ignore] = set()
+    silenced: set[Diagnostic] = set()
+    for one in diagnostics:
+        for number in (None, lines.line_of(one.span.start)):
+            meant = by_line.get(number, {}).pop(one.code, None)
+            if meant is None:
+                continue
+            used.update(meant)
+            # All of them are used now; one is enough for the next findings.
+            by_line[number][one.code] = meant[:1]
+            silenced.add(one)
+    return Silencing(frozenset(used), frozenset(silenced))
 
 
 def ignores(text: str, lines: LineIndex) -> tuple[Ignore, ...]:
@@ -86,15 +117,12 @@ def _lines_of(offset: int, text: str, lines: LineIndex) -> tuple[int, ...]:
 
 
 def unused_ignores(
-    comments: Sequence[Ignore],
-    diagnostics: Collection[Diagnostic],
-    lines: LineIndex,
-    meanings: MappingOf[str, NameMeaning],
+    comments: Sequence[Ignore], used: Collection[Ignore], meanings: MappingOf[str, NameMeaning]
 ) -> Iterator[Finding]:
     """The findings of `unused_ignore`, the only rule that needs the findings of the others."""
     for comment in comments:
         meaning = meanings[comment.name]
-        if any(comment.silences(diagnostic, lines, meanings) for diagnostic in diagnostics):
+        if comment in used:
             if meaning.message:
                 fixes = tuple(change_fix(comment.span, code, safe=True) for code in meaning.codes)
                 yield Finding(comment.span, meaning.message, fixes, tags=(DiagnosticTag.DEPRECATED,))
@@ -109,6 +137,7 @@ def unused_ignores(
 
 def ineffective_comments(text: str, diagnostics: Collection[Diagnostic], lines: LineIndex) -> Iterator[Finding]:
     """The findings of `unused_ignore` about comments that are written almost like one that has an effect."""
+    found: dict[int, set[str]] | None = None
     for match in _ANY_COMMENT.finditer(text):
         if _EFFECTIVE.match(match[0]):
             continue
@@ -117,8 +146,11 @@ def ineffective_comments(text: str, diagnostics: Collection[Diagnostic], lines: 
             yield Finding(Span(*match.span()), "this comment has no effect: it must be in lower case", (fix,))
         elif match["word"].lower() == "ignore":
             end = match.end("word")
-            here = _lines_of(match.start(), text, lines)
-            codes = sorted({one.code for one in diagnostics if lines.line_of(one.span.start) in here})
+            if found is None:
+                found = {}
+                for one in diagnostics:
+                    found.setdefault(lines.line_of(one.span.start), set()).add(one.code)
+            codes = sorted(set().union(*(found.get(line, ()) for line in _lines_of(match.start(), text, lines))))
             fixes = (Fix("Name the rules", (TextEdit(Span(end, end), f"[{', '.join(codes)}]"),)),) if codes else ()
             message = "this comment has no effect, because it names no rule; write ignore[CODE]"
             yield Finding(Span(*match.span()), message, fixes)

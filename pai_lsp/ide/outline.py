@@ -263,7 +263,7 @@ def _commands_count(number: int) -> str:
     return f"{number} command{'' if number == 1 else 's'}"
 
 
-_COMMENTS = lazy_pattern(r"(?:^[ \t]*#[^\r\n]*(?:\r\n|\n|\r|\Z)){2,}", re.MULTILINE)
+_COMMENTS = lazy_pattern(r"(?:^[ \t]*#[^\r\n]*(?:\r\n|\n|\r))+^[ \t]*#[^\r\n]*", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

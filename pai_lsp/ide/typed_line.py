@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Path = tuple[str | int, ...]
 
-_TYPED = re.compile(r"(?P<pad> *)(?P<dash>- +)?(?:(?P<key>[\w.-]+):(?P<value> .*)?|(?P<text>.*?))\r?\Z")
+_TYPED = re.compile(r"(?P<pad> *)(?P<dash>- +)?(?:(?P<key>[\w.-]+):(?P<value> .*)?|(?P<text>(?:[^ \n].*?)?))\r?\Z")
 
 
 class _Match(IntEnum):

@@ -29,6 +29,8 @@ CMD_PLUGIN = f"{PLUGIN_PREFIX}cmd"
 SIMPLE_KEYS = {"preCommands": Moment.START, "postCommands": Moment.SUCCESS}
 # All keys of the cmd plugin that hold commands.
 COMMAND_KEYS = frozenset({"callbacks", *SIMPLE_KEYS})
+# What only people read.
+TEXT_KEYS = frozenset({"description", "contributor", "version"})
 # What the plugin reads of each callback.
 CALLBACK_KEYS = frozenset({"event", "commands"})
 
@@ -220,7 +222,16 @@ class Definition:
 
     def parameter(self, name: str) -> Entry | None:
         """The plugin parameter of that name."""
-        return next((entry for entry in self.parameters if entry.name == name), None)
+        return self._parameters_by_name.get(name)
+
+    @cached_property
+    def names_of_values(self) -> tuple[str, ...]:
+        """The names of its parameters that are values, and not commands."""
+        return tuple(entry.name for entry in self.parameters if entry.name not in COMMAND_KEYS)
+
+    @cached_property
+    def _parameters_by_name(self) -> dict[str, Entry]:
+        return {entry.name: entry for entry in reversed(self.parameters)}
 
     @property
     def callbacks_node(self) -> Node | None:

@@ -27,14 +27,16 @@ from pai_lsp.source.spelling import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from collections.abc import Mapping as MappingOf
-    from typing import Any
+    from typing import Any, TypeVar
     from weakref import ReferenceType
 
     from pai_lsp.job.definition import Definition, Reference, Requirement, TemplateVariable
     from pai_lsp.job.tree import JobTree
     from pai_lsp.source.nodes import Mapping
+
+    _Answer = TypeVar("_Answer")
 
 
 # Different values make different steps, so a short file can require an unlimited number of them.
@@ -140,10 +142,40 @@ class RequireGraph:
     entries: tuple[RequireLink, ...]
     _links: MappingOf[Mapping, tuple[RequireLink, ...]] = field(repr=False)
     _homes: MappingOf[Mapping, LookupAnswer] = field(repr=False)
+    _nearest: list[tuple[Definition, tuple[tuple[Definition, bool], ...]]] = field(default_factory=list, repr=False)
+    _answers: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def links(self, definition: Definition) -> tuple[RequireLink, ...]:
         """What a definition of the graph requires, in written order."""
         return self._links.get(definition.node, ())
+
+    def once(self, key: object, compute: Callable[[], _Answer]) -> _Answer:
+        """What `compute` gives for a key, computed at the first call."""
+        if key not in self._answers:
+            self._answers[key] = compute()
+        return self._answers[key]  # type: ignore[no-any-return]  # what the same function gave before
+
+    def nearest(self, definition: Definition) -> tuple[tuple[Definition, bool], ...]:
+        """A definition and all that it requires, nearest first, each with whether what it requires itself is known.
+
+        The last answer is kept, as the tags of a definition are looked up one after the other.
+        """
+        kept = self._nearest[-1] if self._nearest else None
+        if kept is not None and kept[0] is definition:
+            return kept[1]
+        found: list[tuple[Definition, bool]] = []
+        waiting, seen = [definition], {definition}
+        for one in waiting:  # grows while it is read
+            links = self.links(one)
+            found.append((one, all(link.answer.state is not LookupState.UNKNOWN for link in links)))
+            for link in links:
+                for target in link.targets:
+                    if target not in seen:
+                        seen.add(target)
+                        waiting.append(target)
+        answer = tuple(found)
+        self._nearest[:] = [(definition, answer)]
+        return answer
 
     def path(self, definition: Definition) -> str | None:
         """The file with a definition; None for the job's file."""

@@ -178,11 +178,12 @@ _JOINED = lazy_pattern(r"([a-z]+?)(password|passwd|passphrase|token|secret)")
 # Placeholders: signs alone, brackets around a word, words that say what belongs there, and examples of documentation.
 _PLACEHOLDER = lazy_pattern(
     r"(?i)[*x.\-_#?]+|[<\[{(%].*[>\]})%]|(?:your|the|an?|some|insert|enter|put)[ _-].*|your.*|"
-    r"(?-i:[\w/+]*EXAMPLE(?:KEY)?)|(?:[\w]+[-_])?example(?:[-_]\w+)?|"
-    r".*(?:placeholder|change[ _-]?me|redacted|x{4}|\*{3}|\.{3}).*|"
+    r"(?-i:[\w/+]*EXAMPLE(?:KEY)?)|(?:[\w]+[-_])?example|"
     r"none|null|nil|true|false|yes|no|on|off|todo|tbd|dummy|fake|test|secret|hidden|masked|empty|prompt|stdin|ask|"
     r"string|str|int|value|password|passwd|token|key|auto|default|undefined|optional|required|env(?:ironment)?"
 )
+# The same, with other characters around them.
+_SAYS_SO = lazy_pattern(r"(?i)placeholder|change[ _-]?me|redacted|x{4}|\*{3}|\.{3}|\A(?:\w+[-_])?example[-_]\w")
 _WORDS_OF_SECRETS = frozenset({
     "access", "api", "arg", "auth", "config", "db", "env", "file", "for", "from", "id", "key", "my", "name", "new",
     "of", "old", "pass", "passphrase", "passwd", "password", "private", "pwd", "secret", "str", "the", "token",
@@ -232,7 +233,7 @@ def secrets_in(text: str) -> Iterator[tuple[Span, str]]:
 
 def is_placeholder(value: str) -> bool:
     """Whether a value only says that a secret belongs there, or is an example of documentation."""
-    if _PLACEHOLDER.fullmatch(value) or len(set(value)) <= 2:
+    if _PLACEHOLDER.fullmatch(value) or _SAYS_SO.search(value) or len(set(value)) <= 2:
         return True
     return _WORDS_OF_SECRETS.issuperset(words_of(value)) and value[0].isalpha()
 

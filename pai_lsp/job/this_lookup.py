@@ -11,7 +11,6 @@ import re
 
 from pai_lsp.embedded.template import CLOSING, OPENING, tags_without_dollar
 from pai_lsp.job.definition import COMMAND_KEYS
-from pai_lsp.job.lookup import LookupState
 from pai_lsp.job.require_graph import no_parameter
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, walk
@@ -104,14 +103,17 @@ def this_faults(graph: RequireGraph, definition: Definition) -> Iterator[tuple[S
 
 def this_answer(graph: RequireGraph, definition: Definition, tag: TemplateTag) -> ThisAnswer:
     """What a tag in a definition of the graph finds."""
-    definitions = with_required(definition, lambda one: _required(graph, one))
+    return graph.once((definition, tag.content), lambda: _this_answer(graph, definition, tag))
+
+
+def _this_answer(graph: RequireGraph, definition: Definition, tag: TemplateTag) -> ThisAnswer:
     is_known = True
 
     def asked() -> Iterator[Definition]:
         nonlocal is_known
-        for one in definitions:
+        for one, knows_required in graph.nearest(definition):
             yield one
-            is_known = is_known and all(link.answer.state is not LookupState.UNKNOWN for link in graph.links(one))
+            is_known = is_known and knows_required
 
     answer = looked_up(tag, asked())
     is_wrong_itself = answer.fault is not None and _form_fault(tag) is not None
@@ -121,7 +123,7 @@ def this_answer(graph: RequireGraph, definition: Definition, tag: TemplateTag) -
 def this_parameters(graph: RequireGraph, definition: Definition) -> dict[str, Entry]:
     """The parameters that `this.NAME` can mean in a definition of the graph, nearest first."""
     found: dict[str, Entry] = {}
-    for one in with_required(definition, lambda one: _required(graph, one)):
+    for one, _ in graph.nearest(definition):
         for entry in _parameters(one):
             found.setdefault(entry.name, entry)
     return found
@@ -143,7 +145,7 @@ def looked_up(tag: TemplateTag, definitions: Iterable[Definition]) -> ThisAnswer
             if answer.fault is None:
                 return answer
             nearest = nearest or answer.fault
-    near = tuple(dict.fromkeys(one.name for definition in asked for one in _parameters(definition)))
+    near = tuple(dict.fromkeys(name for definition in asked for name in definition.names_of_values))
     message = no_parameter(name, asked[0].name if asked else "", near)
     return ThisAnswer(fault=nearest or ThisFault(message, number, near))
 
@@ -158,10 +160,6 @@ def with_required(first: _T, required: Callable[[_T], Iterable[_T]]) -> Iterator
             if further not in seen:
                 seen.add(further)
                 waiting.append(further)
-
-
-def _required(graph: RequireGraph, definition: Definition) -> Iterator[Definition]:
-    return (target for link in graph.links(definition) for target in link.targets)
 
 
 def _parameters(definition: Definition) -> Iterator[Entry]:

@@ -14,7 +14,6 @@ from threading import Event
 
 from pai_lsp.lsp.documents import FileKind
 from pai_lsp.lsp.worker_threads import in_thread
-from pai_lsp.source.files import is_in_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,10 +43,8 @@ class ShellChecks:
         if setting not in self._programs:
             from pai_lsp.project.shellcheck import ShellCheck, shellcheck_program  # noqa: PLC0415 - rarely there
 
-            program = shellcheck_program(setting)
-            # Settings may come with a folder; a program that came with it is not run.
-            if setting != "auto" and any(is_in_folder(program, folder) for folder in self._connection.folders):
-                program = ""
+            # Settings may come with a folder, and so may a program; it is not run.
+            program = shellcheck_program(setting, self._connection.folders)
             self._programs[setting] = ShellCheck(program) if program else None
         return self._programs[setting]
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.source.nodes import Syntax
 
-_KEY = lazy_pattern(r"[ \t]*(?:-[ \t]+)*[\"']?([^\s\"'#:][^\"'#:]*)[\"']?[ \t]*:(?:[ \t]|\r?$)")
+_KEY = lazy_pattern(r"[ \t]*(?:-[ \t]+)*[\"']?([^\s\"'#:][^\"'#:]*)(?:[\"'][ \t]*)?:(?:[ \t]|\r?$)")
 _FOR_TOOLS = lazy_pattern(r"#[ \t]*(?:pai-lsp|yaml-language-server)\b")
 
 

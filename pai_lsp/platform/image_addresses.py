@@ -8,7 +8,7 @@ from __future__ import annotations
 from pai_lsp.source.patterns import lazy_pattern
 
 # What the check accepts, stricter than Docker: no upper case, no digest.
-REPOSITORY = lazy_pattern(r"[a-z_.0-9-]+[/a-z_.0-9-]*")
+REPOSITORY = lazy_pattern(r"[a-z_.0-9-][/a-z_.0-9-]*")
 TAG = lazy_pattern(r"[a-z_.0-9-]+")
 # A page of Docker Hub has such a name. Source: distribution, reference/regexp.go.
 _NAME = lazy_pattern(r"(?!localhost/)([a-z0-9][\w./-]*?)(?::[\w.-]+)?(?:@\S+)?")

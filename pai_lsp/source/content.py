@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _ESCAPE_LENGTH = {"x": 4, "u": 6, "U": 10}
 _LINE_BREAK = lazy_pattern(r"\r\n|\r|\n")
-_HEADER = lazy_pattern(r"[|>][-+0-9]*[^\r\n]*(?:\r\n|\r|\n|$)")
+_HEADER = lazy_pattern(r"[|>][^\r\n]*(?:\r\n|\r|\n|$)")
 
 
 @dataclass(frozen=True, eq=False)

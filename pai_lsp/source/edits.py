@@ -15,7 +15,7 @@ from pai_lsp.source.text import Span, TextEdit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from collections.abc import Sequence as SequenceOf
 
     from pai_lsp.source.comments import Comment
@@ -73,8 +73,9 @@ def _entry_removal(text: str, mapping: Mapping, entry: Entry) -> TextEdit | None
     if number is None or len(mapping.entries) == 1 or not is_written_here:
         return None
     if mapping.is_flow:
-        spans = [Span(one.key.span.start, entry_end(text, one)) for one in mapping.entries]
-        edit = _removal_from_flow(spans, number)
+        first = max(number - 1, 0)
+        near = mapping.entries[first : number + 2]
+        edit = _removal_from_flow([Span(one.key.span.start, entry_end(text, one)) for one in near], number - first)
         return edit if edit.span.start <= edit.span.end else None
     start = entry.key.span.start
     span = line_span(text, Span(start, entry_end(text, entry)))
@@ -130,23 +131,26 @@ def remove_item(text: str, sequence: Sequence, item: Node) -> tuple[TextEdit, ..
     Nothing where a block would be left without any item (a list in brackets becomes `[]`), or where the item is an
     alias or has one, so that the tree does not show which of them is meant.
     """
-    numbers = [number for number, one in enumerate(sequence.items) if one is item]
-    if len(numbers) != 1 or item.span.start < sequence.span.start:
+    if sequence.items.count(item) != 1 or item.span.start < sequence.span.start:
         return ()
     if len(sequence.items) == 1:
         return (TextEdit(sequence.span, "[]"),) if sequence.is_flow else ()
     if sequence.is_flow:
-        removal = _removal_from_flow([one.span for one in sequence.items], numbers[0])
+        number = sequence.items.index(item)
+        first = max(number - 1, 0)
+        near = sequence.items[first : number + 2]
+        removal = _removal_from_flow([one.span for one in near], number - first)
     else:
         dash = text.rfind("-", 0, item.span.start)
         removal = TextEdit(line_span(text, Span(dash, max(item.span.end, dash + 1))), "")
     return keeping_comments_of(text, (removal,), sequence)
 
 
-def _removal_from_flow(spans: list[Span], index: int) -> TextEdit:
-    if index + 1 < len(spans):
-        return TextEdit(Span(spans[index].start, spans[index + 1].start), "")
-    return TextEdit(Span(spans[index - 1].end, spans[index].end), "")
+def _removal_from_flow(near: list[Span], index: int) -> TextEdit:
+    """Take out an item, of which the one before it and the one after it are given too."""
+    if index + 1 < len(near):
+        return TextEdit(Span(near[index].start, near[index + 1].start), "")
+    return TextEdit(Span(near[index - 1].end, near[index].end), "")
 
 
 def keeping_comments_of(text: str, edits: SequenceOf[TextEdit], node: Mapping | Sequence) -> tuple[TextEdit, ...]:
@@ -154,8 +158,17 @@ def keeping_comments_of(text: str, edits: SequenceOf[TextEdit], node: Mapping | 
     if not any("#" in text[edit.span.start : edit.span.end] for edit in edits):
         return tuple(edits)
     changed = Span(min(edit.span.start for edit in edits), max(edit.span.end for edit in edits))
-    scalars = (one for one in walk(node) if isinstance(one, Scalar))
+    scalars = (one for part in _parts_within(node, changed) for one in walk(part) if isinstance(one, Scalar))
     return keeping_comments(text, edits, comments_within(text, changed, scalars))
+
+
+def _parts_within(node: Mapping | Sequence, span: Span) -> Iterator[Node]:
+    """The keys, values and items in a part of the text, and those of aliases, which are written elsewhere."""
+    if isinstance(node, Mapping):
+        parts: Iterable[Node] = (part for entry in node.entries for part in (entry.key, entry.value))
+    else:
+        parts = node.items
+    return (part for part in parts if part.span.start < span.end and span.start < part.span.end)
 
 
 def keeping_comments(text: str, edits: SequenceOf[TextEdit], comments: Iterable[Comment]) -> tuple[TextEdit, ...]:

@@ -106,17 +106,39 @@ def is_in_folder(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder if folder.endswith(os.sep) else folder + os.sep)
 
 
-def program_on_path(name: str, path: str) -> str:
+def program_on_path(name: str, path: str, foreign: Iterable[str] = ()) -> str:
     """The absolute path of a program in one of the folders of `path`, a value of PATH; empty without one.
 
-    A folder that is not absolute does not count: it may be the folder of somebody else's files.
+    Folders that are not absolute do not count, nor do programs that lie in the repository of the working folder, in one
+    of the `foreign` folders or in their repositories, wherever a link to them is: they may be somebody else's files.
     """
+    try:
+        around = [*foreign, os.getcwd()]  # noqa: PTH109 - as above
+    except OSError:  # the folder is gone
+        around = [*foreign]
+    not_from = [*map(os.path.realpath, foreign), *filter(None, map(repository_of, around))]
     for folder in filter(os.path.isabs, path.split(os.pathsep)):
         for ending in ("", ".exe") if os.name == "nt" else ("",):
             program = os.path.join(folder, name + ending)  # noqa: PTH118 - importing pathlib takes longer
             if os.path.isfile(program) and os.access(program, os.X_OK):  # noqa: PTH113 - as above
-                return program
+                real = os.path.realpath(program)
+                if not any(is_in_folder(real, one) for one in not_from):
+                    return program
     return ""
+
+
+def repository_of(folder: str) -> str | None:
+    """The root of the git repository that a folder is in, its real path; None outside of repositories.
+
+    A repository that the user's home is in does not count: programs below it are the user's own.
+    """
+    here, home = os.path.realpath(folder), os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 - as above
+    while not os.path.lexists(os.path.join(here, ".git")):  # noqa: PTH118 - as above
+        parent = os.path.dirname(here)  # noqa: PTH120 - as above
+        if parent == here:
+            return None
+        here = parent
+    return None if is_in_folder(home, here) else here
 
 
 def read_bytes(path: str) -> bytes | UnreadableFile:

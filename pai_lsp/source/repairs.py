@@ -30,7 +30,7 @@ _UP_TO_QUOTE = lazy_pattern(r'[\s\w,:\[\]{}.-]*(?=")')
 _FLOW_TOKEN = lazy_pattern(r"""(?P<tag><%[^%]*%>|\{\{[^{}]*\}\})|"(?:[^"\\]|\\.)*"|'[^']*'|(?P<key>:\s)|[\[\]{},]""")
 _LONGEST_COMMAND = 2_000
 _HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
-_LINE_CONTENT = lazy_pattern(r"[^\S\n]*(?P<content>[^\n]*?)(?P<comment>(?:^|[^\S\n])#[^\n]*)?[^\S\n]*$", re.MULTILINE)
+_COMMENT_AFTER = lazy_pattern(r"\s#")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +139,13 @@ def _line(text: str, at: int) -> tuple[int, int]:
 def _content(text: str, at: int) -> Span:
     """The place on the line of `at` between its indentation and its comment."""
     start, end = _line(text, at)
-    match = _LINE_CONTENT.match(text[start:end])
-    if match is None:
-        return Span(start, end)
-    return Span(start + match.start("content"), start + match.end("content"))
+    line = text[start:end]
+    content = line.lstrip()
+    first = start + len(line) - len(content)
+    if line.startswith("#"):
+        return Span(first, first)
+    comment = _COMMENT_AFTER.search(content)
+    return Span(first, first + (comment.start() if comment else len(content.rstrip())))
 
 
 def _indentation(text: str, at: int) -> int:

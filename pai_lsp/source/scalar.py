@@ -138,7 +138,7 @@ def _as_boolean(text: str) -> Any:
 
 
 def _as_integer(text: str) -> Any:
-    if not _INTEGER.fullmatch(text) or re.fullmatch(r"[-+]?0[0-9_]*[89][0-9_]*", text):
+    if not _INTEGER.fullmatch(text) or re.fullmatch(r"[-+]?0[0-7_]*[89][0-9_]*", text):
         return REFUSED
     return _number(_integer(text))
 

@@ -70,7 +70,7 @@ export function activate(context: vscode.ExtensionContext): Interface {
     command("checkFolder", (folder) => checkFolder(controller, folder)),
     command("clearFolders", () => clearFolders(controller)),
     command("chooseCluster", () => chooseCluster(controller)),
-    command("runTask", (job) => runTask(controller, job)),
+    command("runTask", (job) => runTask(controller, previews, job)),
     command("checkImages", (job) => checkImages(controller, job)),
     command("registrySignIn", () => signInToRegistry(context.secrets)),
     command("submit", (job) => submitJob(controller, job)),

@@ -13,12 +13,13 @@ import io
 import re
 import subprocess
 import tarfile
+from time import time
 
 from pai_lsp.cluster.task_plan import HOME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pai_lsp.cluster.task_plan import TaskPlan
 
@@ -87,26 +88,28 @@ def create(
 
 def fill(engine: str, name: str, files: Mapping[str, str]) -> bool:
     """Write files, by their paths below `HOME`, into a container that has not started."""
-    archive = io.BytesIO()
+    archive, now = io.BytesIO(), int(time())
     with tarfile.open(fileobj=archive, mode="w") as tar:
         # As on a cluster, everybody may write there: the image may have a user of its own.
-        folders = {"": 0o777}
-        for path in files:
-            parts = path.split("/")[:-1]
-            folders |= {"/".join(parts[:number]): 0o777 for number in range(1, len(parts) + 1)}
+        folders = {"", *(parent for path in files for parent in _parents(path))}
         for path in sorted(folders):
             entry = tarfile.TarInfo(f"{HOME}/{path}".strip("/"))
-            entry.type, entry.mode = tarfile.DIRTYPE, folders[path]
+            entry.type, entry.mode, entry.mtime = tarfile.DIRTYPE, 0o777, now
             tar.addfile(entry)
         for path, text in files.items():
             data = text.encode("utf-8")
             entry = tarfile.TarInfo(f"{HOME}/{path}".strip("/"))
-            entry.size, entry.mode = len(data), 0o755
+            entry.size, entry.mode, entry.mtime = len(data), 0o755, now
             tar.addfile(entry, io.BytesIO(data))
     done = subprocess.run(  # noqa: S603 - words of our own
         [engine, "cp", "-", f"{name}:/"], input=archive.getvalue(), stdout=subprocess.DEVNULL, check=False
     )
     return done.returncode == 0
+
+
+def _parents(path: str) -> Iterator[str]:
+    while path := path.rpartition("/")[0]:
+        yield path
 
 
 def copy_folder(engine: str, source: str, target: str, path: str) -> bool:

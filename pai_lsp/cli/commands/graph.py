@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from pai_lsp.cli.report.results import CheckedFile, checked_file
 from pai_lsp.document import Document, check
 from pai_lsp.ide.prerequisite_graph import dot, mermaid, prerequisite_graph
 from pai_lsp.source.failures import OWN_FAILURE
+from pai_lsp.source.files import program_on_path
 from pai_lsp.source.text import visible
 
 TYPE_CHECKING = False
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 _WRITERS = {"mermaid": mermaid, "dot": dot}
 _LONGEST = 60  # seconds for Graphviz
-_PROGRAM = "dot.exe" if os.name == "nt" else "dot"
 _ENDINGS = {".mmd": "mermaid", ".dot": "dot", ".gv": "dot", ".svg": "svg", ".png": "png", ".pdf": "pdf"}
 
 
@@ -92,8 +91,5 @@ def drawn(description: str, form: str) -> bytes:
 
 
 def _program() -> str | None:
-    """`dot` on PATH. What PATH names by a relative folder, and on Windows the current folder, may be anybody's."""
-    for folder in os.get_exec_path():
-        if Path(folder).is_absolute() and (found := shutil.which(str(Path(folder, _PROGRAM)))):
-            return found
-    return None
+    """`dot` on PATH."""
+    return program_on_path("dot", os.environ.get("PATH", "")) or None

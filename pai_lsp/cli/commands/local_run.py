@@ -43,7 +43,7 @@ from pai_lsp.cluster.task_plan import HOME, SCRIPTS
 from pai_lsp.cluster.why import failure
 from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import program_on_path
-from pai_lsp.source.text import visible
+from pai_lsp.source.text import LineIndex, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pai_lsp.cluster.task_files import Ports
-    from pai_lsp.cluster.task_plan import TaskPlan
+    from pai_lsp.cluster.task_plan import PartSource, TaskPlan
     from pai_lsp.job.job import Job
 
 _KEPT = 256 * 1024
@@ -61,6 +61,11 @@ _TIMED_OUT = 124
 # A container that lends its network ends by itself after a week at the latest.
 _HOLDS_NETWORK = "exec {pipe}<> <(:); read -t 604800 -r -u $pipe"
 _REMOTE = re.compile(r"(?:https|ssh)://[^\s-]\S*|[\w.]+@[\w.][\w.-]*:(?!:)\S+")
+
+
+# The runtime makes pipes in a folder that its first container, which is root's, has made.
+# Source: openpai-runtime, src/init and src/runtime.d/runtime_entry.sh (mkfifo).
+_NOT_ROOT = "on a cluster only root can run the runtime's scripts, so the task would fail before its first command"
 
 
 class _NotStartedError(Exception):
@@ -85,7 +90,7 @@ def run_here(plans: Sequence[TaskPlan], shown: Sequence[TaskPlan], job: Job, arg
     if fault := _fault(plans, folders, arguments):
         return failed("run", visible(job.hidden.without(fault)), WRONG_USAGE)
     text = _listed(plans, shown, job, folders, arguments)
-    show(with_marks(text, arguments.job))
+    show(with_marks(text, arguments.job), is_asked=not arguments.yes)
     if not arguments.yes:
         if not _is_agreed(is_contained=is_contained):
             step = "" if sys.stdin.isatty() else "; give --yes to run without asking"
@@ -256,7 +261,7 @@ def _prepared(
     keys = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pai-lsp-run-")))
     if any(left_out(plan, is_contained=is_contained) == "" for plan in plans):
         make_keys(keys)
-    run_name = f"pai-lsp-run-{secrets.token_hex(6)}"
+    run_name = f"pai-lsp-run-{os.getpid()}-{secrets.token_hex(4)}"
     network = ""
     if is_contained and len(plans) > 1:
         network = f"{run_name}-network"
@@ -474,8 +479,12 @@ def _passed_on(data: bytes, run: _Run) -> bytes:
 
 
 def _note(report: str, run: _Run) -> None:
-    """Take a report of the task's own script: `start SCRIPT` or `end SCRIPT LINE`."""
+    """Take a report of the task's own script: `user NUMBER`, `start SCRIPT` or `end SCRIPT LINE`."""
     kind, _, rest = report.partition(" ")
+    if kind == "user":
+        if run.home == HOME and rest != "0":
+            sys.stderr.write(f"note: the user of the image is {visible(rest)}; {_NOT_ROOT}\n")
+        return
     run.part, _, line = rest.partition(" ")
     if kind == "end":
         run.ended = line
@@ -536,14 +545,25 @@ def _explained(run: _Run, job: Job, arguments: argparse.Namespace) -> int:
     write = sys.stderr.write
     if run.part != "user.sh":
         write(f"\npai-lsp run: the {TITLES.get(run.part, run.part)} ended with {status}\n")
+        if source := _failed_plugin(run):
+            line = LineIndex(job.text).line_of(source.offset) + 1
+            write(f"{visible(arguments.job)}:{line}: {visible(source.title)}\n")
         return status
     found = failure(run.log.replace(f"{run.home}/", f"{HOME}/"), job, status, role=plan.role.name)
     write(f"\npai-lsp run: the commands ended with {status}; a cluster would report {found.code}\n")
     write(f"{found.cause.name}: {found.cause.explanation}\n{found.cause.fix}\n")
     commands = plan.files[f"{SCRIPTS}/user.sh"]
     number = ended_line(run.ended, commands)
-    line = None if number is None else line_in_job(job, plan.role, commands, number)
-    if line is not None:
-        written = job.hidden.without(job.text.splitlines()[line - 1].strip())
-        write(f"{visible(arguments.job)}:{line}: {visible(written)}\n")
+    found_line = None if number is None else line_in_job(job, plan.role, commands, number)
+    if found_line is not None:
+        written = job.hidden.without(job.text.splitlines()[found_line - 1].strip())
+        write(f"{visible(arguments.job)}:{found_line}: {visible(written)}\n")
     return status
+
+
+def _failed_plugin(run: _Run) -> PartSource | None:
+    """What the script of a plugin comes from that ended the task."""
+    calls = run.plan.files[f"{SCRIPTS}/{run.part}"]
+    number = ended_line(run.ended, calls)
+    path = "" if number is None else calls.split("\n")[number - 1].rpartition(f"{HOME}/")[2]
+    return run.plan.sources.get(path)

@@ -141,9 +141,14 @@ def _hashes(text: str) -> list[str]:
     return [hashlib.sha256(line.encode("utf-8", "surrogateescape")).hexdigest()[:32] for line in lines]
 
 
-def show(text: str) -> None:
-    """Print a text for the user; one that is longer than the screen is shown by `less`, if there is one."""
-    is_long = sys.stdin.isatty() and sys.stderr.isatty() and text.count("\n") > shutil.get_terminal_size().lines - 2
+def show(text: str, *, is_asked: bool) -> None:
+    """Print a text for the user; before a question, `less` shows one that is longer than the screen, if it is there."""
+    is_long = (
+        is_asked
+        and sys.stdin.isatty()
+        and sys.stderr.isatty()
+        and text.count("\n") > shutil.get_terminal_size().lines - 2
+    )
     pager = program_on_path("less", os.environ.get("PATH", "")) if is_long else ""
     if pager:
         secure = {**os.environ, "LESSSECURE": "1"}

@@ -19,8 +19,7 @@ def run(arguments: argparse.Namespace) -> int | None:
     """Explain a code; returns the exit status, or None for a text."""
     text = arguments.text
     if text is None and arguments.exit_code is None:
-        sys.stderr.write("pai-lsp why: give an exit code, a file or the end of a log, or --exit-code\n")
-        return WRONG_USAGE
+        return refused("give an exit code, a file or the end of a log, or --exit-code")
     if text is None:
         return _command_code(arguments.exit_code, arguments.format)
     if (code := as_exit_code(text)) is not None:
@@ -56,3 +55,9 @@ def _command_code(code: int, form: str) -> int:
 def write_answer(answer: dict[str, Any], text: str, form: str) -> None:
     """Print an answer as JSON, or as its text."""
     sys.stdout.write(json.dumps(answer, indent=2, ensure_ascii=False) + "\n" if form == "json" else text)
+
+
+def refused(message: str) -> int:
+    """Print why nothing is explained, and return the exit status."""
+    sys.stderr.write(f"pai-lsp why: {message}\n")
+    return WRONG_USAGE

@@ -6,10 +6,8 @@ import sys
 from functools import partial
 from itertools import chain
 
-from pai_lsp.cli import FINDINGS, WRONG_USAGE
-from pai_lsp.cli.commands.job_file import failed, job_file
-from pai_lsp.cli.commands.why_failed import write_answer
-from pai_lsp.cli.report.results import CheckedFile
+from pai_lsp.cli import FINDINGS
+from pai_lsp.cli.commands.why_failed import refused, write_answer
 from pai_lsp.cluster.log_reading import read_log
 from pai_lsp.cluster.why import NOT_KNOWN, failure, failure_text
 from pai_lsp.project.targets import STANDARD_INPUT, missing
@@ -31,9 +29,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Explain a text."""
     text = arguments.text
     if not text.strip():
-        return failed("why", "the text is empty; give an exit code, a file or the end of a log", WRONG_USAGE)
+        return refused("the text is empty; give an exit code, a file or the end of a log")
     if _is_unknown_word(text):
-        return failed("why", f"'{visible(text)}' is neither an exit code, a file nor a known message", WRONG_USAGE)
+        return refused(f"'{visible(text)}' is neither an exit code, a file nor a known message")
     return _explain(text, arguments)
 
 
@@ -47,20 +45,24 @@ def _explain(given: str, arguments: argparse.Namespace) -> int:
     job: Job | None = None
     if arguments.job is not None:
         if message := missing([arguments.job]):
-            return failed("why", message, WRONG_USAGE)
+            return refused(message)
+        from pai_lsp.cli.commands.job_file import job_file  # noqa: PLC0415 - a log alone needs no rules
+        from pai_lsp.cli.report.results import CheckedFile  # noqa: PLC0415 - as above
+
         document = job_file(arguments.job)
         if isinstance(document, CheckedFile):
-            return failed("why", f"{visible(arguments.job)}: {document.diagnostics[0].message}", WRONG_USAGE)
+            return refused(f"{visible(arguments.job)}: {document.diagnostics[0].message}")
         job = document.job
-    platform_log = "" if arguments.platform_log is None else read_bytes(arguments.platform_log)
-    if isinstance(platform_log, UnreadableFile):
-        return failed("why", f"{visible(platform_log.path)}: {platform_log.message}", WRONG_USAGE)
-    if isinstance(platform_log, bytes):
-        platform_log = platform_log.decode("utf-8", "replace")
+    more: list[str] = []
+    for file in (arguments.platform_log, arguments.diagnostics):
+        data = b"" if file is None else read_bytes(file)
+        if isinstance(data, UnreadableFile):
+            return refused(f"{visible(data.path)}: {data.message}")
+        more.append(data.decode("utf-8", "replace"))
     try:
-        found = failure(_text(given), job, arguments.exit_code, platform_log, arguments.role)
+        found = failure(_text(given), job, arguments.exit_code, more[0], arguments.role, more[1])
     except OSError as error:
-        return failed("why", f"{visible(given)}: {why(error)}", WRONG_USAGE)
+        return refused(f"{visible(given)}: {why(error)}")
     return _print(found, job, arguments)
 
 

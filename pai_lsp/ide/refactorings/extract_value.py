@@ -180,7 +180,7 @@ def _moved_to_secret(job: Job, piece: SelectedText, name: str) -> tuple[TextEdit
     return together(job.syntax, edits)
 
 
-_TYPED_NUMBER = lazy_pattern(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_TYPED_NUMBER = lazy_pattern(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
 _ASSIGNED = lazy_pattern(r"(-{0,2}[A-Za-z_][\w-]*)=(.+)", re.DOTALL)
 _OPTION = lazy_pattern(r"--?[A-Za-z][\w-]*")
 _BOUNDARY_BEFORE, _BOUNDARY_BEHIND = r"(?<![^\s=:,'\"(])", r"(?![^\s,;:'\")])"

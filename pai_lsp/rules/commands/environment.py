@@ -327,7 +327,7 @@ def cuda_devices(job: Job) -> Iterator[Finding]:
                 yield Finding(place.span(span), f"the task has {count}, numbered from 0", fixes)
 
 
-_GPU_NUMBERS = lazy_pattern(r"[0-9]+,?(?:[0-9]+,?)*")
+_GPU_NUMBERS = lazy_pattern(r"[0-9]+(?:,[0-9]+)*,?")
 
 
 def _values(job: Job, names: tuple[str, ...]) -> Iterator[tuple[ScriptPlace, str, Word]]:

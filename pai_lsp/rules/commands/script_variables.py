@@ -44,8 +44,9 @@ _SET_BY_IMAGES = lazy_pattern(
 def export_in_callback(job: Job) -> Iterator[Finding]:
     """Variable exported in a callback but read in the task role's commands or in a later callback.
 
-    Every callback runs in a separate process, so its variables, functions and working directory end with it. The
-    commands stop at the variable: "unbound variable"; in a callback it is empty. Set it where it is read, or let the
+    Every callback runs in a separate process, and so do the commands; variables, functions and the working directory
+    end with it. The commands stop at the variable: "unbound variable"; in a callback it is empty, and a test such as
+    `${X+x}` always says that it is not set. Set it where it is read, or let the
     callback write a file that the others `source`; `pai-lsp expand --inline` puts callbacks before the commands.
     Source: openpai-runtime, src/runtime.d/runtime_entry.sh (precommands.sh and user.sh are siblings); openpai, issue
     5145, whose own example has this mistake.
@@ -77,7 +78,7 @@ def export_in_callback(job: Job) -> Iterator[Finding]:
             prerequisites: [mnist]
             commands: [export DATA_DIR=/mnt/mnist, ls $DATA_DIR]
     """
-    if not _may_export(job):
+    if not _may_export(job) and "export" not in job.text:
         return
     from pai_lsp.expansion.effective import effective_roles  # noqa: PLC0415 - few jobs export anything in a callback
 
@@ -85,8 +86,6 @@ def export_in_callback(job: Job) -> Iterator[Finding]:
     for role in effective_roles(job):
         scripts = _scripts_in_order(job, role)
         for number, exporter in enumerate(scripts):
-            if exporter.owner is None:
-                continue
             for assignment in exporter.place.script.assignments:
                 name = assignment.name
                 reading = (
@@ -138,7 +137,8 @@ def _first_reading(
         if reader.place.script.is_open_ended or (is_extended and reader.owner is not None):
             continue
         for use in reader.place.script.uses:
-            if use.name == assignment.name and _is_unset(reader.place.script, use):
+            script = reader.place.script
+            if use.name == assignment.name and (_is_unset(script, use) or _is_asked_for(script, use)):
                 return reader, use
     return None
 
@@ -213,6 +213,10 @@ def _is_host_file(place: ScriptPlace, use: VariableUse) -> bool:
     lines = (line for line in place.lines.all if line.program in launchers())
     files = (option.value_span for line in lines for option in launch_of(line).host_files)
     return any(span is not None and span.start <= use.span.start < span.end for span in files)
+
+
+def _is_asked_for(script: Script, use: VariableUse) -> bool:
+    return use.is_question and use.name not in script.assigned_names
 
 
 def _is_unset(script: Script, use: VariableUse) -> bool:

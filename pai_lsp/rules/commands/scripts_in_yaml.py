@@ -31,7 +31,8 @@ _WITH_WORDS = frozenset(
     {"export", "cd", "echo", "source", "mkdir", "set", "pip", "git", "wget", "curl", "apt-get", "apt", "rm"}
 )
 _MARK = lazy_pattern(r"- +[!&]")
-_YAML_MARK = lazy_pattern(r"(?:^|\n)[ \t]*-[ \t]+(?:-[ \t]+)*((?:![^\s,\[\]{}]*|&[^\s,\[\]{}]+)(?:[ \t]+|$))+$")
+_TAG_OR_ANCHOR = r"(?:![^\s,\[\]{}]*|&[^\s,\[\]{}]+)"
+_YAML_MARK = lazy_pattern(rf"(?:^|\n)[ \t]*-[ \t]+(?:-[ \t]+)*(?:{_TAG_OR_ANCHOR}[ \t]+)*({_TAG_OR_ANCHOR})[ \t]*$")
 # Minimum length of a line of prose that continues on the next line; a shorter line was ended on purpose.
 _PROSE_WIDTH = 50
 

@@ -71,6 +71,7 @@ def program_not_in_container(job: Job) -> Iterator[Finding]:
             commands:
               - apt-get update
     """
+    there: dict[tuple[ScriptPlace, str], bool] = {}
     for use in _named(job, *_MISSING, "nvidia-smi"):
         place = use.place
         word = use.line.step.command.words[0] if use.line.step.command else use.line.name
@@ -79,7 +80,11 @@ def program_not_in_container(job: Job) -> Iterator[Finding]:
         why = _MISSING.get(name, "")
         if use.line.program == "nvidia-smi" and gpu == 0:
             name, word, why = "nvidia-smi", use.line.name, "the task has no GPU"
-        if not why or not use.ends_script or _may_be_there(use, name):
+        if not why or not use.ends_script:
+            continue
+        if (place, name) not in there:
+            there[place, name] = _may_be_there(use, name)
+        if there[place, name]:
             continue
         fixes = edit_fix(place, "Remove 'sudo'", Span(word.span.start, word.span.end + 1), "") if name == "sudo" else ()
         if any(one.text.startswith("-") for one in use.line.words[1:2]):
@@ -313,7 +318,7 @@ def _may_be_there(use: CommandUse, name: str) -> bool:
 def _has_message(texts: tuple[str, ...]) -> bool:
     return any(
         text.startswith(("--message", "--file", "--no-edit", "--amend", "-F", "-C"))
-        or re.fullmatch(r"-[a-z]*m.*", text)
+        or re.fullmatch(r"-[a-ln-z]*m.*", text)
         for text in texts
     )
 

@@ -8,9 +8,10 @@ unchanged.
 from __future__ import annotations
 
 from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Severity, Stage, rule
-from pai_lsp.job.definition import CALLBACK_KEYS
+from pai_lsp.job.definition import CALLBACK_KEYS, COMMAND_KEYS, TEXT_KEYS
 from pai_lsp.job.plugin_parameters import NOT_PARAMETERS, Damage, damages
 from pai_lsp.job.uses import command_entries
+from pai_lsp.rules.prerequisites.extension import uses_extended_protocol
 from pai_lsp.source.edits import column, line_end
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.source.nodes import Entry, Node
 
+# What expansion writes so that the runtime does not change it.
+_REPAIRED_KEYS = COMMAND_KEYS | TEXT_KEYS
 _COMMENT = lazy_pattern(r"[|>][-+0-9]*([ \t]+#[^\r\n]*)")
 _HEADER = lazy_pattern(r"([|>])([1-9]?)([+-]?)([1-9]?)")
 
@@ -279,16 +282,24 @@ def _may_be(job: Job, damage: Damage) -> bool:
 
 
 def _parameters(job: Job, *, every: bool) -> Iterator[Entry]:
-    """The parameters that the runtime passes to plugins, for definitions that a task role lists."""
+    """The parameters that the runtime passes to plugins, for definitions that a task role lists.
+
+    Without those that expansion writes otherwise, if the job needs expansion.
+    """
+    repaired = _REPAIRED_KEYS if uses_extended_protocol(job) else frozenset[str]()
     for definition in job.prerequisites:
         name = definition.runtime_plugin
         if name is not None and job.prerequisite_uses.listings(definition):
             for entry in definition.node.effective_entries():
+                if entry.name in repaired and (name == "cmd" or entry.name not in COMMAND_KEYS):
+                    continue
                 if entry.name not in NOT_PARAMETERS and (every or _is_used(job, name, entry)):
                     yield entry
     for plugin in job.plugins:
         if isinstance(plugin.parameters, Mapping):
             for entry in plugin.parameters.effective_entries():
+                if plugin.plugin == "cmd" and entry.name in repaired & COMMAND_KEYS:
+                    continue
                 if every or _is_used(job, plugin.plugin, entry):
                     yield entry
 

@@ -100,7 +100,7 @@ def duplicate_prerequisite_reference(job: Job) -> Iterator[Finding]:
         for reference in role.prerequisites:
             earlier = first.setdefault(reference.name, reference)
             if earlier is not reference:
-                fixes = _unlisted(job, role, reference, "Remove the duplicate")
+                fixes = later(_unlisted, job, role, reference, "Remove the duplicate")
                 related = (Related(earlier.span, "first listed here"),)
                 yield Finding(reference.span, f"'{reference.name}' is listed twice and runs twice", fixes, related)
 
@@ -148,12 +148,16 @@ def prerequisite_without_effect(job: Job) -> Iterator[Finding]:
             reasons = [_idle(job, definition) for definition in found]
             if not found or None in reasons:
                 continue
-            fixes = () if graph.is_outside(found[0]) else _plugin_fixes(job, found[0])
-            fixes += _unlisted(job, role, reference, "Remove it from the list")
+            fixes = later(_idle_fixes, job, role, reference, found[0])
             related = (Related(found[0].name_span, "defined here", graph.path(found[0])),)
             yield Finding(
                 reference.span, f"listing '{reference.name}' here has no effect: {reasons[0]}", fixes, related
             )
+
+
+def _idle_fixes(job: Job, role: TaskRole, reference: Reference, found: Definition) -> tuple[Fix, ...]:
+    fixes = () if job.require_graph.is_outside(found) else _plugin_fixes(job, found)
+    return fixes + _unlisted(job, role, reference, "Remove it from the list")
 
 
 # Keys of the extended protocol that have an effect without a plugin.

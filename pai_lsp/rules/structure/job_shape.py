@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Misread, Severity, Stage, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Misread, Severity, Stage, later, rule
 from pai_lsp.findings.fixes import change_fix
 from pai_lsp.job.definition import name_span
 from pai_lsp.platform.job_schema import keys_of_version_1_only
@@ -98,10 +98,13 @@ def unknown_key(job: Job) -> Iterator[Finding]:
             instances: 1
     """
     for place in places(job, "unknown-key"):
-        from pai_lsp.rules.structure.structure_fixes import move_fixes, rename_fixes
+        yield Finding(place.span, place.error.message, later(_unknown_key_fixes, job, place))
 
-        fixes = (*rename_fixes(job, place), *move_fixes(job, place), *_removal(job, place))
-        yield Finding(place.span, place.error.message, fixes)
+
+def _unknown_key_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
+    from pai_lsp.rules.structure.structure_fixes import move_fixes, rename_fixes
+
+    return (*rename_fixes(job, place), *move_fixes(job, place), *_removal(job, place))
 
 
 def _removal(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
@@ -171,10 +174,13 @@ def dockerimage_extra_key(job: Job) -> Iterator[Finding]:
             plugin: com.microsoft.pai.runtimeplugin.cmd
     """
     for place in places(job, "dockerimage-extra-key"):
-        from pai_lsp.rules.structure.structure_fixes import rename_fixes
+        yield Finding(place.span, place.error.message, later(_extra_key_fixes, job, place))
 
-        fixes = (*rename_fixes(job, place), *_removal(job, place))
-        yield Finding(place.span, place.error.message, fixes)
+
+def _extra_key_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
+    from pai_lsp.rules.structure.structure_fixes import rename_fixes
+
+    return (*rename_fixes(job, place), *_removal(job, place))
 
 
 @rule(Severity.ERROR, stage=Stage.SERVER)
@@ -267,10 +273,13 @@ def v1_job_key(job: Job) -> Iterator[Finding]:
               - python train.py
     """
     for place in places(job, "v1-job-key"):
-        from pai_lsp.rules.structure.structure_fixes import move_fixes
+        yield Finding(place.span, place.error.message, later(_v1_key_fixes, job, place))
 
-        fixes = (*_renamed(job, place), *move_fixes(job, place), *_as_prerequisite(job, place))
-        yield Finding(place.span, place.error.message, fixes)
+
+def _v1_key_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
+    from pai_lsp.rules.structure.structure_fixes import move_fixes
+
+    return (*_renamed(job, place), *move_fixes(job, place), *_as_prerequisite(job, place))
 
 
 def _renamed(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
@@ -340,7 +349,7 @@ def missing_key(job: Job) -> Iterator[Finding]:
     for place in places(job, "missing-key"):
         from pai_lsp.rules.structure.structure_fixes import insert_fixes
 
-        yield Finding(place.span, place.error.message, insert_fixes(job, place))
+        yield Finding(place.span, place.error.message, later(insert_fixes, job, place))
 
 
 @rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING, Misread.ABSENCE), about=("empty-section",))
@@ -364,7 +373,7 @@ def empty_section(job: Job) -> Iterator[Finding]:
     for place in places(job, "empty-section"):
         from pai_lsp.rules.structure.structure_fixes import empty_fixes
 
-        yield Finding(place.span, place.error.message, empty_fixes(job, place))
+        yield Finding(place.span, place.error.message, later(empty_fixes, job, place))
 
 
 @rule(Severity.ERROR, stage=Stage.SERVER, is_about_reading=True)
@@ -455,7 +464,7 @@ def type_mismatch(job: Job) -> Iterator[Finding]:
             # The rest-server checks no part of `extras`; a mapping where it walks over a list is an error 500.
             is_late = place.error.path[0] == "extras" and not isinstance(place.node, Mapping)
             happens = Consequence.FAILS if is_late else None
-            yield Finding(place.span, place.error.message, type_fixes(job, place), consequence=happens)
+            yield Finding(place.span, place.error.message, later(type_fixes, job, place), consequence=happens)
 
 
 @rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING,), about=("invalid-enum",))
@@ -558,7 +567,7 @@ def taskroles_not_mapping(job: Job) -> Iterator[Finding]:
         from pai_lsp.rules.structure.structure_fixes import roles_as_mapping_fixes
 
         happens = Consequence.REFUSED if isinstance(place.node, Scalar) else None
-        yield Finding(place.span, place.error.message, roles_as_mapping_fixes(job, place), consequence=happens)
+        yield Finding(place.span, place.error.message, later(roles_as_mapping_fixes, job, place), consequence=happens)
 
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, misread=(Misread.MAPPING,), about=("ports-not-mapping",))
@@ -591,4 +600,4 @@ def ports_not_mapping(job: Job) -> Iterator[Finding]:
     for place in places(job, "ports-not-mapping"):
         from pai_lsp.rules.structure.structure_fixes import ports_as_mapping_fixes
 
-        yield Finding(place.span, place.error.message, ports_as_mapping_fixes(job, place))
+        yield Finding(place.span, place.error.message, later(ports_as_mapping_fixes, job, place))

@@ -10,7 +10,7 @@ from pai_lsp.job.definition import key_name_span
 from pai_lsp.source.edits import line_span
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Entry, Mapping, Node, ProblemKind, Scalar, Sequence
-from pai_lsp.source.text import Span
+from pai_lsp.source.text import Span, any_overlaps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -144,23 +144,35 @@ def _label(mapping: Mapping, entry: Entry | None) -> Span:
 
 def _is_near_unread_text(job: Job, place: ErrorPlace) -> bool:
     """Whether text that could not be read may be what is missing, or may have spoilt or moved the value."""
-    problems = [problem for problem in job.syntax.problems if problem.kind in _UNREAD]
-    if not problems:
+    if not job.syntax.problems:
         return False
+    unread, left_out = job.once(_unread_lines)
     if place.key is not None and place.node is not None:
         # Where a line was left out, what follows may hang in the wrong mapping.
-        left_out = [problem for problem in problems if problem.fix is None]
-        return _any_near(job, left_out, place.node.span) or _any_near(job, problems, place.span)
+        return any_overlaps(left_out, place.node.span) or any_overlaps(unread, place.span)
     if place.node is None:
-        return _any_near(job, problems, place.span)
+        return any_overlaps(unread, place.span)
     span = place.node.span
     start = min(span.start, place.entry.key.span.start) if place.entry else span.start
     around = _with_next_line(job.text, Span(start, max(span.end, start)))
-    return _any_near(job, problems, around) or _any_near(job, problems, place.span)
+    return any_overlaps(unread, around) or any_overlaps(unread, place.span)
 
 
-def _any_near(job: Job, problems: list[SyntaxProblem], span: Span) -> bool:
-    return any(line_span(job.text, problem.span).overlaps(span) for problem in problems)
+def _unread_lines(job: Job) -> tuple[list[Span], list[Span]]:
+    """The lines that could not be read, and those of them that were left out; in order and apart from each other."""
+    problems = [problem for problem in job.syntax.problems if problem.kind in _UNREAD]
+    left_out = [problem for problem in problems if problem.fix is None]
+    return _lines(job.text, problems), _lines(job.text, left_out)
+
+
+def _lines(text: str, problems: list[SyntaxProblem]) -> list[Span]:
+    found: list[Span] = []
+    for span in sorted(line_span(text, problem.span) for problem in problems):
+        if found and span.start <= found[-1].end:
+            found[-1] = Span(found[-1].start, max(span.end, found[-1].end))
+        else:
+            found.append(span)
+    return found
 
 
 def _with_next_line(text: str, span: Span) -> Span:

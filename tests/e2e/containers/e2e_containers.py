@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 PODMAN = str(shutil.which("podman"))
 OURS = "pai-lsp-run-"
+# The runs of a test, whose numbers their containers have in their names: other tests may run at the same time.
+_STARTED: list[int] = []
 
 
 @dataclass(frozen=True)
@@ -61,9 +63,11 @@ def started(folder: Path, text: str, *options: str) -> subprocess.Popen[str]:
     path = folder / "job.pai.yaml"
     path.write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "pai_lsp", "run", "--container", "podman", "--yes", *options, str(path)]
-    return subprocess.Popen(
+    process = subprocess.Popen(
         command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
+    _STARTED.append(process.pid)
+    return process
 
 
 def ended(process: subprocess.Popen[str], begun: str = "") -> End:
@@ -93,7 +97,9 @@ def until(process: subprocess.Popen[str], line: str) -> str:
 @pytest.fixture(autouse=True)
 def nothing_is_left() -> Iterator[None]:
     yield
-    assert [name for name in names("--all") if name.startswith(OURS)] == []
+    left = [name for name in names("--all") for pid in _STARTED if name.startswith(f"{OURS}{pid}-")]
+    _STARTED.clear()
+    assert left == []
 
 
 def names(*options: str) -> list[str]:
@@ -200,6 +206,7 @@ def test_an_image_with_a_user_of_its_own(tmp_path: Path) -> None:
     text = job("id -u", "pwd", "touch here /usr/local/pai/there", "grep CapEff /proc/self/status", image="small")
     found = ran(tmp_path, text)
     assert (found.status, found.lines[:2], found.lines[2].split()[-1]) == (0, ["1000", "/home/ann"], "0" * 16)
+    assert "the user of the image is 1000; on a cluster only root" in found.notes
 
 
 def test_an_image_without_bash(tmp_path: Path) -> None:
@@ -308,7 +315,7 @@ def test_neither_processes_nor_the_engine_know_a_secret(tmp_path: Path) -> None:
     text = job("export TOKEN=<% $secrets.token %>", "echo ready", 'echo "${#TOKEN}"', "sleep 2")
     process = started(tmp_path, text + "secrets: {token: hunter2-very-secret}\n")
     begun = until(process, "ready")
-    running = [name for name in names() if name.startswith(OURS)]
+    running = [name for name in names() if name.startswith(f"{OURS}{process.pid}-")]
     seen = subprocess.run([PODMAN, "inspect", *running], capture_output=True, text=True, check=True).stdout
     lists = subprocess.run(["ps", "axww", "-o", "args"], capture_output=True, text=True, check=False).stdout
     found = ended(process, begun)
@@ -329,10 +336,11 @@ def with_repository(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The name of an image that has git and a repository."""
     name = "pai-lsp-repository"
     commands = " && ".join(MADE)
-    build = [PODMAN, "run", "--name", "pai-lsp-made", "localhost/pai-lsp-tools:1", "/bin/bash", "-c", commands]
+    made = f"pai-lsp-made-{os.getpid()}"
+    build = [PODMAN, "run", "--name", made, "localhost/pai-lsp-tools:1", "/bin/bash", "-c", commands]
     subprocess.run(build, check=True, cwd=tmp_path_factory.mktemp("build"))
-    subprocess.run([PODMAN, "commit", "--quiet", "--change=WORKDIR /root", "pai-lsp-made", f"{name}:1"], check=True)
-    subprocess.run([PODMAN, "rm", "--force", "pai-lsp-made"], check=True)
+    subprocess.run([PODMAN, "commit", "--quiet", "--change=WORKDIR /root", made, f"{name}:1"], check=True)
+    subprocess.run([PODMAN, "rm", "--force", made], check=True)
     return name.removeprefix("pai-lsp-")
 
 

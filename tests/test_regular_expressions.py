@@ -1,0 +1,86 @@
+"""No regular expression of the package lets two repetitions share the same characters."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from regular_expressions import shared_runs
+
+import pai_lsp
+from pai_lsp.source.patterns import lazy_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LAZY = type(lazy_pattern(""))
+PACKAGE = Path(pai_lsp.__file__).parent
+_READERS = {"match", "search", "fullmatch", "sub", "split", "findall", "finditer", "compile"}
+
+
+def of_modules() -> Iterator[tuple[str, str, int, bool]]:
+    """The expressions at the top of modules: where, text, flags, and whether one is used to match whole texts."""
+    texts = "".join(path.read_text("utf-8") for path in PACKAGE.rglob("*.py"))
+    whole = set(re.findall(r"(\w+)\.fullmatch", texts))
+    for module in pkgutil.walk_packages(pai_lsp.__path__, "pai_lsp."):
+        if module.name.endswith("__main__"):
+            continue
+        for name, value in vars(importlib.import_module(module.name)).items():
+            place = f"{module.name}.{name}"
+            if isinstance(value, _LAZY):  # a Pattern to type checkers
+                yield place, vars(value)["_expression"], vars(value)["_flags"], name in whole
+            elif isinstance(value, re.Pattern) and isinstance(value.pattern, str):
+                yield place, value.pattern, value.flags, name in whole
+
+
+def of_functions() -> Iterator[tuple[str, str, int, bool]]:
+    """The expressions that are written where they are used, without those that are put together there."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
+                continue
+            called, first = node.func, node.args[0]
+            is_re = isinstance(called.value, ast.Name) and called.value.id == "re" and called.attr in _READERS
+            if is_re and isinstance(first, ast.Constant) and isinstance(first.value, str):
+                flags = re.DOTALL if "DOTALL" in ast.unparse(node) else 0
+                yield f"{path.relative_to(PACKAGE)}:{node.lineno}", first.value, flags, called.attr == "fullmatch"
+
+
+def test_no_repetitions_share_characters() -> None:
+    expressions = {(text, flags): (place, whole) for place, text, flags, whole in (*of_functions(), *of_modules())}
+    assert len(expressions) > 300
+    shared = {
+        place: (text, "".join(sorted(characters))[:8])
+        for (text, flags), (place, whole) in expressions.items()
+        if (characters := shared_runs(text, flags, is_whole=whole))
+    }
+    assert shared == {}
+
+
+@pytest.mark.parametrize(
+    ("expression", "is_linear"),
+    [
+        ("(a+)+b", False),
+        ("(a|a*c)*b", False),
+        ("a+a*b", False),
+        ("a*b?a*c", False),
+        (r"\s*\w*\s*;", False),
+        (r"\s*\w+\s*;", True),
+        ("(a+b)*c", True),
+        ("(ba*)*c", True),
+        ("a*b*c", True),
+        ("a*aa*", True),
+        ("(a|b)*c", True),
+        (r"(?:[^\\]|\\.)*c", True),
+        ("(?i)a+A+b", False),
+        ("[^b]+a*b", False),
+        (r"\d+\.?\d*e", False),
+    ],
+)
+def test_what_is_found(expression: str, *, is_linear: bool) -> None:
+    assert (not shared_runs(expression, 0, is_whole=False)) is is_linear

@@ -1,0 +1,46 @@
+"""Work grows with the length of a text, not with its square: counted calls, for a share of the texts of the search.
+
+`make bench-hostile` measures all of them, at the size that a cluster accepts.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from budgets import budget
+
+from benchmarks.hostile import Text, texts
+from pai_lsp.document import Document
+
+# Four times the text may cost so many times the calls, besides those that any text costs.
+MOST_GROWTH = 5.0
+SHORT, LONG = 3_000, 12_000
+CHECKED = [text for text in texts() if text.kind in {"job", "manifest", "definitions"}]
+TRIED = CHECKED[3 :: len(CHECKED) // budget(60)]
+
+
+def calls(text: str, name: str) -> int:
+    """How many functions a check calls."""
+    counted = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal counted
+        counted += event in {"call", "c_call"}
+
+    sys.setprofile(count)
+    try:
+        assert Document(text, path=name).diagnostics is not None
+    finally:
+        sys.setprofile(None)
+    return counted
+
+
+@pytest.mark.parametrize("text", TRIED, ids=[text.name for text in TRIED])
+def test_calls_grow_with_the_length(text: Text) -> None:
+    name = "a.pai.yaml" if text.kind == "job" else "a.yaml"
+    few, short, long = (text.of_length(length) for length in (1_000, SHORT + 1_000, LONG + 1_000))
+    calls(few, name)
+    least = min(calls(few, name), calls(few, name))
+    growth = (calls(long, name) - least) / max(calls(short, name) - least, 2_000)
+    assert growth <= MOST_GROWTH * (len(long) - len(few)) / max(len(short) - len(few), 1) / 4, growth
