@@ -10,7 +10,7 @@ import pytest
 from loopback import alone, item, items, marketplace
 
 from pai_lsp.catalog.catalog import Catalog
-from pai_lsp.catalog.loading import Surroundings, load_catalog, locked_entries, refreshed_catalog, uses_of
+from pai_lsp.catalog.loading import Surroundings, load_catalog, load_lock, locked_entries, refreshed_catalog, uses_of
 from pai_lsp.catalog.lock import LockedDefinition, definition_hash, lock_text, read_lock
 from pai_lsp.catalog.setup import LOCK_NAME, CatalogSetup, Marketplace, ServerSource, catalog_setup
 from pai_lsp.document import Document
@@ -218,3 +218,16 @@ def test_a_lock_that_is_no_text(project: Path) -> None:
 def test_without_a_project_there_is_no_lock() -> None:
     assert CatalogSetup().lock == ""
     assert plain_value(None) is None
+
+
+@pytest.mark.parametrize("kind", ["folder", "dangling", "device"])
+def test_a_lock_that_is_not_a_plain_file_is_reported(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / LOCK_NAME
+    assert load_lock(str(path)) is None
+    if kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to("nowhere" if kind == "dangling" else "/dev/null")
+    lock = load_lock(str(path))
+    assert lock is not None
+    assert lock.fault == "'.pai-lsp.lock' cannot be used: it is not a plain file"

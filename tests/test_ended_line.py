@@ -84,7 +84,17 @@ def test_bash_names_the_line_and_the_commands_do_not_notice(commands: str, line:
 
 
 @pytest.mark.parametrize(
-    ("report", "number"), [("", None), ("x", None), ("0 0 ", None), ("syntax 26", 2), ("syntax 99", 2), ("26 26 b", 2)]
+    ("report", "number"),
+    [
+        ("", None),
+        ("x", None),
+        ("0 0 ", None),
+        ("syntax 26", 2),
+        ("syntax 99", 2),
+        ("26 26 b", 2),
+        ("syntax 3", None),
+        ("9" * 5000 + " 1", None),
+    ],
 )
 def test_a_report(report: str, number: int | None) -> None:
     assert ended_line(report, "a\nb") == number

@@ -90,3 +90,10 @@ def test_every_code_of_the_commands_has_an_answer(code: int) -> None:
 )
 def test_the_needles_of_a_pattern(pattern: str, expected: tuple[str, ...]) -> None:
     assert needles(pattern) == expected
+
+
+@pytest.mark.parametrize("word", ["1", "x", "=", "/a ", ": ", "RuntimeError: ", "'"])
+def test_long_lines_are_read_in_part(word: str) -> None:
+    """Lines of four thousand characters with the needles of patterns at their end; the runner has a limit of time."""
+    log = "".join(f"{line} {word * 4000}: No such file or directory\n" for line in range(40))
+    assert failure(log).cause.name in {"file-not-found", NOT_KNOWN}

@@ -241,14 +241,18 @@ def test_plugins_stay_in_the_list() -> None:
     assert found.disabled_reason == "'keys' is a plugin 'ssh', which is not a command"
 
 
+IDLE = "  - {name: idle, type: script, plugin: com.microsoft.pai.runtimeplugin.cmd, callbacks: []}\n"
+
+
 @pytest.mark.parametrize(
     ("listed", "place", "reason"),
     [
         ("[top, base]", "base", "'base' is also required by another prerequisite of this task role"),
         ("[base, base]", "base", "'base' is listed twice, and runs twice until it is expanded"),
+        ("[base, idle]", "idle", "'idle' runs nothing"),
     ],
 )
 def test_what_cannot_be_inlined_alone_is_disabled(listed: str, place: str, reason: str) -> None:
-    text = HEAD + DIAMOND + ROLE % (listed, "[echo run]")
-    single, _ = inlining(text, place)
+    text = HEAD + DIAMOND + IDLE + ROLE % (listed, "[echo run]")
+    single, *_ = inlining(text, place)
     assert single.disabled_reason == reason

@@ -101,6 +101,16 @@ def test_other_manifests_are_not_mpijobs(text: str) -> None:
             "4",
             "spec.mpiReplicaSpecs.Launcher.template.spec.containers[0].command[3]",
         ),
+        (
+            "- name: worker",
+            "- env: [{name: TOKEN, valueFrom: {secretKeyRef: {name: registry}}}]\n              name: worker",
+            "spec.mpiReplicaSpecs.Worker.template.spec.containers[0].env[0].valueFrom.secretKeyRef.key",
+        ),
+        (
+            "- name: worker",
+            '- readinessProbe: {tcpSocket: {port: 22}, periodSeconds: "5"}\n              name: worker',
+            "spec.mpiReplicaSpecs.Worker.template.spec.containers[0].readinessProbe.periodSeconds",
+        ),
     ],
 )
 def test_refusals(old: str, new: str, field: str) -> None:

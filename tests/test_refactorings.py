@@ -124,7 +124,7 @@ def runs(text: str) -> dict[str, list[str]]:
 MENDED = {
     "missing_keys": {"missing-key"},
     "duplicate_names": {"duplicate-prerequisite", "image-name-shared", "prerequisite-name-shared-across-types"},
-    "conversion": {"v1-job-key", "missing-key", "type-mismatch", "unknown-key", "taskroles-not-mapping"},
+    "conversion": {"v1-job", "v1-job-key", "missing-key", "type-mismatch", "unknown-key", "taskroles-not-mapping"},
     "expand_job": {"needs-expansion", "refused-until-expanded"},
     "template_variables": {"unfilled-template-variable"},
 }

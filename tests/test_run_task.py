@@ -436,6 +436,8 @@ def test_a_run_in_a_container(
         ("uri: 'openpai/standard:v1'", "uri: 'oci:latest'"),
         ("uri: 'openpai/standard:v1'", "uri: '--privileged'"),
         ("EXTRAS", "extras: {storages: [{name: data, mountPath: '/a,readonly=false'}]}"),
+        ("EXTRAS", "extras: {storages: [{name: data, mountPath: /usr/./local}]}"),
+        ("EXTRAS", "extras: {storages: [{name: data, mountPath: /usr/local/pai/logs}]}"),
     ],
 )
 def test_no_word_of_a_job_is_an_option_of_the_engine(
@@ -449,6 +451,24 @@ def test_no_word_of_a_job_is_an_option_of_the_engine(
     options = ("--yes", "--container", "docker", "--storage", f"data={tmp_path}", str(path))
     assert main(["run", *options]) == 2
     assert not (engine.parent / "calls").exists()
+
+
+FORGED = """\
+while read -r line; do
+  if [[ $line =~ ^echo\\ .([0-9a-f]+)user ]]; then token=${BASH_REMATCH[1]}; fi
+done <../runtime.d/entry.sh
+printf '%s\\n' "${token}end nothing.sh 1" "${token}end user.sh syntax 3" "${token}x"
+printf '%s' "$token"
+exit 3
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs bash")
+def test_commands_that_forge_reports_do_no_harm(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    status, output, notes = started(tmp_path, capfd, FORGED, *HERE)
+    assert (status, "the commands ended with 3" in notes) == (3, True)
+    assert "nothing.sh" not in output
+    assert "bug" not in notes
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs bash")

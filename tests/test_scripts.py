@@ -244,3 +244,22 @@ def test_a_path_of_this_machine_in_a_release(tmp_path: Path) -> None:
 
 def test_a_release_has_an_extension_for_each_platform_with_wheels() -> None:
     assert RELEASE["_targets"]() == ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64", "win32-x64"]
+
+
+def test_options_of_programs_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The help of a program, its message about an option, and the calls of `add_argument` in a Python file."""
+    program = tmp_path / "wget"
+    program.write_text(
+        '#!/bin/sh\ncase "$1" in\n--help) echo "  -q, --quiet  say nothing"; echo "  --brand-new=X  as it says";;\n'
+        '-q|--quiet|--brand-new) ;;\n*) echo "unrecognized option $1" >&2; exit 2;;\nesac\n',
+        encoding="utf-8",
+    )
+    program.chmod(0o755)
+    module = tmp_path / "wget.py"
+    module.write_text("parser.add_argument('-q', '--quiet')\nparser.add_argument('url')\n", encoding="utf-8")
+    main = runpy.run_path(str(ROOT / "scripts/program_options.py"))["main"]
+    main("wget", str(program), str(module))
+    lines = capsys.readouterr().out.splitlines()
+    assert f"--brand-new: not in the table; {program} has it" in lines
+    assert "--no-clobber: no program knows it" in lines
+    assert not any(line.startswith("--quiet:") for line in lines)

@@ -340,9 +340,11 @@ def seconds_since_asked(setup: CatalogSetup, surroundings: Surroundings) -> floa
 
 
 def load_lock(path: str) -> Lock | None:
-    """The lock file; None if it does not exist."""
-    if not path or not Path(path).is_file():
+    """The lock file; None if it does not exist. One that is a folder, a device or a dangling link cannot be used."""
+    if not path or not os.path.lexists(path):
         return None
+    if not Path(path).is_file():
+        return Lock(path, {}, f"'{Path(path).name}' cannot be used: it is not a plain file")
     data = read_bytes(path)
     source = data if isinstance(data, UnreadableFile) else decoded(path, data)
     if isinstance(source, UnreadableFile):

@@ -8,6 +8,7 @@ them; then no line is known. Source: bash(1), DEBUG, ERR and EXIT below `trap`, 
 from __future__ import annotations
 
 from pai_lsp.cluster.failure_report import HEADER_LINES, script_offset
+from pai_lsp.source.foreign import number_of
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import LineIndex
 
@@ -33,8 +34,9 @@ _NOTICES = lazy_pattern(
     r"\btrap\b|\bBASH_|\bLINENO\b|_pai_|\b(?:verbose|extdebug|functrace|errtrace)\b|\bset\s[^\n;&|]*-[a-zA-Z]*[vET]"
 )
 _SUBSHELL = lazy_pattern(r"(?<![$(=<>])\((?![()])")
-_ENDED = lazy_pattern(r"(\d+) (\d+)(?: (\S*))?")
-_SYNTAX = lazy_pattern(r"syntax (\d+)")
+# A job could write a report of its own: it can be any text.
+_ENDED = lazy_pattern(r"([0-9]{1,9}) ([0-9]{1,9})(?: (\S*))?")
+_SYNTAX = lazy_pattern(r"syntax ([0-9]{1,9})")
 
 
 def header(commands: str | None = None) -> str:
@@ -50,10 +52,11 @@ def ended_line(report: str, commands: str) -> int | None:
     """
     lines = commands.split("\n")
     if found := _SYNTAX.fullmatch(report):
-        return min(int(found[1]) - HEADER_LINES, len(lines))
+        number = min(number_of(found[1]) - HEADER_LINES, len(lines))
+        return number if number > 0 else None
     if not (found := _ENDED.fullmatch(report)):
         return None
-    error, last = (int(number) - HEADER_LINES for number in found.groups()[:2])
+    error, last = (number_of(number) - HEADER_LINES for number in found.groups()[:2])
     first_word = found[3] or ""
     if error > 0:
         # For a command of several lines this is the last of them: its first word is at or above it.

@@ -17,6 +17,7 @@ import json
 import re
 
 from pai_lsp.platform.tables import RUNTIME_PLUGIN, converted_role_name, exit_codes
+from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.text import LineIndex
@@ -84,14 +85,14 @@ def read_report(text: str, end: bytes, exit_code: int | None = None, platform_lo
     role = match[1] if (match := _ROLE.search(text)) else None
     pod = _pod(text)
     if child := _CHILD.search(text):
-        return FailureReport(text, _init_code(child[1], int(child[2])), None, platform_log, child[1], pod, role)
+        return FailureReport(text, _init_code(child[1], number_of(child[2])), None, platform_log, child[1], pod, role)
     if exit_code is not None:
         code = container_code(exit_code, end, platform_log)
         return FailureReport(text, code, exit_code, platform_log, None, pod, role)
     if pod is not None:
         return FailureReport(text, _pod_code(pod), _user_code(text), platform_log, None, pod, role)
     written = _CODE.search(text)
-    code_written = int(written[1]) if written else None
+    code_written = number_of(written[1]) if written else None
     return FailureReport(text, code_written, _user_code(text), platform_log, None, None, role)
 
 
@@ -159,7 +160,7 @@ def _user_code(text: str) -> int | None:
     if block := _RUNTIME_BLOCK.search(text):
         text = block[1]
     original = _ORIGINAL_CODE.search(text)
-    return int(original[1]) if original else None
+    return number_of(original[1]) if original else None
 
 
 def _pod(text: str) -> Any:
@@ -241,7 +242,7 @@ def _offset(cause: str, report: FailureReport, job: Job) -> int | None:
     if cause in _WITHOUT_LINE:
         return None
     if found := _SCRIPT_LINE.search(report.text):
-        number = int(found[1]) - HEADER_LINES
+        number = number_of(found[1]) - HEADER_LINES
         if (offset := script_offset(job, role, number)) is not None:
             return offset
     if cause == "gpu-missing":

@@ -31,6 +31,8 @@ _NEAR_END = 12
 # The exception's own line, and so many after it, are its message.
 _MESSAGE_LINES = 14
 _LONGEST_TRACEBACK = 400
+# Of a longer line, so much of the beginning and the end is matched: some patterns take time that grows with its square.
+_MOST_CHARACTERS, _AT_BEGINNING = 1200, 800
 # Of the lines that can be errors, so many first and last ones are looked at.
 _FIRST_LOOKED_AT, _LAST_LOOKED_AT = 500, 4000
 
@@ -42,7 +44,7 @@ _CALM = re.compile(
 _LOUD = re.compile(r"NCCL WARN|\*{4}Warning|^W: |UNPROTECTED|connection broken by|Could not fetch URL")
 _PROGRESS = re.compile(
     r"\b(?:[Ee]poch|EPOCH|[Ss]tep|[Ii]ter(?:ation)?|[Bb]atch)s?\b\W{0,4}\d|\b(?:[Ll]oss|acc(?:uracy)?|lr)\b\s*[:=]\s*\d|"
-    r"\d+%\||\d(?:it/s|s/it)\b"
+    r"\d%\||\d(?:it/s|s/it)\b"
 )
 _SUCCESS = re.compile(
     r"\b(?:[Ss]uccessfully|[Ss]ucceeded|[Cc]ompleted?(?: successfully)?|[Ff]inished|[Dd]one)\b[\s.!]*$|"
@@ -62,7 +64,7 @@ _EXCEPTION = re.compile(
 _LIBRARY = re.compile(r"site-packages|dist-packages|/lib/python|<frozen|<string>|/usr/local/pai/")
 # What begins something else after the message of an exception: rules, log lines, messages of bash.
 _OTHER = re.compile(r"^(?:\[|---|===|\*\*\*|\+ )|^\S+: line \d+: ")
-_INFO = re.compile(r"^(?!.*(?:NCCL INFO|[Kk]ill|[Tt]erminat|[Ss]hut|[Aa]bort|[Ee]xit)).*(?:\bINFO\b|^\[I \d)")
+_INFO = re.compile(r"^(?!.*(?:NCCL INFO|[Ww]orker|[Kk]ill|[Tt]erminat|[Ss]hut|[Aa]bort|[Ee]xit)).*(?:\bINFO\b|^\[I \d)")
 _ECHO = re.compile(r"^\++ ")
 
 
@@ -251,6 +253,8 @@ def _words() -> tuple[tuple[str, ...], tuple[MessagePattern, ...]]:
 
 def _matched(text: str) -> _Match | None:
     """The heaviest message in a line, the first of equal ones; None also for a harmless line."""
+    if len(text) > _MOST_CHARACTERS:
+        text = f"{text[:_AT_BEGINNING]} … {text[_AT_BEGINNING - _MOST_CHARACTERS :]}"
     best = None
     for pattern in message_patterns("log"):
         is_better = best is None or (best[0].weight < pattern.weight and _may_replace(best[0], pattern))

@@ -177,6 +177,7 @@ class Program:
     is_partial: whether other versions have further options.
     launch: for a launcher, the options by what they say, in the terms that all launchers share: `nodes`, `rank`,
         `master`, `port`, `processes` (of a node), `total` (of all nodes), `hosts` and `host_files`.
+    only: by option, the one implementation or version that has it.
     """
 
     style: str
@@ -184,6 +185,7 @@ class Program:
     options: Mapping[str, tuple[tuple[str, ...], int | str]]
     is_partial: bool = False
     launch: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    only: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ recorded from mustache 2.3.2. Source: mustache.js 2.3.2, Context.prototype.looku
 from __future__ import annotations
 
 from pai_lsp.embedded.template import MISSING, OPENING, SPACES, TagKind, TemplateFault, TemplateTag, server_path, tags
+from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import Binary, Date, server_text
@@ -231,14 +232,14 @@ def _own(value: Any, name: str) -> Any:
     if kind is list:
         if name == "length":
             return len(value)
-        if _INDEX.fullmatch(name) and int(name) < len(value):
-            return value[int(name)]
+        if _INDEX.fullmatch(name) and number_of(name) < len(value):
+            return value[number_of(name)]
     if kind is str:
         units = value.encode("utf-16-le", "surrogatepass")
         if name == "length":
             return len(units) // 2
-        if _INDEX.fullmatch(name) and int(name) < len(units) // 2:
-            return units[2 * int(name) : 2 * int(name) + 2].decode("utf-16-le", "surrogatepass")
+        if _INDEX.fullmatch(name) and number_of(name) < len(units) // 2:
+            return units[2 * number_of(name) : 2 * number_of(name) + 2].decode("utf-16-le", "surrogatepass")
     if kind is Function and name in {"name", "length"}:
         return value.name if name == "name" else MISSING if value.length is None else value.length
     return MISSING

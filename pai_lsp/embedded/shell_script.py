@@ -306,6 +306,10 @@ class Script:
         """Whether `%>` is written at a place."""
         return self.text.startswith("%>", at)
 
+    def line_end(self, at: int) -> int:
+        """The next line end that bash reads as such, or the end of the script."""
+        return min((end for end in self.line_ends if end >= at), default=len(self.text))
+
     def line_end_after(self, at: int) -> int | None:
         """The next line end, or the end of the script, if only blanks are before it; else None."""
         end = at + len(self.text[at:]) - len(self.text[at:].lstrip(" \t"))

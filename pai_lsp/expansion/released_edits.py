@@ -1,13 +1,10 @@
-"""The released form of each prerequisite, and the edits that give it to the parts of a job, in place.
+"""The edits that give the parts of a job their released form, in place.
 
-The form is its name, its commands, and where it is listed. The parts are the job's definitions, the lists of
-`prerequisites` of its task roles, and the entries of `extras`; lines that stay are not changed.
-pai_lsp/expansion/released_job.py puts the edits together.
+The parts are the job's definitions, the lists of `prerequisites` of its task roles, and the entries of `extras`; lines
+that stay are not changed. pai_lsp/expansion/released_job.py puts the edits together.
 """
 
 from __future__ import annotations
-
-from functools import cached_property
 
 from pai_lsp.expansion.effective import (
     CmdPluginEntry,
@@ -19,7 +16,8 @@ from pai_lsp.expansion.effective import (
     step_value,
 )
 from pai_lsp.expansion.released_commands import surviving
-from pai_lsp.job.definition import COMMAND_KEYS, EXTENDED_KEYS, STORAGE_PLUGINS, TEXT_KEYS, Origin
+from pai_lsp.expansion.released_form import EXTENDED_TYPES, is_extended, is_extended_event
+from pai_lsp.job.definition import COMMAND_KEYS, EXTENDED_KEYS, STORAGE_PLUGINS, TEXT_KEYS
 from pai_lsp.job.plugin_parameters import Damage, damages
 from pai_lsp.platform.tables import (
     PLUGIN_PREFIX,
@@ -27,11 +25,9 @@ from pai_lsp.platform.tables import (
     EventForm,
     event_at,
     events,
-    free_prerequisite_name,
     moments_with,
 )
 from pai_lsp.source.edits import column, cut_entry, insert_entry
-from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, plain_value, walk
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
@@ -40,143 +36,16 @@ from pai_lsp.source.writing import entry_lines, flow_scalar, flow_value, indente
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Iterable, Iterator
+    from collections.abc import Collection, Container, Iterator
     from collections.abc import Mapping as MappingOf
-    from typing import Any, TypeAlias
+    from typing import Any
 
-    from pai_lsp.expansion.effective import EffectiveJob
+    from pai_lsp.expansion.released_form import Items
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.job.require_graph import ExpansionStep
     from pai_lsp.source.nodes import Entry
-
-    # The items of a callback in their released form, by its `Commands`.
-    Items: TypeAlias = dict[Commands, tuple[str, ...]]
-
-
-@dataclass(frozen=True, eq=False)
-class ReleasedForm:
-    """The released form of a job's prerequisites.
-
-    names: of each prerequisite, its name in the released job.
-    homes: by the node of a definition of the job, the prerequisite that takes its place.
-    listed: by task role, the prerequisites that it lists, in order.
-    inlined: the names of the task roles whose start callbacks run in the shell of their commands.
-    in_one_shell: the names of the task roles whose commands take in all their callbacks.
-    """
-
-    effective: EffectiveJob
-    names: dict[Prerequisite, str]
-    homes: dict[Mapping, Prerequisite]
-    listed: dict[str, tuple[Prerequisite, ...]]
-    inlined: frozenset[str]
-    in_one_shell: frozenset[str]
-
-    def name(self, prerequisite: Prerequisite) -> str:
-        """The prerequisite's name in the released job."""
-        return self.names[prerequisite]
-
-    @cached_property
-    def added(self) -> dict[str, Prerequisite]:
-        """By their names in the released job, the prerequisites whose definitions are not in the job yet."""
-        homes = set(self.homes.values())
-        return {name: one for one, name in self.names.items() if one not in homes}
-
-    @cached_property
-    def users(self) -> dict[Prerequisite, list[EffectiveRole]]:
-        """By prerequisite, the task roles that list it."""
-        found: dict[Prerequisite, list[EffectiveRole]] = {}
-        for role in self.effective.roles:
-            for one in self.listed[role.role.name]:
-                found.setdefault(one, []).append(role)
-        return found
-
-    @cached_property
-    def plugin_users(self) -> dict[CmdPluginEntry, tuple[str, ...]]:
-        """By `cmd` plugin of `extras`, the names of the task roles that it is still for."""
-        found: dict[CmdPluginEntry, tuple[str, ...]] = {}
-        for role in self.effective.roles:
-            for plugin in cmd_plugins(role):
-                names = () if role.role.name in self.in_one_shell else (role.role.name,)
-                found[plugin] = (*found.get(plugin, ()), *names)
-        return found
-
-    def plugins(self, role: EffectiveRole) -> tuple[CmdPluginEntry, ...]:
-        """The `cmd` plugins of `extras` that are still for a role."""
-        return tuple(one for one in cmd_plugins(role) if role.role.name in self.plugin_users[one])
-
-    @property
-    def listed_anywhere(self) -> tuple[Prerequisite, ...]:
-        """Everything that some task role lists, each once."""
-        return tuple(dict.fromkeys(one for found in self.listed.values() for one in found))
-
-
-def released_form(job: Job, effective: EffectiveJob, inlined: Collection[str] = ()) -> ReleasedForm:
-    """Choose the names, and the list of each task role."""
-    listed: dict[str, tuple[Prerequisite, ...]] = {}
-    in_one_shell = {role.role.name for role in effective.roles if has_hooks(role.sources)}.union(inlined)
-    for role in effective.roles:
-        own = {reference.name for reference in role.role.prerequisites}
-        is_inlined = role.role.name in in_one_shell
-        listed[role.role.name] = tuple(
-            one for one in role.prerequisites if not (is_inlined and one.plugin == "cmd") and _is_listed(one, own)
-        )
-    form = ReleasedForm(effective, {}, {}, listed, frozenset(inlined), frozenset(in_one_shell))
-    taken = {definition.name for definition in job.prerequisites}
-    for one in effective.prerequisites:
-        definition = one.definition
-        if definition.origin is Origin.JOB and one.is_own and definition.node not in form.homes:
-            form.homes[definition.node] = one
-            form.names[one] = definition.name
-    for one in form.listed_anywhere:
-        if one not in form.names:
-            form.names[one] = free_prerequisite_name(one.definition.name, taken)
-            taken.add(form.names[one])
-    return form
-
-
-def has_hooks(sources: Iterable[Prerequisite | CmdPluginEntry]) -> bool:
-    """Whether one of them runs something at a moment for which a released cluster has no callback."""
-    return any(source.moments(moment) for source in sources for moment in moments_with(EventForm.COMMANDS))
-
-
-# Types that only the extended protocol knows: storage, and none. Any other unknown type is a mistake that stays.
-EXTENDED_TYPES = frozenset({None, "", "storage"})
-
-
-def is_extended(definition: Definition) -> bool:
-    """Whether a definition of the job uses the extended protocol."""
-    if definition.extended_entries or definition.type in EXTENDED_TYPES:
-        return True
-    if definition.type == "dockerimage":
-        return bool(definition.plugin)
-    if definition.extended_plugin is not None and definition.runtime_plugin is None:
-        return True
-    return any(is_extended_event(callback.event_name) for callback in definition.callbacks)
-
-
-def is_extended_event(name: str) -> bool:
-    """Whether no released runtime knows the event, though the extended protocol does."""
-    event = events().get(name)
-    return event is not None and event.status != "released"
-
-
-def _is_listed(prerequisite: Prerequisite, own_references: Iterable[str]) -> bool:
-    """Whether a task role that needs a prerequisite lists it in the released job."""
-    definition = prerequisite.definition
-    if prerequisite.plugin == "cmd" and any(map(prerequisite.moments, moments_with(EventForm.CALLBACK))):
-        return True
-    if prerequisite.plugin not in {None, "cmd"}:
-        return True
-    # A definition that runs nothing stays in a list if its author put it there.
-    is_of_job = prerequisite.is_own and definition.origin is Origin.JOB
-    return is_of_job and definition.name in own_references and not is_extended(definition)
-
-
-def cmd_plugins(role: EffectiveRole) -> tuple[CmdPluginEntry, ...]:
-    """The `cmd` plugins of `extras` that are for a task role."""
-    return tuple(plugin for plugin in role.plugins if isinstance(plugin, CmdPluginEntry))
 
 
 def origin_comment(prerequisite: Prerequisite) -> str:

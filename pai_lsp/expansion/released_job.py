@@ -8,9 +8,6 @@ Source of what a released cluster accepts: docs/protocol.md, "What expand gives"
 
 from __future__ import annotations
 
-import itertools
-
-from pai_lsp.embedded.server_rendering import trim
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_syntax import syntax_problem
 from pai_lsp.expansion.effective import (
@@ -23,22 +20,20 @@ from pai_lsp.expansion.effective import (
     merged_storages,
     problem,
 )
-from pai_lsp.expansion.released_commands import CanNotExpressError, callback_items, role_values
+from pai_lsp.expansion.proof import proven
 from pai_lsp.expansion.released_edits import (
     definition_edits,
     extras_edits,
-    is_extended,
     new_definition,
     origin_comment,
     plugin_edits,
-    released_form,
     released_references,
     role_list_edits,
 )
-from pai_lsp.expansion.released_run import ReleasedRun, command_source, released_run
-from pai_lsp.expansion.task_shell import AddedCommands, Source, added_commands, command_list, place_of
+from pai_lsp.expansion.released_form import is_extended, released_form
+from pai_lsp.expansion.task_shell import command_list, place_of
 from pai_lsp.job.definition import TYPED_FIELDS
-from pai_lsp.platform.tables import RUNTIME_PLUGIN, EventForm, Moment, event_at, moments_with
+from pai_lsp.platform.tables import RUNTIME_PLUGIN, event_at
 from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import cut_entry, keeping_comments, line_end, line_span
 from pai_lsp.source.frozen import dataclass, replace
@@ -49,11 +44,11 @@ from pai_lsp.source.writing import indented, item_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
-    from collections.abc import Mapping as MappingOf
+    from collections.abc import Collection, Iterable, Iterator
     from typing import Any
 
-    from pai_lsp.expansion.released_edits import Items, ReleasedForm
+    from pai_lsp.expansion.released_form import ReleasedForm
+    from pai_lsp.expansion.released_run import ReleasedRun
     from pai_lsp.findings.diagnostic import Diagnostic, Related
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
@@ -127,12 +122,13 @@ def _expanded(job: Job, inlined: Collection[str] = ()) -> ExpandedJob:
     effective = effective_job(job)
     if effective.problems:
         return ExpandedJob(None, effective.problems)
-    writer = _ReleasedJobWriter(job, effective, inlined)
+    form = released_form(job, effective, inlined)
+    writer = _ReleasedJobWriter(job, form)
     text = writer.written()
     if writer.problems:
         return ExpandedJob(None, tuple(writer.problems))
-    proof = proven(job, text, writer.form, writer.items, writer.added)
-    origins = ((definition.node.span, writer.form.added.get(definition.name)) for definition in proof.job.prerequisites)
+    proof = proven(job, text, form)
+    origins = ((definition.node.span, form.added.get(definition.name)) for definition in proof.job.prerequisites)
     places = SourcePlaces(tuple(sorted(writer.edits)), tuple((part, origin) for part, origin in origins if origin))
     if proof.problems:
         return ExpandedJob(None, proof.problems, proof.run, proof.job if proof.run else None, places)
@@ -152,24 +148,20 @@ def _broken_callbacks(effective: EffectiveJob) -> Iterator[Diagnostic]:
 class _ReleasedJobWriter:
     """Writes one job and collects its problems; with problems, the text is not used."""
 
-    def __init__(self, job: Job, effective: EffectiveJob, inlined: Collection[str]) -> None:
+    def __init__(self, job: Job, form: ReleasedForm) -> None:
         self._job = job
         self._text = job.text
-        self._effective = effective
-        self.form = released_form(job, effective, inlined)
-        self._values = role_values(job)
+        self._effective = form.effective
+        self._form = form
         self._edits: dict[TextEdit, None] = {}
         self.edits: tuple[TextEdit, ...] = ()
         self._comments = comments(job.syntax)
         self._dropped: set[int] = set()
         self._shared: dict[tuple[Node, str], tuple[str, ...]] = {}
-        self.problems: list[Diagnostic] = []
-        self.items: Items = {}
-        self.added: dict[str, AddedCommands] = {}
+        self.problems = [*form.problems]
 
     def written(self) -> str:
         """The job's text with all edits; not to be used if there are problems."""
-        self._callback_items()
         for role in self._effective.roles:
             self._role_commands(role)
             self._role_list(role)
@@ -216,30 +208,9 @@ class _ReleasedJobWriter:
         self.problems.append(problem(CANNOT_BE_EXPRESSED, role.name_span, message))
         return False
 
-    def _callback_items(self) -> None:
-        """Rewrite the commands of all remaining callbacks so that the runtime does not change them."""
-        for prerequisite in self.form.listed_anywhere:
-            if prerequisite.plugin == "cmd":
-                self._source_items(prerequisite, self.form.users[prerequisite])
-        for plugin, names in self.form.plugin_users.items():
-            if names:
-                self._source_items(plugin, [role for role in self._effective.roles if role.role.name in names])
-
-    def _source_items(self, source: Source, roles: list[EffectiveRole]) -> None:
-        values = [self._values[role.role.name] for role in roles]
-        for one in source.commands:
-            if one.moment in moments_with(EventForm.CALLBACK):
-                try:
-                    self.items[one] = callback_items([item.text for item in one.items], values)
-                except CanNotExpressError as error:
-                    self._problem(place_of(source, one.items), str(error), *source.related)
-
     def _role_commands(self, role: EffectiveRole) -> None:
         name = role.role.name
-        sources = role.sources if name in self.form.in_one_shell else ()
-        shares_shell = name in self.form.inlined
-        added = added_commands(sources, self._values[name], self.problems.append, shares_shell=shares_shell)
-        self.added[name] = added
+        added = self._form.commands[name]
         commands = command_list(self._job, role.role)
         if commands is None:
             if added.starts or added.ends:
@@ -249,10 +220,10 @@ class _ReleasedJobWriter:
 
     def _role_list(self, role: EffectiveRole) -> None:
         entry = role.role.field("prerequisites")
-        names = tuple(self.form.name(one) for one in self.form.listed[role.role.name])
+        names = tuple(self._form.name(one) for one in self._form.listed[role.role.name])
         if entry is None or not self._agree(entry.value, "prerequisites", names, role.role):
             return
-        listed = {one.step: self.form.name(one) for one in self.form.listed[role.role.name]}
+        listed = {one.step: self._form.name(one) for one in self._form.listed[role.role.name]}
         released = released_references(self._job, role, listed)
         edits = role_list_edits(self._text, role.role, names, released)
         self._edit(edits)
@@ -277,15 +248,15 @@ class _ReleasedJobWriter:
         places = {item: number for number, item in enumerate(sequence.items if sequence else ())}
         removed: list[int] = []
         for definition in self._job.prerequisites:
-            prerequisite = self.form.homes.get(definition.node)
-            is_listed = prerequisite is not None and prerequisite in self.form.users
+            prerequisite = self._form.homes.get(definition.node)
+            is_listed = prerequisite is not None and prerequisite in self._form.users
             is_inlined = prerequisite is not None and not is_listed and prerequisite.plugin == "cmd"
             if not is_listed and definition.node not in used and (is_inlined or is_extended(definition)):
                 removed += [places[definition.node]] if definition.node in places else []
             else:
                 plugins = {*self._job.platform.plugins, *self._job.site_plugins}
-                self._edit(definition_edits(self._text, definition, prerequisite, self.items, plugins))
-        new = [one for one in self.form.listed_anywhere if one not in set(self.form.homes.values())]
+                self._edit(definition_edits(self._text, definition, prerequisite, self._form.items, plugins))
+        new = [one for one in self._form.listed_anywhere if one not in set(self._form.homes.values())]
         if sequence is not None and section and self._job.root and len(removed) == len(places) and removed and not new:
             self._edit(cut_entry(self._text, self._job.root, section))
             self._drop_comments(Span(section.key.span.start, section.span.end), above=False)
@@ -294,7 +265,7 @@ class _ReleasedJobWriter:
             if not sequence.is_flow:
                 for number in removed:
                     self._drop_comments(item_span(self._text, sequence, number))
-        values = [new_definition(one, self.form.name(one), self.items) for one in new]
+        values = [new_definition(one, self._form.name(one), self._form.items) for one in new]
         comments = [origin_comment(one) for one in new]
         if sequence is not None:
             self._edit(items_after(self._text, sequence, values, comments=comments))
@@ -316,15 +287,13 @@ class _ReleasedJobWriter:
         needed = [storage for one in self._effective.prerequisites for storage in one.storages]
         storages, problems = merged_storages(self._job, needed)
         self.problems += problems
-        for plugin, names in self.form.plugin_users.items():
+        for plugin, names in self._form.plugin_users.items():
             if names:
-                moved = self.form.in_one_shell.intersection(
-                    r.role.name for r in self._effective.roles if plugin in r.plugins
-                )
-                self._edit(plugin_edits(self._text, plugin, self.items, names if moved else ()))
+                moved = self._form.moved.intersection(r.role.name for r in self._effective.roles if plugin in r.plugins)
+                self._edit(plugin_edits(self._text, plugin, self._form.items, names if moved else ()))
         entry = self._job.extras_entry(RUNTIME_PLUGIN)
         removed: tuple[Entry, list[int]] | None = None
-        gone = {one.entry.node for one, names in self.form.plugin_users.items() if not names}
+        gone = {one.entry.node for one, names in self._form.plugin_users.items() if not names}
         if entry and isinstance(entry.value, Sequence) and gone:
             removed = (entry, [number for number, item in enumerate(entry.value.items) if item in gone])
         references, section = self._job.extras_entry("reference_prerequisites"), self._job.section("extras")
@@ -334,100 +303,3 @@ class _ReleasedJobWriter:
             inside = Span(gone_entry.key.span.start, gone_entry.span.end)
             self._drop_comments(inside, above=not is_alone)
         self._edit(extras_edits(self._job, storages, ("reference_prerequisites",), removed))
-
-
-# A plugin with what it runs before and after.
-_Run = tuple[str, str, str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """The differences between what an expanded job runs and what it should run; without any, what it runs.
-
-    job: the expanded job, read again.
-    """
-
-    job: Job
-    problems: tuple[Diagnostic, ...]
-    run: ReleasedRun | None = None
-
-
-def proven(job: Job, text: str, form: ReleasedForm, items: Items, added: MappingOf[str, AddedCommands]) -> Proof:
-    """Read the text of an expanded job, which was written for `form`, `items` and `added`."""
-    after = job.of_text(text)
-    again = effective_job(after)
-    roles = {role.role.name: role for role in again.roles}
-    if again.problems:
-        span = next((role.role.name_span for role in form.effective.roles), Span(0, 0))
-        return Proof(after, (_problem(span, f"expansion would produce an invalid job: {again.problems[0].message}"),))
-    found: list[Diagnostic] = []
-    for role in form.effective.roles:
-        name = role.role.name
-        command = "\n".join(map(trim, added[name].added_to(job.command_parts(role.role))))
-        read = roles.get(name)
-        meant_runs, read_runs = _meant(role, form, items), _read(read) if read else []
-        meant_parts = [*itertools.chain(*meant_runs), trim(command)]
-        read_parts = [*itertools.chain(*read_runs), trim(command_source(after, read.role)) if read else ""]
-        if meant_parts != read_parts:
-            found.append(_problem(role.role.name_span, _difference(name, meant_parts, read_parts)))
-    if found:
-        return Proof(after, tuple(found))
-    run = released_run(after)
-    return Proof(after, tuple(_stops(run, after, form)), run)
-
-
-def _difference(role: str, meant: list[str], read: list[str]) -> str:
-    """The first line that the role would run differently, in words."""
-    before, after = ("\n".join(parts).split("\n") for parts in (meant, read))
-    pairs = itertools.zip_longest(before, after, fillvalue="")
-    wanted, got = next((pair for pair in pairs if pair[0] != pair[1]), ("", ""))
-    runs = f"'{_short(got)}' instead of '{_short(wanted)}'" if wanted and got else f"'{_short(got or wanted)}'"
-    verb = "would run" if got else "would not run"
-    return f"the expanded '{role}' {verb} {runs}; if text is shared through an alias or '<<', write it out"
-
-
-def _short(line: str) -> str:
-    line = " ".join(line.split())
-    return line if len(line) <= 60 else f"{line[:59]}…"
-
-
-def _meant(role: EffectiveRole, form: ReleasedForm, items: Items) -> list[_Run]:
-    def lines(source: Source, moment: Moment) -> str:
-        return "\n".join(line for one in source.commands if one.moment is moment for line in items.get(one, ()))
-
-    return _runs((*form.listed[role.role.name], *form.plugins(role)), lines)
-
-
-def _read(role: EffectiveRole) -> list[_Run]:
-    return _runs(role.sources, lambda source, moment: "\n".join(item.text for item in source.moments(moment)))
-
-
-def _runs(sources: Iterable[Source], lines: Callable[[Source, Moment], str]) -> list[_Run]:
-    """What runs, without empty parts."""
-    found: list[_Run] = []
-    for source in sources:
-        plugin = source.plugin if isinstance(source, Prerequisite) else "cmd"
-        policy = "ignore" if source.ignores_failure else "fail"
-        run = (plugin or "", lines(source, Moment.START), lines(source, Moment.SUCCESS), f"failurePolicy: {policy}")
-        if plugin and (plugin != "cmd" or run[1] or run[2]):
-            found.append(run)
-    return found
-
-
-def _stops(run: ReleasedRun, after: Job, form: ReleasedForm) -> Iterator[Diagnostic]:
-    """What keeps the expanded job from starting, except a role's name, which expansion does not change."""
-    names = {role.name_span for role in after.task_roles}
-    places = {
-        form.name(one): one.definition.name_span if one.is_own else one.entry.reference.span
-        for one in form.listed_anywhere
-    }
-    for stop in run.stops:
-        if stop.span in names or not len(stop.span):
-            continue
-        written = after.text[stop.span.start : stop.span.end]
-        span = places.get(written, form.effective.roles[0].role.name_span)
-        yield _problem(span, stop.message)
-
-
-def _problem(span: Span, message: str) -> Diagnostic:
-    return problem(CANNOT_BE_EXPANDED, span, message)

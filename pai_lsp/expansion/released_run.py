@@ -28,6 +28,7 @@ from pai_lsp.embedded.template import CLOSING, MISSING, OPENING, TemplateFault
 from pai_lsp.job.plugin_parameters import NOT_PARAMETERS, runtime_round_trip
 from pai_lsp.platform.secrets_section import masked_span, runtime_secrets
 from pai_lsp.platform.tables import PLUGIN_PREFIX, ROLE_TYPES, RUNTIME_PLUGIN, converted_role_name
+from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.nodes import Mapping, plain_value
 from pai_lsp.source.patterns import lazy_pattern
@@ -425,7 +426,7 @@ def _value_at(path: str, role: RuntimeRole) -> Any:
             for name, _, index, _ in indexes:
                 if name:
                     value = value[name]
-                value = value[int(index)]
+                value = value[number_of(index)]
     except (LookupError, TypeError):
         raise RuntimeStopError(f"'${path}' finds nothing in the runtime") from None
     return value

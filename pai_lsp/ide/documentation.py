@@ -178,7 +178,8 @@ def option_documentation(line: KnownLine, name: str) -> str:
     names, takes = line.program.options[name]
     value = {0: "no value", 1: "with a value", "?": "with or without a value"}.get(takes, "with values")
     also = ", ".join(f"`{one}`" for one in names if one != name)
-    facts = f"_option of {line.name}, {value}{'; also ' + also if also else ''}_"
+    only = f", only in {line.program.only[names[0]]}" if names[0] in line.program.only else ""
+    facts = f"_option of {line.name}{only}, {value}{'; also ' + also if also else ''}_"
     return "\n\n".join(part for part in (f"**{name}**", option_help(line.name).get(name, ""), facts) if part)
 
 

@@ -26,6 +26,7 @@ from pai_lsp.platform.job_schema import field
 from pai_lsp.platform.programs import known_line, nccl_help, nccl_variables
 from pai_lsp.platform.tables import PLUGIN_PREFIX, events, exit_codes
 from pai_lsp.source.content import mapped
+from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.patterns import lazy_pattern
@@ -123,7 +124,7 @@ def _in_text(document: Document, location: Location, offset: int) -> Hover | Non
     for match in _EXIT.finditer(node.text):
         span = text.span(*match.span(1))
         if span.touches(offset):
-            return Hover(exit_code_documentation(int(match[1]), exit_codes().get(int(match[1]))), span)
+            return Hover(exit_code_documentation(number_of(match[1]), exit_codes().get(number_of(match[1]))), span)
     return None
 
 

@@ -98,7 +98,7 @@ _ARGUMENTS = (
         ),
         "a password",
     ),
-    ("zip", lazy_pattern(rf"zip\s{_SAME_COMMAND}(?<=\s)-P\s*{_WORD}"), "a password"),
+    ("zip", lazy_pattern(rf"(?<![\w.-])(?:un)?zip\s{_SAME_COMMAND}(?<=\s)-P\s*{_WORD}"), "a password"),
     ("smbclient", lazy_pattern(rf"\bsmbclient\s{_SAME_COMMAND}(?<=\s)-U\s*['\"]?[^\s%'\"]+%{_WORD}"), "a password"),
     ("pass:", lazy_pattern(rf"\bopenssl\s{_SAME_COMMAND}(?<=\s)-pass(?:in|out)?\s+['\"]?pass:{_WORD}"), "a password"),
     (

@@ -14,6 +14,7 @@ from pai_lsp.embedded.template import ROOTS, TagKind
 from pai_lsp.job.template_uses import RUNTIME_PLACES, TemplatePlace, TemplateUse
 from pai_lsp.job.this_lookup import is_this
 from pai_lsp.platform.tables import ROLE_TYPES, converted_role_name
+from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass_of_many
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
@@ -87,8 +88,8 @@ def _followed_by_server(steps: tuple[PathStep, ...], node: Node, definition: Def
         elif isinstance(here, Sequence) or here.is_string:
             if _is_last_of_text(here, name) and number == len(steps) - 1:
                 return PathEnd(PathOutcome.FOUND, number, here, None, definition)
-            if isinstance(here, Sequence) and _INDEX.fullmatch(name) and int(name) < len(here.items):
-                below = here.items[int(name)]
+            if isinstance(here, Sequence) and _INDEX.fullmatch(name) and number_of(name) < len(here.items):
+                below = here.items[number_of(name)]
             elif name.isdigit():
                 outcome = PathOutcome.OUT_OF_RANGE
         if below is None:
@@ -103,7 +104,7 @@ def _is_last_of_text(node: Node, name: str) -> bool:
     """Whether a name ends a path with something other than a node: a length, or a character of a string."""
     if name == "length":
         return True
-    return isinstance(node, Scalar) and _INDEX.fullmatch(name) is not None and int(name) < len(node.text)
+    return isinstance(node, Scalar) and _INDEX.fullmatch(name) is not None and number_of(name) < len(node.text)
 
 
 def _followed_by_runtime(steps: tuple[PathStep, ...], node: Node, definition: Definition | None) -> PathEnd:

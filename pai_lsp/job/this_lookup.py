@@ -12,6 +12,7 @@ import re
 from pai_lsp.embedded.template import CLOSING, OPENING, tags_without_dollar
 from pai_lsp.job.definition import COMMAND_KEYS
 from pai_lsp.job.require_graph import no_parameter
+from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, walk
 from pai_lsp.source.patterns import lazy_pattern
@@ -199,10 +200,10 @@ def _below(steps: tuple[PathStep, ...], first: int, holder: Definition, top: Ent
             last = None
             if not _INDEX.fullmatch(name):
                 fault = ThisFault(f"'{path}' is a list, so it has no '{name}'; expected '{path}[0]'", number)
-            elif int(name) >= len(here.items):
+            elif number_of(name) >= len(here.items):
                 fault = ThisFault(_no_item(name, path, len(here.items)), number)
             else:
-                here = here.items[int(name)]
+                here = here.items[number_of(name)]
         elif here.value is None:
             fault = ThisFault(f"'{path}' has no value", number - 1)
         else:

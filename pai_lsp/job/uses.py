@@ -122,6 +122,15 @@ class PluginUse:
         """A parameter with its value."""
         return self.owner.parameter(name)
 
+    @property
+    def ignores_failure(self) -> bool:
+        """Whether the task starts, without the plugin, if the plugin fails while the task is prepared.
+
+        Source: openpai-runtime, src/init.d/initializer.py, run_script.
+        """
+        policy = self.owner.node.get("failurePolicy")
+        return isinstance(policy, Scalar) and policy.runtime_value == "ignore"
+
     def is_on(self, name: str) -> bool:
         """Whether a parameter that is a switch is on: `str(value).lower() == "true"`.
 

@@ -16,7 +16,16 @@ from pai_lsp.mpijob.launch import (
     user_of_launcher,
 )
 from pai_lsp.mpijob.manifest import HOST_FILE
-from pai_lsp.platform.programs import HOROVOD, HYDRA, OPEN_MPI, LaunchLine, foreign_option, hosts_of, launchers
+from pai_lsp.platform.programs import (
+    HOROVOD,
+    HYDRA,
+    OPEN_MPI,
+    LaunchLine,
+    foreign_option,
+    hosts_of,
+    launchers,
+    option_of_no_launcher,
+)
 from pai_lsp.source.foreign import whole_number
 from pai_lsp.source.patterns import lazy_pattern
 
@@ -319,6 +328,11 @@ def mpijob_option_unknown(manifest: Manifest) -> Iterator[Finding]:
         if found is not None and foreign is not None:
             name, span = foreign
             message = f"{found.implementation} does not know the option '{name}' and stops"
+            yield Finding(span, message, field=command.field_of(span))
+        elif found is not None and line.implementation != HOROVOD and (missing := option_of_no_launcher(line)):
+            name, span, better = missing
+            guess = f"; use '{better}'" if better else ""
+            message = f"no MPI has the option '{name}', so '{command.program}' stops{guess}"
             yield Finding(span, message, field=command.field_of(span))
 
 

@@ -11,8 +11,10 @@ from functools import cache
 
 from pai_lsp.embedded.command_lines import Arguments, Program, command_lines, parsed
 from pai_lsp.platform.tables import table
+from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.spelling import nearest
 from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
@@ -43,7 +45,8 @@ def program(name: str) -> Program | None:
         return None
     options = {one: (tuple(names.split()), takes) for names, takes in entry["options"].items() for one in names.split()}
     launch = {meaning: tuple(names) for meaning, names in entry.get("launch", {}).items()}
-    return Program(entry["style"], entry["rest"], options, entry.get("partial", False), launch)
+    only = {one: owner for owner, names in entry.get("only", {}).items() for one in names}
+    return Program(entry["style"], entry["rest"], options, entry.get("partial", False), launch, only)
 
 
 def program_of(line: CommandLine) -> tuple[str, int] | None:
@@ -274,11 +277,47 @@ def foreign_option(line: LaunchLine) -> tuple[str, Span] | None:
     for name, span in line.arguments.unknown:
         if "=" in name and line.implementation == HYDRA:
             continue
-        bare = f"-{name.partition('=')[0].lstrip('-')}"
-        known = (program(OPEN_MPI), program(HYDRA))
-        if any(one is not None and bare in one.options for one in known):
+        if _has_option(name):
             return name, span
     return None
+
+
+# What people write for launchers of MPI, and the option that all of them have for it.
+_OF_OTHER_LAUNCHERS = {
+    "nproc_per_node": "", "nproc-per-node": "", "num_processes": "-np", "num-processes": "-np", "num_proc": "-np",
+    "num-proc": "-np", "nprocs": "-np", "nproc": "-np", "processes": "-np", "num_gpus": "", "num-gpus": "",
+    "gpus": "", "num_nodes": "", "num-nodes": "", "nnodes": "", "node_rank": "", "master_addr": "", "master_port": "",
+}  # fmt: skip
+
+
+def option_of_no_launcher(line: LaunchLine) -> tuple[str, Span, str] | None:
+    """The first option that neither Open MPI nor Hydra has and that is likely another launcher's, or misspelt.
+
+    With it, what to write instead, or nothing. Other options may belong to an implementation that is not known here.
+    """
+    known = program(line.implementation)
+    for name, span in line.arguments.unknown:
+        bare = name.partition("=")[0].lstrip("-")
+        if known is None or not bare.isascii() or _has_option(name):
+            continue
+        if bare in _OF_OTHER_LAUNCHERS:
+            return name, span, _OF_OTHER_LAUNCHERS[bare]
+        names = [one for one in known.options if len(one) > _SHORT]
+        near = nearest(f"-{bare}", names, _NEAR) if len(bare) >= _SHORT else ()
+        if near:
+            return name, span, f"-{near[0]}" if name.startswith("--") else near[0]
+    return None
+
+
+# How alike a misspelt option is, and how long one is that can be told from another.
+_NEAR = 0.85
+_SHORT = 4
+
+
+def _has_option(name: str) -> bool:
+    """Whether an implementation of MPI has an option, however many dashes it is written with."""
+    bare = f"-{name.partition('=')[0].lstrip('-')}"
+    return any(one is not None and bare in one.options for one in (program(OPEN_MPI), program(HYDRA)))
 
 
 def hosts_of(option: Option, line: CommandLine | None = None) -> tuple[LaunchHost, ...] | None:
@@ -297,7 +336,7 @@ def hosts_of(option: Option, line: CommandLine | None = None) -> tuple[LaunchHos
         if colon and not _NUMBER.fullmatch(slots):
             return None
         if name:
-            found.append(LaunchHost(name, int(slots) if colon else None, span, slots_span))
+            found.append(LaunchHost(name, number_of(slots) if colon else None, span, slots_span))
         start += len(item) + 1
     return tuple(found)
 

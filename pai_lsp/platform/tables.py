@@ -13,6 +13,7 @@ from enum import Enum
 from functools import cache
 from types import MappingProxyType
 
+from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import free_name
@@ -274,7 +275,7 @@ def command_codes() -> Mapping[int, CommandCode]:
 
 def as_exit_code(text: str) -> int | None:
     """The exit code that is all of a text, such as `-1203`; None for any other text."""
-    return int(text) if _EXIT_CODE.fullmatch(text) else None
+    return number_of(text) if _EXIT_CODE.fullmatch(text) else None
 
 
 def _exit_code(entry: Mapping[str, Any]) -> ExitCode:

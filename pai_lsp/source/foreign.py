@@ -34,9 +34,13 @@ def as_whole(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
+def number_of(digits: str) -> int:
+    """The number that decimal digits mean, also with a sign; one of 400 digits stands for any longer one."""
+    return int(digits if len(digits) <= _MOST_DIGITS else f"{digits[:1].rstrip('0123456789')}{'9' * _MOST_DIGITS}")
+
+
 def whole_number(text: str) -> int | None:
     """The number that decimal digits mean, and None for any other text; one of 400 digits stands for any longer one."""
     if not (text.isascii() and text.isdecimal()):
         return None
-    digits = text.lstrip("0") or "0"
-    return int(digits) if len(digits) <= _MOST_DIGITS else 10**_MOST_DIGITS
+    return number_of(text.lstrip("0") or "0")

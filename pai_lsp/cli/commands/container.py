@@ -10,6 +10,7 @@ Sources: podman-create(1), docker/cli, docs/reference/commandline/container_crea
 from __future__ import annotations
 
 import io
+import posixpath
 import re
 import subprocess
 import tarfile
@@ -46,8 +47,14 @@ def image_fault(image: str) -> str:
 
 
 def mount_fault(path: str) -> str:
-    """Why a folder is not mounted at this path of a job; empty if it is."""
-    return "" if _PATH.fullmatch(path) else f"a storage cannot be mounted at '{path}'"
+    """Why a folder is not mounted at this path of a job; empty if it is.
+
+    The files of the task would be written into a folder that is mounted at, above or below their own.
+    """
+    places = (f"{posixpath.normpath('/' + path.lstrip('/')).rstrip('/')}/", f"{HOME}/")
+    if not _PATH.fullmatch(path) or places[0].startswith(places[1]) or places[1].startswith(places[0]):
+        return f"a storage cannot be mounted at '{path}'"
+    return ""
 
 
 def create(
@@ -97,7 +104,7 @@ def fill(engine: str, name: str, files: Mapping[str, str]) -> bool:
             entry.type, entry.mode, entry.mtime = tarfile.DIRTYPE, 0o777, now
             tar.addfile(entry)
         for path, text in files.items():
-            data = text.encode("utf-8")
+            data = text.encode("utf-8", "replace")
             entry = tarfile.TarInfo(f"{HOME}/{path}".strip("/"))
             entry.size, entry.mode, entry.mtime = len(data), 0o755, now
             tar.addfile(entry, io.BytesIO(data))

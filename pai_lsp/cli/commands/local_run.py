@@ -60,7 +60,7 @@ _SECONDS_TO_END = 5.0
 _TIMED_OUT = 124
 # A container that lends its network ends by itself after a week at the latest.
 _HOLDS_NETWORK = "exec {pipe}<> <(:); read -t 604800 -r -u $pipe"
-_REMOTE = re.compile(r"(?:https|ssh)://[^\s-]\S*|[\w.]+@[\w.][\w.-]*:(?!:)\S+")
+_REMOTE = re.compile(r"(?:https|ssh)://[^\s\x00-\x1f-][^\s\x00-\x1f]*|[\w.]+@[\w.][\w.-]*:(?!:)[^\s\x00-\x1f]+")
 
 
 # The runtime makes pipes in a folder that its first container, which is root's, has made.
@@ -362,7 +362,7 @@ def _write(folder: Path, files: dict[str, str]) -> None:
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         # Bytes: on Windows, a text file would get line ends that bash does not understand.
-        target.write_bytes(text.encode("utf-8"))
+        target.write_bytes(text.encode("utf-8", "replace"))
         target.chmod(0o700)
 
 
@@ -474,6 +474,8 @@ def _passed_on(data: bytes, run: _Run) -> bytes:
         start = next((len(data) - size for size in range(len(token), 0, -1) if data.endswith(token[:size])), len(data))
     if run.label:
         start = data.rfind(b"\n", 0, start) + 1
+    if len(data) - start > _KEPT:
+        start = len(data)
     _put(data[:start], run)
     return data[start:]
 
@@ -481,15 +483,17 @@ def _passed_on(data: bytes, run: _Run) -> bytes:
 def _note(report: str, run: _Run) -> None:
     """Take a report of the task's own script: `user NUMBER`, `start SCRIPT` or `end SCRIPT LINE`."""
     kind, _, rest = report.partition(" ")
-    if kind == "user":
-        if run.home == HOME and rest != "0":
-            sys.stderr.write(f"note: the user of the image is {visible(rest)}; {_NOT_ROOT}\n")
+    part, _, line = rest.partition(" ")
+    if kind == "user" and rest != "0" and run.home == HOME:
+        sys.stderr.write(f"note: the user of the image is {visible(rest)}; {_NOT_ROOT}\n")
+    # The commands could write such a line, too.
+    if kind == "user" or part not in TITLES:
         return
-    run.part, _, line = rest.partition(" ")
+    run.part = part
     if kind == "end":
         run.ended = line
     else:
-        _put(f"[{TITLES.get(run.part, run.part)}]\n".encode(), run, is_kept=False)
+        _put(f"[{TITLES[part]}]\n".encode(), run, is_kept=False)
 
 
 def _put(data: bytes, run: _Run, *, is_kept: bool = True) -> None:
@@ -499,7 +503,7 @@ def _put(data: bytes, run: _Run, *, is_kept: bool = True) -> None:
         run.kept = (run.kept + data)[-_KEPT:]
     if run.label:
         prefix = f"[{run.label}] ".encode()
-        data = b"".join(prefix + line for line in data.splitlines(keepends=True))
+        data = prefix + data.removesuffix(b"\n").replace(b"\n", b"\n" + prefix) + data[len(data.removesuffix(b"\n")) :]
     sys.stdout.buffer.write(data)
     sys.stdout.flush()
 

@@ -101,6 +101,8 @@ def _texts(values: Iterable[object]) -> Iterator[str]:
             yield str(value)
 
 
+# Equal lines are compared pair by pair.
+_MOST_PAIRS = 1_000_000
 _PLACE = re.compile(r":\d+\)$")
 
 
@@ -111,15 +113,27 @@ def with_marks(text: str, path: str) -> str:
     except (OSError, ValueError):
         return text
     lines = text.splitlines()
-    changes = [
-        one for one in SequenceMatcher(None, former, _hashes(text), autojunk=False).get_opcodes() if one[0] != "equal"
-    ]
-    new = {number for _, _, _, start, end in changes for number in range(start, end)}
-    gone = sum(end - start for _, start, end, _, _ in changes)
+    changes = _changes(former, _hashes(text))
     if not changes:
         return f"{text}note: this is what you agreed to last time\n"
+    new = {number for _, _, start, end in changes for number in range(start, end)}
+    gone = sum(end - start for start, end, _, _ in changes)
     marked = "".join(f"{'+' if number in new else ' '} {line}\n" for number, line in enumerate(lines))
     return f"{marked}note: lines with '+' are new since you agreed last; {gone} earlier lines are gone\n"
+
+
+def _changes(former: list[str], now: list[str]) -> list[tuple[int, int, int, int]]:
+    """What differs, as half-open ranges of lines: two of the former text, and two of the present one."""
+    shortest = min(len(former), len(now))
+    first = next((one for one in range(shortest) if former[one] != now[one]), shortest)
+    last = next((one for one in range(shortest - first) if former[-1 - one] != now[-1 - one]), shortest - first)
+    old, new = former[first : len(former) - last], now[first : len(now) - last]
+    if not old and not new:
+        return []
+    if len(old) * len(new) > _MOST_PAIRS:
+        return [(first, first + len(old), first, first + len(new))]
+    found = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    return [(first + a, first + b, first + c, first + d) for kind, a, b, c, d in found if kind != "equal"]
 
 
 def remember(text: str, path: str) -> None:
@@ -138,7 +152,7 @@ def _agreement(path: str) -> Path:
 def _hashes(text: str) -> list[str]:
     """A hash of each line; the number of a line of the job does not count."""
     lines = (_PLACE.sub(")", line) for line in text.splitlines())
-    return [hashlib.sha256(line.encode("utf-8", "surrogateescape")).hexdigest()[:32] for line in lines]
+    return [hashlib.sha256(line.encode("utf-8", "surrogatepass")).hexdigest()[:32] for line in lines]
 
 
 def show(text: str, *, is_asked: bool) -> None:
@@ -153,7 +167,9 @@ def show(text: str, *, is_asked: bool) -> None:
     if pager:
         secure = {**os.environ, "LESSSECURE": "1"}
         # -X leaves the text on the screen.
-        done = subprocess.run([pager, "-X"], input=text, text=True, stdout=sys.stderr, env=secure, check=False)  # noqa: S603 - words of our own
+        done = subprocess.run(  # noqa: S603 - words of our own
+            [pager, "-X"], input=text, text=True, errors="replace", stdout=sys.stderr, env=secure, check=False
+        )
         if done.returncode == 0:
             return
     sys.stderr.write(text)

@@ -21,7 +21,8 @@ from pai_lsp.expansion.effective import (
     step_value,
 )
 from pai_lsp.expansion.released_commands import role_values
-from pai_lsp.expansion.released_edits import cmd_plugins, extras_edits, has_hooks, limited_to, role_list_edits
+from pai_lsp.expansion.released_edits import extras_edits, limited_to, role_list_edits
+from pai_lsp.expansion.released_form import cmd_plugins, has_hooks
 from pai_lsp.expansion.released_job import expanded
 from pai_lsp.expansion.task_shell import added_commands, command_list
 from pai_lsp.ide.refactorings.refactoring import (
@@ -312,7 +313,9 @@ def _refuse_what_stays(
     running = [one for one in role.prerequisites if _runs_something(one)]
     first = next((number for number, one in enumerate(running) if one in own), None)
     if first is None:
-        reason = "only mounts a storage" if own else "is also required by another prerequisite of this task role"
+        reason = "is also required by another prerequisite of this task role"
+        if own:
+            reason = "only mounts a storage" if any(one.storages for one in own) else "runs nothing"
         raise CannotInlineError(f"'{references[0].name}' {reason}")
     between = next((one for one in running[first:] if one not in own), None)
     if between is not None:

@@ -20,6 +20,7 @@ from pai_lsp.platform.programs import nccl_variables, nccl_variables_of_others
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.commands.command_uses import all_uses, edit_fix, scripts
 from pai_lsp.rules.resources.job_lifecycle import beyond_instances
+from pai_lsp.source.foreign import number_of
 from pai_lsp.source.nodes import Mapping
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, nearest
@@ -318,7 +319,7 @@ def cuda_devices(job: Job) -> Iterator[Finding]:
     for place, _, one in _values(job, ("CUDA_VISIBLE_DEVICES",)):
         gpu = place.role.amount("gpu") if place.role else None
         if gpu and one.is_literal and re.fullmatch(r"[0-9]+(?:,[0-9]+)*", one.text):
-            given = [int(number) for number in one.text.split(",")]
+            given = [number_of(number) for number in one.text.split(",")]
             if max(given) >= gpu:
                 new = ",".join(str(number) for number in range(min(gpu, len(given))))
                 span = place.inner(one)
@@ -470,7 +471,7 @@ def env_index_out_of_range(job: Job) -> Iterator[Finding]:
     """
     for mention in _fatal_mentions(job):
         role, index = mention.named_role, mention.parts.get("index")
-        fault = beyond_instances(role, int(index)) if role and index is not None else None
+        fault = beyond_instances(role, number_of(index)) if role and index is not None else None
         if fault is not None:
             message, related = fault
             yield Finding(mention.span, message, related=related)

@@ -11,6 +11,7 @@ import re
 from pai_lsp.embedded.shell_structure import Step, structure
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.rules.commands.command_uses import CommandUse, edit_fix, scripts, uses
+from pai_lsp.source.foreign import number_of
 from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
@@ -251,6 +252,42 @@ def background_last(job: Job) -> Iterator[Finding]:
             yield Finding(place.span(last[0].span), message)
 
 
+@rule(Severity.WARNING)
+def pipestatus_not_reached(job: Job) -> Iterator[Finding]:
+    """`PIPESTATUS` after a pipeline whose failure ends the script.
+
+    With errexit and pipefail the script ends at the pipeline when a part of it fails; the next command only runs when
+    all codes are 0.
+    Source: the bash reference manual, "The Set Builtin"; openpai-runtime, src/runtime.d/user.sh.
+
+        taskRoles:
+          worker:
+            commands:
+              - python train.py | tee train.log
+              - CODE=${PIPESTATUS[0]}
+              #      ^^^^^^^^^^^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - python train.py | tee train.log || CODE=${PIPESTATUS[0]}
+    """
+    for place in scripts(job):
+        for use in place.script.uses:
+            if use.name != "PIPESTATUS":
+                continue
+            tree = structure(place.script)
+            before = max((one for one in tree.all if one.span.start < use.span.start), key=lambda one: one.span.start)
+            around = next((one for one in (before, *before.ancestors) if one.preceding() is not None), None)
+            pipeline = around.preceding() if around is not None else None
+            is_list = around is not None and around.before in {"&&", "||"}
+            if pipeline is not None and not is_list and len(pipeline.pipeline) > 1 and tree.ends_script(pipeline):
+                message = "if a part of the pipeline fails, the script ends there, so this is always 0"
+                yield Finding(place.span(use.span), message)
+
+
 @rule(Severity.WARNING, about=("wait",))
 def wait_loses_code(job: Job) -> Iterator[Finding]:
     """`wait` without arguments, which loses the exit codes of the programs it waits for.
@@ -329,7 +366,7 @@ def _is_long(use: CommandUse) -> bool:
     if use.line.program == "find":
         return bool(texts) and texts[0] == "/" and "-maxdepth" not in texts
     if use.line.program == "seq":
-        numbers = [int(text) for text in texts if text.isdigit()]
+        numbers = [number_of(text) for text in texts if text.isdigit()]
         return bool(numbers) and numbers[-1] >= 20_000
     files = {one.target.text for one in use.line.step.redirections} | set(texts)
     return bool(files & {"/dev/urandom", "/dev/zero", "/dev/random"})

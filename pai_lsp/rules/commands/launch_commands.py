@@ -11,6 +11,7 @@ from pai_lsp.embedded.command_lines import MODULES
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.platform.programs import TORCH, hosts_of, program
 from pai_lsp.rules.commands.command_uses import LAUNCHING, CommandUse, all_uses, edit_fix, insert_fix, known_lines
+from pai_lsp.source.foreign import number_of
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.text import Span
@@ -42,11 +43,16 @@ _FOREIGN = {
         "--num_nodes": "--num_machines", "--node_rank": "--machine_rank", "--master_addr": "--main_process_ip",
         "--master_port": "--main_process_port",
     },
-    "horovodrun": {"--nproc_per_node": "-np", "--num_processes": "-np", "--num-processes": "-np", "-n": "-np"},
+    "horovodrun": {
+        "--gpus": "-np", "--num_gpus": "-np", "--num-gpus": "-np", "--nproc_per_node": "-np",
+        "--num_processes": "-np", "--num-processes": "-np", "-n": "-np",
+    },
     "apt-get": {"--no-recommends": "--no-install-recommends", "--force": "--force-yes"},
     "tensorboard": {"--log_dir": "--logdir", "--log-dir": "--logdir", "--bind-all": "--bind_all", "--ip": "--host"},
 }  # fmt: skip
 _KNOWN_MODULES = (*MODULES, "http.server")
+# Programs of which letters after one dash are not compared: there are too many to tell a mistake.
+_JOINING_LETTERS = frozenset({"wget", "curl"})
 _NEAR = 0.8
 _NUMBER = lazy_pattern(r"[0-9]{1,6}")
 _PYTHON_FILE = lazy_pattern(r"[\w./-]+/[\w.-]+\.py|[\w-]+\.py|[\w-]+(?:/[\w-]+)+")
@@ -81,7 +87,7 @@ def unknown_command_option(job: Job) -> Iterator[Finding]:
             near = () if option in foreign else nearest(option, known.options, _NEAR) if known else ()
             if known and known.is_partial and option not in foreign and not near:
                 continue
-            if not option.isascii():
+            if not option.isascii() or (name in _JOINING_LETTERS and not option.startswith("--")):
                 continue
             better = foreign.get(option) or (near[0] if near else "")
             guess = f"; use '{better}'" if option in foreign and better else did_you_mean(option, near)
@@ -187,6 +193,8 @@ def torchrun_bad_value(job: Job) -> Iterator[Finding]:
             is_right = True
             if option.name.replace("-", "_") == "__nproc_per_node":
                 is_right = bool(_NUMBER.fullmatch(value)) or value in {"gpu", "cpu", "auto", "xpu"}
+                if value == "gpu" and use.role is not None and use.role.amount("gpu") == 0:
+                    yield Finding(use.span(span), "the task has no GPU, so the launcher stops")
             elif option.name == "--nnodes":
                 is_right = re.fullmatch(r"[0-9]+(?::[0-9]+)?", value) is not None
             elif option.name.replace("-", "_") in {"__node_rank", "__master_port"}:
@@ -231,7 +239,7 @@ def deepspeed_arguments(job: Job) -> Iterator[Finding]:
         include = arguments.option("-i", "--include", "-e", "--exclude")
         count = arguments.option("--num_gpus", "--num_accelerators", "--num_nodes")
         gpu = use.role.amount("gpu") if use.role else None
-        if nodes and nodes.value and nodes.value.isdigit() and int(nodes.value) > 1 and not hosts:
+        if nodes and nodes.value and nodes.value.isdigit() and number_of(nodes.value) > 1 and not hosts:
             yield Finding(
                 use.span(Span(nodes.span.start, nodes.end)), "'--num_nodes' needs a file of hosts, '--hostfile'"
             )

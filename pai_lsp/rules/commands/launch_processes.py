@@ -11,6 +11,7 @@ from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.platform.programs import TORCH, program
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.commands.command_uses import LAUNCHING, CommandUse, edit_fix, insert_fix, known_lines, uses
+from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
@@ -87,6 +88,44 @@ def processes_below_gpu(job: Job) -> Iterator[Finding]:
         if option.value_span is not None and count < gpu:
             fixes = edit_fix(use.place, f"Change to {gpu}", option.value_span, str(gpu))
             yield Finding(use.span(option.value_span), f"the task has {_gpus(gpu)}, of which {count} are used", fixes)
+
+
+@rule(Severity.WARNING, about=LAUNCHING)
+def launch_option_after_script(job: Job) -> Iterator[Finding]:
+    """Option of the launcher after the script.
+
+    The launcher reads options up to the script; everything after it belongs to the script, so that one process starts.
+    Source: torch/distributed/run.py (`training_script_args`); accelerate/commands/launch.py.
+
+        taskRoles:
+          worker:
+            commands:
+              - torchrun train.py --nproc_per_node=4
+              #                   ^^^^^^^^^^^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - torchrun --nproc_per_node=4 train.py
+    """
+    names = frozenset({"--nproc_per_node", "--nproc-per-node", "--nnodes", "--num_machines", "--num-machines"})
+    for use, name, arguments in known_lines(job, (*TORCH, "accelerate launch")):
+        known = program(name)
+        if known is None or any(
+            arguments.has(*known.launch[meaning])
+            for meaning in ("nodes", "processes", "total")
+            if meaning in known.launch
+        ):
+            continue
+        for word in arguments.operands[1:]:
+            option = word.text.partition("=")[0]
+            if option in names and option in known.options:
+                span = Span(word.span.start, word.span.start + len(option))
+                yield Finding(
+                    use.span(span), f"the script receives '{option}', not '{name}'; write it before the script"
+                )
 
 
 @rule(Severity.WARNING, about=LAUNCHING)
@@ -247,7 +286,7 @@ class _NodesLaunch:
     def node_count(self) -> int | None:
         """The number of nodes; None where it is a range, or bash makes it."""
         value = self.nodes.value if self.nodes else None
-        return int(value) if value is not None and _NUMBER.fullmatch(value) else None
+        return number_of(value) if value is not None and _NUMBER.fullmatch(value) else None
 
     @property
     def rank_name(self) -> str:
@@ -322,7 +361,7 @@ def _process_counts(job: Job) -> Iterator[tuple[CommandUse, int, Option, int]]:
         else:
             is_elsewhere = arguments.has("--hostfile", "-H")
         if gpu and option and value and _NUMBER.fullmatch(value) and not is_elsewhere:
-            yield use, gpu, option, int(value)
+            yield use, gpu, option, number_of(value)
 
 
 def _gpus(count: int) -> str:

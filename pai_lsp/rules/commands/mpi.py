@@ -25,10 +25,12 @@ from pai_lsp.platform.programs import (
     launch_of,
     launchers,
     looks_like_hydra,
+    option_of_no_launcher,
 )
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.commands.command_uses import edit_fix, insert_fix, programs_of, uses
 from pai_lsp.rules.resources.job_lifecycle import instances_place
+from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.patterns import lazy_pattern
@@ -53,7 +55,7 @@ _HOST = lazy_pattern(r"(?P<role>[A-Za-z0-9_]+)-(?P<index>[0-9]+)")
 def role_and_index(host: LaunchHost) -> tuple[str, int] | None:
     """The role and the index in a host's name, if it has that form."""
     match = _HOST.fullmatch(host.name)
-    return (match["role"], int(match["index"])) if match else None
+    return (match["role"], number_of(match["index"])) if match else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -417,7 +419,7 @@ def mpi_option_unknown(job: Job) -> Iterator[Finding]:
     Open MPI, and MPICH and Intel MPI, name their options differently: hosts are `-H` for Open MPI and `-hosts` for the
     others, and `-np=4` is not read as `-np 4`. The launcher stops. Open MPI is assumed unless the program, the image or
     the commands name another.
-    Source: Open MPI 4.1, mpirun(1); MPICH 4.0, mpiexec -help.
+    Source: Open MPI 4.1 and 5.0, MPICH 5.0 and Intel MPI 2021.19, each asked for each option.
 
         taskRoles:
           worker:
@@ -442,6 +444,12 @@ def mpi_option_unknown(job: Job) -> Iterator[Finding]:
             fixes = edit_fix(launch.use.place, "Change to '-H'", span, "-H") if name.lstrip("-") == "hosts" else ()
             owner = "Open MPI" if line.implementation == OPEN_MPI else "MPICH and Intel MPI"
             message = f"'{name}' is not an option of {owner}, so '{launch.use.line.program}' stops"
+            yield Finding(launch.span(span), message, fixes)
+        elif line.implementation != HOROVOD and (missing := option_of_no_launcher(line)) is not None:
+            name, span, better = missing
+            fixes = edit_fix(launch.use.place, f"Change to '{better}'", span, better) if better else ()
+            guess = f"; use '{better}'" if better else ""
+            message = f"no MPI has the option '{name}', so '{launch.use.line.program}' stops{guess}"
             yield Finding(launch.span(span), message, fixes)
 
 

@@ -101,7 +101,7 @@ def unset_in_container(job: Job) -> Iterator[Finding]:
         is_login = word is not None and word.text.endswith(".bashrc") and source.ends_script
         if word is not None and is_login and not source.place.script.allows_unset:
             message = "the '.bashrc' of Ubuntu images reads '$PS1', which is not set, and ends the task"
-            yield Finding(source.word(word), message)
+            yield Finding(source.word(word), message, severity=Severity.WARNING)
     for place in scripts(job):
         script = place.script
         if script.allows_unset or not any(use.name in _NOT_IN_CONTAINER or use.name in _PATHS for use in script.uses):

@@ -13,7 +13,7 @@ from pai_lsp.findings.fixes import near_name_fixes
 from pai_lsp.platform.programs import program, subcommands
 from pai_lsp.rules.commands.command_uses import CommandUse, edit_fix, insert_fix, uses
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.spelling import did_you_mean
+from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
@@ -35,6 +35,9 @@ _APT_CHANGING = frozenset(
     {"install", "reinstall", "remove", "purge", "autoremove", "upgrade", "dist-upgrade", "full-upgrade", "build-dep"}
 )
 _APT_YES = frozenset({"--yes", "--assume-yes", "--force-yes", "--simulate", "--dry-run", "--just-print", "--no-act"})
+_COMMAND = lazy_pattern(r"[a-z][a-z-]{2,}")
+# How alike a misspelt command of git is; it may have commands of its own.
+_NEAR = 0.8
 _APT_WITH_VALUE = frozenset({"-o", "--option", "-c", "--config-file", "-t", "--target-release", "-a"})
 
 
@@ -173,9 +176,9 @@ def version_redirected(job: Job) -> Iterator[Finding]:
             yield Finding(use.span(span), f"bash reads '{operator}' as a redirection; quote '{written}'", fixes[:1])
 
 
-@rule(Severity.ERROR, about=("pip", "apt-get", "accelerate"))
+@rule(Severity.ERROR, about=("pip", "apt-get", "accelerate", "git"))
 def unknown_subcommand(job: Job) -> Iterator[Finding]:
-    """Unknown subcommand of pip, apt-get or accelerate.
+    """Unknown subcommand of pip, apt-get or accelerate, or a misspelt one of git.
 
     The program stops with "unknown command" or "Invalid operation".
     Source: pip, pip/_internal/commands/__init__.py; APT, cmdline/apt-get.cc.
@@ -193,6 +196,14 @@ def unknown_subcommand(job: Job) -> Iterator[Finding]:
             commands:
               - pip install six
     """
+    for use in uses(job, "git"):
+        word = next((one for one in use.line.arguments if one.is_literal), None)
+        if word is None or word is not use.line.arguments[0] or not _COMMAND.fullmatch(word.text):
+            continue
+        near = nearest(word.text, subcommands("git"), _NEAR)
+        if word.text not in subcommands("git") and near:
+            fixes = near_name_fixes(use.word(word), word.text, near, safe=False)
+            yield Finding(use.word(word), f"'git' has no command '{word.text}'{did_you_mean(word.text, near)}", fixes)
     for use in uses(job, "pip", "apt-get", "accelerate"):
         word = _subcommand(use, "apt-get")
         if word is None or not word.is_literal or word.text in subcommands(use.line.program):

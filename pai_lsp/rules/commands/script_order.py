@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pai_lsp.embedded.shell_structure import Step
     from pai_lsp.job.job import Job
     from pai_lsp.job.variable_places import ScriptPlace
 
@@ -57,7 +58,8 @@ def commands_never_run(job: Job) -> Iterator[Finding]:
 def jump_outside(job: Job) -> Iterator[Finding]:
     """`break` or `continue` outside of a loop, or `return` outside of a function.
 
-    `break` and `continue` only print a message there, and the script continues; `return` ends it with code 2.
+    `break` and `continue` only print a message there, and the script continues; `return` ends it with code 2, which is
+    reported as a warning.
     Source: the bash reference manual, "Bourne Shell Builtins".
 
         taskRoles:
@@ -80,7 +82,8 @@ def jump_outside(job: Job) -> Iterator[Finding]:
         name = use.line.program
         effect = "ends the script with code 2" if name == "return" else "has no effect"
         where = "a function" if name == "return" else "a loop"
-        yield Finding(use.word(use.line.name), f"outside of {where}, '{name}' {effect}")
+        severity = Severity.WARNING if name == "return" and use.ends_script else None
+        yield Finding(use.word(use.line.name), f"outside of {where}, '{name}' {effect}", severity=severity)
 
 
 @rule(Severity.WARNING)
@@ -172,12 +175,13 @@ def file_may_be_missing(job: Job) -> Iterator[Finding]:
         yield Finding(use.span(use.line.span), f"this ends the task if there is no '{name}'; use 'rm -f'", fixes)
 
 
-@rule(Severity.WARNING, about=("cd",))
+@rule(Severity.WARNING, about=("cd", "pushd", "export"))
 def cd_in_subshell(job: Job) -> Iterator[Finding]:
-    """`cd` alone in a subshell.
+    """`cd` or `export` as the last command in a process of its own.
 
-    `cd` only has an effect inside the parentheses; the next command runs in the folder from before.
-    Source: the bash reference manual, "Command Grouping".
+    In parentheses, in a pipeline and in the background, `cd` and `export` change that process only; the commands after
+    it run in the folder and with the variables from before.
+    Source: the bash reference manual, "Command Grouping" and "Pipelines".
 
         taskRoles:
           worker:
@@ -194,15 +198,41 @@ def cd_in_subshell(job: Job) -> Iterator[Finding]:
               - cd model
               - python train.py
     """
-    for use in uses(job, "cd", with_callbacks=False):
-        parent = use.line.step.parent
-        if parent is None or parent.kind != "(" or len(parent.steps) != 1 or parent.after in {"&&", "||", "|"}:
+    for use in uses(job, "cd", "pushd", "export", with_callbacks=False):
+        step = use.line.step
+        process = step.process
+        if process is None or process.is_substitution or not _is_last_in(step, process) or not _goes_on(process):
             continue
-        if parent.parent is None or parent.part == "condition" or parent.following() is None:
+        if any(one.part == "condition" for one in (step, *step.ancestors)) or "-p" in use.line.texts:
             continue
-        span = Span(parent.span.start, parent.end)
-        fixes = edit_fix(use.place, "Remove the parentheses", span, use.written(use.line.span))
-        yield Finding(use.span(span), "'cd' only has an effect inside these parentheses", fixes)
+        read = {one.name for one in use.place.script.uses}
+        if any(word.text.partition("=")[0] in read for word in use.line.arguments if use.line.program == "export"):
+            continue  # `used_before_set` reports it
+        where = {"(": "inside these parentheses"}.get(process.kind, "in this part of the pipeline")
+        if process.kind != "(" and process.after == "&":
+            where = "in this process in the background"
+        span = Span(process.span.start, process.end) if process.kind == "(" else use.line.span
+        is_alone = process.kind == "(" and len(process.steps) == 1 and not process.redirections
+        is_alone = is_alone and not {process.before, process.after} & {"|", "|&", "&"}
+        fixes = edit_fix(use.place, "Remove the parentheses", span, use.written(use.line.span)) if is_alone else ()
+        yield Finding(use.span(span), f"'{use.line.program}' only has an effect {where}", fixes)
+
+
+def _is_last_in(step: Step, process: Step) -> bool:
+    """Whether nothing runs after a step in the process that it runs in."""
+    one: Step | None = step
+    while one is not None and one is not process:
+        is_inner = one.parent is not process and one.part in {"body", "then", "else"}
+        if one.following() is not None or is_inner or one.defines:
+            return False
+        one = one.parent
+    return one is not None
+
+
+def _goes_on(process: Step) -> bool:
+    """Whether a command runs after a process, and its failure ends nothing."""
+    last = process.pipeline[-1]
+    return last.after not in {"&&", "||"} and last.following() is not None
 
 
 @rule(Severity.INFORMATION)

@@ -113,6 +113,10 @@ def backslash_then_space(job: Job) -> Iterator[Finding]:
             if part.kind is not PartKind.ESCAPED or place.written(part.span) != "\\ ":
                 continue
             line_end = place.script.line_end_after(end)
+            if place.written(Span(end, end + 2)).rstrip() == "#":
+                message = "this '\\' quotes the space after it, and no comment can follow a line that continues"
+                yield Finding(place.span(Span(start, end + 1)), message)
+                continue
             where = place.span(Span(start, end))
             is_folded = "\n" in job.text[where.start : where.end]
             if line_end is None and not is_folded:
@@ -179,6 +183,86 @@ def folded_lines_joined(job: Job) -> Iterator[Finding]:
                 message = f"YAML joins the lines, so this becomes an argument of '{use.line.name.text}'"
                 yield Finding(use.word(word), message, fixes)
                 break
+
+
+@rule(Severity.WARNING)
+def here_document_trimmed(job: Job) -> Iterator[Finding]:
+    """Line of a here-document that loses its indentation.
+
+    The rest-server removes the spaces at both ends of each command, so a line that is an item of its own begins at the
+    first column. Write the here-document as one item with `|`.
+    Source: rest-server, middlewares/v2/protocol.js, protocolRender.
+
+        taskRoles:
+          worker:
+            commands:
+              - cat > t.py <<EOF
+              - "for i in range(3):"
+              - "    print(i)"
+              #  ^^^^ warning
+              - EOF
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - |
+                cat > t.py <<EOF
+                for i in range(3):
+                    print(i)
+                EOF
+    """
+    for place in scripts(job):
+        bodies = [place.span(part.span) for part in place.script.parts if part.kind is PartKind.HERE_DOCUMENT]
+        for scalar in place.parts if bodies else ():
+            blanks = len(scalar.text) - len(scalar.text.lstrip(" \t"))
+            if not blanks or not scalar.text.strip():
+                continue
+            places = mapped(job.text, scalar)
+            first = places.span(blanks, blanks + 1).start
+            if any(one.start <= first < one.end for one in bodies):
+                span = places.span(0, blanks)
+                yield Finding(span, "the platform removes these spaces; write the here-document as one item with '|'")
+
+
+@rule(Severity.WARNING)
+def value_after_hash(job: Job) -> Iterator[Finding]:
+    """Value that YAML reads as a comment.
+
+    In a plain string a `#` after a space begins a comment of YAML, and bash never sees it: the option is without a
+    value.
+    Source: YAML 1.2, "Comments".
+
+        taskRoles:
+          worker:
+            commands:
+              - python train.py --tag #1 --lr 0.1
+              #                       ^^^^^^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - python train.py --tag "#1" --lr 0.1
+    """
+    for use in all_uses(job):
+        word = use.line.arguments[-1] if use.line.arguments else None
+        if word is None or not _OPTION.fullmatch(word.text) or use.line.step.after not in {"", "\n"}:
+            continue
+        end = use.word(word).end
+        line = job.text[end:].partition("\n")[0]
+        match = _HASH_VALUE.match(line)
+        scalar = next((one for one in use.place.parts if one.span.end == end), None)
+        if match is not None and scalar is not None and scalar.style is ScalarStyle.PLAIN:
+            span = Span(end + match.start(1), end + len(line.rstrip()))
+            yield Finding(span, f"YAML reads this as a comment, so '{word.text}' has no value; quote the command")
+
+
+_OPTION = lazy_pattern(r"--?[A-Za-z][\w-]*")
+# A number or a color, or words with an option after them; other words are likely meant as a comment.
+_HASH_VALUE = lazy_pattern(r"[ \t]+(#(?:[0-9]+|[0-9a-fA-F]{3,8})(?=\s|$)|#[^\s#!][^\n]*[ \t]--?[A-Za-z])")
 
 
 @rule(Severity.WARNING)

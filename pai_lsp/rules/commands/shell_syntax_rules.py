@@ -212,7 +212,7 @@ def _pasted_in(place: ScriptPlace, step: Step) -> Iterator[Finding]:
                 continue
             before = written[: match.start()].rpartition("=")[2]
             if character in _QUOTES:
-                line = place.written(Span(at, step.span.end))
+                line = place.written(Span(at, place.script.line_end(at)))
                 closing = next((m.end() for m in _CLOSING.finditer(line, 1)), 0)
                 if not closing or "\n" in line[:closing] or before.isalnum():
                     continue

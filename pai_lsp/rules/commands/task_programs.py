@@ -92,7 +92,7 @@ def program_not_in_container(job: Job) -> Iterator[Finding]:
         yield Finding(place.span(word.span), f"'{name}' does not work here: {why}", fixes)
 
 
-@rule(Severity.WARNING, about=(*_TERMINAL, "top", "tmux", "read", "git"))
+@rule(Severity.WARNING, about=(*_TERMINAL, "top", "tmux", "read", "git", "accelerate"))
 def needs_terminal(job: Job) -> Iterator[Finding]:
     """Program that needs a terminal or an answer.
 
@@ -113,9 +113,11 @@ def needs_terminal(job: Job) -> Iterator[Finding]:
             commands:
               - sed -i 's/lr=1/lr=0.1/' train.py
     """
-    for use in uses(job, *_TERMINAL, "top", "tmux", "read", "git", with_callbacks=False):
+    for use in uses(job, *_TERMINAL, "top", "tmux", "read", "git", "accelerate", with_callbacks=False):
         line, texts = use.line, use.line.texts
         if line.program == "git" and not (texts[:1] == ("commit",) and not _has_message(texts)):
+            continue
+        if line.program == "accelerate" and (texts[:1] != ("config",) or {"default", "--help", "-h"} & set(texts[1:])):
             continue
         if line.step.has_piped_input or not use.ends_script:
             continue
@@ -261,10 +263,14 @@ def ssh_without_plugin(job: Job) -> Iterator[Finding]:
         for before, word in pairwise(use.line.arguments):
             if not before.text.startswith("--") or not _ADDRESS_OPTION.fullmatch(before.text):
                 continue
-            match = _HOST.fullmatch(word.text)
-            if match and match[1] in roles:
+            match = _HOST.fullmatch(word.text if word.text not in roles else f"{word.text}-0")
+            if (
+                match
+                and match[1] in roles
+                and before.text.endswith(("addr", "address", "host", "ip", "endpoint", "url"))
+            ):
                 new = f"$PAI_HOST_IP_{match[1]}_{match[2]}"
-                span = Span(word.span.start, word.span.start + len(f"{match[1]}-{match[2]}"))
+                span = Span(word.span.start, min(word.span.start + len(f"{match[1]}-{match[2]}"), word.span.end))
                 fixes = edit_fix(use.place, f"Change to '{new}'", span, new)
                 yield Finding(use.span(span), f"this is only a name for ssh, not an address; use {new}", fixes)
     for use in connecting:

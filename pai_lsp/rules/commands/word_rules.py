@@ -136,7 +136,7 @@ def assignment_of_other_shell(job: Job) -> Iterator[Finding]:
     """Assignment in the form of another language.
 
     `$NAME=value` runs a program, or with `export` sets another variable; `set NAME=value` sets `$1`; `$env:NAME` is
-    PowerShell.
+    PowerShell, and `setenv` is csh.
     Source: the bash reference manual, "Shell Parameters" and "The Set Builtin".
 
         taskRoles:
@@ -155,9 +155,14 @@ def assignment_of_other_shell(job: Job) -> Iterator[Finding]:
     for use in all_uses(job):
         words = use.line.words
         written = use.line.written(words[0])
-        if not written.startswith("$") and words[0].text not in {"export", "set"}:
+        if not written.startswith("$") and words[0].text not in {"export", "set", "setenv"}:
             continue
-        if match := re.match(r"\$env:\w+", written):
+        if words[0].text == "setenv":
+            if "setenv" not in use.place.script.functions:
+                new = f"export {words[1].text}={use.line.written(words[2])}" if len(words) == 3 else ""
+                fixes = edit_fix(use.place, f"Change to '{new}'", use.line.span, new) if new else ()
+                yield Finding(use.word(words[0]), "this is csh; in bash it is 'export NAME=value'", fixes)
+        elif match := re.match(r"\$env:\w+", written):
             span = Span(words[0].span.start, words[0].span.start + match.end())
             yield Finding(use.span(span), "this is PowerShell; in bash it is 'export NAME=value'")
         elif re.fullmatch(r"\$[A-Za-z_]\w*", written) and len(words) > 2 and words[1].text == "=":
@@ -421,6 +426,37 @@ def interactive_only(job: Job) -> Iterator[Finding]:
                 yield Finding(place.span(line.name.span), f"bash does not expand the alias '{name}' in scripts", fixes)
             elif name in {"!!", "!$"}:
                 yield Finding(place.span(line.name.span), f"bash does not expand '{name}' in scripts")
+
+
+@rule(Severity.WARNING)
+def comment_of_other_language(job: Job) -> Iterator[Finding]:
+    """Comment in the form of another language.
+
+    Bash runs `//` as a program, "Is a directory", code 126, which ends the task. A comment begins with `#`.
+    Source: the bash reference manual, "Comments".
+
+        taskRoles:
+          worker:
+            commands:
+              - // start the training
+              # ^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - |
+                # start the training
+                python train.py
+    """
+    for use in all_uses(job):
+        name = use.line.words[0]
+        if name.is_literal and re.fullmatch(r"//\W*\w*|/\*+", name.text):
+            fixes = edit_fix(use.place, "Change to '#'", Span(name.span.start, name.span.start + 2), "#")
+            is_line = use.line.step.before in {"", "\n"} and name.text.startswith("//")
+            message = f"bash runs '{name.text}' as a program; a comment begins with '#'"
+            yield Finding(use.word(name), message, fixes if is_line else ())
 
 
 @rule(Severity.WARNING)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job.job import Job
+    from pai_lsp.job.uses import PluginUse
+    from pai_lsp.source.text import Span
 
 
 @rule(Severity.ERROR, stage=Stage.SERVER, about=("jobType",))
@@ -256,7 +258,7 @@ def git_option_refused(job: Job) -> Iterator[Finding]:
         address, options = use.entry("repo_uri"), use.entry("options")
         written = address.value.text if address and isinstance(address.value, Scalar) else ""
         if address and "<%" not in written and re.match(job.platform.git_refused_addresses, written):
-            yield Finding(address.place, "the plugin 'git' refuses this address; the task dies before it starts")
+            yield _git_refusal(use, address.place, "this address")
         items = options.value.items if options and isinstance(options.value, Sequence) else ()
         scalars = [item for item in items if isinstance(item, Scalar) and "<%" not in item.text]
         try:
@@ -269,8 +271,13 @@ def git_option_refused(job: Job) -> Iterator[Finding]:
                 reported.add(word.option)
                 name = word.text.partition("=")[0]
                 option = f"the option '{name}'" if name in refused else "this option"  # a value may be a secret
-                message = f"the plugin 'git' refuses {option}; the task dies before it starts"
-                yield Finding(scalars[word.option].span, message)
+                yield _git_refusal(use, scalars[word.option].span, option)
+
+
+def _git_refusal(use: PluginUse, span: Span, what: str) -> Finding:
+    if use.ignores_failure:
+        return Finding(span, f"the plugin 'git' refuses {what}; nothing is cloned", severity=Severity.WARNING)
+    return Finding(span, f"the plugin 'git' refuses {what}; the task dies before it starts")
 
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=("teamwise_storage",))

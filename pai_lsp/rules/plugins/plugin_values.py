@@ -19,6 +19,7 @@ from pai_lsp.rules.plugins.plugin_entries import PLUGIN_KEYS, misspelt_key
 from pai_lsp.rules.templates.parameters import first_item_fix, kind_of_value
 from pai_lsp.rules.templates.template_fixes import quote_insertions
 from pai_lsp.source.content import mapped
+from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, walk
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean
@@ -41,8 +42,9 @@ if TYPE_CHECKING:
 def plugin_parameter_type(job: Job) -> Iterator[Finding]:
     """Plugin parameter of the wrong type.
 
-    The plugin fails while the task is prepared, and the job ends before the user's commands.
-    `callback-command-not-text` checks the commands of `cmd`.
+    The plugin fails while the task is prepared, and the job ends before the user's commands. With
+    `failurePolicy: ignore`, the task starts without the plugin, which is a warning. `callback-command-not-text` checks
+    the commands of `cmd`.
     Source: openpai-runtime, src/plugins/{git,tensorboard,ssh}/init.py; rest-server, src/models/v2/job/k8s.js
     (teamwise_storage).
 
@@ -68,8 +70,14 @@ def plugin_parameter_type(job: Job) -> Iterator[Finding]:
         if not isinstance(owner, Definition):
             entry = owner.node.entry("parameters")
             if entry and not isinstance(entry.value, Mapping) and _fails_without_mapping(use, entry.value):
-                yield Finding(entry.place, f"'parameters' of '{use.plugin.name}' must be a mapping")
-        yield from _CHECKS.get(use.plugin.name, _nothing)(job, use)
+                yield _as_severe(use, Finding(entry.place, f"'parameters' of '{use.plugin.name}' must be a mapping"))
+        yield from (_as_severe(use, found) for found in _CHECKS.get(use.plugin.name, _nothing)(job, use))
+
+
+def _as_severe(use: PluginUse, found: Finding) -> Finding:
+    # The rest-server reads the names of storages.
+    is_prepared = use.plugin.name != "teamwise_storage"
+    return replace(found, severity=Severity.WARNING) if is_prepared and use.ignores_failure else found
 
 
 def _fails_without_mapping(use: PluginUse, value: Node) -> bool:
@@ -134,14 +142,13 @@ def git_clone_option(job: Job) -> Iterator[Finding]:
         try:
             found = clone_words([one.text for one in scalars], as_shell=job.platform.git_splits_as_shell)
         except OpenQuoteError as error:
-            message = "this option has an unclosed quote; the task dies before it starts"
-            yield Finding(scalars[error.option].span, message)
+            yield _refused(use, scalars[error.option].span, "this option has an unclosed quote")
             continue
         if any(is_refused(word.text, job.platform.git_refused_options) for word in found):
             continue  # `git_option_refused` reports it
         words = [Word(word.text, _place(job, scalars[word.option], word)) for word in found]
         if refusal := _clone_refusal(words, found):
-            yield refusal
+            yield _refused(use, *refusal)
         elif not job.platform.git_splits_as_shell:
             yield from _passed_quotes(job, words)
 
@@ -150,16 +157,21 @@ def _place(job: Job, scalar: Scalar, word: CloneWord) -> Span:
     return mapped(job.text, scalar).span(word.start, word.end) if word.end > word.start else scalar.span
 
 
-def _clone_refusal(words: list[Word], found: list[CloneWord]) -> Finding | None:
-    """The first word that `git clone` refuses."""
+def _refused(use: PluginUse, span: Span, message: str, near: str = "") -> Finding:
+    if use.ignores_failure:
+        return Finding(span, f"{message}; nothing is cloned{near}", severity=Severity.WARNING)
+    return Finding(span, f"{message}; the task dies before it starts{near}")
+
+
+def _clone_refusal(words: list[Word], found: list[CloneWord]) -> tuple[Span, str, str] | None:
+    """The first word that `git clone` refuses, why, and the option that is meant."""
     known = program("git clone")
     if known is None:
         return None
     arguments = parsed(words, known, "")
     if arguments.unknown:
         name, span = arguments.unknown[0]
-        near = did_you_mean(name, known.options)
-        return Finding(span, f"'git clone' has no option '{name}', so the task dies before it starts{near}")
+        return span, f"'git clone' has no option '{name}'", did_you_mean(name, known.options)
     if arguments.operands:
         word = arguments.operands[0]
         before = [one.text for one in found[: words.index(word)]]
@@ -169,11 +181,10 @@ def _clone_refusal(words: list[Word], found: list[CloneWord]) -> Finding | None:
             text = "OpenPAI splits options at blanks, also within quotes, so 'git clone' takes this for an address"
         else:
             text = "this is not an option, so 'git clone' takes it for an address"
-        return Finding(word.span, f"{text}; the task dies before it starts")
+        return word.span, text, ""
     if arguments.without_value:
         option = arguments.without_value[0]
-        message = f"'{option.name}' has no value, so 'git clone' takes the next word; the task dies before it starts"
-        return Finding(option.span, message)
+        return option.span, f"'{option.name}' has no value, so 'git clone' takes the next word", ""
     return None
 
 

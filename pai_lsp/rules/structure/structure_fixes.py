@@ -26,6 +26,7 @@ from pai_lsp.source.edits import (
     remove_entry,
     remove_item,
 )
+from pai_lsp.source.foreign import number_of
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import nearest
@@ -311,7 +312,7 @@ def _as_number(place: ErrorPlace, node: Node | None) -> Fix | None:
     size = _SIZE.fullmatch(node.text)
     if size is None or place.entry is None or not place.entry.name.endswith("MB"):
         return None
-    number = str(int(size[1]) * (1024 if size[2] in "gG" else 1))
+    number = str(number_of(size[1]) * (1024 if size[2] in "gG" else 1))
     return Fix(f"Change to {number} (MB)", (TextEdit(node.span, number),))
 
 

@@ -1,7 +1,7 @@
 /** Writes the expanded job into a new file. */
 
 import * as vscode from "vscode";
-import { jobOf } from "../activeJob";
+import { jobOf, shortName } from "../activeJob";
 import { expansion } from "../answers";
 import { ask, clientFor, NoAnswer } from "../ask";
 import { JOB_LANGUAGE } from "../documents";
@@ -17,6 +17,9 @@ export async function expandJob(controller: Controller, named?: unknown): Promis
   const answer = expansion(await ask(client, "pai-lsp.expand", [job.uri.toString()]));
   if (answer === undefined) {
     throw new NoAnswer("this file is not a job that can be expanded");
+  }
+  if (answer.text?.trim() === "") {
+    throw new NoAnswer(`'${shortName(job.uri)}' is empty`);
   }
   if (answer.text !== undefined) {
     const document = await vscode.workspace.openTextDocument({ language: JOB_LANGUAGE, content: answer.text });
