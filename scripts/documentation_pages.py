@@ -110,8 +110,9 @@ pai-lsp has {count} rules. *error*: the cluster rejects the job, or the job cann
 runs, but not as intended. *information*: useful to know. *hint*: unused or outdated.
 
 Fixes: *safe* ones are applied by `pai-lsp check --fix`; a *suggestion* is offered in the editor and applied with
-`--unsafe-fixes`. `--select`, `--ignore` and comments take the codes below; the first two also take the names of the
-families, and the names of these consequences: `--select refused` reports only what the platform refuses.
+`--unsafe-fixes`. The configuration, comments, `--select` and `--ignore` take the codes below and the names of families;
+`commands` means the six families from `shell` to `programs`. `--select` and `--ignore` also take these consequences, so
+that `--select refused` reports only what the platform refuses:
 
 {consequences}
 

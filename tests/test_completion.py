@@ -207,6 +207,7 @@ def test_accepting_leaves_valid_yaml(text: str, wanted: list[str], unwanted: lis
     [
         (in_role("dockerIm$0"), "dockerImage", "    dockerImage: "),
         (in_role("dockerIm$0: image"), "dockerImage", "    dockerImage: image"),
+        (in_role("prerequisi$0"), "prerequisites", "    prerequisites: []"),
         (in_role("dockerImage:$0"), "image", "    dockerImage: image"),
         (in_role("prerequisites: [prepare, $0"), "dataset", "    prerequisites: [prepare, dataset]"),
         (in_role("prerequisites: [prepare,$0]"), "dataset", "    prerequisites: [prepare, dataset]"),

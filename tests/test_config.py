@@ -10,11 +10,13 @@ import jsonschema
 import pytest
 
 from pai_lsp.catalog.setup import DirectorySource, Marketplace, ServerSource
+from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.platform.tables import table
 from pai_lsp.project.config_reader import SEVERITIES, load_configuration, parse_configuration
 from pai_lsp.project.configuration import FILE_NAME, ConfigurationSearch, is_of_another_user, project_folder
 from pai_lsp.project.exclusion import IgnoredByGit, exclusion_of, fits
+from pai_lsp.rules import REMOVED
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.syntax import parse
 
@@ -194,6 +196,17 @@ def test_a_former_code_keeps_its_settings_and_names_the_new_one() -> None:
         (Severity.INFORMATION, "the rule 'mpi-as-root' is now 'mpi-run-as-root'", "mpi-run-as-root"),
         (Severity.INFORMATION, "the rule 'mpi-foreign-host' is now 'mpi-unknown-host'", "mpi-unknown-host"),
     ]
+
+
+def test_the_code_of_a_removed_rule_is_no_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(REMOVED, "old-rule", "0.3.0: the platform accepts it now")
+    configuration = read("rules: {old-rule: off}\nper_file_ignores: {a.yaml: [old-rule]}\n")
+    message = "the rule 'old-rule' was removed in 0.3.0: the platform accepts it now"
+    assert [(one.severity, one.message, one.fixes) for one in configuration.diagnostics] == [
+        (Severity.INFORMATION, message, ())
+    ] * 2
+    (unused,) = Document("# pai-lsp: ignore-file[old-rule]\ntype: job\nprotocolVersion: 2\n").diagnostics[:1]
+    assert unused.message == message
 
 
 def test_a_code_overrules_a_former_one_and_that_its_family() -> None:

@@ -40,6 +40,21 @@ def test_the_line_that_bash_names(script: str, line: int) -> None:
     assert (problem.line if problem else 0) == line
 
 
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("echo a )", "this ')' closes nothing; quote it if it is text"),
+        ("{ echo a )", "bash does not expect ')' here"),
+        ("echo (x)", "bash does not expect '(' here; quote it if it is text"),
+        ("echo a;;", "';;' is only allowed in 'case'"),
+    ],
+)
+def test_the_reason(script: str, message: str) -> None:
+    problem = syntax_problem(read_script(script))
+    assert problem
+    assert problem.message == message
+
+
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 @pytest.mark.parametrize(("script", "line"), SCRIPTS)
 def test_bash_agrees(script: str, line: int) -> None:

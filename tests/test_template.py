@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pai_lsp.embedded.template import MISSING, TagKind, runtime_tags, server_lookup, server_path, tags, variables
+from pai_lsp.embedded.server_rendering import looked_up, written
+from pai_lsp.embedded.template import MISSING, TagKind, runtime_tags, server_path, tags, variables
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,7 @@ def test_variables_are_not_the_controllers() -> None:
 
 def test_lookup() -> None:
     values = {"$data": {"uri": ["u", "v"], "none": None}}
-    assert server_lookup(server_path("$data.uri[1]"), values) == "v"
-    assert server_lookup("$data.uri.length", values) == 2
-    assert server_lookup("$data.uri[-1]", values) is MISSING
-    assert server_lookup("$data.none", values) is MISSING
+    assert looked_up(server_path("$data.uri[1]"), values) == "v"
+    assert looked_up("$data.uri.length", values) == 2
+    assert looked_up("$data.uri[-1]", values) is MISSING
+    assert written(looked_up("$data.none", values)) is None

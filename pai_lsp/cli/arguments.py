@@ -98,6 +98,8 @@ def check(parser: argparse.ArgumentParser) -> None:
         help="add comments that ignore current findings on their lines; with -, print the text",
     )
     fixing.add_argument("--show-files", action="store_true", help="list the files that are checked; check nothing")
+    add("--baseline", type=path, metavar="FILE", help="leave out the findings that this file accepts")
+    add("--update-baseline", action="store_true", help="write the file of --baseline: first all, later only fewer")
     add("--unsafe-fixes", action="store_true", help="with --fix and --diff: also apply fixes that may be wrong")
     add(
         "--stdin-filename",

@@ -10,7 +10,6 @@ from __future__ import annotations
 from enum import Enum
 from functools import cached_property, lru_cache
 
-from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass, dataclass_of_many
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import server_text
@@ -36,7 +35,6 @@ ROOTS = ("$parameters", "$secrets", "$data", "$script", "$output")
 _SPACES = lazy_pattern(f"[{SPACES}]+")
 _SERVER_INDEX = lazy_pattern(r"\[([0-9]+)\]")
 _SERVER_CUT = lazy_pattern(r"\.|\[([0-9]+)\]")
-_PLAIN_INDEX = lazy_pattern(r"0|[1-9][0-9]{0,9}")
 _RUNTIME_INDEX = lazy_pattern(r"([^\[]*)\[\s*([0-9]+)\s*\]")
 _STEP = lazy_pattern(r"(?P<dot>\.)?(?P<name>[^.\[\]]+)|\[(?P<blank>\s*)(?P<index>[0-9]+)\s*\]")
 _VARIABLE = lazy_pattern(r"\{\{[ \t]*([A-Za-z_][\w.-]*)[ \t]*\}\}")
@@ -318,21 +316,3 @@ def server_path(content: str) -> str:
 
 
 MISSING = object()
-
-
-def server_lookup(path: str, values: dict[str, Any]) -> Any:
-    """What mustache finds under a path in the rest-server's values; `MISSING` where it finds nothing or null.
-
-    JavaScript's own members that a job can reach by accident are known: `length` of lists and strings.
-    """
-    value: Any = values
-    for name in path.split("."):
-        if isinstance(value, dict) and name in value:
-            value = value[name]
-        elif isinstance(value, (list, str)) and _PLAIN_INDEX.fullmatch(name) and number_of(name) < len(value):
-            value = value[number_of(name)]
-        elif isinstance(value, (list, str)) and name == "length":
-            value = len(value)
-        else:
-            return MISSING
-    return MISSING if value is None else value

@@ -420,6 +420,7 @@ class Settings:
     platform: the platform of the jobs, where it is configured.
     is_platform_fixed: whether it also counts for files with a comment that names another platform.
     shellcheck: `auto`, `off` or the user's program; empty where nothing is configured.
+    accepted: by code, how many findings in the file a baseline accepts.
     """
 
     severities: Mapping[str, Severity | None] = field(default_factory=dict)
@@ -428,6 +429,7 @@ class Settings:
     platform: Platform | None = None
     is_platform_fixed: bool = False
     shellcheck: str = ""
+    accepted: Mapping[str, int] = field(default_factory=dict)
 
     def severity_of(self, rule: Rule) -> Severity | None:
         """The severity in force for `rule`; None when it is off."""

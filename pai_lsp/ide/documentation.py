@@ -6,6 +6,7 @@ import textwrap
 
 from pai_lsp.platform.programs import option_help
 from pai_lsp.platform.tables import EventForm, event_at
+from pai_lsp.rules.record import facts
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.writing import entry_lines, flow_value, value_lines
@@ -194,8 +195,8 @@ def exit_code_documentation(code: int, known: ExitCode | None) -> str:
 
 
 def rule_page(rule: Rule) -> str:
-    """The code as title, the usual severity, the documentation with its examples as YAML, the page's address."""
-    body = "\n\n".join(_blocks(rule.documentation))
+    """The code as title, the usual severity, the documentation with its examples as YAML, its record, its address."""
+    body = "\n\n".join((*_blocks(rule.documentation), "\n".join(f"* {fact}" for fact in facts(rule))))
     page = f"\n[{rule.url}]({rule.url})\n" if rule.url else ""
     return f"# {rule.code}\n\n*{rule.severity.label}*\n\n{body}\n{page}"
 

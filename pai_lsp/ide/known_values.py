@@ -6,7 +6,8 @@ from pai_lsp.cluster.fit import fit
 from pai_lsp.cluster.hived_stage import Cells, hived_quota, virtual_cluster_of
 from pai_lsp.cluster.profile import Profile
 from pai_lsp.cluster.task_environment import known_environment
-from pai_lsp.embedded.template import MISSING, server_lookup, server_path
+from pai_lsp.embedded.server_rendering import CallFailedError, looked_up, well_formed, written
+from pai_lsp.embedded.template import server_path
 from pai_lsp.ide.documentation import block
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import dataclass
@@ -91,8 +92,11 @@ def template_text(job: Job, use: TemplateUse) -> str | None:
         reference = use.role.typed_references.get(root[1:])
         definition = job.find_typed(root[1:], reference.name) if reference else None
         values = {root: plain_value(definition.node)} if definition else {}
-    found = server_lookup(server_path(use.tag.content), values)
-    return None if found is MISSING else server_text(found)
+    try:
+        text = written(looked_up(server_path(use.tag.content), values, job.platform.mustache))
+    except CallFailedError:
+        return None
+    return None if text is None else well_formed(text)
 
 
 def template_value(job: Job, use: TemplateUse) -> str:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pai_lsp.cluster.profile import Profile
+    from pai_lsp.project.baseline import Baseline
     from pai_lsp.source.nodes import Node, SyntaxProblem
 
 CODE = "invalid-configuration"
@@ -93,6 +94,13 @@ def parse_configuration(
         platform = platform or cluster.platform
         if platform.family != cluster.platform.family and syntax.root is not None:
             found.append(_finding(_contradiction(platform.name, cluster), syntax.root))
+    baseline = None
+    if name := value.get("baseline"):
+        try:
+            baseline = _baseline(name, folder)
+        except ValueError as error:
+            fault = StructureError("baseline", ("baseline",), None, str(error))
+            found += [_finding(fault, syntax.root)] if syntax.root is not None else []
     sources = tuple(source for one in _items(marketplace, "sources") for source in _sources(one))
     return Configuration(
         path,
@@ -106,6 +114,7 @@ def parse_configuration(
         Marketplace(sources, frozenset(_items(marketplace, "allowed_hosts"))),
         text,
         tuple(sorted(found, key=lambda diagnostic: (diagnostic.span, diagnostic.message))),
+        baseline,
     )
 
 
@@ -130,6 +139,20 @@ def _profile(name: str, folder: str, *, is_users: bool) -> Profile:
             f"'{visible(name)}' is outside the project; copy it into the project, or make it one of your profiles"
         )
     return profile_named(path)
+
+
+def _baseline(name: str, folder: str) -> Baseline:
+    """The baseline that the configuration names, a file of the project.
+
+    Raises:
+        ValueError: if there is none, or it cannot be read.
+    """
+    from pai_lsp.project.baseline import read_baseline  # noqa: PLC0415 - few configurations name one
+
+    path, project = os.path.normpath(os.path.join(folder, name)), project_folder(folder) or folder  # noqa: PTH118 - texts
+    if not is_in_folder(path, project) or not is_in_folder(os.path.realpath(path), os.path.realpath(project)):
+        raise ValueError(f"'{visible(name)}' is outside the project; a baseline belongs to the project's files")
+    return read_baseline(path)
 
 
 def _contradiction(name: str, cluster: Profile) -> StructureError:
@@ -180,7 +203,7 @@ def _wrong_rule(name: str, path: tuple[str | int, ...], key: str | None) -> Iter
     meaning = name_meaning(name)
     if meaning.message:
         kind = _RENAMED_RULE if meaning.codes else _UNKNOWN_RULE
-        choices = tuple(meaning.codes) or nearest(name, (*CODES, *families()))[:1]
+        choices = tuple(meaning.codes - {name}) if meaning.codes else nearest(name, (*CODES, *families()))[:1]
         yield StructureError(kind, path, key, meaning.message, choices)
 
 

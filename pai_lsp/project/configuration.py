@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.catalog.setup import Marketplace
     from pai_lsp.findings.diagnostic import Diagnostic
+    from pai_lsp.project.baseline import Baseline
     from pai_lsp.project.exclusion import Exclusion
 
 FILE_NAME = ".pai-lsp.yaml"
@@ -33,6 +34,7 @@ class Configuration:
     folder: the absolute path of the folder that `exclusion` counts from.
     file_ignores: patterns of files, each with the codes of the rules that do not apply to them.
     text, diagnostics: the file's text and what is wrong in it.
+    baseline: the findings that are accepted.
     """
 
     path: str | None = None
@@ -43,6 +45,7 @@ class Configuration:
     marketplace: Marketplace | None = None
     text: str = ""
     diagnostics: tuple[Diagnostic, ...] = ()
+    baseline: Baseline | None = None
 
     def excludes(self, path: str, *, is_folder: bool = False) -> bool:
         """Whether the file or folder, an absolute path or one from the working directory, is left out."""
@@ -62,7 +65,9 @@ class Configuration:
     def settings_of(self, path: str) -> Settings:
         """The settings for a file: `settings`, with the rules off that do not apply to it."""
         off = dict.fromkeys(self.ignored_in(path))
-        return replace(self.settings, severities={**self.settings.severities, **off}) if off else self.settings
+        settings = replace(self.settings, severities={**self.settings.severities, **off}) if off else self.settings
+        accepted = self.baseline.accepted_in(path) if self.baseline else None
+        return replace(settings, accepted=accepted) if accepted else settings
 
     def _below(self, path: str) -> str:
         """A path from the configuration's folder, with `/`; empty for one that is not below it."""

@@ -52,6 +52,8 @@ KNOWN_RULES: tuple[Rule, ...] = (*RULES, *CLUSTER_RULES, *rules_of(command_rules
 # With such a finding, a released cluster does not run the job as it is written, or not at all.
 EXPLAINING: dict[str, Rule] = {rule.code: rule for rule in RULES if rule.explains_stop}
 BY_CODE: dict[str, Rule] = {rule.code: rule for rule in KNOWN_RULES}
+# The codes of rules that are gone, each with the version that removed it and why: settings may still name them.
+REMOVED: dict[str, str] = {}
 
 
 class _Codes(Collection[str]):
@@ -123,7 +125,7 @@ def codes_named(name: str) -> frozenset[str]:
     Raises:
         UnknownCodeError: for any other name.
     """
-    if name in BY_CODE or SHELLCHECK_CODE.fullmatch(name):
+    if name in BY_CODE or name in REMOVED or SHELLCHECK_CODE.fullmatch(name):
         return frozenset({name})
     by_family = families()
     if name in by_family or name in GROUPS:
@@ -165,11 +167,15 @@ def known(code: str) -> Rule:
     for rule in all_rules():
         if code == rule.code or code in rule.former:
             return rule
+    if code in REMOVED:
+        raise UnknownCodeError(renaming(code))
     raise UnknownCodeError(f"no rule has the code '{code}'{did_you_mean(code, CODES)}")
 
 
 def renaming(name: str) -> str:
-    """The message about a former code; empty for any other name."""
+    """The message about a former code, or about the code of a rule that is gone; empty for any other name."""
+    if name in REMOVED:
+        return f"the rule '{name}' was removed in {REMOVED[name]}"
     if name in BY_CODE or not any(name in rule.former for rule in all_rules()):
         return ""
     return f"the rule '{name}' is now '{known(name).code}'"

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from pai_lsp.cluster.profile import Profile
+    from pai_lsp.project.baseline import Baseline
     from pai_lsp.project.projects import Projects
     from pai_lsp.project.targets import Target
 
@@ -46,6 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
     except UnknownCodeError as error:
         return _refused(f"{error} (pai-lsp rules lists all rules)")
     except (UnknownClusterError, NoProgramError) as error:
+        return _refused(str(error))
+    except BaselineFileError as error:
         return _refused(str(error))
     if message := missing([*paths, *([arguments.config] if arguments.config else [])]):
         return _refused(message)
@@ -73,6 +76,12 @@ def run(arguments: argparse.Namespace) -> int:
         return _streamed(found, options, arguments, projects)
     report_renamed(projects)
     outcomes = list(_outcomes(found, options, arguments))
+    if arguments.update_baseline:
+        from pai_lsp.cli.commands.check_baseline import updated_baseline  # noqa: PLC0415 - few projects have one
+
+        return updated_baseline(arguments.baseline, options, outcomes) or _reported_failures(
+            Results(failures=tuple(failure for outcome in outcomes for failure in outcome.failures))
+        )
     files = [outcome.file for outcome in outcomes if outcome.file is not None]
     files += [check_configuration(one, options) for one in faulty(projects, besides=found)]
     results = Results(
@@ -107,6 +116,7 @@ def _options(arguments: argparse.Namespace) -> Options:
         UnknownCodeError: if they name an unknown rule.
         UnknownClusterError: if they name an unknown cluster.
         NoProgramError: if there is no such program.
+        BaselineFileError: if there is no such baseline.
     """
     threshold = _SEVERITIES[arguments.severity or "warning"]
     is_complete = arguments.severity is None and arguments.format in _COMPLETE_FORMATS
@@ -114,7 +124,7 @@ def _options(arguments: argparse.Namespace) -> Options:
         _selection(arguments.select),
         _selection(arguments.ignore),
         turned_on=codes_themselves_in(names_in(arguments.select) - _CONSEQUENCES),
-        shown=Severity.HINT if is_complete else threshold,
+        shown=Severity.HINT if is_complete or arguments.update_baseline else threshold,
         threshold=threshold,
         writes=arguments.fix,
         compares=arguments.diff,
@@ -123,6 +133,8 @@ def _options(arguments: argparse.Namespace) -> Options:
         only_lists=arguments.show_files,
         shellcheck=_shellcheck(arguments.shellcheck),
         asks_images=arguments.images,
+        baseline=_baseline(arguments) if arguments.baseline or arguments.update_baseline else None,
+        counts_all=arguments.update_baseline,
         cluster=None if arguments.cluster is None else _cluster(arguments.cluster),
         platform=platform_named(arguments.platform) if arguments.platform else None,
     )
@@ -166,6 +178,24 @@ def _cluster(name: str) -> Profile:
         return profile_named(name)
     except ProfileError as error:
         raise UnknownClusterError(str(error)) from None
+
+
+def _baseline(arguments: argparse.Namespace) -> Baseline | None:
+    """The baseline that the arguments name.
+
+    Raises:
+        BaselineFileError: if there is none, or it cannot be read.
+    """
+    from pai_lsp.cli.commands.check_baseline import given_baseline  # noqa: PLC0415 - few projects have one
+
+    try:
+        return given_baseline(arguments)
+    except ValueError as error:
+        raise BaselineFileError(str(error)) from None
+
+
+class BaselineFileError(ValueError):
+    """The baseline that the command line names cannot be used; the message has the reason."""
 
 
 class NoProgramError(ValueError):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pai_lsp.cluster.profile import Profile
     from pai_lsp.findings.diagnostic import Rule, Settings
     from pai_lsp.platform.platforms import Platform
+    from pai_lsp.project.baseline import Baseline
     from pai_lsp.project.configuration import Configuration
     from pai_lsp.project.targets import Target
 
@@ -38,6 +39,8 @@ class Options:
     only_lists: whether files are only found, and not checked.
     asks_images: whether registries are asked for the images of jobs.
     shellcheck: `auto`, `off` or a program; empty for that of the configuration, which is `off` by default.
+    baseline: the findings that are accepted; None for that of the configuration.
+    counts_all: whether everything is reported, to write a baseline.
     cluster: the cluster that the jobs are for.
     platform: the platform of all files; None for that of each file or its configuration.
     """
@@ -54,6 +57,8 @@ class Options:
     only_lists: bool = False
     shellcheck: str = ""
     asks_images: bool = False
+    baseline: Baseline | None = None
+    counts_all: bool = False
     cluster: Profile | None = None
     platform: Platform | None = None
 
@@ -190,6 +195,8 @@ def _settings(target: Target, options: Options) -> Settings:
         settings = options.cluster.applied_to(settings)
     if options.platform is not None:
         settings = settings.on(options.platform)
+    if options.baseline is not None:
+        settings = replace(settings, accepted=options.baseline.accepted_in(target.path))
     turned_on = options.turned_on - target.configuration.ignored_in(target.path)
     rules = [known(code) for code in turned_on if code in CODES]
     off = {rule.code: rule.severity for rule in rules if settings.severity_of(rule) is None}
@@ -208,6 +215,12 @@ def _unreadable(file: UnreadableFile, target: Target, options: Options) -> Outco
 
 
 def _reported_document(document: Document, diagnostics: tuple[Diagnostic, ...], options: Options) -> CheckedFile:
+    accepted = document.settings.accepted
+    if accepted and not options.counts_all:
+        from pai_lsp.project.baseline import is_accepted  # noqa: PLC0415 - few projects have one
+
+        old = is_accepted(diagnostics, accepted)
+        diagnostics = tuple(one for one in diagnostics if one.code not in old)
     shown, not_shown = _selected(diagnostics, options)
     return with_related_texts(checked_file(document, shown, not_shown=not_shown))
 
