@@ -139,13 +139,17 @@ def started_in_background(engine: str, name: str) -> bool:
     return done.returncode == 0
 
 
+def ask_to_end(engine: str, name: str) -> bool:
+    """Send SIGTERM to the task in a container; False if it does not run."""
+    return _is_done([engine, "kill", "--signal=TERM", name])
+
+
 def remove(engine: str, name: str) -> None:
     """End and remove a container, and what it has written; one that is gone already is fine."""
-    for words in (("kill",), ("rm", "--force", "--volumes")):
-        subprocess.run(  # noqa: S603 - words of our own
-            [engine, *words, name],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            check=False,
-        )
+    _is_done([engine, "kill", name])
+    _is_done([engine, "rm", "--force", "--volumes", name])
+
+
+def _is_done(words: list[str]) -> bool:
+    null = subprocess.DEVNULL
+    return subprocess.run(words, stdin=null, stdout=null, stderr=null, check=False).returncode == 0  # noqa: S603 - words of our own

@@ -228,6 +228,7 @@ class _Run:
 
     label: the beginning of each line of its output. token: the beginning of what its own script reports. log: the end
     of its output. part: the script that runs. ended: what bash reports about the end of the commands.
+    container: the name of its container; empty without one.
     """
 
     plan: TaskPlan
@@ -241,6 +242,7 @@ class _Run:
     part: str = ""
     ended: str = ""
     kept: bytes = field(default=b"", repr=False)
+    container: str = ""
 
 
 def _prepared(
@@ -291,7 +293,7 @@ def _prepared(
             raise _NotStartedError(f"{arguments.container} could not make the container; see its message above")
         if plan.clones and arguments.git_image:
             _clone_in(program, f"{name}-git", arguments.git_image, plan, name, stack)
-        runs.append(_Run(plan, [program, "start", "--attach", name], HOME, None, label, token))
+        runs.append(_Run(plan, [program, "start", "--attach", name], HOME, None, label, token, container=name))
     return runs
 
 
@@ -420,8 +422,10 @@ def _run_together(runs: Sequence[_Run], seconds: float | None) -> _Run | None:
             Thread(target=_end_group, args=(process,), daemon=True).start()
         return _first_failure(runs, ended, seconds)
     finally:
-        for process in processes:
-            _signal(process, signal.SIGTERM)
+        for one, process in zip(runs, processes, strict=False):
+            # The program that shows a container's output passes on a signal only once it is attached.
+            if process.poll() is None and not (one.container and container.ask_to_end(one.command[0], one.container)):
+                _signal(process, signal.SIGTERM)
         for process in processes:
             _end(process)
         for reader in readers:
@@ -517,7 +521,7 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def _signal(process: subprocess.Popen[bytes], number: int) -> None:
-    """Send a signal to a process that still runs, and to those that it has started; an engine passes it on."""
+    """Send a signal to a process that still runs, and to those that it has started."""
     if process.poll() is None:
         with suppress(OSError):
             if hasattr(os, "killpg"):
