@@ -90,7 +90,9 @@ def run_task(run: RoleRun, folder: Path, secrets: dict[str, str] | None = None) 
         )  # fmt: skip
         printed.append(one.stdout)
         if one.returncode:
-            return Ended("".join(printed), one.returncode)
+            # A shell reports a program that a signal has ended with 128 and the number of the signal.
+            status = one.returncode if one.returncode > 0 else 128 - one.returncode
+            return Ended("".join(printed), status)
     return Ended("".join(printed), 0)
 
 

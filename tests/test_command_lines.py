@@ -342,3 +342,12 @@ def test_words_of_a_container_and_a_script_are_the_same(
         return sorted((one.code, one.message) for one in found)
 
     assert codes(words) == codes(script)
+
+
+def test_all_who_ask_about_a_script_get_the_same_steps() -> None:
+    script = read_script("(set +e; grep loss train.log)")
+    lines = command_lines(script)
+    for number in range(300):
+        structure(read_script(f"echo {number}"))
+    assert lines.tree is structure(script)
+    assert command_lines(script) is lines

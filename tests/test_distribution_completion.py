@@ -69,7 +69,7 @@ def offered(typed: str, folder: Path) -> list[str]:
         ("pai-lsp marketplace l", ["list", "lock"]),
         ("pai-lsp marketplace show --format ", ["text", "json"]),
         ("pai-lsp explain ", CODES),
-        ("pai-lsp check --select=secrets,refu", ["secrets,refused"]),
+        ("pai-lsp check --select=secrets,refu", ["secrets,refused", "secrets,refused-until-expanded"]),
         ("pai-lsp rules launch", ["launchers"]),
         ("pai-lsp schema c", ["configuration"]),
         ("pai-lsp expand --task-role ", []),

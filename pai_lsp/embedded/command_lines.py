@@ -10,7 +10,7 @@ from __future__ import annotations
 import posixpath
 import re
 from bisect import bisect_left
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from pai_lsp.embedded.shell_structure import is_one_word, structure
 from pai_lsp.source.frozen import dataclass, dataclass_of_many, field
@@ -344,15 +344,11 @@ class CommandLines:
 
 
 def command_lines(script: Script) -> CommandLines:
-    """The command lines of a script; found once for each text."""
-    return _command_lines(script.text)
-
-
-@lru_cache(maxsize=256)
-def _command_lines(text: str) -> CommandLines:
-    from pai_lsp.embedded.shell import read_script  # noqa: PLC0415 - structure has read it
-
-    return CommandLines(read_script(text))
+    """The command lines of a script; found once for each."""
+    found: CommandLines | None = script.derived.get(CommandLines)
+    if found is None:
+        found = script.derived[CommandLines] = CommandLines(script)
+    return found
 
 
 def _line(script: Script, step: Step, words: tuple[Word, ...]) -> CommandLine:

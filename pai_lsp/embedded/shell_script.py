@@ -13,7 +13,7 @@ from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypeAlias
+    from typing import Any, TypeAlias
 
 # Commands that may set any variable: what follows them is not judged by the absence of an assignment.
 _OPEN_ENDED = frozenset(
@@ -259,6 +259,11 @@ class Script:
     def is_complete(self) -> bool:
         """Whether the script ends everything that it begins, and no more: it may move as a whole."""
         return not self.unclosed and self.fault is None
+
+    @cached_property
+    def derived(self) -> dict[type, Any]:
+        """What other modules make of it, by its class: once, so that all who ask get the same object."""
+        return {}
 
     @cached_property
     def own_commands(self) -> tuple[SimpleCommand, ...]:

@@ -7,9 +7,7 @@ Set Builtin" (`-e`, `pipefail`), "Lists of Commands" and "Pipelines".
 from __future__ import annotations
 
 from bisect import bisect_left
-from functools import lru_cache
 
-from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_script import Assignment, EventKind, Redirection
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.text import Span
@@ -306,14 +304,12 @@ def _switched(command: SimpleCommand | None, letter: str, name: str, *, off: boo
     return off
 
 
-@lru_cache(maxsize=256)
-def _structure(text: str) -> Structure:
-    return Structure(read_script(text))
-
-
 def structure(script: Script) -> Structure:
-    """The tree of a script; read once for each text."""
-    return _structure(script.text)
+    """The tree of a script; made once for each, as its steps are compared by identity."""
+    found: Structure | None = script.derived.get(Structure)
+    if found is None:
+        found = script.derived[Structure] = Structure(script)
+    return found
 
 
 def is_one_word(text: str, word: Word) -> bool:

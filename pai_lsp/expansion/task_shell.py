@@ -65,7 +65,7 @@ class AddedCommands:
 
     def edits(self, text: str, commands: Sequence) -> tuple[TextEdit, ...]:
         """Add the items to a role's first list of commands."""
-        at = _start_of_process(commands.items) if self.needs_process else None
+        at = _start_of_process(commands.items)
         if at is None:
             return items_in_front(text, commands, self._in_front())
         return (*items_after(text, commands, self.ends, at - 1), *items_after(text, commands, self.starts, at))
@@ -74,7 +74,7 @@ class AddedCommands:
         """The texts of all commands of a role with these among them."""
         own = list(commands)
         texts = [one.text for one in own]
-        at = _start_of_process(own) if self.needs_process else None
+        at = _start_of_process(own)
         if at is None:
             return [*self._in_front(), *texts]
         return [*texts[:at], *self.ends, texts[at], *self.starts, *texts[at + 1 :]]

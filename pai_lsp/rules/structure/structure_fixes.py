@@ -410,6 +410,8 @@ def roles_as_mapping_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
         first = item.entries[0] if isinstance(item, Mapping) and not item.is_flow and len(item.entries) > 1 else None
         if first is None or first.name != "name" or not isinstance(first.value, Scalar) or not first.value.text:
             return ()
+        if first.value.span.start < first.key.span.start:  # an alias
+            return ()
         dash = text.rfind("-", 0, first.key.span.start)
         if column(text, dash) <= column(text, entry.key.span.start):
             return ()
