@@ -35,7 +35,7 @@ ENDS = {
     "left early": ("exit 0", 0, True),
     "unreadable": ("fi", 2, False),
     "unset": ('false "$NOT_SET" | cat', 0, True),
-    "replaced": ("exec true", 0, True),
+    "replaced": ("exec bash -c :", 0, True),
     "trapping": ("trap 'exit 8' EXIT", 8, False),
     "killed": ("kill -9 $BASHPID", 137, False),
 }
