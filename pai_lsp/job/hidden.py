@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 
-from pai_lsp.job.secret_forms import secrets_in
+from pai_lsp.job.secret_forms import places_of, secrets_in
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, walk
 from pai_lsp.source.nodes import Sequence as SequenceNode
@@ -128,7 +128,7 @@ class _Texts:
             return
         words = {match.start(): match.end() for match in self._short.finditer(text)} if self._short else {}
         if len(self._lengths) <= _FEW:
-            starts = [at for start in self._lengths for at in _places_of(start, text)]
+            starts = [at for start in self._lengths for at in places_of(start, text)]
         else:
             starts = [at for at in range(len(text)) if text[at : at + _START] in self._lengths]
         done = 0
@@ -369,14 +369,6 @@ def _united(spans: Iterable[Span]) -> tuple[Span, ...]:
         else:
             found.append(span)
     return tuple(found)
-
-
-def _places_of(part: str, text: str) -> Iterator[int]:
-    """Where a text begins in another one."""
-    at = text.find(part)
-    while at >= 0:
-        yield at
-        at = text.find(part, at + 1)
 
 
 def _replaced(text: str, spans: Iterable[Span]) -> str:

@@ -257,7 +257,7 @@ def _of_form(text: str, row: _TokenForm) -> Iterator[tuple[Span, str]]:
 def _named_values(text: str, lower: str) -> Iterator[tuple[Span, str]]:
     """The values behind names of secrets; a value is not searched for further ones, so that the time is linear."""
     done = 0
-    for start in sorted({start for needle in _NEEDLES for start in _places(needle, lower)}):
+    for start in sorted({start for needle in _NEEDLES for start in places_of(needle, lower)}):
         name = _NAMED.match(text, start) if start >= done else None
         value = _VALUE.match(text, name.end(), name.end() + _LONGEST_VALUE) if name else None
         if name and value and (kind := _kind_of_value(text, name, value[value.lastindex or 0])):
@@ -266,7 +266,8 @@ def _named_values(text: str, lower: str) -> Iterator[tuple[Span, str]]:
             yield Span(value.start(value.lastindex or 0), done), kind
 
 
-def _places(part: str, text: str) -> Iterator[int]:
+def places_of(part: str, text: str) -> Iterator[int]:
+    """Where a text begins in another one."""
     at = text.find(part)
     while at >= 0:
         yield at
