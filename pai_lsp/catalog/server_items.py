@@ -1,0 +1,155 @@
+"""Changing the items of a marketplace server: which are the user's own, and adding, changing and withdrawing one.
+
+Each change is sent once, and no redirect is followed. A token goes only over https or to this machine. Source:
+openpaimarketplace, rest_server: `POST /items` takes only items whose author is the token's user; only an item's author
+and administrators may change it; `PUT` and `DELETE` answer 500 to an unknown id; errors are plain text.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from urllib.parse import quote
+
+from pai_lsp.catalog.definition_text import Content, read_definition_text
+from pai_lsp.catalog.fetching import FetchFailure, Limits, NoTokenError, access_token, exchange, keeps_secrets
+from pai_lsp.source.foreign import as_list, as_mapping, as_text
+from pai_lsp.source.frozen import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pai_lsp.catalog.fetching import AccessToken, HttpAnswer
+    from pai_lsp.catalog.setup import ServerSource
+
+
+class ServerError(Exception):
+    """A request failed; the message has the reason, without the token.
+
+    is_unsure: whether the server may have done what was asked.
+    """
+
+    def __init__(self, message: str, *, is_unsure: bool = False) -> None:
+        super().__init__(message)
+        self.is_unsure = is_unsure
+
+
+@dataclass(frozen=True, slots=True)
+class ServerItem:
+    """An item as the server has it; `names` are those of its definitions."""
+
+    id: str
+    title: str
+    author: str
+    protocol: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAccess:
+    """A server, the token for it, and the name of the token's user."""
+
+    url: str
+    token: AccessToken
+    user: str
+
+    def own_items(self) -> tuple[ServerItem, ...]:
+        """The items whose author is the token's user.
+
+        Raises:
+            ServerError: if the server does not give its list.
+        """
+        found = self._send("GET", f"items?author={quote(self.user, safe='')}", None)
+        try:
+            answer = json.loads(found.body)
+        except (ValueError, RecursionError):
+            answer = None
+        if not isinstance(answer, list):
+            raise ServerError("the answer is not a list of items; check the server's address")
+        read = (_item(as_mapping(one)) for one in as_list(answer))
+        return tuple(one for one in read if one is not None and one.author == self.user)
+
+    def add(self, fields: Mapping[str, object]) -> str:
+        """Add an item; returns its id.
+
+        Raises:
+            ServerError: if the server refuses it, or does not answer.
+        """
+        found = self._send("POST", "items", {"author": self.user, **fields})
+        try:
+            identifier = as_text(as_mapping(json.loads(found.body)).get("id"))
+        except (ValueError, RecursionError):
+            identifier = None
+        if not identifier:
+            raise ServerError("the answer is not that of a marketplace server", is_unsure=True)
+        return identifier
+
+    def change(self, identifier: str, fields: Mapping[str, object]) -> None:
+        """Change some fields of an item.
+
+        Raises:
+            ServerError: if the server refuses it, or does not answer.
+        """
+        self._send("PUT", f"items/{quote(identifier, safe='')}", fields)
+
+    def withdraw(self, identifier: str) -> None:
+        """Delete an item.
+
+        Raises:
+            ServerError: if the server refuses it, or does not answer.
+        """
+        self._send("DELETE", f"items/{quote(identifier, safe='')}", None)
+
+    def _send(self, method: str, place: str, fields: Mapping[str, object] | None) -> HttpAnswer:
+        headers = {"Accept": "application/json", "Authorization": f"Bearer {self.token.secret}"}
+        body = b""
+        if fields is not None:
+            headers["Content-Type"] = "application/json"
+            body = json.dumps(fields).encode()
+        found = exchange(method, f"{self.url.rstrip('/')}/{place}", headers, body=body, limits=Limits())
+        is_change = method != "GET"
+        if isinstance(found, FetchFailure):
+            raise ServerError(self.token.hidden_in(found.note), is_unsure=is_change and found.was_sent)
+        if not 200 <= found.status < 300:
+            raise ServerError(self.token.hidden_in(found.refusal), is_unsure=is_change and found.status >= 500)
+        return found
+
+
+def server_access(server: ServerSource, environment: Mapping[str, str], folder: str) -> ServerAccess:
+    """How to change a server's items; runs a token command in `folder`.
+
+    Raises:
+        ServerError: if there is no token, it has no user, or must not be sent to the server's address.
+    """
+    if not keeps_secrets(server.url):
+        raise ServerError(f"a token is sent only over https; '{server.url}' begins with 'http://'")
+    try:
+        token = access_token(server, environment, folder)
+    except NoTokenError as error:
+        raise ServerError(str(error)) from None
+    if token is None:
+        raise ServerError("the server needs an access token: set 'token_env' or 'token_command' beside its address")
+    user = _user_of(token.secret)
+    if not user:
+        raise ServerError("the access token names no user; a token of OpenPAI's portal does")
+    return ServerAccess(server.url, token, user)
+
+
+def _user_of(token: str) -> str:
+    """The user in a JSON Web Token, which the server reads the same way; empty for none. RFC 7519, section 3."""
+    part = token.split(".")[1] if token.count(".") == 2 else ""
+    try:
+        content = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+    except (ValueError, RecursionError):
+        return ""
+    return as_text(as_mapping(content).get("username")) or ""
+
+
+def _item(item: Mapping[str, object]) -> ServerItem | None:
+    words = [as_text(item.get(key)) or "" for key in ("id", "name", "author", "protocol")]
+    if not words[0]:
+        return None
+    headers = read_definition_text("", words[3], content=Content.JOB).headers
+    names = tuple(one.name for one in headers if one.type != "dockerimage")
+    return ServerItem(words[0], words[1], words[2], words[3], names)
