@@ -66,7 +66,7 @@ class Catalog:
         if self.lock is None:
             return self._known(reference, is_page=is_page)
         if locked := self.lock.entries.get(reference):
-            return self._locked(reference, locked)
+            return replace(self._locked(reference, locked), title=self._title(reference))
         answer = self._known(reference, is_page=is_page)
         return replace(answer, lock_fault=self.lock.fault) if self.lock.fault else answer
 
@@ -165,7 +165,8 @@ class Catalog:
         if entries := self._index.find(reference):
             first = entries[0]
             definitions = tuple(entry.text.definition(entry.number) for entry in entries)
-            return LookupAnswer(LookupState.FOUND, definitions, first.source.note, self.displayed(first.text.path))
+            path = self.displayed(first.text.path)
+            return LookupAnswer(LookupState.FOUND, definitions, first.source.note, path, title=self._title(reference))
         if not self.sources:
             return LookupAnswer(LookupState.UNKNOWN, note="no marketplace is configured")
         if doubts := self._source_doubts:
@@ -173,6 +174,9 @@ class Catalog:
         skipped = [note for source in self.sources for note in source.skipped]
         more = f", and {len(skipped) - 1} more" if skipped[1:] else ""
         return LookupAnswer(LookupState.ABSENT, note=f"{skipped[0]}{more}" if skipped else "")
+
+    def _title(self, reference: str) -> str:
+        return next((entry.text.title for entry in self._index.find(reference)), "")
 
     def _page(self, address: str) -> LookupAnswer:
         if reason := why_not_asked(address, self.setup.allowed_hosts):
@@ -206,8 +210,8 @@ class Catalog:
         return replace(live, changed=changed)
 
 
-def _content(text: DefinitionText) -> tuple[str, str, JobTemplate | None]:
-    return text.path, text.text, text.template
+def _content(text: DefinitionText) -> tuple[str, str, JobTemplate | None, str]:
+    return text.path, text.text, text.template, text.title
 
 
 _SCHEME = f"{MARKETPLACE}://"
@@ -260,7 +264,8 @@ class Index:
     def suggestions(self, typed: str, most: int) -> tuple[SuggestedDefinition, ...]:
         """At most `most` definitions that match what is `typed`; names that begin with it come first.
 
-        The suggested addresses are those by name, unless another form of address is begun.
+        The suggested addresses are those by name, unless another form of address is begun or needed. What is typed may
+        also be a part of the title of a server's item.
         """
         lower = typed.lower()
         if lower.startswith(_SCHEME) and not lower.startswith(BY_NAME) and not BY_NAME.startswith(lower):
@@ -268,12 +273,15 @@ class Index:
             return tuple(_suggestion(self._suggested[reference], reference) for reference in islice(begun, most))
         sought = lower.removeprefix(BY_NAME)
         if not sought or BY_NAME.startswith(lower):
-            found = self._searched[:most]
+            by_item = (one for one in self._titled if one[1].startswith(BY_ITEM))
+            found = [*self._searched, *by_item][:most]
         else:
             begin = [one for one in self._searched if one[0].startswith(sought)]
             within = [one for one in self._searched if sought in one[0] and not one[0].startswith(sought)]
-            found = [*begin, *within][:most]
-        return tuple(_suggestion(self._suggested[reference], reference) for _, reference in found)
+            titled = [one for one in self._titled if sought in one[0]]
+            found = [*begin, *within, *titled]
+        references = list(dict.fromkeys(reference for _, reference in found))[:most]
+        return tuple(_suggestion(self._suggested[reference], reference) for reference in references)
 
     @cached_property
     def _by_address(self) -> dict[str, tuple[CatalogEntry, ...]]:
@@ -309,6 +317,19 @@ class Index:
         names = (one for one in self._suggested if one.startswith(BY_NAME))
         return sorted(((one.removeprefix(BY_NAME).lower(), one) for one in names), key=lambda one: one[0])
 
+    @cached_property
+    def _titled(self) -> list[tuple[str, str]]:
+        """Pairs of an item's lower-case title and an address: by name where that finds the item's only definition."""
+        found: list[tuple[str, str]] = []
+        for reference, entries in self._by_address.items():
+            title = entries[0].text.title
+            if not title or not reference.startswith(BY_ITEM) or reference not in self._suggested:
+                continue
+            useful = [one for one in entries if one.header.type != "dockerimage"]
+            is_named = len(useful) == 1 and self._by_address.get(useful[0].reference) == (useful[0],)
+            found.append((title.lower(), useful[0].reference if is_named else reference))
+        return sorted(found)
+
 
 def in_order(references: Iterable[str]) -> tuple[str, ...]:
     """Addresses in display order: those by name first, those by item last."""
@@ -320,7 +341,9 @@ def in_order(references: Iterable[str]) -> tuple[str, ...]:
 
 
 def _suggestion(found: CatalogEntry | SuggestedDefinition, reference: str) -> SuggestedDefinition:
-    return found if isinstance(found, SuggestedDefinition) else suggested(found.header, reference)
+    if isinstance(found, SuggestedDefinition):
+        return found
+    return replace(suggested(found.header, reference), title=found.text.title)
 
 
 def suggested(header: DefinitionHeader, reference: str) -> SuggestedDefinition:

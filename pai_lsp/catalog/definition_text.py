@@ -58,6 +58,7 @@ class DefinitionText:
     is_entangled: whether definitions can only be read together (the text has aliases or faults).
     fault: a message about the text's first fault, empty for none; its readable definitions still count.
     template: the whole job that the text is a part of, if it is there to begin new jobs with.
+    title: the name of a server's item, as its page shows it; empty for any other text.
     """
 
     path: str
@@ -68,6 +69,7 @@ class DefinitionText:
     is_entangled: bool = False
     fault: str = ""
     template: JobTemplate | None = None
+    title: str = ""
     _read: dict[int, Definition] = field(default_factory=dict, repr=False)
 
     def definition(self, number: int) -> Definition:

@@ -224,7 +224,8 @@ def read_items(
         text = _prerequisites(item.get("protocol"))
         template = _template(item) if text is not None and _word(item, "type") == "template" else None
         before = known.get(path)
-        if before is not None and text == before.text and template == before.template:
+        title = _named(item)
+        if before is not None and (text, template, title) == (before.text, before.template, before.title):
             texts.append(before)
             continue
         pause()
@@ -232,7 +233,7 @@ def read_items(
         if read is None:
             skipped.append(f"item '{_named(item)}' has no readable job")
         elif read.headers or template is not None:
-            texts.append(replace(read, template=template))
+            texts.append(replace(read, template=template, title=title))
     others = sum(not isinstance(one, dict) for one in answer)
     if others:
         skipped.append(f"entries of the answer that are not items: {others}")

@@ -79,7 +79,7 @@ def age(seconds: float) -> str:
 
 
 # The version of the file format; files of other versions are ignored.
-_FORM = 3
+_FORM = 4
 _LONGEST_NAME = 60
 
 
@@ -191,6 +191,7 @@ def _record(text: DefinitionText, stamp: str) -> dict[str, Any]:
             for header in text.headers
         ],
         "text": text.text,
+        "title": text.title,
         "template": [text.template.name, text.template.summary, text.template.text] if text.template else None,
     }
 
@@ -212,6 +213,7 @@ def _text(record: Any) -> DefinitionText:
         Content[record["content"]],
         is_entangled=bool(record["entangled"]),
         fault=str(record["fault"]),
+        title=str(record["title"]),
         template=None if record["template"] is None else JobTemplate(*map(str, record["template"])),
     )
 

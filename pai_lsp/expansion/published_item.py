@@ -1,7 +1,7 @@
 """What a marketplace server stores of a file: an item with a whole job; and what the server would refuse of it.
 
-The server holds an item's job to the JSON schema of the rest-server, and looks up no reference in it. What it refuses of
-a definition is published in a form that it takes, where there is one. Source: openpaimarketplace, rest_server,
+The server holds an item's job to the JSON schema of the rest-server, and looks up no reference in it. What it refuses
+of a definition is published in a form that it takes, where there is one. Source: openpaimarketplace, rest_server,
 src/utils/protocol.js, src/controllers/item_controller.js (`create`), src/models/marketplace_item.js.
 """
 
@@ -93,7 +93,7 @@ def published_item(job: Job, title: str = "") -> PublishedItem | tuple[Refusal, 
 
 
 def _whole_job(job: Job) -> PublishedItem | tuple[Refusal, ...]:
-    if refusals := (*_schema_refusals(job, job.content), *_extended_refusals(job)):
+    if refusals := (*_schema_refusals(job.content), *_extended_refusals(job)):
         return refusals
     plain = job.plain
     names = tuple(one.name for one in job.prerequisites if one.type != "dockerimage")
@@ -113,15 +113,18 @@ def _extended_refusals(job: Job) -> Iterator[Refusal]:
                 yield Refusal(requirement.reference.span, f"the server refuses 'require' with a mapping{step}")
 
 
-def _schema_refusals(job: Job, content: Node | None) -> Iterator[Refusal]:
+def _schema_refusals(content: Node | None) -> Iterator[Refusal]:
+    if content is None:
+        yield Refusal(Span(0, 0), "the file is empty")
+        return
     for error in structure_errors(plain_value(content)):
         yield Refusal(_deepest(content, error.path).span, f"the server refuses this: {error.message}")
 
 
-def _deepest(node: Any, path: tuple[str | int, ...]) -> Node:
+def _deepest(node: Node, path: tuple[str | int, ...]) -> Node:
     """The node at the longest part of a path that there is."""
     for step in path:
-        inner = None
+        inner: Node | None = None
         if isinstance(node, Mapping) and isinstance(step, str):
             inner = node.get(step)
         elif isinstance(node, Sequence) and isinstance(step, int) and step < len(node.items):

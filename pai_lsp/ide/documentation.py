@@ -130,6 +130,8 @@ def _storages(definition: Definition) -> Iterator[str]:
 def offer_documentation(offer: SuggestedDefinition) -> str:
     """What a catalog knows of a definition without reading it."""
     lines = [f"**{prose(offer.name)}** ({prose(offer.type or 'prerequisite')}, marketplace)", prose(offer.summary)]
+    if offer.title:
+        lines.insert(0, f"**{prose(offer.title)}** (item of the marketplace)")
     if offer.variables:
         lines.append("to fill: " + ", ".join(map(code, offer.variables)))
     return "\n\n".join(line for line in lines if line)

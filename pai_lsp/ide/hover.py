@@ -210,6 +210,7 @@ def _address(document: Document, reference: str) -> str:
     answer = document.job.lookup.find(reference)
     if answer.state is LookupState.FOUND:
         found = "\n\n---\n\n".join(definition_documentation(one, "marketplace") for one in answer.definitions)
+        found = f"**{prose(answer.title)}** (item of the marketplace)\n\n{found}" if answer.title else found
         page = item_page(answer.path or "")
         return f"{found}\n\n[Open the page in the marketplace]({page})" if page else found
     note = f" ({prose(answer.note)})" if answer.note else ""

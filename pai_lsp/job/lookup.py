@@ -175,6 +175,7 @@ class LookupAnswer:
     path: the file or address of the definitions.
     changed: a message if they differ from the project's lock file, else empty.
     lock_fault: a message if the project's lock file cannot be used, else empty.
+    title: the title of the marketplace's item, as its page shows it; empty for none.
     """
 
     state: LookupState
@@ -183,17 +184,23 @@ class LookupAnswer:
     path: str | None = None
     changed: str = ""
     lock_fault: str = ""
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SuggestedDefinition:
-    """A definition as completion suggests it; `variables` are its template variables."""
+    """A definition as completion suggests it.
+
+    variables: its template variables.
+    title: the title of the server's item that holds it, as its page shows it; empty for none.
+    """
 
     reference: str
     name: str
     type: str = ""
     summary: str = ""
     variables: tuple[str, ...] = ()
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +254,13 @@ class NoLookup:
     def job_templates(self) -> tuple[JobTemplate, ...]:
         """Nothing to begin with."""
         return ()
+
+
+def titled(lookup: Lookup, reference: str) -> tuple[str, ...]:
+    """The addresses of the items that the pages of a marketplace show with this title; it may follow `BY_NAME`."""
+    title = reference.removeprefix(BY_NAME)
+    found = lookup.suggestions(title, 50) if title else ()
+    return tuple(one.reference for one in found if one.title.lower() == title.lower())
 
 
 def displayed_path(path: str, folder: str) -> str:

@@ -322,6 +322,7 @@ async def listed(session: Session, arguments: Sequence[Any]) -> list[dict[str, A
         {
             "reference": offer.reference,
             "name": offer.name,
+            "title": offer.title,
             "type": offer.type,
             "summary": offer.summary,
             "variables": list(offer.variables),

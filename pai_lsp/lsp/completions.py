@@ -148,6 +148,8 @@ class CompletionItems:
             return suggestion.label
         line = suggestion.edit.new_text.strip().partition("\n")[0]
         found = typed.search(line)
+        if found is None and typed.match(suggestion.detail):  # the title of an item
+            return suggestion.detail
         return line[found.start() :].partition(":")[0] if found else suggestion.label
 
     def _edit(self, suggestion: Suggestion, text: str) -> lsp.TextEdit | lsp.InsertReplaceEdit:

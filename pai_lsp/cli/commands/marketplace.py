@@ -22,18 +22,20 @@ from pai_lsp.project.targets import missing, report_faults, run_projects, target
 from pai_lsp.project.trust import wanted
 from pai_lsp.source.edits import column
 from pai_lsp.source.failures import OWN_FAILURE, why
-from pai_lsp.source.files import SourceFile, UnreadableFile, decoded, might_be_job, read_bytes
+from pai_lsp.source.files import YAML_ENDINGS, SourceFile, UnreadableFile, decoded, might_be_job, read_bytes
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import plain_value
+from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from pai_lsp.catalog.catalog import Catalog, CatalogEntry
+    from pai_lsp.catalog.lock import LockedDefinition
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
     from pai_lsp.job.lookup import LookupAnswer
@@ -52,11 +54,11 @@ def run(arguments: argparse.Namespace) -> int:
     setup = projects.setup_of(str(Path(arguments.folder, FILE_NAME).absolute()), str(Path.cwd()))
     has_faults = report_faults(projects)
     surroundings = Surroundings(base=str(Path.cwd()))
-    if setup.network_directories or arguments.action == "refresh":
+    if setup.network_directories or arguments.action in {"refresh", "publish", "withdraw"}:
         is_trusted = getattr(arguments, "trust", False) or projects.is_trusted(setup)
         surroundings = replace(surroundings, is_trusted=is_trusted)
     catalog = load_catalog(setup, surroundings)
-    if arguments.action != "lock" or arguments.check:
+    if arguments.action != "lock" or arguments.check or arguments.diff:
         _report_lock_fault(catalog)
     if arguments.action == "list":
         return _list(catalog, arguments)
@@ -65,10 +67,22 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.action == "refresh":
         status = _refresh(catalog, surroundings, projects, arguments.folder)
         return FINDINGS if has_faults else status
-    if message := missing(arguments.paths):
+    if arguments.action in {"publish", "withdraw"}:
+        from pai_lsp.cli.commands import publish_item  # noqa: PLC0415 - changes a server, as no other action does
+
+        return publish_item.run(arguments, catalog, surroundings)
+    names = [one for one in arguments.paths if arguments.action == "lock" and not Path(one).exists()]
+    if message := missing([one for one in names if one.endswith(YAML_ENDINGS)]):
         return failed("marketplace lock", message, WRONG_USAGE)
-    paths = arguments.paths or [os.path.relpath(setup.folder) if setup.folder else arguments.folder]
-    return _lock(catalog, projects, paths, is_check=arguments.check)
+    project = [os.path.relpath(setup.folder) if setup.folder else arguments.folder]
+    paths = [one for one in arguments.paths if one not in names] or project
+    if arguments.action == "diff":
+        if message := missing(paths):
+            return failed("marketplace diff", message, WRONG_USAGE)
+        from pai_lsp.cli.commands.marketplace_changes import diff  # noqa: PLC0415 - expands jobs; runs git
+
+        return diff(catalog, arguments.base, _documents(projects, catalog, paths))
+    return _lock(catalog, projects, paths, names, arguments)
 
 
 def _list(catalog: Catalog, arguments: argparse.Namespace) -> int:
@@ -76,8 +90,10 @@ def _list(catalog: Catalog, arguments: argparse.Namespace) -> int:
     places = [
         place
         for place in catalog.entries()
-        if any(query in words.lower() for words in (place.header.name, place.header.type, place.header.summary))
+        if arguments.type in {None, place.header.type}
+        and any(query in words.lower() for words in (place.header.name, place.header.type, place.header.summary, place.text.title))
     ]
+    places.sort(key=lambda place: place.header.type == "dockerimage")
     if arguments.format == "json":
         _print_json(
             {"sources": _sources_as_json(catalog), "definitions": [_place_as_json(catalog, place) for place in places]}
@@ -105,6 +121,7 @@ def _show(catalog: Catalog, arguments: argparse.Namespace) -> int:
                 "state": _STATES[answer.state],
                 "note": answer.changed or answer.note,
                 "path": answer.path,
+                "title": answer.title,
                 "definitions": [_definition_as_json(catalog, answer, one) for one in answer.definitions],
             }
         )
@@ -153,7 +170,9 @@ def _refresh(catalog: Catalog, surroundings: Surroundings, projects: Projects, f
     return 0 if is_good else FINDINGS
 
 
-def _lock(catalog: Catalog, projects: Projects, paths: Sequence[str], *, is_check: bool) -> int:
+def _lock(
+    catalog: Catalog, projects: Projects, paths: Sequence[str], names: Sequence[str], arguments: argparse.Namespace
+) -> int:
     file = catalog.setup.lock
     if not file:
         return failed("marketplace lock", "no .pai-lsp.yaml and no folder 'marketplace' found", WRONG_USAGE)
@@ -163,11 +182,27 @@ def _lock(catalog: Catalog, projects: Projects, paths: Sequence[str], *, is_chec
         note = f": {answer.note}" if answer.note else ""
         kept = "; its entry is unchanged" if reference in entries else ""
         sys.stderr.write(visible(f"'{reference}' is not locked, {answer.state.value}{note}{kept}") + "\n")
+    pinned = catalog.lock.entries if catalog.lock else {}
+    if names:
+        chosen = {name: _named(name, {**pinned, **entries}) for name in names}
+        if unknown := next((name for name in names if not chosen[name]), None):
+            message = f"no definition that the jobs use is named '{visible(unknown)}'{did_you_mean(unknown, entries)}"
+            return failed("marketplace lock", message, WRONG_USAGE)
+        updated = {reference for found in chosen.values() for reference in found}
+        kept = {name: locked for name, locked in pinned.items() if name not in updated}
+        entries = {**kept, **{name: entries[name] for name in updated if name in entries}}
     text = lock_text(entries)
     before = read_bytes(file)
     is_current = not isinstance(before, UnreadableFile) and before.replace(b"\r\n", b"\n") == text.encode()
     noun = "definition" if len(entries) == 1 else "definitions"
-    if is_check:
+    if arguments.check or arguments.diff:
+        from pai_lsp.cli.commands.marketplace_changes import lock_changes, print_lock_changes  # noqa: PLC0415 - a diff
+
+        changes = lock_changes(pinned, entries)
+        if arguments.diff:
+            print_lock_changes(changes, pinned, entries, catalog)
+        else:
+            sys.stdout.write("".join(visible(f"{name}: {word}") + "\n" for name, word in changes.items()))
         state = "is up to date" if is_current else "is not up to date; run 'pai-lsp marketplace lock'"
         sys.stdout.write(f"{LOCK_NAME} {state}\n")
     else:
@@ -177,10 +212,21 @@ def _lock(catalog: Catalog, projects: Projects, paths: Sequence[str], *, is_chec
         except OSError as error:
             return failed("marketplace lock", f"{visible(file)}: {why(error)}", OWN_FAILURE)
         sys.stdout.write(f"{LOCK_NAME} contains {len(entries)} {noun}\n")
-    return FINDINGS if uses.missing or (is_check and not is_current) else 0
+    return FINDINGS if uses.missing or ((arguments.check or arguments.diff) and not is_current) else 0
+
+
+def _named(name: str, entries: Mapping[str, Sequence[LockedDefinition]]) -> list[str]:
+    """The entries of a lock file that an address, or the name of a definition, means."""
+    return [
+        reference for reference, locked in entries.items() if name == reference or any(one.name == name for one in locked)
+    ]
 
 
 def _jobs(projects: Projects, catalog: Catalog, paths: Sequence[str]) -> Iterator[Job]:
+    return (document.job for document in _documents(projects, catalog, paths))
+
+
+def _documents(projects: Projects, catalog: Catalog, paths: Sequence[str]) -> Iterator[Document]:
     """The jobs among the files that have the same marketplace."""
     for target in targets(paths, projects, given=b"", given_name="", force_exclude=False):
         if target.candidate.problem is not None or target.is_configuration or target.catalog_folder is not None:
@@ -194,7 +240,7 @@ def _jobs(projects: Projects, catalog: Catalog, paths: Sequence[str]) -> Iterato
         if isinstance(source, SourceFile):
             document = Document(source.text, target.configuration.settings, target.path)
             if document.is_job or target.candidate.is_named:
-                yield document.job
+                yield document
 
 
 def _write(file: Path, text: str) -> None:
@@ -243,7 +289,12 @@ def _sources_as_json(catalog: Catalog) -> list[dict[str, Any]]:
 def _print_table(places: Sequence[CatalogEntry]) -> None:
     rows = [("NAME", "TYPE", "TO FILL", "SUMMARY")]
     rows += [
-        (place.header.name, place.header.type or "-", ", ".join(place.header.variables) or "-", place.header.summary)
+        (
+            place.header.name,
+            place.header.type or "-",
+            ", ".join(place.header.variables) or "-",
+            f"{place.text.title}: {place.header.summary}" if place.text.title else place.header.summary,
+        )
         for place in places
     ]
     if not places:
@@ -265,6 +316,7 @@ def _place_as_json(catalog: Catalog, place: CatalogEntry) -> dict[str, Any]:
         "summary": header.summary,
         "variables": list(header.variables),
         "item": place.text.item,
+        "title": place.text.title,
         "source": catalog.displayed(place.source.label),
     }
 
@@ -283,6 +335,7 @@ def _definition_as_json(catalog: Catalog, answer: LookupAnswer, definition: Defi
 def _print_definition(catalog: Catalog, answer: LookupAnswer, definition: Definition) -> None:
     facts = [
         ("name", definition.name),
+        ("title", answer.title),
         ("type", definition.type),
         ("from", answer.path or ""),
         ("state", answer.changed or answer.note),

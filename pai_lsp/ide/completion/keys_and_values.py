@@ -341,7 +341,7 @@ def _offers(point: InsertionPoint) -> tuple[SuggestedDefinition, ...]:
 def _offered(point: InsertionPoint, offer: SuggestedDefinition, order: int) -> Suggestion:
     """A definition of the catalog; in a `require`, with the variables that are to be filled."""
     documentation = offer_documentation(offer)
-    detail = f"{offer.type or 'prerequisite'}, marketplace"
+    detail = f"{offer.title and f'{offer.title}: '}{offer.type or 'prerequisite'}, marketplace"
     is_new_item = point.spot is Spot.ITEM and point.path[-2:-1] == ("require",)
     if is_new_item and offer.variables and not point.is_flow and not point.quote:
         places = "".join(f"\n  {scalar_line(name)}: ${{{one}}}" for one, name in enumerate(offer.variables, start=1))

@@ -18,9 +18,9 @@ from pai_lsp.findings.diagnostic import (
     later,
     rule,
 )
-from pai_lsp.findings.fixes import fix_of, near_name_fixes
+from pai_lsp.findings.fixes import change_fix, fix_of, near_name_fixes
 from pai_lsp.job.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Origin, Reference, name_span
-from pai_lsp.job.lookup import looks_like_address
+from pai_lsp.job.lookup import BY_NAME, looks_like_address, titled
 from pai_lsp.job.require_graph import no_prerequisite
 from pai_lsp.platform.job_schema import field
 from pai_lsp.platform.tables import PLUGIN_PREFIX, PREREQUISITE_NAME
@@ -68,8 +68,22 @@ def unknown_prerequisite(job: Job) -> Iterator[Finding]:
         for reference in _listed(role):
             name = reference.name
             if name not in job.definitions_by_name and not looks_like_address(name) and not job.may_define(name):
+                if found := by_title(job, reference):
+                    yield found
+                    continue
                 fixes = near_name_fixes(reference.span, name, names) + callback_stub(job, name)
                 yield Finding(reference.place, no_prerequisite(name, names), fixes)
+
+
+def by_title(job: Job, reference: Reference) -> Finding | None:
+    """The finding about a reference that is the title of a marketplace's item, which has an address too."""
+    name = reference.name
+    addresses = () if PREREQUISITE_NAME.fullmatch(name) else titled(job.lookup, name)
+    if not addresses:
+        return None
+    wanted = " or ".join(f"'{one}'" for one in addresses)
+    message = f"'{name.removeprefix(BY_NAME)}' is the title of an item of the marketplace; write {wanted}"
+    return Finding(reference.span, message, tuple(change_fix(reference.span, one) for one in addresses))
 
 
 def _listed(role: TaskRole) -> Iterator[Reference]:

@@ -13,7 +13,7 @@ from pai_lsp.findings.fixes import change_fix, near_name_fixes
 from pai_lsp.job.definition import Origin
 from pai_lsp.job.lookup import AddressFault, AddressKind, LookupState, looks_like_address, near_addresses, read_address
 from pai_lsp.job.require_graph import cycle_found, cycles, needs_missing, no_prerequisite, not_looked_up, nothing_at
-from pai_lsp.rules.prerequisites.references import callback_stub
+from pai_lsp.rules.prerequisites.references import by_title, callback_stub
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +59,8 @@ def unknown_required_prerequisite(job: Job) -> Iterator[Finding]:
                 fixes = near_name_fixes(link.reference.span, name, names, besides=own)
                 if definition.origin is not Origin.CATALOG:
                     fixes += callback_stub(job, name)
-                yield Finding(link.reference.span, no_prerequisite(name, names, besides=own), fixes)
+                wrong = Finding(link.reference.span, no_prerequisite(name, names, besides=own), fixes)
+                yield by_title(job, link.reference) or wrong
     yield from _missing_beyond(job, addresses=False)
 
 
@@ -160,7 +161,7 @@ def malformed_reference(job: Job) -> Iterator[Finding]:
         if isinstance(fault, AddressFault):
             span = link.reference.span
             fixes = (change_fix(span, fault.meant),) if fault.meant else ()
-            yield Finding(span, fault.message, fixes)
+            yield by_title(job, link.reference) or Finding(span, fault.message, fixes)
 
 
 @rule(Severity.ERROR, stage=Stage.EXPANSION, about=("require",))

@@ -1,0 +1,155 @@
+"""What a change of definitions does: `marketplace diff` for the jobs of a folder, `lock --diff` for the lock file."""
+
+from __future__ import annotations
+
+import re
+import sys
+from difflib import unified_diff
+from pathlib import Path
+
+from pai_lsp.catalog.loading import RecordingLookup
+from pai_lsp.catalog.revision import RevisionError, catalog_at, folder_at
+from pai_lsp.cli import FINDINGS, WRONG_USAGE
+from pai_lsp.cli.commands.job_file import failed
+from pai_lsp.document import Document
+from pai_lsp.expansion.effective import effective_job
+from pai_lsp.expansion.released_job import expanded
+from pai_lsp.expansion.script import scripts
+from pai_lsp.job.lookup import LookupState, displayed_path
+from pai_lsp.source.frozen import replace
+from pai_lsp.source.nodes import plain_value
+from pai_lsp.source.text import visible
+from pai_lsp.source.writing import value_lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from pai_lsp.catalog.catalog import Catalog
+    from pai_lsp.catalog.lock import LockedDefinition
+    from pai_lsp.job.definition import Definition
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.lookup import LookupAnswer
+
+# The file of a definition in a title of the script: it differs between a lock file and the source that it pins.
+_FILE = re.compile(r"(?<=# --- ).*(?= ---$)")
+_PLACE = re.compile(r" in [^()]*\)")
+
+
+def diff(catalog: Catalog, base: str | None, documents: Iterable[Document]) -> int:
+    """Print which jobs a change of definitions changes, and how what they run changes; returns the exit status.
+
+    The former definitions are those of the commit `base`; without one, those that the lock file pins and, of folders,
+    those of git's HEAD.
+    """
+    before, after = catalog, catalog
+    if base is not None:
+        try:
+            before = catalog_at(catalog, base)
+        except RevisionError as error:
+            return failed("marketplace diff", visible(str(error)), WRONG_USAGE)
+    else:
+        after = replace(catalog, lock=None)
+        folders = set(catalog.setup.directories)
+        sources = []
+        for source in catalog.sources:
+            try:
+                sources.append(folder_at(source, "HEAD") if source.label in folders else source)
+            except RevisionError as error:
+                sources.append(source)
+                if catalog.lock is None:
+                    return failed("marketplace diff", f"nothing to compare with: {visible(str(error))}", WRONG_USAGE)
+        before = replace(catalog, sources=tuple(sources))
+    count = changed = 0
+    for document in documents:
+        count += 1
+        lines = list(_changes(document.job, before, after))
+        if lines:
+            changed += 1
+            name = displayed_path(str(Path(document.path or "").absolute()), catalog.base)
+            sys.stdout.write(visible(f"{name}: {lines[0]}") + "\n")
+            sys.stdout.write("".join(f"  {visible(line)}\n" for line in lines[1:]) + "\n")
+    noun = "job changes" if changed == 1 else "jobs change"
+    sys.stdout.write(f"{changed} of {count} {noun}\n")
+    return FINDINGS if changed else 0
+
+
+def _changes(job: Job, before: Catalog, after: Catalog) -> Iterator[str]:
+    """Which definitions change, then the difference of what the job runs; nothing where it runs the same."""
+    first, second = RecordingLookup(before), RecordingLookup(after)
+    old, new = replace(job, lookup=first), replace(job, lookup=second)
+    difference = list(_compared(_script(old), _script(new))) or list(_compared(_text(old), _text(new)))
+    if not difference:
+        return
+    names = sorted(name for name in {*first.answers, *second.answers} if _is_other(name, first.answers, second.answers))
+    yield f"changes by {', '.join(names)}"
+    yield from difference
+
+
+def _is_other(name: str, before: Mapping[str, LookupAnswer], after: Mapping[str, LookupAnswer]) -> bool:
+    values = [
+        [plain_value(one.node) for one in answers[name].definitions] if name in answers else None
+        for answers in (before, after)
+    ]
+    return values[0] != values[1]
+
+
+def _script(job: Job) -> list[str]:
+    effective = effective_job(job)
+    if effective.problems:
+        return [f"cannot be expanded: {one.message}" for one in effective.problems]
+    text = job.hidden.without(scripts(job, effective))
+    return [_FILE.sub(lambda title: _PLACE.sub(")", title[0]), line) for line in text.splitlines()]
+
+
+def _text(job: Job) -> list[str]:
+    """The expanded job: it holds storages and the parameters of other plugins too."""
+    found = expanded(job)
+    return job.hidden.without(found.text or "").splitlines()
+
+
+def _written(definitions: Iterable[Definition]) -> list[str]:
+    """The values of definitions as YAML, without passwords."""
+    text = "\n".join(line for one in definitions for line in value_lines([plain_value(one.node)]))
+    return Document(text).as_definitions(is_wanted=True).job.hidden.without(text).splitlines()
+
+
+def _compared(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
+    return (line.rstrip("\n") for line in list(unified_diff(before, after, n=2, lineterm=""))[2:])
+
+
+def lock_changes(
+    before: Mapping[str, tuple[LockedDefinition, ...]], after: Mapping[str, tuple[LockedDefinition, ...]]
+) -> dict[str, str]:
+    """What a new lock file would change, by reference: `new`, `changed` or `not used any more`."""
+    words = {name: "new" for name in after if name not in before}
+    words |= {name: "not used any more" for name in before if name not in after}
+    words |= {
+        name: "changed"
+        for name, locked in after.items()
+        if name in before and _hashes(before[name]) != _hashes(locked)
+    }
+    return dict(sorted(words.items()))
+
+
+def _hashes(locked: Iterable[LockedDefinition]) -> list[tuple[str, str, str, bool]]:
+    return sorted((one.source, one.name, one.sha256, one.definition is None) for one in locked)
+
+
+def print_lock_changes(
+    changes: Mapping[str, str],
+    before: Mapping[str, tuple[LockedDefinition, ...]],
+    after: Mapping[str, tuple[LockedDefinition, ...]],
+    catalog: Catalog,
+) -> None:
+    """Print each changed entry of the lock file with the difference of its definitions."""
+    for name, word in changes.items():
+        sys.stdout.write(visible(f"{name}: {word}") + "\n")
+        live = replace(catalog, lock=None).find(name)
+        current = live.definitions if live.state is LookupState.FOUND and name in after else ()
+        held = [one.definition for one in before.get(name, ()) if one.definition is not None]
+        texts = [_written(definitions) for definitions in (held, current)]
+        if word == "changed" and not texts[0]:
+            sys.stdout.write("  its former text is in the project's history: pai-lsp marketplace diff --base COMMIT\n")
+            continue
+        sys.stdout.write("".join(f"  {visible(line)}\n" for line in _compared(*texts)))
