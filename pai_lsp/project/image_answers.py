@@ -144,9 +144,7 @@ def _findings(image: Definition, verdict: ImageVerdict) -> Iterator[tuple[Rule, 
     elif verdict.configuration is not None:
         known, user = verdict.configuration.architectures, verdict.configuration.user
         if user.partition(":")[0] not in {"", "0", "root"}:
-            message = (
-                f"the user of the image is '{visible(user)}', so tasks fail; add 'USER root' to its Dockerfile"
-            )
+            message = f"the user of the image is '{visible(user)}', so tasks fail; add 'USER root' to its Dockerfile"
             yield image_user, Finding(span, message)
         if known and _ARCHITECTURE not in known:
             message = f"the image is for {', '.join(known)}; on nodes with {_ARCHITECTURE} it does not start"
