@@ -80,7 +80,7 @@ def _files(folder: str, revision: str, below: str) -> dict[str, str]:
 
 
 def _git(folder: str, *words: str) -> bytes:
-    program = program_on_path("git")
+    program = program_on_path("git", os.environ.get("PATH", ""))
     if not program:
         raise RevisionError("git is not installed")
     try:

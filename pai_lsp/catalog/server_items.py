@@ -15,10 +15,12 @@ from pai_lsp.catalog.definition_text import Content, read_definition_text
 from pai_lsp.catalog.fetching import FetchFailure, Limits, NoTokenError, access_token, exchange, keeps_secrets
 from pai_lsp.source.foreign import as_list, as_mapping, as_text
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Mapping, Scalar
+from pai_lsp.source.syntax import parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping as MappingOf
 
     from pai_lsp.catalog.fetching import AccessToken, HttpAnswer
     from pai_lsp.catalog.setup import ServerSource
@@ -37,12 +39,14 @@ class ServerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ServerItem:
-    """An item as the server has it; `names` are those of its definitions."""
+    """An item as the server has it; `names` are those of its definitions, `job` that of its job."""
 
     id: str
     title: str
     author: str
+    type: str
     protocol: str
+    job: str
     names: tuple[str, ...]
 
 
@@ -70,7 +74,7 @@ class ServerAccess:
         read = (_item(as_mapping(one)) for one in as_list(answer))
         return tuple(one for one in read if one is not None and one.author == self.user)
 
-    def add(self, fields: Mapping[str, object]) -> str:
+    def add(self, fields: MappingOf[str, object]) -> str:
         """Add an item; returns its id.
 
         Raises:
@@ -85,7 +89,7 @@ class ServerAccess:
             raise ServerError("the answer is not that of a marketplace server", is_unsure=True)
         return identifier
 
-    def change(self, identifier: str, fields: Mapping[str, object]) -> None:
+    def change(self, identifier: str, fields: MappingOf[str, object]) -> None:
         """Change some fields of an item.
 
         Raises:
@@ -101,7 +105,7 @@ class ServerAccess:
         """
         self._send("DELETE", f"items/{quote(identifier, safe='')}", None)
 
-    def _send(self, method: str, place: str, fields: Mapping[str, object] | None) -> HttpAnswer:
+    def _send(self, method: str, place: str, fields: MappingOf[str, object] | None) -> HttpAnswer:
         headers = {"Accept": "application/json", "Authorization": f"Bearer {self.token.secret}"}
         body = b""
         if fields is not None:
@@ -116,7 +120,7 @@ class ServerAccess:
         return found
 
 
-def server_access(server: ServerSource, environment: Mapping[str, str], folder: str) -> ServerAccess:
+def server_access(server: ServerSource, environment: MappingOf[str, str], folder: str) -> ServerAccess:
     """How to change a server's items; runs a token command in `folder`.
 
     Raises:
@@ -146,10 +150,15 @@ def _user_of(token: str) -> str:
     return as_text(as_mapping(content).get("username")) or ""
 
 
-def _item(item: Mapping[str, object]) -> ServerItem | None:
-    words = [as_text(item.get(key)) or "" for key in ("id", "name", "author", "protocol")]
-    if not words[0]:
+def _item(item: MappingOf[str, object]) -> ServerItem | None:
+    identifier, title, author, kind, protocol = (
+        as_text(item.get(key)) or "" for key in ("id", "name", "author", "type", "protocol")
+    )
+    if not identifier:
         return None
-    headers = read_definition_text("", words[3], content=Content.JOB).headers
+    headers = read_definition_text("", protocol, content=Content.JOB).headers
     names = tuple(one.name for one in headers if one.type != "dockerimage")
-    return ServerItem(words[0], words[1], words[2], words[3], names)
+    root = parse(protocol).root
+    job = root.get("name") if isinstance(root, Mapping) else None
+    name = job.text if isinstance(job, Scalar) else ""
+    return ServerItem(identifier, title, author, kind, protocol, name, names)

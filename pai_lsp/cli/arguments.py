@@ -336,18 +336,19 @@ def graph(parser: argparse.ArgumentParser) -> None:
 
 
 _MARKETPLACE_DESCRIPTION = """\
-List, show, refresh and lock the definitions that jobs refer to by
+List, show, fetch, pin and publish the definitions that jobs refer to by
 marketplace:// and http(s):// addresses.
 
 Sources are configured under 'marketplace' in .pai-lsp.yaml; a folder
-'marketplace' needs no configuration. Only 'refresh' uses the network. All
-other commands, including 'check' and 'expand', use folders and cached results.
+'marketplace' needs no configuration. Only 'refresh', 'publish' and 'withdraw'
+use the network. All other commands, including 'check' and 'expand', use folders
+and cached results.
 """
 
 _MARKETPLACE_EPILOG = """\
 exit status:
   0  success
-  1  not found, not reachable, or not locked
+  1  not found, not reachable, not locked, refused, or a difference
   2  wrong usage
   3  pai-lsp failed, or the lock file could not be written
 
@@ -356,6 +357,9 @@ examples:
   pai-lsp marketplace show marketplace://name/mnist
   pai-lsp marketplace refresh
   pai-lsp marketplace lock --check      in a build: is the lock file up to date?
+  pai-lsp marketplace lock mnist        pin the newest form of this definition
+  pai-lsp marketplace diff --base main  what does this branch change in the jobs?
+  pai-lsp marketplace publish marketplace/mnist.yaml --dry-run
 """
 
 
@@ -372,6 +376,7 @@ def marketplace(parser: argparse.ArgumentParser) -> None:
 
     listing = part("list", "list all definitions, or those that contain QUERY in their name, type or summary")
     listing.add_argument("query", nargs="?", default="", metavar="QUERY", help="text to search for (default: list all)")
+    listing.add_argument("--type", metavar="TYPE", help="only data, script, output, storage or dockerimage")
     showing = part("show", "show a definition and its source")
     showing.add_argument("reference", metavar="REF", help="an address or a name")
     for one in (listing, showing):
@@ -382,11 +387,37 @@ def marketplace(parser: argparse.ArgumentParser) -> None:
     )
     locking = part("lock", "pin the definitions that the jobs use in .pai-lsp.lock")
     locking.add_argument(
-        "paths", nargs="*", type=path, metavar="PATH", help="job files or folders (default: the project)"
+        "paths",
+        nargs="*",
+        type=path,
+        metavar="NAME",
+        help="update only these definitions: names or addresses; or the job files or folders to lock for (default: "
+        "the project)",
     )
-    locking.add_argument(
-        "--check", action="store_true", help="write nothing; exit with 1 if the file is not up to date"
+    showing_only = locking.add_mutually_exclusive_group()
+    showing_only.add_argument(
+        "--check", action="store_true", help="write nothing; name what would change and exit with 1"
     )
+    showing_only.add_argument("--diff", action="store_true", help="write nothing; show what would change")
+    comparing = part("diff", "show which jobs a change of definitions changes, and how what they run changes")
+    comparing.add_argument("paths", nargs="*", type=path, metavar="PATH", help="jobs or folders (default: the project)")
+    comparing.add_argument(
+        "--base",
+        metavar="COMMIT",
+        help="compare with the definitions of this commit (default: those of the lock file, and of folders as in HEAD)",
+    )
+    publishing = part("publish", "share the definitions of a file, or a whole job, on a marketplace server")
+    publishing.add_argument("file", type=path, metavar="FILE", help="a file of definitions, or a job")
+    publishing.add_argument("--dry-run", action="store_true", help="print what would be sent; send nothing")
+    publishing.add_argument("--title", metavar="TITLE", help="the item's name on the server's pages")
+    publishing.add_argument("--item", metavar="ID", default="", help="the item of yours to change")
+    publishing.add_argument("--private", action="store_true", help="only you can see a new item")
+    withdrawing = part("withdraw", "delete an item of yours from a marketplace server")
+    withdrawing.add_argument("reference", metavar="REF", help="the item's id or title, or a definition in it")
+    for one in (publishing, withdrawing):
+        one.add_argument("--server", metavar="URL", help="one of the configured servers (default: the only one)")
+        one.add_argument("--yes", action="store_true", help="do not ask")
+        one.add_argument("--trust", action="store_true", help="trust the configuration for this run")
 
 
 _TRUST_DESCRIPTION = """\

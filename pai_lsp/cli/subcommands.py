@@ -83,7 +83,7 @@ GROUPS = {
         Subcommand("cluster", "create and list the profiles of clusters", "cluster_arguments", "cluster:run"),
     ),
     "share": (
-        Subcommand("marketplace", "list, show, refresh and lock shared definitions", "arguments", "marketplace:run"),
+        Subcommand("marketplace", "list, fetch, pin and publish shared definitions", "arguments", "marketplace:run"),
         Subcommand("trust", "trust the marketplace configuration of a folder", "arguments", "trust_folders:run"),
     ),
     "for programs": (

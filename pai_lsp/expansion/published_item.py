@@ -17,7 +17,7 @@ from pai_lsp.job.lookup import BY_NAME, LookupState, looks_like_address
 from pai_lsp.platform.job_schema import structure_errors
 from pai_lsp.platform.tables import free_prerequisite_name
 from pai_lsp.source.edits import insert_entry
-from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, plain_value
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span, TextEdit, apply_edits
@@ -52,7 +52,7 @@ class PublishedItem:
     """An item of a server.
 
     type: `data` for definitions, `template` for a whole job; the pages of the server know no other.
-    protocol: the text of the job.
+    protocol: the text of the job; `job`: its name.
     names: those of the definitions that it shares.
     notes: what is published in another form than it is written in.
     """
@@ -62,6 +62,7 @@ class PublishedItem:
     summary: str
     description: str
     protocol: str
+    job: str
     names: tuple[str, ...]
     notes: tuple[str, ...] = ()
 
@@ -84,9 +85,7 @@ def published_item(job: Job, title: str = "") -> PublishedItem | tuple[Refusal, 
         title = title or found.title
         if len(title) > MAX_NAME:
             return (Refusal(Span(0, 0), f"the server takes a title of at most {MAX_NAME} characters"),)
-        found = PublishedItem(
-            title, found.type, found.summary[:MAX_NAME], found.description, found.protocol, found.names, found.notes
-        )
+        found = replace(found, title=title, summary=found.summary[:MAX_NAME])
         if len(json.dumps([title, found.summary, found.description, found.protocol]).encode()) > MAX_BYTES - 1024:
             return (Refusal(Span(0, 0), f"the server takes an item of at most {MAX_BYTES // 1024} KiB; {_FOLDER}"),)
     return found
@@ -99,7 +98,8 @@ def _whole_job(job: Job) -> PublishedItem | tuple[Refusal, ...]:
     names = tuple(one.name for one in job.prerequisites if one.type != "dockerimage")
     description = str(plain.get("description") or "")
     summary = description.strip().split("\n")[0]
-    return PublishedItem(str(plain.get("name")), "template", summary, description, job.text, names)
+    name = str(plain.get("name"))
+    return PublishedItem(name, "template", summary, description, job.text, name, names)
 
 
 def _extended_refusals(job: Job) -> Iterator[Refusal]:
@@ -169,7 +169,7 @@ class _Wrapping:
         header = header_of(first)
         names, notes = tuple(self.names), tuple(dict.fromkeys(self.notes))
         return PublishedItem(
-            titled, "data", header.summary or titled, _text(first, "description"), protocol, names, notes
+            titled, "data", header.summary or titled, _text(first, "description"), protocol, first.name, names, notes
         )
 
     def _edits(self, definition: Definition) -> Iterator[TextEdit]:

@@ -166,6 +166,15 @@ def failed(command: str, message: str, status: int) -> int:
     return status
 
 
+def agreed(question: str, path: str = "") -> bool:
+    """Whether the user says yes, which nobody can whose standard input is no terminal, or is the file to read."""
+    if path == STANDARD_INPUT or not sys.stdin.isatty():
+        return False
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
 def show_findings(file: CheckedFile) -> None:
     """Print the findings of a file, if any, as text on standard error."""
     if file.diagnostics:

@@ -91,7 +91,7 @@ def _list(catalog: Catalog, arguments: argparse.Namespace) -> int:
         place
         for place in catalog.entries()
         if arguments.type in {None, place.header.type}
-        and any(query in words.lower() for words in (place.header.name, place.header.type, place.header.summary, place.text.title))
+        and query in f"{place.header.name}\n{place.header.type}\n{place.header.summary}\n{place.text.title}".lower()
     ]
     places.sort(key=lambda place: place.header.type == "dockerimage")
     if arguments.format == "json":
@@ -186,11 +186,12 @@ def _lock(
     if names:
         chosen = {name: _named(name, {**pinned, **entries}) for name in names}
         if unknown := next((name for name in names if not chosen[name]), None):
-            message = f"no definition that the jobs use is named '{visible(unknown)}'{did_you_mean(unknown, entries)}"
+            near = did_you_mean(unknown, [one.name for locked in entries.values() for one in locked])
+            message = f"no definition that the jobs use is named '{visible(unknown)}'{near}"
             return failed("marketplace lock", message, WRONG_USAGE)
         updated = {reference for found in chosen.values() for reference in found}
-        kept = {name: locked for name, locked in pinned.items() if name not in updated}
-        entries = {**kept, **{name: entries[name] for name in updated if name in entries}}
+        others = {name: locked for name, locked in pinned.items() if name not in updated}
+        entries = {**others, **{name: entries[name] for name in updated if name in entries}}
     text = lock_text(entries)
     before = read_bytes(file)
     is_current = not isinstance(before, UnreadableFile) and before.replace(b"\r\n", b"\n") == text.encode()
@@ -217,9 +218,7 @@ def _lock(
 
 def _named(name: str, entries: Mapping[str, Sequence[LockedDefinition]]) -> list[str]:
     """The entries of a lock file that an address, or the name of a definition, means."""
-    return [
-        reference for reference, locked in entries.items() if name == reference or any(one.name == name for one in locked)
-    ]
+    return [key for key, locked in entries.items() if name == key or any(one.name == name for one in locked)]
 
 
 def _jobs(projects: Projects, catalog: Catalog, paths: Sequence[str]) -> Iterator[Job]:

@@ -125,9 +125,7 @@ def lock_changes(
     words = {name: "new" for name in after if name not in before}
     words |= {name: "not used any more" for name in before if name not in after}
     words |= {
-        name: "changed"
-        for name, locked in after.items()
-        if name in before and _hashes(before[name]) != _hashes(locked)
+        name: "changed" for name, locked in after.items() if name in before and _hashes(before[name]) != _hashes(locked)
     }
     return dict(sorted(words.items()))
 

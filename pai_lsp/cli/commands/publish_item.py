@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from pai_lsp.catalog.loading import Surroundings
     from pai_lsp.catalog.server_items import ServerAccess, ServerItem
     from pai_lsp.catalog.setup import CatalogSetup, ServerSource
-    from pai_lsp.document import Document
 
 # Findings about a job that is submitted as it is; an item is a source of other jobs.
 _OF_SUBMISSION = frozenset({"refused-until-expanded", "needs-expansion"})
@@ -37,11 +36,12 @@ _OF_SUBMISSION = frozenset({"refused-until-expanded", "needs-expansion"})
 def run(arguments: argparse.Namespace, catalog: Catalog, surroundings: Surroundings) -> int:
     """Run the action."""
     command = f"marketplace {arguments.action}"
-    item = None
+    item: PublishedItem | None = None
     if arguments.action == "publish":
-        item = _ready(arguments)
-        if isinstance(item, int):
-            return item
+        ready = _ready(arguments)
+        if isinstance(ready, int):
+            return ready
+        item = ready
         if arguments.dry_run:
             sys.stderr.write("".join(f"{line}\n" for line in _summary(item)))
             sys.stdout.write(item.protocol)
@@ -57,7 +57,8 @@ def run(arguments: argparse.Namespace, catalog: Catalog, surroundings: Surroundi
     except ServerError as error:
         if error.is_unsure:
             step = "look at the item's page before you repeat the command"
-            return failed(command, visible(f"it is not known whether the server has the change: {error}; {step}"), 3)
+            message = f"it is not known whether the server has the change: {error}; {step}"
+            return failed(command, visible(message), OWN_FAILURE)
         return failed(command, visible(f"nothing was changed: {error}"), FINDINGS)
 
 
@@ -102,9 +103,10 @@ def _publish(
         return failed(command, f"you have no item '{visible(arguments.item)}' at '{visible(access.url)}'", FINDINGS)
     if len(known) > 1:
         ids = ", ".join(one.id for one in known)
-        return failed(command, visible(f"several of your items share '{item.names[0]}'; give one: --item {ids}"), FINDINGS)
+        message = f"several of your items share '{item.job}'; give one: --item {ids}"
+        return failed(command, visible(message), FINDINGS)
     before = known[0] if known else None
-    fields = {
+    fields: dict[str, object] = {
         "name": item.title,
         "type": item.type,
         "summary": item.summary,
@@ -119,8 +121,9 @@ def _publish(
         if before.protocol == item.protocol and fields.get("name", before.title) == before.title:
             sys.stdout.write(visible(f"{_address(before.id)}: '{before.title}' is published like this already") + "\n")
             return 0
-    sys.stderr.write("".join(f"{visible(line)}\n" for line in _summary(item, access, before, is_private=arguments.private)))
-    if not agreed("Publish it?", arguments.yes, arguments.file):
+    lines = _summary(item, access, before, is_private=arguments.private)
+    sys.stderr.write("".join(f"{visible(line)}\n" for line in lines))
+    if not arguments.yes and not agreed("Publish it?", arguments.file):
         return failed(command, f"nothing was sent{'' if sys.stdin.isatty() else '; give --yes'}", WRONG_USAGE)
     if before is not None:
         _sure(lambda: access.change(before.id, fields), lambda: _has(access, before.id, item))
@@ -140,12 +143,14 @@ def _withdraw(arguments: argparse.Namespace, access: ServerAccess, own: tuple[Se
     found = [one for one in own if wanted in {one.id, one.title, *one.names}]
     if len(found) != 1:
         ids = ", ".join(one.id for one in found)
-        reason = f"several of your items are '{wanted}'; give the id of one: {ids}" if found else f"you have no item '{wanted}'"
+        reason = f"several of your items are '{wanted}'; give the id of one: {ids}"
+        reason = reason if found else f"you have no item '{wanted}'"
         return failed(command, visible(f"{reason} at '{access.url}'"), FINDINGS)
     item = found[0]
-    sys.stderr.write(visible(f"item      {item.title} ({item.id}) of {access.url}, with {', '.join(item.names)}") + "\n")
+    names = ", ".join(item.names)
+    sys.stderr.write(visible(f"item      {item.title} ({item.id}) of {access.url}, with {names}") + "\n")
     sys.stderr.write("jobs that use it can no longer be expanded, unless a lock file pins what it holds\n")
-    if not agreed("Withdraw it?", arguments.yes):
+    if not arguments.yes and not agreed("Withdraw it?"):
         return failed(command, f"nothing was sent{'' if sys.stdin.isatty() else '; give --yes'}", WRONG_USAGE)
     _sure(lambda: access.withdraw(item.id), lambda: all(one.id != item.id for one in access.own_items()))
     sys.stdout.write(visible(f"withdrawn: {item.title}") + "\n")
@@ -153,8 +158,10 @@ def _withdraw(arguments: argparse.Namespace, access: ServerAccess, own: tuple[Se
 
 
 def _is_same(known: ServerItem, item: PublishedItem) -> bool:
-    """Whether an item is an earlier version of another: it shares the same first definition."""
-    return bool(item.names) and known.names[:1] == item.names[:1]
+    """Whether an item is an earlier version of another: its job has the same name, or it shares the same definition."""
+    if known.type != item.type:
+        return False
+    return known.job == item.job or (item.type == "data" and bool(item.names) and known.names[:1] == item.names[:1])
 
 
 def _has(access: ServerAccess, identifier: str, item: PublishedItem) -> bool:

@@ -11,14 +11,14 @@ from pathlib import Path
 from urllib.parse import quote
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
-from pai_lsp.cli.commands.job_file import failed, job_of, show_findings
+from pai_lsp.cli.commands.job_file import agreed, failed, job_of, show_findings
 from pai_lsp.cli.report.results import checked_file
 from pai_lsp.cluster.cluster_access import NoAnswerError, named_access, send, token_of
 from pai_lsp.cluster.profile import Profile, ProfileError, path_of_name, profile_named
 from pai_lsp.document import check_expanded
 from pai_lsp.expansion.released_job import ExpandedJob, expanded
 from pai_lsp.findings.diagnostic import Severity, limited
-from pai_lsp.project.targets import STANDARD_INPUT, missing, run_projects
+from pai_lsp.project.targets import missing, run_projects
 from pai_lsp.rules.structure.job_shape import MAX_BYTES
 from pai_lsp.source.failures import OWN_FAILURE
 from pai_lsp.source.frozen import dataclass, replace
@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     name = str(found.job.plain.get("name", "")) if isinstance(found.job.plain, dict) else ""
     ready = _Submission(document.job, found.text, name, cluster, access, token)
     sys.stderr.write("\n".join(_summary(ready, found.job, profile)) + "\n")
-    if not arguments.yes and not _is_agreed(arguments.job):
+    if not arguments.yes and not agreed("Submit this job?", arguments.job):
         step = "" if sys.stdin.isatty() else "; give --yes to submit without asking"
         return failed("submit", f"nothing was sent{step}", WRONG_USAGE)
     return _submit(ready)
@@ -125,14 +125,6 @@ def _text(mapping: object, key: str) -> str:
 
     value = mapping.get(key) if isinstance(mapping, Mapping) else None
     return value.text if isinstance(value, Scalar) else "?"
-
-
-def _is_agreed(path: str) -> bool:
-    if path == STANDARD_INPUT or not sys.stdin.isatty():
-        return False
-    sys.stderr.write("Submit this job? [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 def _submit(ready: _Submission) -> int:
