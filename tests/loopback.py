@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 import socket
 import threading
 from collections.abc import Callable
@@ -10,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
+
+import yaml
 
 if TYPE_CHECKING:
     import ssl
@@ -144,6 +148,79 @@ def endless(request: Request) -> None:
         return
 
 
+def web_token(user: str) -> str:
+    """An access token of OpenPAI's form, which nobody has signed."""
+    return f"e30.{base64.urlsafe_b64encode(json.dumps({'username': user}).encode()).decode().rstrip('=')}.signature"
+
+
+@dataclass
+class Shop:
+    """Takes items as the real server does: openpaimarketplace, rest_server, src/controllers/item_controller.js.
+
+    items: what is there, by id. lost: requests of these methods are carried out, but their answers are not sent.
+    """
+
+    tokens: dict[str, str]
+    items: dict[str, dict[str, Any]] = field(default_factory=dict)
+    lost: set[str] = field(default_factory=set)
+
+    def __call__(self, request: Request) -> None:
+        status, answer = self._answer(request)
+        if request.method in self.lost:
+            request.handler.connection.shutdown(socket.SHUT_RDWR)
+        elif isinstance(answer, str):
+            request.send(status, answer.encode(), Content_Type="text/html; charset=utf-8")
+        else:
+            request.send(status, json.dumps(answer).encode(), Content_Type="application/json; charset=utf-8")
+
+    def _answer(self, request: Request) -> tuple[int, Any]:
+        user = self.tokens.get(request.headers.get("authorization", "").removeprefix("Bearer "))
+        if user is None:
+            return 401, "Authentication token is missing or invalid"
+        path, _, query = request.path.partition("?")
+        identifier = path.removeprefix("/items").lstrip("/")
+        if request.method == "GET":
+            author = query.removeprefix("author=")
+            return 200, [one for one in self.items.values() if author in {"", one["author"]}]
+        if len(request.body) > 100 * 1024:
+            return 413, "request entity too large"
+        given = json.loads(request.body or b"{}")
+        if request.method == "POST":
+            if given.get("author") != user:
+                return 403, f"You are not allowed to create item with author {given.get('author')}"
+            if not _is_taken(given["protocol"]):
+                return 400, "The protocol is not valid"
+            if max(len(given["name"]), len(given["summary"])) > 255:
+                return 500, "Database error"
+            number = len(self.items) + 1
+            identifier = f"00000000-0000-4000-8000-{number:012}"
+            made = {"id": identifier, "createdAt": f"2021-03-{number:02}T00:00:00.000Z"}
+            self.items[identifier] = {**given, **made}
+            return 201, {"id": identifier}
+        if identifier not in self.items:
+            return 500, "Unexpected internal error"
+        if self.items[identifier]["author"] != user:
+            return 403, f"The access to the item {identifier} is forbidden"
+        if request.method == "DELETE":
+            del self.items[identifier]
+            return 200, "deleted"
+        self.items[identifier] |= given
+        return 200, "updated"
+
+
+def _is_taken(protocol: str) -> bool:
+    """What the rest-server's schema says of prerequisites. Source: src/utils/protocol.js."""
+    job = yaml.safe_load(protocol)
+    if not {"protocolVersion", "name", "type", "taskRoles"} <= set(job) or not job["taskRoles"]:
+        return False
+    return all(
+        re.fullmatch("[a-zA-Z0-9_-]+", one["name"])
+        and one.get("type") in {"data", "script", "output", "dockerimage"}
+        and all(isinstance(required, str) for required in one.get("require", ()))
+        for one in job["prerequisites"]
+    )
+
+
 @contextmanager
 def marketplace(reaction: Reaction, context: ssl.SSLContext | None = None) -> Iterator[Marketplace]:
     """A server at a free port, over TLS with a `context`."""
@@ -161,7 +238,7 @@ def marketplace(reaction: Reaction, context: ssl.SSLContext | None = None) -> It
             except OSError:  # the client has gone
                 return
 
-        do_POST = do_HEAD = do_GET  # noqa: N815 - the names that the base class calls
+        do_POST = do_HEAD = do_PUT = do_DELETE = do_GET  # noqa: N815 - the names that the base class calls
 
         def log_message(self, *_: Any) -> None:
             pass

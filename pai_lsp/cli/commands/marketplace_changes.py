@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 # The file of a definition in a title of the script: it differs between a lock file and the source that it pins.
 _FILE = re.compile(r"(?<=# --- ).*(?= ---$)")
+_FOR_PEOPLE = frozenset({"title", "summary", "description"})
 _PLACE = re.compile(r" in [^()]*\)")
 
 
@@ -69,8 +70,7 @@ def diff(catalog: Catalog, base: str | None, documents: Iterable[Document]) -> i
             name = displayed_path(str(Path(document.path or "").absolute()), catalog.base)
             sys.stdout.write(visible(f"{name}: {lines[0]}") + "\n")
             sys.stdout.write("".join(f"  {visible(line)}\n" for line in lines[1:]) + "\n")
-    noun = "job changes" if changed == 1 else "jobs change"
-    sys.stdout.write(f"{changed} of {count} {noun}\n")
+    sys.stdout.write(f"changed jobs: {changed} of {count}\n")
     return FINDINGS if changed else 0
 
 
@@ -81,17 +81,16 @@ def _changes(job: Job, before: Catalog, after: Catalog) -> Iterator[str]:
     difference = list(_compared(_script(old), _script(new))) or list(_compared(_text(old), _text(new)))
     if not difference:
         return
-    names = sorted(name for name in {*first.answers, *second.answers} if _is_other(name, first.answers, second.answers))
+    asked = {*first.answers, *second.answers}
+    names = sorted(name for name in asked if _values(before.find(name)) != _values(after.find(name)))
     yield f"changes by {', '.join(names)}"
     yield from difference
 
 
-def _is_other(name: str, before: Mapping[str, LookupAnswer], after: Mapping[str, LookupAnswer]) -> bool:
-    values = [
-        [plain_value(one.node) for one in answers[name].definitions] if name in answers else None
-        for answers in (before, after)
-    ]
-    return values[0] != values[1]
+def _values(answer: LookupAnswer) -> list[dict[str, object]]:
+    """The values of the definitions, without the texts for people."""
+    plain = [plain_value(one.node) for one in answer.definitions]
+    return [{key: value for key, value in one.items() if key not in _FOR_PEOPLE} for one in plain]
 
 
 def _script(job: Job) -> list[str]:

@@ -116,7 +116,7 @@ def _publish(
     if before is not None:
         # What was written on the item's page stays, where the file says nothing else.
         fields = {key: value for key, value in fields.items() if value or key == "protocol"}
-        if not arguments.title and item.title in item.names:
+        if not arguments.title and item.title in {*item.names, item.job}:
             del fields["name"]
         if before.protocol == item.protocol and fields.get("name", before.title) == before.title:
             sys.stdout.write(visible(f"{_address(before.id)}: '{before.title}' is published like this already") + "\n")
@@ -197,7 +197,7 @@ def _summary(
     is_private: bool = False,
 ) -> Iterator[str]:
     """What is sent where, and who sees it."""
-    title = item.title if before is None or item.title not in item.names else before.title
+    title = item.title if before is None or item.title not in {*item.names, item.job} else before.title
     yield f"item      {title} ({item.type}): {item.summary}"
     yield f"shares    {', '.join(item.names) or 'a job to begin new ones with'}"
     for note in item.notes:
