@@ -104,7 +104,7 @@ def check(parser: argparse.ArgumentParser) -> None:
     add(
         "--stdin-filename",
         type=path,
-        metavar="NAME",
+        metavar="PATH",
         help="file name for standard input in reports, also used to find .pai-lsp.yaml",
     )
     add(
@@ -166,7 +166,7 @@ def one_job(parser: argparse.ArgumentParser, reason: str) -> None:
 
 def _platform(parser: argparse.ArgumentParser) -> None:
     help_text = "the platform of the jobs (default: as in their comment or .pai-lsp.yaml, or openpai)"
-    parser.add_argument("--platform", choices=ALL_NAMES, metavar="NAME", help=help_text)
+    parser.add_argument("--platform", choices=ALL_NAMES, metavar="PATH", help=help_text)
 
 
 _EXPAND_DESCRIPTION = """\
@@ -390,9 +390,8 @@ def marketplace(parser: argparse.ArgumentParser) -> None:
         "paths",
         nargs="*",
         type=path,
-        metavar="NAME",
-        help="update only these definitions: names or addresses; or the job files or folders to lock for (default: "
-        "the project)",
+        metavar="PATH",
+        help="job files or folders (default: the project), or the definitions to update: names or addresses",
     )
     showing_only = locking.add_mutually_exclusive_group()
     showing_only.add_argument(

@@ -40,7 +40,7 @@ _FOLDER = "share the file as a folder in git instead, which takes every form"
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class ItemRefusal:
     """What the server would refuse, or what must not be shown to everybody: its place in the file, and why."""
 
     span: Span
@@ -67,31 +67,31 @@ class PublishedItem:
     notes: tuple[str, ...] = ()
 
 
-def published_item(job: Job, title: str = "") -> PublishedItem | tuple[Refusal, ...]:
+def published_item(job: Job, title: str = "") -> PublishedItem | tuple[ItemRefusal, ...]:
     """The item of a file of definitions or of a whole job; or everything that keeps it from being published.
 
     title: the item's name on the server's pages; empty for the one in the file.
     """
     if job.hidden.spans:
         message = "an item shows everybody what looks like a password or token; publish the file without it"
-        return tuple(Refusal(span, message) for span in job.hidden.spans)
+        return tuple(ItemRefusal(span, message) for span in job.hidden.spans)
     if not job.is_catalog:
         found = _whole_job(job)
     elif job.definitions:
         found = _Wrapping(job).item()
     else:
-        return (Refusal(Span(0, 0), "the file has no definition"),)
+        return (ItemRefusal(Span(0, 0), "the file has no definition"),)
     if isinstance(found, PublishedItem):
         title = title or found.title
         if len(title) > MAX_NAME:
-            return (Refusal(Span(0, 0), f"the server takes a title of at most {MAX_NAME} characters"),)
+            return (ItemRefusal(Span(0, 0), f"the server takes a title of at most {MAX_NAME} characters"),)
         found = replace(found, title=title, summary=found.summary[:MAX_NAME])
         if len(json.dumps([title, found.summary, found.description, found.protocol]).encode()) > MAX_BYTES - 1024:
-            return (Refusal(Span(0, 0), f"the server takes an item of at most {MAX_BYTES // 1024} KiB; {_FOLDER}"),)
+            return (ItemRefusal(Span(0, 0), f"the server takes an item of at most {MAX_BYTES // 1024} KiB; {_FOLDER}"),)
     return found
 
 
-def _whole_job(job: Job) -> PublishedItem | tuple[Refusal, ...]:
+def _whole_job(job: Job) -> PublishedItem | tuple[ItemRefusal, ...]:
     if refusals := (*_schema_refusals(job.content), *_extended_refusals(job)):
         return refusals
     plain = job.plain
@@ -102,23 +102,23 @@ def _whole_job(job: Job) -> PublishedItem | tuple[Refusal, ...]:
     return PublishedItem(name, "template", summary, description, job.text, name, names)
 
 
-def _extended_refusals(job: Job) -> Iterator[Refusal]:
+def _extended_refusals(job: Job) -> Iterator[ItemRefusal]:
     """The forms of the extended protocol that its schema accepts, and the server's does not."""
     step = "; publish what 'pai-lsp expand' prints, or share the definitions of the job as a file of their own"
     for definition in job.prerequisites:
         if definition.type == "storage":
-            yield Refusal(definition.name_span, f"the server refuses a prerequisite of type 'storage'{step}")
+            yield ItemRefusal(definition.name_span, f"the server refuses a prerequisite of type 'storage'{step}")
         for requirement in definition.requirements:
             if isinstance(requirement.node, Mapping):
-                yield Refusal(requirement.reference.span, f"the server refuses 'require' with a mapping{step}")
+                yield ItemRefusal(requirement.reference.span, f"the server refuses 'require' with a mapping{step}")
 
 
-def _schema_refusals(content: Node | None) -> Iterator[Refusal]:
+def _schema_refusals(content: Node | None) -> Iterator[ItemRefusal]:
     if content is None:
-        yield Refusal(Span(0, 0), "the file is empty")
+        yield ItemRefusal(Span(0, 0), "the file is empty")
         return
     for error in structure_errors(plain_value(content)):
-        yield Refusal(_deepest(content, error.path).span, f"the server refuses this: {error.message}")
+        yield ItemRefusal(_deepest(content, error.path).span, f"the server refuses this: {error.message}")
 
 
 def _deepest(node: Node, path: tuple[str | int, ...]) -> Node:
@@ -142,10 +142,10 @@ class _Wrapping:
         self.job = job
         self.names = [definition.name for definition in job.definitions]
         self.notes: list[str] = []
-        self.refusals: list[Refusal] = []
+        self.refusals: list[ItemRefusal] = []
         self.copies: dict[str, tuple[str, dict[str, Any]]] = {}
 
-    def item(self) -> PublishedItem | tuple[Refusal, ...]:
+    def item(self) -> PublishedItem | tuple[ItemRefusal, ...]:
         """The item, or what the server would refuse."""
         first = self.job.definitions[0]
         edits = [edit for definition in self.job.definitions for edit in self._edits(definition)]
@@ -162,7 +162,7 @@ class _Wrapping:
                 number = next((one for one in error.path[1:2] if isinstance(one, int)), 0)
                 part: Any = self.job.definitions[min(number, len(self.names) - 1)].node
                 where = _deepest(part, error.path[2:]).span
-                self.refusals.append(Refusal(where, f"the server refuses this: {error.message}; {_FOLDER}"))
+                self.refusals.append(ItemRefusal(where, f"the server refuses this: {error.message}; {_FOLDER}"))
             return tuple(dict.fromkeys(self.refusals))
         assert isinstance(own, Sequence)  # noqa: S101 - the schema has found a list
         titled = _text(first, "title") or first.name
@@ -200,7 +200,7 @@ class _Wrapping:
         refused = "the server refuses 'require' with a mapping"
         if any(one.name in declared for one in variables(told)):
             message = f"{refused}, and these values depend on variables of '{definition.name}'; {_FOLDER}"
-            self.refusals.append(Refusal(requirement.reference.span, message))
+            self.refusals.append(ItemRefusal(requirement.reference.span, message))
             return None
         key = f"{name} {told}"
         if key in self.copies:
@@ -208,7 +208,7 @@ class _Wrapping:
         found = self._required(name)
         if len(found) != 1:
             message = f"{refused}, and '{name}' is not found, which could be published with its values; {_FOLDER}"
-            self.refusals.append(Refusal(requirement.reference.span, message))
+            self.refusals.append(ItemRefusal(requirement.reference.span, message))
             return None
         copied = free_prerequisite_name(f"{found[0].name}_filled", set(self.names))
         self.names.append(copied)

@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         return publish_item.run(arguments, catalog, surroundings)
     names = [one for one in arguments.paths if arguments.action == "lock" and not Path(one).exists()]
-    if message := missing([one for one in names if one.endswith(YAML_ENDINGS)]):
+    if message := missing([one for one in names if not setup.lock or one.endswith(YAML_ENDINGS)]):
         return failed("marketplace lock", message, WRONG_USAGE)
     project = [os.path.relpath(setup.folder) if setup.folder else arguments.folder]
     paths = [one for one in arguments.paths if one not in names] or project
