@@ -175,13 +175,13 @@ def problems(text: str, *, inline: bool = False) -> list[tuple[str, str, str]]:
                 extras="extras: {storages: [{name: disk, mountPath: /b}]}\n",
             ),
             "storage-conflict",
-            "{name: disk, mountPath: /a}",
+            "/a",
             "the storage 'disk' is already mounted at '/b'",
         ),
         (
             job(one("requireStorages: [{name: disk, mountPath: /a}, {name: other, mountPath: /a}]")),
             "storage-conflict",
-            "{name: other, mountPath: /a}",
+            "/a",
             "the storage 'disk' is already mounted at '/a'",
         ),
         (
@@ -284,7 +284,7 @@ def test_a_plugin_moves_only_into_the_commands_of_roles_that_are_inlined() -> No
     assert problems(second, inline=True) == []
     after = expanded(job_of(second), ["worker"]).text or ""
     assert "- {plugin: cmd, taskroles: [other], parameters:" in after
-    assert "# taskStarts of the cmd plugin of extras\\necho plugin" in after
+    assert "# taskStarts of the cmd plugin of extras\n        echo plugin" in after
 
 
 @pytest.mark.parametrize("name", ["both", "html", "odd"])

@@ -362,7 +362,7 @@ examples:
   pai-lsp marketplace refresh
   pai-lsp marketplace lock --check      in a build: is the lock file up to date?
   pai-lsp marketplace lock mnist        pin the newest form of this definition
-  pai-lsp marketplace diff --base main  what does this branch change in the jobs?
+  pai-lsp marketplace diff --base main  what does this branch change in jobs?
   pai-lsp marketplace publish marketplace/mnist.yaml --dry-run
 """
 

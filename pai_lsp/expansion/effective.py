@@ -228,7 +228,7 @@ def needed_storages(step: ExpansionStep, where: Span | None, report: Report) -> 
         mount = item.get("mountPath")
         named = step_text(name.text, step)
         path = step_text(mount.text, step) if isinstance(mount, Scalar) and mount.text else f"/mnt/{named}"
-        yield Storage(named, path, where or item.span)
+        yield Storage(named, path, where or name_span(mount if isinstance(mount, Scalar) and mount.text else name))
     if is_storage(step.definition):
         yield _own_storage(step, where)
 

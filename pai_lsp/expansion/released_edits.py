@@ -6,6 +6,8 @@ that stay are not changed. pai_lsp/expansion/released_job.py puts the edits toge
 
 from __future__ import annotations
 
+import re
+
 from pai_lsp.expansion.effective import (
     CmdPluginEntry,
     Commands,
@@ -27,17 +29,19 @@ from pai_lsp.platform.tables import (
     events,
     moments_with,
 )
-from pai_lsp.source.edits import column, cut_entry, insert_entry
+from pai_lsp.source.edits import column, cut_entry, insert_entry, line_span
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, plain_value, walk
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.syntax import parse
+from pai_lsp.source.text import Span, TextEdit, apply_edits
 from pai_lsp.source.tree_edits import item_span, items_after, without_entries, without_items, without_lines
 from pai_lsp.source.writing import entry_lines, flow_scalar, flow_value, indented, item_lines, scalar_line, value_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Iterator
+    from collections.abc import Collection, Container, Iterable, Iterator
     from collections.abc import Mapping as MappingOf
+    from collections.abc import Sequence as SequenceOf
     from typing import Any
 
     from pai_lsp.expansion.released_form import Items
@@ -45,7 +49,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.job.require_graph import ExpansionStep
-    from pai_lsp.source.nodes import Entry
+    from pai_lsp.source.nodes import Entry, Node
 
 
 def origin_comment(prerequisite: Prerequisite) -> str:
@@ -252,6 +256,8 @@ def _command_edits(text: str, commands: Commands, items: tuple[str, ...]) -> Ite
     yield TextEdit(place.span, _list_text(text, place, items))
 
 
+# What brackets cannot be opened with: a comment, an anchor, an alias or a tag.
+_KEPT = lazy_pattern(r"(?:^|[\s,\[\]{}])(?:#|[&*!][^\s,\[\]{}]+)", re.MULTILINE)
 # The beginning of a folded block that keeps its last line end, and the width of its indentation.
 _FOLDED = lazy_pattern(r">\+?([1-9]?)(?![-+0-9])")
 
@@ -272,6 +278,62 @@ def _list_text(text: str, sequence: Sequence, parts: tuple[str, ...]) -> str:
     pad = " " * column(text, sequence.span.start)
     lines = [line for part in parts for line in item_lines(part)]
     return "\n".join([lines[0], *indented(lines[1:], pad)]) if lines else "[]"
+
+
+def opened_lists(job: Job, edits: SequenceOf[TextEdit], roles: Iterable[TaskRole]) -> tuple[TextEdit, ...]:
+    """The edits, with the brackets around commands opened where text of several lines is written into them.
+
+    Brackets with comments, anchors or aliases stay, and what has no such text in it.
+    """
+    text, found = job.text, list(edits)
+    for role in roles:
+        holders = (job.section("taskRoles"), role.entry, role.field("commands"))
+        entry = next((one for one in holders if one and _is_flow(one.value)), None)
+        if entry is None or (job.root and job.root.is_flow):
+            continue
+        span = entry.value.span
+        inside = [one for one in found if span.start <= one.span.start and one.span.end <= span.end]
+        is_wanted = any("\\n" in one.new_text for one in inside)
+        ends_line = not text[span.end : line_span(text, span).end].strip()
+        if not is_wanted or not ends_line or _KEPT.search(text, span.start, span.end):
+            continue
+        moved = [TextEdit(one.span.shifted(-span.start), one.new_text) for one in inside]
+        written = parse(apply_edits(text[span.start : span.end], moved))
+        if written.problems or written.root is None:
+            continue
+        start = len(text[: span.start].rstrip())
+        pad = " " * (column(text, entry.key.span.start) + 2)
+        lines = "\n".join(indented(_opened(written.text, written.root), pad))
+        found = [one for one in found if one not in inside]
+        found.append(TextEdit(Span(start, span.end), f"\n{lines}"))
+    return tuple(sorted(found))
+
+
+def _is_flow(node: Node) -> bool:
+    return not isinstance(node, Scalar) and node.is_flow
+
+
+def _opened(text: str, node: Node) -> list[str]:
+    """A node in block style, but for the parts that are written on one line and hold no text of several lines."""
+    if isinstance(node, Scalar) and _holds_lines(node):
+        return value_lines(node.text)
+    if isinstance(node, Scalar) or not _holds_lines(node):
+        return [" ".join(text[node.span.start : node.span.end].split("\n"))]
+    lines: list[str] = []
+    if isinstance(node, Sequence):
+        for item in node.items:
+            first, *rest = _opened(text, item)
+            lines += [f"- {first}", *(rest if isinstance(item, Scalar) else indented(rest, "  "))]
+        return lines
+    for entry in node.entries:
+        key, inner = text[entry.key.span.start : entry.key.span.end], _opened(text, entry.value)
+        is_open = not isinstance(entry.value, Scalar) and _holds_lines(entry.value)
+        lines += [f"{key}:", *indented(inner, "  ")] if is_open else [f"{key}: {inner[0]}", *inner[1:]]
+    return lines
+
+
+def _holds_lines(node: Node) -> bool:
+    return any(isinstance(one, Scalar) and one.is_string and "\n" in one.text for one in walk(node))
 
 
 def plugin_edits(

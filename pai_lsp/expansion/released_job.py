@@ -25,6 +25,7 @@ from pai_lsp.expansion.released_edits import (
     definition_edits,
     extras_edits,
     new_definition,
+    opened_lists,
     origin_comment,
     plugin_edits,
     released_references,
@@ -172,6 +173,7 @@ class _ReleasedJobWriter:
         newline = line_end(self._text)
         remaining = [one for one in self._comments if one.span.start not in self._dropped]
         kept = keeping_comments(self._text, tuple(self._edits), remaining)
+        kept = opened_lists(self._job, kept, [role.role for role in self._effective.roles])
         texts = (edit.new_text.replace("\r\n", "\n").replace("\n", newline) for edit in kept)
         self.edits = tuple(TextEdit(edit.span, text) for edit, text in zip(kept, texts, strict=True))
         try:

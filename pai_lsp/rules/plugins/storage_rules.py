@@ -12,7 +12,7 @@ import posixpath
 from pai_lsp.findings.diagnostic import Consequence, DiagnosticTag, Finding, Fix, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix, fix_of
 from pai_lsp.job.definition import key_name_span, name_span
-from pai_lsp.job.require_graph import mounted_already
+from pai_lsp.job.require_graph import expansion, mounted_already
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.edits import remove_entry, remove_item
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
@@ -227,7 +227,9 @@ def storage_conflict(job: Job) -> Iterator[Finding]:
     graph, mounts = job.require_graph, _Mounts()
     for item in job.storages:
         mounts.add(item, "'extras.storages'", None)
-    for definition in graph.definitions:
+    # As expansion mounts them: what is required first, so that both report the same place.
+    steps = (step for role in job.task_roles for step in expansion(graph, role.prerequisites).steps)
+    for definition in dict.fromkeys((*(step.definition for step in steps), *graph.definitions)):
         if job.is_catalog:
             mounts = _Mounts()  # only a job knows which definitions it combines
         elif not job.prerequisite_uses.is_used(definition):
