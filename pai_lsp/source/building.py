@@ -369,7 +369,9 @@ class _Builder:
             if low := next((line for line in lines if len(line[1]) < least), None):
                 written = text[child.span.start : child.span.end]
                 deeper = _NEXT_LINE.sub(lambda line: line[0] + " " * (least - len(line[1])), written)
-                message = "a line of a value in brackets must be indented deeper than its key: the server refuses the file"
+                message = (
+                    "in brackets, too, the next line of a value must be indented: the rest-server refuses the file"
+                )
                 fix = ("Indent the value", TextEdit(child.span, deeper))
                 self._problem(ProblemKind.SYNTAX, Span(low.end(), child.span.end), message, fix=fix)
 
