@@ -6,7 +6,7 @@ from pai_lsp.cli.report.results import CheckedFile, CheckFailure, checked_file, 
 from pai_lsp.document import Document, check
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
 from pai_lsp.rules import CODES, known
-from pai_lsp.rules.command_rules import unreadable_file
+from pai_lsp.rules.command_rules import image_not_asked, unreadable_file
 from pai_lsp.source.failures import kind_and_place, why
 from pai_lsp.source.files import SourceFile, UnreadableFile, decoded, might_be_job, read_bytes, write_text
 from pai_lsp.source.frozen import dataclass, replace
@@ -148,7 +148,7 @@ def _checked(target: Target, options: Options, check: Check) -> Outcome:
     source = decoded(target.path, data)
     if isinstance(source, UnreadableFile):
         return _unreadable(source, target, options)
-    settings = _settings(target, options)
+    settings = settings_for(target, options)
     document = Document(source.text, settings, target.path, target.lookup).in_folder(target.catalog_folder)
     if not (target.candidate.is_named or document.is_job or document.is_catalog or document.is_mpijob):
         return Outcome()
@@ -188,7 +188,7 @@ def _changed(document: Document, source: SourceFile, target: Target, options: Op
     return Outcome(file, (), count, difference, mark + after.text)
 
 
-def _settings(target: Target, options: Options) -> Settings:
+def settings_for(target: Target, options: Options) -> Settings:
     """The settings with the rules that the command line names turned on again, and with its cluster and platform."""
     settings = target.configuration.settings_of(target.path)
     if options.cluster is not None:
@@ -206,7 +206,7 @@ def _settings(target: Target, options: Options) -> Settings:
 
 
 def _unreadable(file: UnreadableFile, target: Target, options: Options) -> Outcome:
-    severity = _settings(target, options).severity_of(unreadable_file)
+    severity = settings_for(target, options).severity_of(unreadable_file)
     if severity is None:
         return Outcome()
     consequence = unreadable_file.consequence
@@ -247,5 +247,8 @@ def _reported(path: str, text: str, diagnostics: tuple[Diagnostic, ...], options
 def _selected(diagnostics: tuple[Diagnostic, ...], options: Options) -> tuple[tuple[Diagnostic, ...], int]:
     """The findings to show, and the number of those not shown."""
     counted = [diagnostic for diagnostic in diagnostics if options.counts(diagnostic)]
-    shown = tuple(diagnostic for diagnostic in counted if diagnostic.severity <= options.shown)
+    is_asked = options.asks_images  # a user who asks for images is told which ones could not be asked for
+    shown = tuple(
+        one for one in counted if one.severity <= options.shown or (is_asked and one.code == image_not_asked.code)
+    )
     return shown, len(counted) - len(shown)
