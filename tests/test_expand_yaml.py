@@ -190,14 +190,14 @@ def test_a_list_of_prerequisites_that_loses_all_goes() -> None:
 @pytest.mark.parametrize(
     ("role", "opened"),
     [
-        ("\n    <rest>\n    commands: [cd /a, 'train.py --rate 1', 10]\n", "    <rest>\n    commands:\n"),
-        ("\n    <rest>\n    commands:\n      [cd /a,\n       'train.py --rate 1', 10]\n", "    <rest>\n    commands:\n"),
-        (" {<flow>, commands: [cd /a, 'train.py --rate 1', 10]}\n", "    resourcePerInstance: {cpu: 1, memoryMB: 1, gpu: 0}\n"),
+        ("\n    <rest>\n    commands: [cd /a, 'train.py --rate 1', 10]\n", "<rest>\n    commands:\n"),
+        ("\n    <rest>\n    commands:\n      [cd /a,\n       'train.py --rate 1', 10]\n", "<rest>\n    commands:\n"),
+        (" {<flow>, commands: [cd /a, 'train.py --rate 1', 10]}\n", "resourcePerInstance: {cpu: 1, gpu: 0}\n"),
     ],
     ids=["list", "below", "role"],
-)  # fmt: skip
+)
 def test_brackets_are_opened_for_scripts(role: str, opened: str) -> None:
-    rest = "instances: 1\n    dockerImage: img\n    prerequisites: [tools]\n    resourcePerInstance: {cpu: 1, memoryMB: 1, gpu: 0}"
+    rest = "dockerImage: img\n    prerequisites: [tools]\n    resourcePerInstance: {cpu: 1, gpu: 0}"
     text = (
         "protocolVersion: 2\nname: flow\ntype: job\nprerequisites:\n  - {name: img, type: dockerimage, uri: a/b:1}\n"
         "  - {name: tools, type: script, callbacks: [{event: taskFails, commands: [echo failed]}]}\n"
@@ -206,10 +206,8 @@ def test_brackets_are_opened_for_scripts(role: str, opened: str) -> None:
     found = expanded(Document(text).job)
     assert found.text is not None, found.problems
     assert opened.replace("<rest>", rest.replace("\n    prerequisites: [tools]", "")) in found.text
-    assert found.text.endswith(
-        "        echo failed\n        PAI_LSP_END\n      - pai_lsp_commands\n      - cd /a\n      - 'train.py --rate 1'\n"
-        "      - 10\n"
-    )
+    ended = "        echo failed\n        PAI_LSP_END\n      - pai_lsp_commands\n"
+    assert found.text.endswith(f"{ended}      - cd /a\n      - 'train.py --rate 1'\n      - 10\n")
     assert "\n      - |-\n        # Runs the commands in a process of their own" in found.text
     assert expanded(Document(found.text).job).text == found.text
     for kept in ("# a comment\n", "&anchor "):
