@@ -176,7 +176,7 @@ class Catalog:
         return LookupAnswer(LookupState.ABSENT, note=f"{skipped[0]}{more}" if skipped else "")
 
     def _title(self, reference: str) -> str:
-        return next((entry.text.title for entry in self._index.find(reference)), "")
+        return next((entry.title for entry in self._index.find(reference) if entry.title), "")
 
     def _page(self, address: str) -> LookupAnswer:
         if reason := why_not_asked(address, self.setup.allowed_hosts):
@@ -229,6 +229,11 @@ class CatalogEntry:
     def header(self) -> DefinitionHeader:
         """The definition's name, type, summary and variables."""
         return self.text.headers[self.number]
+
+    @property
+    def title(self) -> str:
+        """The title of the server's item; empty for none, and for the images that an item's job runs in."""
+        return "" if self.header.type == "dockerimage" else self.text.title
 
     @property
     def reference(self) -> str:
@@ -343,7 +348,7 @@ def in_order(references: Iterable[str]) -> tuple[str, ...]:
 def _suggestion(found: CatalogEntry | SuggestedDefinition, reference: str) -> SuggestedDefinition:
     if isinstance(found, SuggestedDefinition):
         return found
-    return replace(suggested(found.header, reference), title=found.text.title)
+    return replace(suggested(found.header, reference), title=found.title)
 
 
 def suggested(header: DefinitionHeader, reference: str) -> SuggestedDefinition:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pai_lsp.catalog.catalog import Catalog
 from pai_lsp.catalog.definition_text import read_definition_text
-from pai_lsp.catalog.lock import Lock, LockedDefinition, definition_hash, locked_source, read_lock
+from pai_lsp.catalog.lock import Lock, LockedDefinition, definition_hash, lock_changes, locked_source, read_lock
 from pai_lsp.catalog.remote_sources import (
     UNTRUSTED_NOTE,
     load_pages,
@@ -431,6 +431,15 @@ def locked_entries(catalog: Catalog, uses: Uses) -> dict[str, tuple[LockedDefini
     for name, locked in kept.items():
         entries[name] = tuple(replace(one, source=locked_source(one.source, catalog.setup.folder)) for one in locked)
     return entries
+
+
+def locked_states(catalog: Catalog) -> dict[str, str]:
+    """Each entry of the lock file with what locking it anew would change: `changed`, `not found`, or nothing."""
+    pinned, live = catalog.lock.entries if catalog.lock else {}, replace(catalog, lock=None)
+    answers = {name: live.find(name) for name in pinned}
+    found = {name: answer for name, answer in answers.items() if answer.state is LookupState.FOUND}
+    changes = lock_changes(pinned, locked_entries(catalog, Uses(found, {})))
+    return {name: changes.get(name, "") if name in found else "not found" for name in sorted(pinned)}
 
 
 def _locked(catalog: Catalog, answer: LookupAnswer, definition: Definition) -> LockedDefinition:

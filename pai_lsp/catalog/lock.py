@@ -109,6 +109,22 @@ def lock_text(entries: MappingOf[str, Iterable[LockedDefinition]]) -> str:
     return text + "\n"
 
 
+def lock_changes(
+    before: MappingOf[str, tuple[LockedDefinition, ...]], after: MappingOf[str, tuple[LockedDefinition, ...]]
+) -> dict[str, str]:
+    """What a new lock file would change, by reference: `new`, `changed` or `not used any more`."""
+    words = {name: "new" for name in after if name not in before}
+    words |= {name: "not used any more" for name in before if name not in after}
+    words |= {
+        name: "changed" for name, locked in after.items() if name in before and _hashes(before[name]) != _hashes(locked)
+    }
+    return dict(sorted(words.items()))
+
+
+def _hashes(locked: Iterable[LockedDefinition]) -> list[tuple[str, str, str, bool]]:
+    return sorted((one.source, one.name, one.sha256, one.definition is None) for one in locked)
+
+
 def _name(path: str) -> str:
     return PurePath(path).name
 

@@ -15,7 +15,7 @@ from lsprotocol.converters import get_converter
 from pygls.exceptions import JsonRpcInvalidParams
 
 from pai_lsp.catalog.catalog import Catalog
-from pai_lsp.catalog.loading import Surroundings
+from pai_lsp.catalog.loading import Surroundings, locked_states
 from pai_lsp.cluster.profile import Profile
 from pai_lsp.document import check_expanded
 from pai_lsp.expansion.released_job import expanded
@@ -329,6 +329,18 @@ async def listed(session: Session, arguments: Sequence[Any]) -> list[dict[str, A
         }
         for offer in offers.values()
     ]
+
+
+async def locked(session: Session, arguments: Sequence[Any]) -> dict[str, Any] | None:
+    """The entries of the lock file of a document's project, and its folder; None without one."""
+    del session
+    document = ARRIVED.get().get(str(arguments[0]) if arguments else "")
+    catalog = document.lookup if document is not None else None
+    if not isinstance(catalog, Catalog) or catalog.lock is None:
+        return None
+    states = locked_states(catalog)
+    entries = [{"reference": name, "state": state} for name, state in states.items()]
+    return {"folder": catalog.setup.folder, "entries": entries}
 
 
 def _inserted(document: OpenDocument, arguments: Sequence[Any]) -> lsp.WorkspaceEdit | None:

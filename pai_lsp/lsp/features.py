@@ -49,6 +49,7 @@ CLIENT_EXPAND = "openpai.expand"
 WORKSPACE_TRUST = "pai-lsp/workspaceTrust"
 
 MARKETPLACE_LIST = "pai-lsp.marketplace.list"
+MARKETPLACE_LOCKED = "pai-lsp.marketplace.locked"
 MARKETPLACE_INSERT = "pai-lsp.marketplace.insert"
 MARKETPLACE_REFRESH = "pai-lsp.marketplace.refresh"
 MARKETPLACE_TEXT = "pai-lsp.marketplace.text"
@@ -70,6 +71,7 @@ COMMAND_NAMES = (
     TEMPLATES,
     CONVERT,
     MARKETPLACE_LIST,
+    MARKETPLACE_LOCKED,
     MARKETPLACE_INSERT,
     MARKETPLACE_REFRESH,
     MARKETPLACE_TEXT,

@@ -206,6 +206,24 @@ export function listing(answer: unknown): readonly Item[] | undefined {
   return Array.isArray(answer) ? answer.map(item).filter((one) => one !== undefined) : undefined;
 }
 
+/** The entries of a lock file, and its folder. */
+export interface LockedDefinitions {
+  readonly folder: string;
+  readonly entries: readonly { readonly reference: string; readonly state: string }[];
+}
+
+export function lockedDefinitions(answer: unknown): LockedDefinitions | undefined {
+  const { folder, entries } = fields(answer);
+  if (typeof folder !== "string" || !Array.isArray(entries)) {
+    return undefined;
+  }
+  const found = entries.flatMap((one) => {
+    const { reference, state } = fields(one);
+    return typeof reference === "string" ? [{ reference, state: string(state) }] : [];
+  });
+  return { folder, entries: found };
+}
+
 export function marketplaceStatus(answer: unknown): MarketplaceStatus | undefined {
   const { state, note } = fields(answer);
   return typeof state === "string" ? { state, note: string(note) } : undefined;

@@ -23,6 +23,7 @@ export const SERVER_COMMANDS = {
   "pai-lsp.clearFolders": "clear the problems of closed files",
   "pai-lsp.clusters": "list clusters",
   "pai-lsp.marketplace.list": "list the marketplace",
+  "pai-lsp.marketplace.locked": "list the locked definitions",
   "pai-lsp.marketplace.insert": "insert from the marketplace",
   "pai-lsp.marketplace.refresh": "refresh the marketplace",
   "pai-lsp.explain": "explain a finding",

@@ -19,6 +19,7 @@ import { Previews } from "./commands/preview";
 import { signInToRegistry } from "./commands/registrySignIn";
 import { showPlace, showReferences } from "./commands/references";
 import { runTask } from "./commands/runTask";
+import { publishFile, updateLocked } from "./commands/publish";
 import { submitJob } from "./commands/submit";
 import { SHOW_PLACE } from "./graphPage";
 import { indentAsConfigured, offerJobLanguage, useJobLanguage } from "./jobLanguage";
@@ -65,6 +66,8 @@ export function activate(context: vscode.ExtensionContext): Interface {
     command("convert", (file, to) => convertFile(controller, file, to)),
     command("insertFromMarketplace", () => insertFromMarketplace(controller)),
     command("refreshMarketplace", () => refreshMarketplace(controller)),
+    command("publish", () => publishFile(controller)),
+    command("updateLocked", () => updateLocked(controller)),
     command("newJob", () => newJob(controller)),
     command("explainFinding", (code) => explanations.show(code)),
     command("checkFolder", (folder) => checkFolder(controller, folder)),

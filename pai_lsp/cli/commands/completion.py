@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 # Values that only the user knows, by their names in the help. A value without choices that is not named here, nor in
 # `_completers`, is a file or folder.
-FREE_VALUES = ("HOST:PORT", "IMAGE", "N", "QUERY", "REF", "ROLE", "SECONDS", "WORDS")
+FREE_VALUES = (
+    "COMMIT", "HOST:PORT", "ID", "IMAGE", "N", "QUERY", "REF", "ROLE", "SECONDS", "TITLE", "TYPE", "URL", "WORDS"
+)  # fmt: skip
 
 
 def run(arguments: argparse.Namespace) -> int:

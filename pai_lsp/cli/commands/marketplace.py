@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from pai_lsp.catalog.loading import Surroundings, load_catalog, locked_entries, refreshed_catalog, uses_of
-from pai_lsp.catalog.lock import definition_hash, lock_text
+from pai_lsp.catalog.lock import definition_hash, lock_changes, lock_text
 from pai_lsp.catalog.remote_sources import page_key, page_path, why_not_asked
 from pai_lsp.catalog.setup import LOCK_NAME
 from pai_lsp.catalog.store import SourceState
@@ -91,7 +91,7 @@ def _list(catalog: Catalog, arguments: argparse.Namespace) -> int:
         place
         for place in catalog.entries()
         if arguments.type in {None, place.header.type}
-        and query in f"{place.header.name}\n{place.header.type}\n{place.header.summary}\n{place.text.title}".lower()
+        and query in f"{place.header.name}\n{place.header.type}\n{place.header.summary}\n{place.title}".lower()
     ]
     places.sort(key=lambda place: place.header.type == "dockerimage")
     if arguments.format == "json":
@@ -197,10 +197,10 @@ def _lock(
     is_current = not isinstance(before, UnreadableFile) and before.replace(b"\r\n", b"\n") == text.encode()
     noun = "definition" if len(entries) == 1 else "definitions"
     if arguments.check or arguments.diff:
-        from pai_lsp.cli.commands.marketplace_changes import lock_changes, print_lock_changes  # noqa: PLC0415 - a diff
-
         changes = lock_changes(pinned, entries)
         if arguments.diff:
+            from pai_lsp.cli.commands.marketplace_changes import print_lock_changes  # noqa: PLC0415 - expands jobs
+
             print_lock_changes(changes, pinned, entries, catalog)
         else:
             sys.stdout.write("".join(visible(f"{name}: {word}") + "\n" for name, word in changes.items()))
@@ -292,7 +292,7 @@ def _print_table(places: Sequence[CatalogEntry]) -> None:
             place.header.name,
             place.header.type or "-",
             ", ".join(place.header.variables) or "-",
-            f"{place.text.title}: {place.header.summary}" if place.text.title else place.header.summary,
+            f"{place.title}: {place.header.summary}" if place.title else place.header.summary,
         )
         for place in places
     ]
@@ -315,7 +315,7 @@ def _place_as_json(catalog: Catalog, place: CatalogEntry) -> dict[str, Any]:
         "summary": header.summary,
         "variables": list(header.variables),
         "item": place.text.item,
-        "title": place.text.title,
+        "title": place.title,
         "source": catalog.displayed(place.source.label),
     }
 

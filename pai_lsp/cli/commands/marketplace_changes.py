@@ -69,7 +69,7 @@ def diff(catalog: Catalog, base: str | None, documents: Iterable[Document]) -> i
             changed += 1
             name = displayed_path(str(Path(document.path or "").absolute()), catalog.base)
             sys.stdout.write(visible(f"{name}: {lines[0]}") + "\n")
-            sys.stdout.write("".join(f"  {visible(line)}\n" for line in lines[1:]) + "\n")
+            sys.stdout.write("".join(f"  {visible(line)}".rstrip() + "\n" for line in lines[1:]) + "\n")
     sys.stdout.write(f"changed jobs: {changed} of {count}\n")
     return FINDINGS if changed else 0
 
@@ -115,22 +115,6 @@ def _written(definitions: Iterable[Definition]) -> list[str]:
 
 def _compared(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
     return (line.rstrip("\n") for line in list(unified_diff(before, after, n=2, lineterm=""))[2:])
-
-
-def lock_changes(
-    before: Mapping[str, tuple[LockedDefinition, ...]], after: Mapping[str, tuple[LockedDefinition, ...]]
-) -> dict[str, str]:
-    """What a new lock file would change, by reference: `new`, `changed` or `not used any more`."""
-    words = {name: "new" for name in after if name not in before}
-    words |= {name: "not used any more" for name in before if name not in after}
-    words |= {
-        name: "changed" for name, locked in after.items() if name in before and _hashes(before[name]) != _hashes(locked)
-    }
-    return dict(sorted(words.items()))
-
-
-def _hashes(locked: Iterable[LockedDefinition]) -> list[tuple[str, str, str, bool]]:
-    return sorted((one.source, one.name, one.sha256, one.definition is None) for one in locked)
 
 
 def print_lock_changes(
