@@ -14,7 +14,6 @@ from pai_lsp.findings.diagnostic import (
     MOST_FOUND,
     MOST_RELATED,
     Diagnostic,
-    Misread,
     Settings,
     Severity,
     later,
@@ -56,6 +55,9 @@ _JOB_KIND = lazy_pattern(r"^(?:taskRoles:|type:[ \t]+job[ \t]*(?:#.*)?\r?$)", re
 _DOCUMENT = lazy_pattern(r"^---", re.MULTILINE)
 JOB_FILE = lazy_pattern(r"\.pai\.ya?ml$", re.IGNORECASE)
 _LONGEST_MESSAGE = 500
+_NAME = lazy_pattern(r"[A-Za-z_][\w-]*")
+# Problems of reading that a torn block above them explains.
+_OF_MAPPINGS = frozenset({ProblemKind.SYNTAX.value, ProblemKind.DUPLICATE_KEY.value})
 # A line with the wrong indentation may be valid, and only the next one have the problem.
 _MISREAD_LINES = 2
 # A mistake that keeps a job from being expanded usually has a rule of its own; a job that is not expanded yet is no
@@ -409,22 +411,24 @@ def _without_echoes(found: tuple[Diagnostic, ...], document: Document) -> tuple[
         return found
     echoes = [span for problem in document.syntax.problems for span in (problem.span, problem.other) if span]
     unread, holders = _unread_lines(document), _lines_of_holders(document)
-    faulty = (document.lines.line_text(document.lines.line_of(one.span.start)) for one in document.syntax.problems)
-    misread = " ".join((*faulty, *(document.text[span.start : span.end] for span in unread)))
+    torn = (one for one in document.syntax.problems if one.kind is ProblemKind.SYNTAX)
+    faulty = (document.lines.line_text(document.lines.line_of(one.span.start)) for one in torn)
+    words = set(_NAME.findall(" ".join((*faulty, *(document.text[span.start : span.end] for span in unread)))))
 
     has_other_faults = any(document.text[one.span.start] != "*" for one in document.syntax.problems if len(one.span))
 
     def is_misread(one: Diagnostic) -> bool:
-        """Whether text that is misread may explain it: a line's mapping, what is missing, or what a name means."""
+        """Whether a torn block may explain it: it is in the block, where it belongs, or about a word that is in it."""
         written = document.text[one.span.start : one.span.end]
         is_alias = one.code == ProblemKind.SYNTAX.value and written.startswith("*")
         if is_alias and has_other_faults and f"&{written[1:]}" in document.text:
             return True
-        why = BY_CODE[one.code].misread if one.code in BY_CODE else ()
+        if _is_about_reading(one):
+            return one.code in _OF_MAPPINGS and any(one.span.start in span for span in unread)
         return (
-            (Misread.NAME in why and written in misread)
-            or (Misread.MAPPING in why and any(one.span.start in span for span in unread))
-            or (Misread.ABSENCE in why and document.lines.line_of(one.span.start) in holders)
+            any(one.span.start in span for span in unread)
+            or document.lines.line_of(one.span.start) in holders
+            or any(word in words for word in _NAME.findall(written))
         )
 
     return tuple(
