@@ -25,7 +25,11 @@ _LINES_AFTER = 25
 BLANKS = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
 UNSEEN = "\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
 _ODD = lazy_pattern(f"[{BLANKS}{UNSEEN}]|[\u2010-\u2015\u2212](?= )|\uff1a")
-_WORD_ALONE = lazy_pattern(r"((?:- +)*)([A-Za-z_][\w.-]*)(?:([ \t]*=[ \t]+|;[ \t]*|::?[ \t]+|:)|[ \t]+(?=[^\s:])|)")
+# A word that no colon follows; completion puts a character of private use into the word that is typed.
+_WORD_ALONE = lazy_pattern(
+    r"((?:- +)*)((?:[^\W\d]|[\ue000-\uf8ff])[\w.\ue000-\uf8ff-]*)"
+    r"(?:([ \t]*=[ \t]+|;[ \t]*|::?[ \t]+|:)|[ \t]+(?=[^\s:])|\Z)"
+)
 _ODD_DASH = lazy_pattern(r"(-|--|\*[ ]?)(?=[\w{\[\"'])")
 _KEY = lazy_pattern(r"[A-Za-z_\"'][\w.\"' -]*[ ]?:(?=\s|$)")
 _DASH = lazy_pattern(r"-[ ]+(?=[^\s-])")
@@ -47,7 +51,7 @@ class OddLine:
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _WrittenLine:
     """A line with content: its offset, that of its content, and the content without a comment."""
 
     start: int
@@ -96,13 +100,13 @@ def odd_line(text: str, at: int, context_at: int) -> OddLine | None:
     return min(found)[-1] if found else None
 
 
-def _lines(text: str, at: int) -> list[_Line]:
+def _lines(text: str, at: int) -> list[_WrittenLine]:
     start = at
     for _ in range(_LINES_BEFORE):
         start = text.rfind("\n", 0, start)
         if start < 0:
             break
-    found: list[_Line] = []
+    found: list[_WrittenLine] = []
     start, number_after = start + 1, 0
     while start < len(text) and number_after < _LINES_AFTER:
         end = text.find("\n", start)
@@ -112,19 +116,20 @@ def _lines(text: str, at: int) -> list[_Line]:
         comment = _COMMENT.search(content)
         if content and not content.startswith("#"):
             shown = content[: comment.start()] if comment else content
-            found.append(_Line(start, start + len(line) - len(content), shown))
+            found.append(_WrittenLine(start, start + len(line) - len(content), shown))
             number_after += start > at
         start = end + 1
     return found
 
 
-def _changes(text: str, lines: list[_Line], number: int) -> Iterator[OddLine]:
+def _changes(text: str, lines: list[_WrittenLine], number: int) -> Iterator[OddLine]:
     line = lines[number]
     content, at = line.content, line.at
     if not content.isascii() and (odd := list(_ODD.finditer(text, line.start, line.span.end))):
         yield _without(text, odd)
     match = _WORD_ALONE.match(content)
-    if match and ": " not in content and not content.endswith(":"):
+    is_text = match is not None and bool(match[1]) and not match[3]  # an item of a list
+    if match and not is_text and ": " not in content and not content.endswith(":"):
         word = match[2]
         colon = Span(at + match.end(2), at + match.end())
         new = ": " if match.end() < len(content) else ":"
@@ -143,7 +148,8 @@ def _changes(text: str, lines: list[_Line], number: int) -> Iterator[OddLine]:
             depths.update(dict.fromkeys((other.inner_depth, other.depth)))
     if before and before.content.endswith(":"):
         depths[before.inner_depth + 2] = None
-    for depth in depths:
+    begins = _KEY.match(content) or content[0] in "-{["  # anything else would become the end of the text above it
+    for depth in depths if begins else ():
         if depth != line.depth:
             shown = _shown(content)
             message = f"'{shown}' is indented by {line.depth}, but the lines that it belongs to are indented by {depth}"
