@@ -29,4 +29,4 @@ def test_a_slip_has_one_error_at_its_cause(first: int) -> None:
 def test_many_slips() -> None:
     found = Count.of(counted(range(1_000, 4_000), BASES))
     assert found.alone >= 0.96 * found.told
-    assert found.caused >= 0.94 * found.told
+    assert found.caused >= 0.93 * found.told

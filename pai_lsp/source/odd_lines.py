@@ -33,6 +33,7 @@ _WORD_ALONE = lazy_pattern(
 _ODD_DASH = lazy_pattern(r"(-|--|\*[ ]?)(?=[\w{\[\"'])")
 _KEY = lazy_pattern(r"[A-Za-z_\"'][\w.\"' -]*[ ]?:(?=\s|$)")
 _DASH = lazy_pattern(r"-[ ]+(?=[^\s-])")
+_INDENTATION = 3  # the rank of another indentation
 _COMMENT = lazy_pattern(r"\s#")
 
 
@@ -67,6 +68,11 @@ class _WrittenLine:
         return not self.depth and self.content[0].isascii()
 
     @property
+    def begins(self) -> bool:
+        """Whether it begins something: it has a key, a dash or a bracket."""
+        return _KEY.match(self.content) is not None or self.content[0] in "-{["
+
+    @property
     def span(self) -> Span:
         return Span(self.at, self.at + len(self.content))
 
@@ -93,6 +99,8 @@ def odd_line(text: str, at: int, context_at: int) -> OddLine | None:
     suspects = dict.fromkeys(number for number in (here - 1, here, begin, here - 2) if number >= first)
     for number in suspects:
         for change in _changes(text, lines, number):
+            if change.rank == _INDENTATION and not lines[here].begins:
+                continue  # the words would become the end of the text above them
             begin_edit, end_edit, new = change.edit
             tried = f"{part[: begin_edit - start]}{new}{part[end_edit - start :]}"
             if nodes := nodes_in(tried):
@@ -148,12 +156,11 @@ def _changes(text: str, lines: list[_WrittenLine], number: int) -> Iterator[OddL
             depths.update(dict.fromkeys((other.inner_depth, other.depth)))
     if before and before.content.endswith(":"):
         depths[before.inner_depth + 2] = None
-    begins = _KEY.match(content) or content[0] in "-{["  # anything else would become the end of the text above it
-    for depth in depths if begins else ():
+    for depth in depths if line.begins else ():
         if depth != line.depth:
             shown = _shown(content)
             message = f"'{shown}' is indented by {line.depth}, but the lines that it belongs to are indented by {depth}"
-            yield OddLine(message, line.span, f"Indent it by {depth}", (line.start, at, " " * depth), 3)
+            yield OddLine(message, line.span, f"Indent it by {depth}", (line.start, at, " " * depth), _INDENTATION)
     if dash := _DASH.match(content):
         if _KEY.match(content, dash.end()):
             message = f"'- ' does not belong before '{_shown(content[dash.end() :])}': it begins a list"
