@@ -97,9 +97,10 @@ def odd_line(text: str, at: int, context_at: int) -> OddLine | None:
     part = text[start:end]
     found: list[tuple[int, int, int, int, OddLine]] = []
     suspects = dict.fromkeys(number for number in (here - 1, here, begin, here - 2) if number >= first)
+    is_structure = all(line.begins for line in lines[max(here - 1, 0) : here + 1])
     for number in suspects:
         for change in _changes(text, lines, number):
-            if change.rank == _INDENTATION and not lines[here].begins:
+            if change.rank == _INDENTATION and not is_structure:
                 continue  # the words would become the end of the text above them
             begin_edit, end_edit, new = change.edit
             tried = f"{part[: begin_edit - start]}{new}{part[end_edit - start :]}"
