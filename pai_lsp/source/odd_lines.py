@@ -27,7 +27,7 @@ UNSEEN = "\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069
 _ODD = lazy_pattern(f"[{BLANKS}{UNSEEN}]|[\u2010-\u2015\u2212](?= )|\uff1a")
 # A word that no colon follows; completion puts a character of private use into the word that is typed.
 _WORD_ALONE = lazy_pattern(
-    r"((?:- +)*)((?:[^\W\d]|[\ue000-\uf8ff])[\w.\ue000-\uf8ff-]*)"
+    r"((?:[^\W\d]|[\ue000-\uf8ff])[\w.\ue000-\uf8ff-]*)"
     r"(?:([ \t]*=[ \t]+|;[ \t]*|::?[ \t]+|:)|[ \t]+(?=[^\s:])|\Z)"
 )
 _ODD_DASH = lazy_pattern(r"(-|--|\*[ ]?)(?=[\w{\[\"'])")
@@ -136,16 +136,17 @@ def _changes(text: str, lines: list[_WrittenLine], number: int) -> Iterator[OddL
     content, at = line.content, line.at
     if not content.isascii() and (odd := list(_ODD.finditer(text, line.start, line.span.end))):
         yield _without(text, odd)
-    match = _WORD_ALONE.match(content)
-    is_text = match is not None and bool(match[1]) and not match[3]  # an item of a list
+    inner = line.inner_depth - line.depth
+    match = _WORD_ALONE.match(content, inner)
+    is_text = match is not None and inner > 0 and not match[2]  # an item of a list
     if match and not is_text and ": " not in content and not content.endswith(":"):
-        word = match[2]
-        colon = Span(at + match.end(2), at + match.end())
+        word = match[1]
+        colon = Span(at + match.end(1), at + match.end())
         new = ": " if match.end() < len(content) else ":"
-        is_stuck = (match[3] or "")[:1] == ":" and len(match[3]) == 1
+        is_stuck = (match[2] or "")[:1] == ":" and len(match[2]) == 1
         message = f"expected a space after '{word}:'" if is_stuck else f"expected ':' after '{word}'"
         title = "Add a space" if is_stuck else "Add ':'"
-        yield OddLine(message, Span(at + match.start(2), line.span.end), title, (colon.start, colon.end, new), 1)
+        yield OddLine(message, Span(at + match.start(1), line.span.end), title, (colon.start, colon.end, new), 1)
     if dash := _ODD_DASH.match(content):
         message = f"expected '- ' before '{_shown(content[dash.end() :])}'"
         yield OddLine(message, Span(at, line.span.end), "Write '- '", (at, at + dash.end(), "- "), 1)
@@ -167,7 +168,7 @@ def _changes(text: str, lines: list[_WrittenLine], number: int) -> Iterator[OddL
             message = f"'- ' does not belong before '{_shown(content[dash.end() :])}': it begins a list"
             for new in ("", " " * dash.end()):
                 yield OddLine(message, line.span, "Remove '- '", (at, at + dash.end(), new), 2)
-    elif (_KEY.match(content) or content[:1] in "{[") and any(_DASH.match(one.content) for one in lines):
+    elif line.begins and any(one.depth in {line.depth, line.depth - 2} and _DASH.match(one.content) for one in lines):
         message = f"expected '- ' before '{_shown(content)}', as in the lines near by"
         yield OddLine(message, line.span, "Add '- '", (at, at, "- "), 4)
         if line.depth >= 2:
