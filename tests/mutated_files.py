@@ -25,7 +25,7 @@ from time import process_time
 from typing import TYPE_CHECKING, Any
 
 from job_mutations import bases, mutated
-from loopback import item, marketplace
+from loopback import answering, item, marketplace
 from random_edits import random_edit
 from server_client import CAPABILITIES, Client
 from test_catalog_lock import MNIST
@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 # CPU seconds. A file of this size takes milliseconds; what takes longer would be felt.
 SLOW = 2.0
 HANGS = 20.0
+# Of so many files that the server reads, one is shown to it: that takes longer than all commands.
+_IN_EDITOR = 4
 
 JOB, USES, MANIFEST_FILE, DEFINITION = "job.pai.yaml", "uses.pai.yaml", "manifest.yaml", "marketplace/one.yaml"
 OLD_JOB = json.dumps(
@@ -84,12 +86,17 @@ taskRoles:
 LOCK = {
     "version": 1,
     "definitions": {
-        MNIST: [{"name": "mnist", "source": "http://a/b", "sha256": "0", "definition": {"name": "mnist", "type": "data"}}],
+        MNIST: [
+            {"name": "mnist", "source": "http://a/b", "sha256": "0", "definition": {"name": "mnist", "type": "data"}}
+        ],
         "marketplace://name/one": [{"name": "one", "source": DEFINITION, "sha256": "0" * 64}],
     },
 }
 CLUSTERS = "lab: {url: 'http://HERE', user: ann, token_env: PAI_TOKEN, platform: openpai}\n"
-DOCKER = {"auths": {"http://HERE": {"auth": "YW5uOmdsdWU="}, "https://a": {"identitytoken": "x"}}, "credHelpers": {"b": "c"}}
+DOCKER = {
+    "auths": {"http://HERE": {"auth": "YW5uOmdsdWU="}, "https://a": {"identitytoken": "x"}},
+    "credHelpers": {"b": "c"},
+}
 COMMENTS = {
     "comments": [
         {"code": 2034, "level": "warning", "message": "unused", "line": 6, "endLine": 6, "column": 1, "endColumn": 3,
@@ -122,6 +129,7 @@ WORLD: dict[str, str] = {
     "project/.gitignore": "*.tmp\n/build/\n!keep.yaml\n**/a/**/b\n[a-z]?.yaml\n\\#x\n",
     "project/end.log": LONG_LOGS[0][0],
     "project/recorded.json": json.dumps(REGISTRY),
+    "project/recorded.pai.yaml": USING.replace("HERE", "r.example.com"),
     "project/services.yaml": SERVICES,
     "project/script.json": '{"id": 1, "script": "if true; then echo; fi"}\n',
     "home/.config/pai-lsp/clusters.yaml": CLUSTERS,
@@ -129,7 +137,9 @@ WORLD: dict[str, str] = {
     "home/.docker/config.json": json.dumps(DOCKER),
     f"answers/{API}": json.dumps(ASKED),
     f"answers/{ITEMS}": json.dumps([item(1, "mnist"), item(2, "one", status="rejected")]),
-    f"answers/{IMAGES}": json.dumps({"index": INDEX, "manifest": MANIFEST, "image": IMAGE, "token": {"access_token": "t"}}),
+    f"answers/{IMAGES}": json.dumps(
+        {"index": INDEX, "manifest": MANIFEST, "image": IMAGE, "token": {"access_token": "t"}}
+    ),
     f"answers/{HELPER}": json.dumps({"ServerURL": "r", "Username": "ann", "Secret": "glue"}),
     f"answers/{CHECKER}": json.dumps(COMMENTS),
 }
@@ -170,7 +180,7 @@ def _json(path: str, *commands: tuple[str, ...], **more: Any) -> Kind:
     return Kind(path, (WORLD[path],), commands, is_json=True, **more)
 
 
-CHECKED = (("check", "--severity", "hint", JOB, USES),)
+CHECKED = (("check", "--severity", "hint", USES),)
 KINDS: dict[str, Kind] = {
     "job": Kind(f"project/{JOB}", (), of_job(JOB, ("convert", "--to", "mpijob"), ("image-check", "--answers", "recorded.json")), 3, in_editor=True),
     "manifest": Kind(
@@ -201,7 +211,7 @@ KINDS: dict[str, Kind] = {
     "configuration": Kind(
         "project/.pai-lsp.yaml", (CONFIGURATION, "cluster: lab\nbaseline: known.json\nexclude: [x]\n" + WORLD["project/.pai-lsp.yaml"]),
         (
-            (*CHECKED[0], ".pai-lsp.yaml"), ("fit", JOB), ("expand", USES), ("run", "--dry", JOB), ("marketplace", "list"),
+            (*CHECKED[0], JOB, ".pai-lsp.yaml"), ("fit", JOB), ("expand", USES), ("run", "--dry", JOB), ("marketplace", "list"),
             ("trust", "--list"), ("check", "--only-jobs", "."), ("graph", USES),
         ),
         in_editor=True,
@@ -211,7 +221,7 @@ KINDS: dict[str, Kind] = {
     ),
     "clusters": Kind("home/.config/pai-lsp/clusters.yaml", (CLUSTERS,), ((*SUBMIT, JOB), ("cluster", "pull", "lab"), ("cluster", "list")), 1),
     "log": Kind(
-        "project/end.log", (*(log[0] for log in (*LONG_LOGS, *LOGS, *EVENTS)),),
+        "project/end.log", (*(str(log[0]) for log in (*LONG_LOGS, *LOGS, *EVENTS)),),
         (
             ("why", "end.log"), ("why", "--job", JOB, "end.log"), ("why", "--platform-log", "end.log", "--exit-code", "1"),
             ("why", "--diagnostics", "end.log", "--format", "json", "end.log"),
@@ -295,7 +305,11 @@ def _text_mutated(text: str, source: random.Random) -> str:
         text = random_edit(text, source).applied(text)
     if source.random() < 0.05:
         start = source.randint(0, len(text))
-        text = text[:start] + source.choice(("9" * 5_000, "a" * 20_000, "**/" * 500, "\n" * 3_000, "[" * 2_000)) + text[start:]
+        text = (
+            text[:start]
+            + source.choice(("9" * 5_000, "a" * 20_000, "**/" * 500, "\n" * 3_000, "[" * 2_000))
+            + text[start:]
+        )
     return text
 
 
@@ -340,18 +354,15 @@ class World:
         if path.startswith("answers/"):
             self.answers[target.name] = data
 
-    def base(self, path: str) -> bytes:
-        """The content of a file that is not mutated."""
-        return WORLD[path].replace("HERE", self.server.url.partition("//")[2]).encode()
-
     def reset(self, *, forgets: Sequence[str] = ()) -> None:
         """All files as they were."""
         for path in forgets:
             shutil.rmtree(self.folder / path, ignore_errors=True)
-        for path in WORLD:
-            self.put(path, self.base(path))
-        recorded = self.base(f"project/{USES}").replace(self.server.url.partition("//")[2].encode(), b"r.example.com")
-        self.put("project/recorded.pai.yaml", recorded)
+        for path, text in WORLD.items():
+            data = text.replace("HERE", self.server.url.partition("//")[2]).encode()
+            target = self.folder / path
+            if not target.is_file() or target.read_bytes() != data:
+                self.put(path, data)
 
     def react(self, request: Request) -> None:
         """The answers of a cluster, a marketplace and a registry."""
@@ -399,7 +410,7 @@ class World:
             if words == ("shell",):
                 sys.stdin.close()
                 sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115 - as long as the process
-        printed = output.buffer.getvalue().decode("utf-8", "replace")  # type: ignore[attr-defined]
+        printed = output.buffer.getvalue().decode("utf-8", "replace")
         if PLEASE_REPORT in printed:
             line = next(line for line in printed.splitlines() if PLEASE_REPORT in line)
             self.faults.append(f"{' '.join(words)}\n{line}")
@@ -415,7 +426,9 @@ class World:
             self.client = Client()
             root = (self.folder / "project").as_uri()
             folders = [{"uri": root, "name": "project"}]
-            await self.client.ask("initialize", processId=None, rootUri=root, workspaceFolders=folders, capabilities=CAPABILITIES)
+            await self.client.ask(
+                "initialize", processId=None, rootUri=root, workspaceFolders=folders, capabilities=CAPABILITIES
+            )
             self.client.send(self.client.notification("initialized"))
         client, self.version = self.client, self.version + 1
         path = self.folder / kind.path
@@ -429,7 +442,11 @@ class World:
         spans = {"start": {"line": 0, "character": 0}, "end": {"line": 10_000, "character": 0}}
         asked = [
             client.question(
-                f"textDocument/{method}", textDocument={"uri": uri}, position=place, range=spans, context={"diagnostics": [], "triggerKind": 1}
+                f"textDocument/{method}",
+                textDocument={"uri": uri},
+                position=place,
+                range=spans,
+                context={"diagnostics": [], "triggerKind": 1},
             )
             for method in methods
         ]
@@ -492,8 +509,9 @@ def faults(first: int, count: int, folder: Path, only: str | None = None) -> tup
     os.environ.update(environment(folder))
     (folder / "project" / ".git").mkdir(parents=True)
     os.chdir(folder / "project")
-    with open(os.devnull, encoding="utf-8") as sys.stdin, marketplace(lambda request: world.react(request)) as server:  # noqa: PTH123
+    with open(os.devnull, encoding="utf-8") as sys.stdin, marketplace(answering(404)) as server:  # noqa: PTH123
         world = World(folder, server)
+        server.reaction = world.react
         gatherer = _Gatherer(world.faults)
         loggers = [logging.getLogger(name) for name in ("pai_lsp", "pygls", "asyncio")]
         hook = threading.excepthook
@@ -542,7 +560,9 @@ def _one(seed: int, world: World, only: str | None) -> str:
         data = _text_mutated(text, source).encode("utf-8", "surrogatepass")
     else:
         chosen_from = kind.bases or bases()
-        base = source.choice(chosen_from) if name != "job" or source.random() < 0.9 else source.choice((STORING, FAILING))
+        base = (
+            source.choice(chosen_from) if name != "job" or source.random() < 0.9 else source.choice((STORING, FAILING))
+        )
         text = base.replace("HERE", world.server.url.partition("//")[2])
         data = mutated_file(kind, text, source)
     world.put(path, data)
@@ -551,7 +571,7 @@ def _one(seed: int, world: World, only: str | None) -> str:
             world.run(words)
             if path.endswith(".lock") or "--fix" in words:
                 world.put(path, data)
-        if kind.in_editor:
+        if kind.in_editor and seed % _IN_EDITOR == 0:
             world.edit(kind, data)
     world.reset(forgets=kind.forgets)
     if name.startswith("own"):

@@ -19,6 +19,7 @@ from pai_lsp.cluster.image_check import (
     no_account,
 )
 from pai_lsp.source.failures import why
+from pai_lsp.source.foreign import json_value, mappings_in
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import visible
 
@@ -103,7 +104,7 @@ def _registry(answers: str | None) -> Registry:
     """
     if answers is None:
         return NetworkRegistry()
-    found = json.loads(Path(answers).read_text(encoding="utf-8"))
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+    found = json_value(Path(answers).read_text(encoding="utf-8"))
+    if not isinstance(found, list) or len(recorded := mappings_in(found)) < len(found):
         raise ValueError
-    return RecordedRegistry(found)
+    return RecordedRegistry(recorded)
