@@ -44,7 +44,7 @@ from pai_lsp.cli.main import main
 from pai_lsp.source.failures import PLEASE_REPORT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
     from types import FrameType
 
     from loopback import Marketplace, Request
@@ -399,17 +399,12 @@ class World:
         output = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
         began = process_time()
         try:
-            if words == ("shell",):
-                sys.stdin = (self.folder / "project/script.json").open(encoding="utf-8", errors="replace")
-            with redirect_stdout(output), redirect_stderr(output):
+            given = self.folder / "project/script.json" if words == ("shell",) else os.devnull
+            with redirect_stdout(output), redirect_stderr(output), open(given, encoding="utf-8") as sys.stdin:  # noqa: PTH123
                 main(words)
             output.flush()
         except BaseException:  # noqa: BLE001 - whatever it is, it is what we look for
             self.faults.append(f"{' '.join(words)}\n{traceback.format_exc()}")
-        finally:
-            if words == ("shell",):
-                sys.stdin.close()
-                sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115 - as long as the process
         printed = output.buffer.getvalue().decode("utf-8", "replace")
         if PLEASE_REPORT in printed:
             line = next(line for line in printed.splitlines() if PLEASE_REPORT in line)
@@ -509,7 +504,7 @@ def faults(first: int, count: int, folder: Path, only: str | None = None) -> tup
     os.environ.update(environment(folder))
     (folder / "project" / ".git").mkdir(parents=True)
     os.chdir(folder / "project")
-    with open(os.devnull, encoding="utf-8") as sys.stdin, marketplace(answering(404)) as server:  # noqa: PTH123
+    with marketplace(answering(404)) as server:
         world = World(folder, server)
         server.reaction = world.react
         gatherer = _Gatherer(world.faults)
