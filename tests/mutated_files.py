@@ -95,7 +95,7 @@ LOCK = {
 CLUSTERS = "lab: {url: 'http://HERE', user: ann, token_env: PAI_TOKEN, platform: openpai}\n"
 DOCKER = {
     "auths": {"http://HERE": {"auth": "YW5uOmdsdWU="}, "https://a": {"identitytoken": "x"}},
-    "credHelpers": {"b": "c"},
+    "credHelpers": {"HERE": "c"},
 }
 COMMENTS = {
     "comments": [
@@ -103,14 +103,6 @@ COMMENTS = {
          "fix": {"replacements": [{"line": 6, "column": 1, "endLine": 6, "endColumn": 2, "replacement": "x"}]}},
     ]
 }  # fmt: skip
-REGISTRY = [
-    {"method": "HEAD", "url": "https://r.example.com/v2/", "status": 200, "headers": {}},
-    {"method": "HEAD", "url": "https://r.example.com/v2/team/image/manifests/v1", "status": 401,
-     "headers": {"Www-Authenticate": 'Bearer realm="https://a/token",service="r",scope="s"'}},
-    {"method": "GET", "url": "https://a/token", "status": 200, "body": {"access_token": "t"}},
-    {"method": "HEAD", "url": "https://r.example.com/v2/team/image/manifests/v1", "status": 200, "headers": {}},
-    {"method": "GET", "url": "https://r.example.com/v2/team/image/manifests/v1", "status": 200, "body": INDEX},
-]  # fmt: skip
 ASKED = {name: value for name, value in ANSWERS.items() if "=" not in name}
 
 # Where answers of the server and of programs are kept; the commands never see these names.
@@ -128,8 +120,6 @@ WORLD: dict[str, str] = {
     "project/.pai-lsp.yaml": "marketplace: {sources: [{directory: marketplace}, {url: 'http://HERE'}]}\n",
     "project/.gitignore": "*.tmp\n/build/\n!keep.yaml\n**/a/**/b\n[a-z]?.yaml\n\\#x\n",
     "project/end.log": LONG_LOGS[0][0],
-    "project/recorded.json": json.dumps(REGISTRY),
-    "project/recorded.pai.yaml": USING.replace("HERE", "r.example.com"),
     "project/services.yaml": SERVICES,
     "project/script.json": '{"id": 1, "script": "if true; then echo; fi"}\n',
     "home/.config/pai-lsp/clusters.yaml": CLUSTERS,
@@ -152,11 +142,24 @@ WHY = ("why", "--exit-code", "1", "--job")
 def of_job(path: str, *others: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     """Every command on a job or a manifest; the one that changes the file is the last."""
     commands = (
-        ("check", "--severity", "hint"), ("check", "--format", "sarif", "--cluster", "lab"), ("check", "--diff"),
-        ("expand", "--force"), ("expand", "--as-is"), ("graph",), ("graph", "--format", "dot"), ("fit", "--cluster", "lab"),
-        WHY, ("run", "--dry", "--format", "json"), RUN, ("run", "--container", "none"), SUBMIT, ("convert",),
-        *others, ("check", "--baseline", "known.json", "--update-baseline"), ("check", "--fix", "--unsafe-fixes"),
-    )  # fmt: skip
+        ("check", "--severity", "hint"),
+        ("check", "--format", "sarif", "--cluster", "lab"),
+        ("check", "--diff"),
+        ("expand", "--force"),
+        ("expand", "--as-is"),
+        ("graph",),
+        ("graph", "--format", "dot"),
+        ("fit", "--cluster", "lab"),
+        WHY,
+        ("run", "--dry", "--format", "json"),
+        RUN,
+        ("run", "--container", "none"),
+        SUBMIT,
+        ("convert",),
+        *others,
+        ("check", "--baseline", "known.json", "--update-baseline"),
+        ("check", "--fix", "--unsafe-fixes"),
+    )
     return tuple((*words, path) if words[0] != "why" else (*words, path, "end.log") for words in commands)
 
 
@@ -180,81 +183,169 @@ def _json(path: str, *commands: tuple[str, ...], **more: Any) -> Kind:
     return Kind(path, (WORLD[path],), commands, is_json=True, **more)
 
 
+KEPT_ANSWERS = ("home/.cache/pai-lsp/images",)
 CHECKED = (("check", "--severity", "hint", USES),)
 KINDS: dict[str, Kind] = {
-    "job": Kind(f"project/{JOB}", (), of_job(JOB, ("convert", "--to", "mpijob"), ("image-check", "--answers", "recorded.json")), 3, in_editor=True),
+    "job": Kind(f"project/{JOB}", (), of_job(JOB, ("convert", "--to", "mpijob")), 3, in_editor=True),
     "manifest": Kind(
-        f"project/{MANIFEST_FILE}", (FULL, OLDER, OLDEST, OTHER),
-        of_job(MANIFEST_FILE, ("convert", "--to", "pai"), ("convert", "--to", "v2beta1")), in_editor=True,
+        f"project/{MANIFEST_FILE}",
+        (FULL, OLDER, OLDEST, OTHER),
+        of_job(MANIFEST_FILE, ("convert", "--to", "pai"), ("convert", "--to", "v2beta1")),
+        in_editor=True,
     ),
     "definitions": Kind(
-        f"project/{DEFINITION}", (DEFINITIONS,),
+        f"project/{DEFINITION}",
+        (DEFINITIONS,),
         (
-            *CHECKED, ("check", DEFINITION), ("graph", DEFINITION), ("expand", "--force", USES), (*RUN, USES), (*SUBMIT, USES),
-            ("marketplace", "list"), ("marketplace", "show", "one"), ("marketplace", "lock"), ("check", "--fix", DEFINITION),
+            *CHECKED,
+            ("check", DEFINITION),
+            ("graph", DEFINITION),
+            ("expand", "--force", USES),
+            (*RUN, USES),
+            (*SUBMIT, USES),
+            ("marketplace", "list"),
+            ("marketplace", "show", "one"),
+            ("marketplace", "lock"),
+            ("check", "--fix", DEFINITION),
         ),
         in_editor=True,
     ),
-    "old job": Kind("project/old.json", (OLD_JOB,), (("convert", "old.json"), ("check", "old.json"), (*RUN, "old.json")), 1, is_json=True),
+    "old job": Kind(
+        "project/old.json",
+        (OLD_JOB,),
+        (("convert", "old.json"), ("check", "old.json"), (*RUN, "old.json")),
+        1,
+        is_json=True,
+    ),
     "profile": _json(
-        "home/.config/pai-lsp/clusters/lab.json", ("fit", "--cluster", "lab", JOB), ("check", "--cluster", "lab", JOB, USES),
-        (*SUBMIT, JOB), ("cluster", "list"), ("fit", "--cluster", "lab", "--format", "json", MANIFEST_FILE),
+        "home/.config/pai-lsp/clusters/lab.json",
+        ("fit", "--cluster", "lab", JOB),
+        ("check", "--cluster", "lab", JOB, USES),
+        (*SUBMIT, JOB),
+        ("cluster", "list"),
+        ("fit", "--cluster", "lab", "--format", "json", MANIFEST_FILE),
     ),
     "lock": _json(
-        "project/.pai-lsp.lock", *CHECKED, ("expand", "--force", USES), ("marketplace", "lock", "--check"), (*RUN, USES),
-        ("marketplace", "show", "mnist"), ("marketplace", "lock"), in_editor=True,
+        "project/.pai-lsp.lock",
+        *CHECKED,
+        ("expand", "--force", USES),
+        ("marketplace", "lock", "--check"),
+        (*RUN, USES),
+        ("marketplace", "show", "mnist"),
+        ("marketplace", "lock"),
+        in_editor=True,
     ),
     "baseline": _json(
-        "project/known.json", ("check", "--baseline", "known.json", JOB, USES),
+        "project/known.json",
+        ("check", "--baseline", "known.json", JOB, USES),
         ("check", "--baseline", "known.json", "--update-baseline", JOB),
     ),
     "configuration": Kind(
-        "project/.pai-lsp.yaml", (CONFIGURATION, "cluster: lab\nbaseline: known.json\nexclude: [x]\n" + WORLD["project/.pai-lsp.yaml"]),
+        "project/.pai-lsp.yaml",
+        (CONFIGURATION, "cluster: lab\nbaseline: known.json\nexclude: [x]\n" + WORLD["project/.pai-lsp.yaml"]),
         (
-            (*CHECKED[0], JOB, ".pai-lsp.yaml"), ("fit", JOB), ("expand", USES), ("run", "--dry", JOB), ("marketplace", "list"),
-            ("trust", "--list"), ("check", "--only-jobs", "."), ("graph", USES),
+            (*CHECKED[0], JOB, ".pai-lsp.yaml"),
+            ("fit", JOB),
+            ("expand", USES),
+            ("run", "--dry", JOB),
+            ("marketplace", "list"),
+            ("trust", "--list"),
+            ("check", "--only-jobs", "."),
+            ("graph", USES),
         ),
         in_editor=True,
     ),
     "own configuration": Kind(
         "home/.config/pai-lsp/config.yaml", (CONFIGURATION,), (*CHECKED, ("marketplace", "list")), 1, in_editor=True
     ),
-    "clusters": Kind("home/.config/pai-lsp/clusters.yaml", (CLUSTERS,), ((*SUBMIT, JOB), ("cluster", "pull", "lab"), ("cluster", "list")), 1),
+    "clusters": Kind(
+        "home/.config/pai-lsp/clusters.yaml",
+        (CLUSTERS,),
+        ((*SUBMIT, JOB), ("cluster", "pull", "lab"), ("cluster", "list")),
+        1,
+    ),
     "log": Kind(
-        "project/end.log", (*(str(log[0]) for log in (*LONG_LOGS, *LOGS, *EVENTS)),),
+        "project/end.log",
+        (*(str(log[0]) for log in (*LONG_LOGS, *LOGS, *EVENTS)),),
         (
-            ("why", "end.log"), ("why", "--job", JOB, "end.log"), ("why", "--platform-log", "end.log", "--exit-code", "1"),
+            ("why", "end.log"),
+            ("why", "--job", JOB, "end.log"),
+            ("why", "--platform-log", "end.log", "--exit-code", "1"),
             ("why", "--diagnostics", "end.log", "--format", "json", "end.log"),
         ),
         3,
     ),
-    ".gitignore": Kind("project/.gitignore", (WORLD["project/.gitignore"],), (("check", "--show-files", "."), ("check", "--only-jobs")), in_editor=True),
+    ".gitignore": Kind(
+        "project/.gitignore",
+        (WORLD["project/.gitignore"],),
+        (("check", "--show-files", "."), ("check", "--only-jobs")),
+        in_editor=True,
+    ),
     "files of a cluster": Kind(
-        "project/services.yaml", (SERVICES, HIVED),
-        (("cluster", "import", "services.yaml", "--name", "lab", "--group", "vision", "--output", "-"), ("check", "services.yaml")),
+        "project/services.yaml",
+        (SERVICES, HIVED),
+        (
+            ("cluster", "import", "services.yaml", "--name", "lab", "--group", "vision", "--output", "-"),
+            ("check", "services.yaml"),
+        ),
     ),
     "answers of a cluster": _json(f"answers/{API}", ("cluster", "pull", "lab"), (*SUBMIT, JOB)),
     "answers of a marketplace": _json(
-        f"answers/{ITEMS}", ("marketplace", "refresh", "--trust"), *CHECKED, ("expand", "--force", USES),
-        ("marketplace", "list"), ("marketplace", "show", "mnist"), forgets=("home/.cache",),
+        f"answers/{ITEMS}",
+        ("marketplace", "refresh", "--trust"),
+        *CHECKED,
+        ("expand", "--force", USES),
+        ("marketplace", "list"),
+        ("marketplace", "show", "mnist"),
+        forgets=("home/.cache",),
     ),
-    "answers of a registry": _json(
-        f"answers/{IMAGES}", ("image-check", USES), ("check", "--images", USES), forgets=("home/.cache/pai-lsp/images",)
-    ),
-    "recorded answers": _json("project/recorded.json", ("image-check", "--answers", "recorded.json", "recorded.pai.yaml"), share=1),
-    "accounts": _json("home/.docker/config.json", ("image-check", USES), share=1),
-    "answers of a helper": _json(f"answers/{HELPER}", ("image-check", USES), share=1),
+    "answers of a registry": _json(f"answers/{IMAGES}", ("check", "--images", USES), forgets=KEPT_ANSWERS),
+    "accounts": _json("home/.docker/config.json", ("check", "--images", USES), share=1, forgets=KEPT_ANSWERS),
+    "answers of a helper": _json(f"answers/{HELPER}", ("check", "--images", USES), share=1, forgets=KEPT_ANSWERS),
     "answers of ShellCheck": _json(f"answers/{CHECKER}", ("check", "--shellcheck", "shellcheck", JOB), share=1),
     "scripts": Kind("project/script.json", (WORLD["project/script.json"],), (("shell",),), 1, is_json=True),
-    "kept files": Kind("", (), (*CHECKED, ("marketplace", "list"), ("check", "--images", USES), ("trust", "--list"), (*RUN, USES), ("trust",)), 2),
-}  # fmt: skip
+    "kept files": Kind(
+        "",
+        (),
+        (*CHECKED, ("marketplace", "list"), ("check", "--images", USES), ("trust", "--list"), (*RUN, USES), ("trust",)),
+        2,
+    ),
+}
 _CHOICES = [name for name, kind in KINDS.items() for _ in range(kind.share)]
 
 _ODD: tuple[Any, ...] = (
-    None, True, False, 0, -1, 1.5, 1e308, float("inf"), float("nan"), 10**400, "", "x", "a b", "\x00", "\ud800", "é漢😀", "../..",
-    "9" * 5_000, "-" * 300, "http://[bad", "http://127.0.0.1:99999999/", "\x1b[31m", [], {}, [[]], [None], {"": None}, {"a": {"b": ["c"]}},
-    [1, "a", {}, []], "sha256:" + "0" * 64, "<html>",
-)  # fmt: skip
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1.5,
+    1e308,
+    float("inf"),
+    float("nan"),
+    10**400,
+    "",
+    "x",
+    "a b",
+    "\x00",
+    "\ud800",
+    "é漢😀",
+    "../..",
+    "9" * 5_000,
+    "-" * 300,
+    "http://[bad",
+    "http://127.0.0.1:99999999/",
+    "\x1b[31m",
+    [],
+    {},
+    [[]],
+    [None],
+    {"": None},
+    {"a": {"b": ["c"]}},
+    [1, "a", {}, []],
+    "sha256:" + "0" * 64,
+    "<html>",
+)
 
 
 def _value_mutated(value: Any, source: random.Random) -> Any:
@@ -336,7 +427,10 @@ class _HangsError(BaseException):
 
 @dataclass
 class World:
-    """Everything that the commands read, below `folder`, and the server that they ask."""
+    """Everything that the commands read, below `folder`, and the server that they ask.
+
+    wants_account: whether the registry gives the image only to the user's own account.
+    """
 
     folder: Path
     server: Marketplace
@@ -345,6 +439,7 @@ class World:
     answers: dict[str, Any] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
     version: int = 1
+    wants_account: bool = False
 
     def put(self, path: str, data: bytes) -> None:
         """Write a file, or change an answer of the server."""
@@ -373,6 +468,8 @@ class World:
             self._send_part(request, API, path, is_missing=404)
         elif path.endswith("/items"):
             request.send(200, self.answers[ITEMS], Content_Type="application/json")
+        elif path == "/token" and self.wants_account and "authorization" not in request.headers:
+            request.send(401, b"")
         elif path == "/token":
             self._send_part(request, IMAGES, "token")
         elif not request.headers.get("authorization", "").startswith("Bearer"):
@@ -561,6 +658,7 @@ def _one(seed: int, world: World, only: str | None) -> str:
         text = base.replace("HERE", world.server.url.partition("//")[2])
         data = mutated_file(kind, text, source)
     world.put(path, data)
+    world.wants_account = name in {"accounts", "answers of a helper"}
     with _limited():
         for words in kind.commands:
             world.run(words)
@@ -569,7 +667,7 @@ def _one(seed: int, world: World, only: str | None) -> str:
         if kind.in_editor and seed % _IN_EDITOR == 0:
             world.edit(kind, data)
     world.reset(forgets=kind.forgets)
-    if name.startswith("own"):
+    if name == "own configuration":
         (world.folder / path).unlink()
     return name
 

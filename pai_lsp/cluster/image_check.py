@@ -26,18 +26,16 @@ from pai_lsp.source.files import program_on_path
 from pai_lsp.source.foreign import (
     as_mapping,
     as_text,
-    as_whole,
     json_mapping,
     json_value,
     mappings_in,
-    texts_in,
 )
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.text import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from pai_lsp.job.job import Job
@@ -111,12 +109,10 @@ class ImageConfiguration:
 
     architectures: of Linux, such as `amd64`; several for an image of several platforms.
     user: the user that the image names; empty for root.
-    entrypoint: the image's own program, which the platform does not run.
     """
 
     architectures: tuple[str, ...] = ()
     user: str = ""
-    entrypoint: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,9 +423,7 @@ def _configuration(base: str, tag: str, authorization: str | None, registry: Reg
         own = as_mapping(found.get("config"))
         architecture = as_text(found.get("architecture"))
         return ImageConfiguration(
-            tuple(digests) or ((architecture,) if architecture else ()),
-            as_text(own.get("User")) or "",
-            tuple(texts_in(own.get("Entrypoint"))),
+            tuple(digests) or ((architecture,) if architecture else ()), as_text(own.get("User")) or ""
         )
     except CouldNotAskError:
         return None
@@ -494,27 +488,6 @@ def _token(challenge: str, question: _Question, registry: Registry) -> str | Non
 _DOCKER_HUB_NAMES = ("https://index.docker.io/v1/", "index.docker.io", "docker.io", "registry-1.docker.io")
 _HELPER = re.compile(r"[A-Za-z0-9._-]+")
 LIMITS = Limits(connect=10.0, silence=10.0, total=20.0, size=1024 * 1024)
-
-
-class RecordedRegistry:
-    """Answers from a list of requests with what came back, each used once, in order."""
-
-    def __init__(self, answers: Sequence[Mapping[str, Any]]) -> None:
-        self._answers = list(answers)
-
-    def ask(
-        self, method: str, url: str, authorization: str | None, parameters: Mapping[str, str], accept: str = "*/*"
-    ) -> Reply:
-        """The recorded answer; see `Registry`."""
-        del authorization, parameters, accept
-        for number, one in enumerate(self._answers):
-            if (one.get("method"), one.get("url")) == (method, url):
-                del self._answers[number]
-                if "error" in one:
-                    raise CouldNotAskError(str(one["error"]))
-                headers = {name: as_text(value) or "" for name, value in as_mapping(one.get("headers")).items()}
-                return Reply(as_whole(one.get("status")) or 500, headers, one.get("body"))
-        raise CouldNotAskError("no answer is recorded")
 
 
 class NetworkRegistry:

@@ -24,11 +24,12 @@ from pai_lsp.cluster.image_check import (
 )
 from pai_lsp.findings.diagnostic import Diagnostic, Finding
 from pai_lsp.job.definition import name_span
-from pai_lsp.rules.command_rules import image_architecture, image_not_asked, image_not_found
+from pai_lsp.rules.command_rules import image_architecture, image_not_asked, image_not_found, image_user
 from pai_lsp.source.files import write_at_once
 from pai_lsp.source.foreign import as_mapping, as_number, as_text, json_mapping, texts_in
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Scalar
+from pai_lsp.source.text import visible
 from pai_lsp.source.user_folders import user_cache_folder
 
 TYPE_CHECKING = False
@@ -140,9 +141,12 @@ def _findings(image: Definition, verdict: ImageVerdict) -> Iterator[tuple[Rule, 
         yield image_not_found, Finding(span, verdict.explanation)
     elif verdict.presence is Presence.UNKNOWN:
         yield image_not_asked, Finding(span, verdict.explanation)
-    elif verdict.configuration is not None and verdict.configuration.architectures:
-        known = verdict.configuration.architectures
-        if _ARCHITECTURE not in known:
+    elif verdict.configuration is not None:
+        known, user = verdict.configuration.architectures, verdict.configuration.user
+        if user.partition(":")[0] not in {"", "0", "root"}:
+            message = f"the user of the image is '{visible(user)}', so tasks fail; add 'USER root' to its Dockerfile"
+            yield image_user, Finding(span, message)
+        if known and _ARCHITECTURE not in known:
             message = f"the image is for {', '.join(known)}; on nodes with {_ARCHITECTURE} it does not start"
             yield image_architecture, Finding(span, message)
 
@@ -167,8 +171,7 @@ def _loaded(file: Path) -> tuple[ImageVerdict | None, float]:
     if stored.get("form") != _FORM or image is None or explanation is None or presence is None:
         return None, 0.0
     own = as_mapping(stored.get("configuration"))
-    architectures, entrypoint = (tuple(texts_in(own.get(key))) for key in ("architectures", "entrypoint"))
-    configuration = ImageConfiguration(architectures, as_text(own.get("user")) or "", entrypoint)
+    configuration = ImageConfiguration(tuple(texts_in(own.get("architectures"))), as_text(own.get("user")) or "")
     verdict = ImageVerdict(image, stored.get("refused") is True, presence, explanation, configuration if own else None)
     return verdict, as_number(stored.get("asked")) or 0.0
 
@@ -182,7 +185,7 @@ def _save(file: Path, verdict: ImageVerdict, now: float) -> None:
         "refused": verdict.is_refused,
         "presence": verdict.presence.value,
         "explanation": verdict.explanation,
-        "configuration": own and {"architectures": own.architectures, "user": own.user, "entrypoint": own.entrypoint},
+        "configuration": own and {"architectures": own.architectures, "user": own.user},
     }
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
