@@ -23,8 +23,8 @@ OPTIONS = "set -o errexit\nset -o nounset\nset -o pipefail\n"
 # The ending of the file beside a script with the report: the line on which a command failed that ends the script, or 0,
 # and the command that ended it, as bash prints it.
 REPORT = ".ended"
-# Nothing is asked before each command: that would make loops many times slower. `[[ ]]` and `(( ))` leave `$_` alone, and
-# what they print with `set -x` is dropped. A command that fails in another file counts as the one that reads the file.
+# Nothing is asked before each command: that would make loops many times slower. `[[ ]]` and `(( ))` leave `$_` alone,
+# and what they print with `set -x` is dropped. A command that fails in another file counts as the one that reads the file.
 _TRAPS = (
     "_pai_error=0; set -o errtrace; "
     'trap \'{ [[ $- != *e* ]] || { [[ $BASH_SOURCE = "$0" ]] && ((_pai_error = LINENO)); } || '
@@ -34,7 +34,8 @@ _TRAPS = (
     + "\" || :; } 2>/dev/null' EXIT\n"
 )
 _NOTICES = lazy_pattern(
-    r"\btrap\b|\bBASH_|\bLINENO\b|_pai_|\b(?:verbose|extdebug|functrace|errtrace|SHELLOPTS)\b|\$-|\bset\s[^\n;&|]*-[a-zA-Z]*[vET]"
+    r"\btrap\b|\bBASH_|\bLINENO\b|_pai_|\b(?:verbose|extdebug|functrace|errtrace|SHELLOPTS)\b|\$-"
+    r"|\bset\s[^\n;&|]*-[a-zA-Z]*[vET]"
 )
 # A job could write a report of its own: it can be any text.
 _ENDED = lazy_pattern(r"([0-9]{1,9}) (.*)")
