@@ -23,8 +23,8 @@ OPTIONS = "set -o errexit\nset -o nounset\nset -o pipefail\n"
 # The ending of the file beside a script with the report: the line on which a command failed that ends the script, or 0,
 # and the command that ended it, as bash prints it.
 REPORT = ".ended"
-# Nothing is asked before each command: that would make loops many times slower. `[[ ]]` and `(( ))` leave `$_` alone,
-# and what they print with `set -x` is dropped. A command that fails in another file counts as the one that reads the file.
+# Nothing is asked before each command: that would make loops many times slower. `[[ ]]` and `(( ))` leave `$_` alone;
+# what they print with `set -x` is dropped. A command that fails in another file counts as the one that reads the file.
 _TRAPS = (
     "_pai_error=0; set -o errtrace; "
     'trap \'{ [[ $- != *e* ]] || { [[ $BASH_SOURCE = "$0" ]] && ((_pai_error = LINENO)); } || '
