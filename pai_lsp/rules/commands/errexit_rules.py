@@ -108,7 +108,8 @@ def _is_question(use: CommandUse) -> bool:
     """Whether a grep asks if something is there, so that nothing is an ordinary answer."""
     line, pipeline = use.line, use.line.step.pipeline
     commands = [step.command for step in pipeline if step.command is not None]
-    if any(re.fullmatch("-[A-Za-z]*[cqL][A-Za-z]*|--count|--quiet", word.text) for word in line.arguments):
+    options = [text for text in line.texts if text.startswith("-")]
+    if {"--count", "--quiet"} & {*options} or any(set("cqL") & {*text} for text in options if text[1:2] != "-"):
         return True
     if commands[:1] and commands[0].name == "ps" and sum(one.name in _FINDING for one in commands) == 1:
         return False  # it finds itself
