@@ -10,6 +10,7 @@ from pathlib import Path
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed
 from pai_lsp.cluster.profile import (
+    CLUSTERS_EXAMPLE,
     ProfileError,
     clusters_file,
     own_profiles,
@@ -35,11 +36,7 @@ There is no profile in {folder}. To create one:
     pai-lsp cluster import services-configuration.yaml --name lab --group default
 
   from your account: write the cluster's address into {clusters}
-    lab:
-      url: https://pai.example.com/rest-server
-      user: your-name
-      token_env: PAI_TOKEN
-  and run
+{example}  and run
     pai-lsp cluster pull lab
 """
 
@@ -63,7 +60,7 @@ def _list() -> int:
     profiles = own_profiles()
     if not profiles:
         folder, clusters = (visible(str(one)) for one in (profiles_folder(), clusters_file()))
-        sys.stdout.write(_NO_PROFILE.format(folder=folder, clusters=clusters))
+        sys.stdout.write(_NO_PROFILE.format(folder=folder, clusters=clusters, example=CLUSTERS_EXAMPLE))
     sys.stdout.writelines(f"{visible(name)}  {visible(summary)}\n" for name, summary in profiles)
     return 0
 

@@ -7,6 +7,7 @@ asked whether it has the job, and nothing is sent again.
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from urllib.parse import quote
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
@@ -17,7 +18,7 @@ from pai_lsp.cluster.profile import Profile, ProfileError, path_of_name, profile
 from pai_lsp.document import check_expanded
 from pai_lsp.expansion.released_job import ExpandedJob, expanded
 from pai_lsp.findings.diagnostic import Severity, limited
-from pai_lsp.project.targets import STANDARD_INPUT, missing
+from pai_lsp.project.targets import STANDARD_INPUT, missing, run_projects
 from pai_lsp.rules.structure.job_shape import MAX_BYTES
 from pai_lsp.source.failures import OWN_FAILURE
 from pai_lsp.source.frozen import dataclass, replace
@@ -61,10 +62,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Submit a job."""
     if message := missing([arguments.job]):
         return failed("submit", message, WRONG_USAGE)
+    cluster = arguments.cluster or run_projects().configuration_of(str(Path(arguments.job).absolute())).cluster
+    if not cluster or cluster.endswith(".json"):  # a project's file names no address
+        return failed("submit", "give --cluster NAME, or write 'cluster: NAME' into .pai-lsp.yaml", WRONG_USAGE)
     try:
-        access = named_access(arguments.cluster)
-        profile = profile_named(arguments.cluster) if path_of_name(arguments.cluster).is_file() else None
-        token = token_of(access, arguments.cluster)
+        access = named_access(cluster)
+        profile = profile_named(cluster) if path_of_name(cluster).is_file() else None
+        token = token_of(access, cluster)
     except ProfileError as error:
         return failed("submit", str(error), WRONG_USAGE)
     document = job_of("submit", arguments.job, profile.platform.name if profile else access.platform)
@@ -80,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     if len(found.text.encode("utf-8")) > MAX_BYTES:
         return failed("submit", f"nothing was sent: the expanded job has more than {MAX_BYTES:,} bytes", FINDINGS)
     name = str(found.job.plain.get("name", "")) if isinstance(found.job.plain, dict) else ""
-    ready = _Submission(document.job, found.text, name, arguments.cluster, access, token)
+    ready = _Submission(document.job, found.text, name, cluster, access, token)
     sys.stderr.write("\n".join(_summary(ready, found.job, profile)) + "\n")
     if not arguments.yes and not _is_agreed(arguments.job):
         step = "" if sys.stdin.isatty() else "; give --yes to submit without asking"

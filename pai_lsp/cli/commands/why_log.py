@@ -7,7 +7,7 @@ from functools import partial
 from itertools import chain
 
 from pai_lsp.cli import FINDINGS
-from pai_lsp.cli.commands.why_failed import refused, write_answer
+from pai_lsp.cli.commands.why_answer import refused, write_answer
 from pai_lsp.cluster.log_reading import read_log
 from pai_lsp.cluster.why import NOT_KNOWN, failure, failure_text
 from pai_lsp.project.targets import STANDARD_INPUT, missing
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Explain a text."""
+def explain_text(arguments: argparse.Namespace) -> int:
+    """Explain a text; returns the exit status."""
     text = arguments.text
     if not text.strip():
         return refused("the text is empty; give an exit code, a file or the end of a log")
