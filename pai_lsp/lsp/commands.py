@@ -335,7 +335,7 @@ async def locked(session: Session, arguments: Sequence[Any]) -> dict[str, Any] |
     """The entries of the lock file of a document's project, and its folder; None without one."""
     del session
     document = ARRIVED.get().get(str(arguments[0]) if arguments else "")
-    catalog = document.lookup if document is not None else None
+    catalog = document.context.lookup if document is not None else None
     if not isinstance(catalog, Catalog) or catalog.lock is None:
         return None
     states = locked_states(catalog)
