@@ -295,7 +295,8 @@ def test_lock_check(capsys: pytest.CaptureFixture[str], project: Path) -> None:
     lock = project / LOCK_NAME
     assert run(capsys, "marketplace", "lock", "--check") == (
         1,
-        f"{LOCK_NAME} is not up to date; run 'pai-lsp marketplace lock'\n",
+        "".join(f"marketplace://name/{name}: new\n" for name in ("debug_hook", "install_wget", "mnist"))
+        + f"{LOCK_NAME} is not up to date; run 'pai-lsp marketplace lock'\n",
         "",
     )
     assert not lock.exists()

@@ -387,6 +387,7 @@ async def test_the_marketplace_is_listed(workspace: Path) -> None:
         assert listed[-1] == {
             "reference": MNIST,
             "name": "mnist",
+            "title": "",
             "type": "data",
             "summary": "Handwritten digits, 70000 grey images of 28 x 28 pixels",
             "variables": ["dataPath"],
