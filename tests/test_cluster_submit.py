@@ -15,10 +15,10 @@ from loopback import Reaction, Request, answering, half, marketplace, never
 from test_cluster_fit import cluster
 from test_cluster_pull import configured, home
 
-from pai_lsp.catalog.fetching import Limits
 from pai_lsp.cli.main import main
 from pai_lsp.cluster import cluster_access
 from pai_lsp.document import Document
+from pai_lsp.web.fetching import Limits
 
 if TYPE_CHECKING:
     from pathlib import Path

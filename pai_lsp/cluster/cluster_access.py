@@ -10,24 +10,14 @@ import json
 import os
 from urllib.parse import quote, urljoin
 
-from pai_lsp.catalog.fetching import (
-    REDIRECTS,
-    AccessToken,
-    FetchFailure,
-    Limits,
-    NoTokenError,
-    access_token,
-    exchange,
-    keeps_secrets,
-    unfollowed_redirect,
-)
-from pai_lsp.catalog.setup import ServerSource
 from pai_lsp.cluster.profile import ProfileError, clusters_file
 from pai_lsp.source.failures import why
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import visible
+from pai_lsp.web.access_token import AccessToken, NoTokenError, access_token, keeps_secrets
+from pai_lsp.web.fetching import REDIRECTS, FetchFailure, Limits, exchange, unfollowed_redirect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,8 +116,8 @@ def token_of(access: ClusterAccess, name: str) -> AccessToken | None:
         if access.token_keyring:
             token: AccessToken | None = AccessToken(_from_keyring(name))
         else:
-            source = ServerSource(access.url, access.token_env, access.token_command)
-            token = access_token(source, os.environ, str(clusters_file().parent))
+            folder = str(clusters_file().parent)
+            token = access_token(access.token_env, access.token_command, os.environ, folder)
     except NoTokenError as error:
         raise ProfileError(str(error)) from None
     if token is not None and not keeps_secrets(access.url):

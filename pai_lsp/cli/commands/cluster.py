@@ -115,8 +115,8 @@ def _pulled(name: str) -> dict[str, Any]:
     Raises:
         ProfileError: if the cluster is not known, or does not answer.
     """
-    from pai_lsp.catalog.fetching import FetchFailure, fetch  # noqa: PLC0415 - only to ask
     from pai_lsp.cluster.cluster_access import named_access, token_of  # noqa: PLC0415 - as above
+    from pai_lsp.web.fetching import FetchFailure, fetch  # noqa: PLC0415 - only to ask
 
     access = named_access(name)
     token = token_of(access, name)

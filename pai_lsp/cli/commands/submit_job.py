@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from pai_lsp.catalog.fetching import AccessToken
     from pai_lsp.cluster.cluster_access import ApiAnswer, ClusterAccess
     from pai_lsp.document import Document
     from pai_lsp.job.job import Job
+    from pai_lsp.web.access_token import AccessToken
 
 
 @dataclass(frozen=True, slots=True)
