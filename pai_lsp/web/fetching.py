@@ -117,7 +117,7 @@ def exchange(
 ) -> HttpAnswer | FetchFailure:
     """Send one request and wait for the answer, whatever its status; no redirect is followed.
 
-    ca_file: the certificates to trust instead of those of the environment.
+    ca_file: certificates to trust besides the public ones, instead of those that the environment names.
 
     Never raises; must not be called while an event loop runs.
     """
@@ -140,7 +140,11 @@ def _limited(
 def _certificates(ca_file: str | None) -> ssl.SSLContext | bool:
     """The certificates to trust; True lets httpx read those that the environment names, which may have changed."""
     if ca_file is not None:
-        return ssl.create_default_context(cafile=ca_file)
+        import httpx  # noqa: PLC0415 - see the module's docstring
+
+        context = httpx.create_ssl_context(trust_env=False)
+        context.load_verify_locations(ca_file)
+        return context
     is_named = any(os.environ.get(name) for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"))
     return is_named or _public_certificates()
 
