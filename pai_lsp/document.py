@@ -34,6 +34,7 @@ from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass, lazy, replace
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.steps import ALLOWANCE, Allowance, OutOfSteps
 from pai_lsp.source.text import LineIndex, Span
 
 TYPE_CHECKING = False
@@ -56,6 +57,9 @@ _JOB_KIND = lazy_pattern(r"^(?:taskRoles:|type:[ \t]+job[ \t]*(?:#.*)?\r?$)", re
 _DOCUMENT = lazy_pattern(r"^---", re.MULTILINE)
 JOB_FILE = lazy_pattern(r"\.pai\.ya?ml$", re.IGNORECASE)
 _LONGEST_MESSAGE = 500
+# What rules may take for one text: about half a second.
+MOST_STEPS = 2_000_000
+_FEW_PASSES = 4
 # A line with the wrong indentation may be valid, and only the next one have the problem.
 _MISREAD_LINES = 2
 # A mistake that keeps a job from being expanded usually has a rule of its own; a job that is not expanded yet is no
@@ -339,29 +343,48 @@ def _without_ignored(kept: tuple[Diagnostic, ...], document: Document) -> tuple[
 
 def _found(
     checks: Iterable[tuple[Rule, Callable[..., Iterable[Finding]]]], document: Document, on_fault: OnFault, *job: Job
-) -> Iterator[Diagnostic]:
-    """What rules find, each with its check, which gets the job. Most find nothing, so each step of this loop counts."""
+) -> list[Diagnostic]:
+    """What rules find, each with its check, which gets the job. Most find nothing, so each step of this loop counts.
+
+    A rule may take half of the steps that are left, so that all together end; one that passes the text a few times may
+    always end.
+    """
     severities, is_wanted = document.settings.severities, IS_WANTED.get()
-    for rule, check in checks:
-        if not is_wanted():
-            raise CheckAbandoned
-        if (severities.get(rule.code, rule.usual) if severities else rule.usual) is not None:
-            yield from _found_by(rule, check, document, on_fault, *job)
+    found: list[Diagnostic] = []
+    left, least = MOST_STEPS, _FEW_PASSES * len(document.text)
+    allowance = Allowance(left)
+    former = ALLOWANCE.set(allowance)
+    try:
+        for rule, check in checks:
+            if not is_wanted():
+                raise CheckAbandoned
+            if (severities.get(rule.code, rule.usual) if severities else rule.usual) is not None:
+                share = allowance.left = max(left // 2, least)
+                found += _found_by(rule, check, document, on_fault, *job)
+                left -= share - allowance.left
+    finally:
+        ALLOWANCE.reset(former)
+    return found
 
 
 def _found_by(
     rule: Rule, check: Callable[..., Iterable[Finding]], document: Document, on_fault: OnFault, *job: Job
 ) -> Sequence[Diagnostic]:
-    """What one rule finds. Rules are run here alone: one that fails has no findings, and never silences the others."""
+    """What one rule finds. Rules are run here alone: one that fails has no findings, and never silences the others.
+
+    One that has used its steps keeps what it has found, and reports that it gave up.
+    """
+    found: list[Finding] = []
     try:
-        findings = iter(check(*job))
-        first = next(findings, None)
-        if first is None:
-            return ()
-        return _diagnostics(rule, (first, *islice(findings, MOST_FOUND - 1)), document, on_fault)
+        found.extend(islice(check(*job), MOST_FOUND))
+    except OutOfSteps:
+        message = f"the rule '{rule.code}' gave up: this file has too much of what it looks at; the others went on"
+        gave_up = Diagnostic(rule.code, Severity.INFORMATION, Span(0, 0), message)
+        return [*_diagnostics(rule, found, document, on_fault), gave_up]
     except Exception as error:  # noqa: BLE001 - a fault in one rule
         on_fault(rule, error)
         return ()
+    return _diagnostics(rule, found, document, on_fault) if found else ()
 
 
 def _diagnostics(rule: Rule, findings: Iterable[Finding], document: Document, on_fault: OnFault) -> list[Diagnostic]:

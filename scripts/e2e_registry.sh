@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `pai-lsp image-check` against a real registry server on this machine.
+# `pai-lsp check --images` against a real registry server on this machine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/apt_packages.sh "checking images against a registry" docker-registry=docker-registry || exit

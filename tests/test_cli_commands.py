@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
-import types
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,6 +16,7 @@ from pai_lsp.rules import all_rules, families
 from pai_lsp.rules.record import facts, known_fixes, since
 
 if TYPE_CHECKING:
+    import types
     from collections.abc import Iterator
 
 
@@ -200,10 +198,7 @@ def test_server(arguments: list[str], expected: tuple[str, int] | None, monkeypa
         asked.append(tcp)
         return 7
 
-    stand_in = types.ModuleType("pai_lsp.lsp.language_server")
-    monkeypatch.setattr(stand_in, "main", serve, raising=False)
-    monkeypatch.setitem(sys.modules, "pai_lsp.lsp.language_server", stand_in)
-    monkeypatch.setattr(import_module("pai_lsp.lsp"), "language_server", stand_in, raising=False)
+    monkeypatch.setattr("pai_lsp.cli.commands.serve.main", serve)
     assert main(["server", *arguments]) == 7
     assert asked == [expected]
 

@@ -73,12 +73,18 @@ def test_json_as_people_write_it(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert output == CONVERTED.replace("  - type", "  # the\n  # image\n  - type")
 
 
-def test_a_file_that_is_there_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_result_goes_to_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     job, output = tmp_path / "train.json", tmp_path / "train.pai.yaml"
     job.write_text(VERSION_1, encoding="utf-8")
     assert run(capsys, str(job), "--output", str(output)) == (0, "", "")
     assert output.read_text(encoding="utf-8") == CONVERTED
-    assert run(capsys, str(job), "--output", str(output)) == (2, "", f"pai-lsp convert: {output} already exists\n")
+    output.write_text("old", encoding="utf-8")
+    assert run(capsys, str(job), "-o", str(output)) == (0, "", "")
+    assert output.read_text(encoding="utf-8") == CONVERTED
+    assert run(capsys, str(job), "-o", "-") == (0, CONVERTED, "")
+    assert run(capsys, str(job), "-o", str(job)) == (2, "", "pai-lsp convert: --output names the job itself\n")
+    folder = "a folder, which does not tell what to convert; name the files"
+    assert run(capsys, str(tmp_path)) == (2, "", f"pai-lsp convert: {tmp_path} is {folder}\n")
     status, _, errors = run(capsys, str(job), "--output", str(tmp_path / "none" / "train.pai.yaml"))
     assert status == 3
     assert errors.endswith("no such file or directory\n")

@@ -158,8 +158,8 @@ def test_the_configuration_names_the_cluster(tmp_path: Path, capsys: pytest.Capt
     assert "invalid-configuration" in output
     assert "no such file" in output
     (tmp_path / ".pai-lsp.yaml").write_text("cluster: of-a-colleague\n", encoding="utf-8")
-    assert main(["check", str(job)]) == 0
-    assert main(["check", "--severity", "information", str(job)]) == 1
+    assert main(["check", str(job)]) == 1
+    assert main(["fit", str(job)]) == 2
     assert "no file and no profile is named 'of-a-colleague' (profiles: " in capsys.readouterr().out
 
 

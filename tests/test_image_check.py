@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pai_lsp.cli.main import main
-from pai_lsp.cluster.image_check import NetworkRegistry, RecordedRegistry, RegistryAccount, image_verdict
+from pai_lsp.cluster.image_check import CouldNotAskError, NetworkRegistry, RegistryAccount, Reply, image_verdict
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.platform.platforms import platform_named
 from pai_lsp.web.access_token import keeps_secrets
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping
 
 HUB = "https://index.docker.io/v2/"
 TOKENS = "https://auth.example.com/token"
@@ -50,6 +48,26 @@ def token(body: dict[str, str], status: int = 200) -> dict[str, Any]:
 def hub(status: int, repository: str = "team/image", tag: str = "v1") -> list[dict[str, Any]]:
     manifest = f"{HUB}{repository}/manifests/{tag}"
     return [head(HUB, 401), head(manifest, 401, BEARER), token({"access_token": "t"}), head(manifest, status)]
+
+
+class RecordedRegistry:
+    """Answers from a list of requests with what came back, each used once, in order."""
+
+    def __init__(self, answers: list[dict[str, Any]]) -> None:
+        self._answers = list(answers)
+
+    def ask(
+        self, method: str, url: str, authorization: str | None, parameters: Mapping[str, str], accept: str = "*/*"
+    ) -> Reply:
+        """The recorded answer; see `Registry`."""
+        del authorization, parameters, accept
+        for number, one in enumerate(self._answers):
+            if (one.get("method"), one.get("url")) == (method, url):
+                del self._answers[number]
+                if "error" in one:
+                    raise CouldNotAskError(str(one["error"]))
+                return Reply(one["status"], one.get("headers", {}), one.get("body"))
+        raise CouldNotAskError("no answer is recorded")
 
 
 OWN = "https://r.example.com/v2/"
@@ -144,22 +162,6 @@ def test_only_safe_addresses_are_asked() -> None:
     )
     found = image_verdict(Document(text).job, "worker", NetworkRegistry())
     assert found.explanation == "the registry could not be asked: only https is used, except on this machine"
-
-
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path, answers = tmp_path / "job.pai.yaml", tmp_path / "answers.json"
-    path.write_text(job("team/image:v1"), encoding="utf-8")
-    answers.write_text(json.dumps(hub(401)), encoding="utf-8")
-    assert main(["image-check", "--answers", str(answers), str(path)]) == 1
-    assert capsys.readouterr().out.startswith("worker: team/image:v1: refused: the registry does not have")
-    assert main(["image-check", "--answers", str(answers), "--role", "x", "--format", "json", str(path)]) == 2
-    capsys.readouterr()
-    path.write_text("protocolVersion: 2\n", encoding="utf-8")
-    for options in ([], ["--format", "json"], ["--role", "x"]):
-        assert main(["image-check", "--answers", str(answers), *options, str(path)]) == 1
-        shown = capsys.readouterr()
-        assert not shown.out
-        assert shown.err == f"pai-lsp image-check: {path} has no task roles, so no image to check\n"
 
 
 def test_a_registry_that_the_platform_does_not_ask() -> None:

@@ -1,4 +1,4 @@
-"""`check --images` and `image-check` with a registry on this machine."""
+"""`check --images` with a registry on this machine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DIGEST = "sha256:" + "0" * 63
-CONFIGURATION = {"architecture": "amd64", "config": {"User": "app", "Entrypoint": ["/start", "--fast"]}}
+CONFIGURATION = {"architecture": "amd64", "config": {"User": "root:0", "Entrypoint": ["/start", "--fast"]}}
 INDEX = {
     "manifests": [
         {"digest": f"{DIGEST}1", "platform": {"os": "linux", "architecture": "arm64"}},
@@ -36,7 +36,7 @@ INDEX = {
     ]
 }
 MANIFEST = {"config": {"digest": f"{DIGEST}1"}}
-ASKED = {"image-not-found", "image-not-asked", "image-architecture"}
+ASKED = {"image-not-found", "image-not-asked", "image-architecture", "image-user"}
 BASIC = "Basic " + base64.b64encode(b"bob:gum").decode()
 OWN = "Basic " + base64.b64encode(b"ann:glue").decode()
 
@@ -113,24 +113,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("moves", [False, True])
 def test_the_configuration_of_an_image(place: Path, capsys: pytest.CaptureFixture[str], moves: bool) -> None:
-    with marketplace(registry(INDEX, moves=moves)) as server:
+    with marketplace(registry(INDEX, {"config": {"User": "app"}}, moves=moves)) as server:
         place.write_text(job(server.url), encoding="utf-8")
-        assert main(["image-check", "--format", "json", "--role", "worker", str(place)]) == 0
-        found = json.loads(capsys.readouterr().out)
-        assert found["presence"] == "there"
-        assert found["configuration"] == {
-            "architectures": ["arm64", "amd64"],
-            "user": "app",
-            "entrypoint": ["/start", "--fast"],
-        }
-        assert main(["image-check", str(place)]) == 0
-        shown = capsys.readouterr().out
-    assert shown.splitlines()[1:] == [
-        "  for arm64, amd64",
-        "  its user is 'app'",
-        "  its entry point is not run: /start --fast",
-    ]
-    assert "gum" not in shown
+        found = explanation(place, capsys)
+    assert found == "image-user: the user of the image is 'app', so tasks fail; add 'USER root' to its Dockerfile"
 
 
 @pytest.mark.parametrize(
@@ -234,14 +220,15 @@ def helper(folder: Path, name: str, script: str, monkeypatch: pytest.MonkeyPatch
 
 
 def explanation(place: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    main(["image-check", "--format", "json", "--role", "worker", str(place)])
+    """The code and the message of the finding about the image."""
+    main(["check", "--images", "--format", "json", str(place)])
     shown = "".join(capsys.readouterr())
     assert not [word for word in ("gum", "glue", "long-token", OWN.split()[1]) if word in shown]
-    found = json.loads(shown)
-    return f"{found['verdict']}: {found['explanation']}"
+    (found,) = (one for one in json.loads(shown)["diagnostics"] if one["code"] in ASKED)
+    return f"{found['code']}: {found['message']}"
 
 
-YOURS = "refused: your own account can read the image, but the job "
+YOURS = "image-not-found: your own account can read the image, but the job "
 
 
 def test_the_account_in_the_configuration_of_docker(
@@ -265,7 +252,7 @@ def test_the_account_in_the_configuration_of_docker(
         server.reaction = registry(None, account_of=OWN)
         assert (
             explanation(place, capsys)
-            == "refused: the registry does not have the image; your own account was asked as well"
+            == "image-not-found: the registry does not have the image; your own account was asked as well"
         )
         docker(place, auths={"other.example.com": {"auth": OWN.split()[1]}})
         server.requests.clear()
@@ -284,7 +271,7 @@ def test_a_credential_helper_that_docker_is_configured_with(
         answers = {
             f'read host; [ "$host" = {host} ] && echo \'{{"Username": "ann", "Secret": "glue"}}\'': YOURS,
             'echo \'{"Username": "<token>", "Secret": "long-token"}\'': YOURS,
-            "echo credentials not found in native keychain; exit 1": "refused: ",
+            "echo credentials not found in native keychain; exit 1": "image-not-found: ",
             "echo glue; exit 1": "'docker-credential-own' failed with status 1",
             "echo glue": "the answer of the credential helper 'docker-credential-own' is not understood",
         }
@@ -349,5 +336,6 @@ def test_accounts_of_podman_come_after_those_of_docker(tmp_path: Path) -> None:
 def test_a_login_page_is_no_image(reaction: Reaction, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with marketplace(reaction) as server:
         place.write_text(job(server.url), encoding="utf-8")
-        assert main(["image-check", "--format", "json", "--role", "worker", str(place)]) == 0
-    assert json.loads(capsys.readouterr().out)["presence"] == "could not ask"
+        assert explanation(place, capsys).startswith("image-not-asked: ")
+        assert main(["check", "--images", str(place)]) == 0  # not hidden, although it is below the threshold
+        assert "information[image-not-asked]" in capsys.readouterr().out

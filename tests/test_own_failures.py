@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -32,10 +31,8 @@ CALLS = {
     "run": "run --dry good.pai.yaml",
     "why": "why 137",
     "submit": "submit --help",
-    "image-check": "image-check --answers answers.json local.pai.yaml",
     "cluster": "cluster import services-configuration.yaml --name lab --output -",
     "trust": "trust --list",
-    "untrust": "untrust --help",
     "shell": "shell < scripts.ndjson",
     "rules": "rules",
     "explain": "explain image-latest-tag",
@@ -43,7 +40,6 @@ CALLS = {
     "server": "server",
     "completion": "completion bash",
 }
-REGISTRY = ("https://here.example/v2/", *["https://here.example/v2/a/manifests/1"] * 2)
 FULL, CLOSED = "pai-lsp: no space left on device\n", "pai-lsp: standard output is closed\n"
 needs_bash = pytest.mark.skipif(BASH is None or not Path("/dev/full").exists(), reason="needs bash and /dev/full")
 
@@ -59,13 +55,6 @@ def folder(tmp_path: Path) -> Path:
         '{"profileVersion": 1, "name": "lab", "platform": "openpai", "scheduler": "default"}'
     )
     (copy / "services-configuration.yaml").write_text("rest-server: {image-regex: ^a}\n")
-    job = (
-        (copy / "good.pai.yaml")
-        .read_text()
-        .replace("openpai/standard:python_3.6-pytorch_1.2.0-gpu", "here.example/a:1")
-    )
-    (copy / "local.pai.yaml").write_text(job)
-    (copy / "answers.json").write_text(json.dumps([{"method": "HEAD", "url": url, "status": 200} for url in REGISTRY]))
     (copy / "scripts.ndjson").write_text('{"id": 1, "script": "ls"}\n')
     return copy
 
@@ -208,11 +197,11 @@ def test_an_interrupt_is_no_failure(capsys: pytest.CaptureFixture[str], monkeypa
         (["check", "good.pai.yaml", ""], "PATH"),
         (["check", "-", "--stdin-filename", ""], "--stdin-filename"),
         (["expand", ""], "JOB"),
-        (["expand", "good.pai.yaml", "--output", ""], "--output"),
+        (["expand", "good.pai.yaml", "--output", ""], "-o/--output"),
         (["graph", ""], "JOB"),
-        (["graph", "good.pai.yaml", "--output", ""], "--output"),
+        (["graph", "good.pai.yaml", "--output", ""], "-o/--output"),
         (["convert", ""], "JOB"),
-        (["convert", "old.json", "--output", ""], "--output"),
+        (["convert", "old.json", "--output", ""], "-o/--output"),
         (["marketplace", "lock", ""], "PATH"),
         (["marketplace", "list", "--folder", ""], "--folder"),
     ],

@@ -19,17 +19,17 @@ from random_edits import assert_rules_not_asked_find_nothing
 import pai_lsp.document
 import pai_lsp.rules as rules_package
 from pai_lsp.document import Document, check
-from pai_lsp.findings.diagnostic import Settings, rules_of
+from pai_lsp.findings.diagnostic import Finding, Settings, Severity, rules_of
 from pai_lsp.rules import BY_CODE, KNOWN_RULES, RULES, all_rules
 from pai_lsp.source.comments import comments, written_comments
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.syntax import parse
-from pai_lsp.source.text import apply_edits, overlapping
+from pai_lsp.source.text import Span, apply_edits, overlapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.findings.diagnostic import Finding, Rule
+    from pai_lsp.findings.diagnostic import Rule
     from pai_lsp.job.job import Job
 
 FIXTURES = Path(__file__).parent / "rules"
@@ -123,6 +123,31 @@ def test_a_rule_that_fails_silences_no_other(setting: str, monkeypatch: pytest.M
     found = check(document, lambda rule, _: faults.append(rule.code))
     assert "image-latest-tag" in {one.code for one in found}
     assert faults == ([] if setting == "off" else [broken.code])
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_a_rule_that_does_not_end_gives_up_and_the_others_go_on(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def endless(job: Job) -> Iterator[Finding]:
+        yield Finding(Span(5, 9), "found before")
+        while True:
+            assert [role.name for role in job.task_roles]
+
+    def endless_in_lines(job: Job) -> Iterator[Finding]:
+        yield from ()
+        while True:
+            Document(job.text).lines.line_of(5)
+
+    first, *others = (replace(rule, about=()) for rule in RULES if rule.code != "image-latest-tag")
+    without_end = [replace(first, check=endless)]
+    without_end += [replace(rule, check=endless_in_lines) for rule in others[: count - 1]]
+    rules = (*without_end, BY_CODE["image-latest-tag"])
+    monkeypatch.setattr(pai_lsp.document, "RULES", rules)
+    monkeypatch.setattr(pai_lsp.document, "MOST_STEPS", 20_000)
+    found = check(Document(_RUNS))
+    gave_up = {one.code for one in found if f"the rule '{one.code}' gave up" in one.message}
+    assert gave_up == {rule.code for rule in without_end}
+    assert {one.severity for one in found if "gave up" in one.message} == {Severity.INFORMATION}
+    assert [one.code for one in found if "gave up" not in one.message] == [first.code, "image-latest-tag"]
 
 
 @cache

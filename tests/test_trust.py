@@ -179,7 +179,7 @@ async def test_a_client_that_cannot_ask_shows_the_command(folder: Path, server: 
         # The command is enough, and no restart is needed.
         assert main(["trust", str(folder)]) == 0
         assert (await refresh(client))["state"] == "ready"
-        assert main(["untrust", str(folder)]) == 0
+        assert main(["trust", "--remove", str(folder)]) == 0
         asked = len(server.requests)
         assert (await refresh(client))["state"] == "untrusted"
         assert len(server.requests) == asked
@@ -258,7 +258,7 @@ async def test_a_folder_outside_the_workspace_is_not_read(tmp_path: Path, folder
             assert NOT_ASKED in found
             client.send({"id": question["id"], "result": {"title": TRUST}})
             await until_status(client, "ready")
-        assert main(["untrust", str(folder)]) == 0
+        assert main(["trust", "--remove", str(folder)]) == 0
 
 
 @in_a_loop
@@ -327,7 +327,7 @@ def test_the_command_line(
     )
     assert server.requests == []
     assert run("trust", "--list") == (0, "no folder is trusted\n", "")
-    assert run("untrust", str(folder))[0] == 1
+    assert run("trust", "--remove", str(folder))[0] == 1
     # For one run, as CI does it.
     assert run(*refresh_it, "--trust")[::2] == (0, "")
     monkeypatch.setenv("PAI_LSP_TRUST", "1")
@@ -346,8 +346,8 @@ def test_the_command_line(
     file.write_text(file.read_text().replace("CLOUD_SECRET", "OTHER_SECRET"))
     assert run(*refresh_it)[0] == 1
     assert "configuration changed" in run("trust", "--list")[1]
-    assert run("untrust", str(folder)) == (0, f"'{folder}' is no longer trusted\n", "")
-    assert run("untrust", "--all")[0] == 1
+    assert run("trust", "--remove", str(folder)) == (0, f"'{folder}' is no longer trusted\n", "")
+    assert run("trust", "--remove-all")[0] == 1
     file.unlink()
     status, output, _ = run("trust", str(folder))
     assert (status, output.startswith("nothing to trust: ")) == (0, True)

@@ -131,12 +131,37 @@ def check(parser: argparse.ArgumentParser) -> None:
     configuring = parser.add_mutually_exclusive_group()
     configuring.add_argument("--config", type=path, metavar="FILE", help="use this configuration for all files")
     configuring.add_argument("--isolated", action="store_true", help="ignore all configuration files")
-    add("-o", "--output", type=path, metavar="FILE", help="write the report to this file")
+    output_option(parser, "the report")
     add("-q", "--quiet", action="store_true", help="print only findings: no summary, no progress bar")
     add("--statistics", action="store_true", help="print how many findings each rule has")
     add("--exit-zero", action="store_true", help="exit with 0 if there are findings")
     add("--color", choices=("auto", "always", "never"), default="auto", help="use colors (default: auto)")
     add("--no-progress", action="store_true", help="do not show a progress bar")
+
+
+def output_option(parser: argparse.ArgumentParser, content: str, *, is_for_many: bool = False) -> None:
+    """Add `--output`, which means the same in each command; `is_for_many` if several jobs go to a folder."""
+    more = "; for several jobs, to files in this folder" if is_for_many else ""
+    help_text = f"write {content} to this file, or to - for standard output (default){more}"
+    parser.add_argument("-o", "--output", type=path, metavar="FILE", help=help_text)
+
+
+def job_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the jobs of a command."""
+    help_text = "job files, folders of jobs, or - for standard input"
+    parser.add_argument("jobs", nargs="+", type=path, metavar="JOB", help=help_text)
+
+
+def one_job(parser: argparse.ArgumentParser, reason: str) -> None:
+    """Add the job of a command that takes only one, for a reason that its messages give."""
+
+    def file(text: str) -> str:
+        if os.path.isdir(path(text)):  # noqa: PTH112 - importing pathlib takes a while
+            raise argparse.ArgumentTypeError(f"'{text}' is a folder; give one job: {reason}")
+        return text
+
+    parser.add_argument("job", type=file, metavar="JOB", help="a job file, or - for standard input")
+    parser.set_defaults(one_job=reason)
 
 
 def _platform(parser: argparse.ArgumentParser) -> None:
@@ -188,7 +213,8 @@ examples:
   # the same with secrets, to compare with a real task
   pai-lsp expand train.pai.yaml --as-is --show-secrets
   # for pre-commit and CI
-  pai-lsp expand train.pai.yaml --output released.yaml --check
+  pai-lsp expand train.pai.yaml -o released.yaml --check
+  pai-lsp expand jobs/ -o released/ --check
 """
 
 
@@ -197,7 +223,7 @@ def expand(parser: argparse.ArgumentParser) -> None:
     parser.description = _EXPAND_DESCRIPTION
     parser.epilog = _EXPAND_EPILOG
     add = parser.add_argument
-    add("job", type=path, metavar="JOB", help="a job file, or - for standard input")
+    job_arguments(parser)
     _platform(parser)
     add("--as-is", action="store_true", help="show what a released cluster runs if you submit the unexpanded file")
     add(
@@ -209,7 +235,7 @@ def expand(parser: argparse.ArgumentParser) -> None:
     add("--inline", action="store_true", help="put the commands of callbacks into the commands of the task roles")
     add("--format", choices=("yaml", "json", "script"), help="output format (default: yaml; with --as-is: json)")
     add("--task-role", metavar="ROLE", help="print only this task role; with yaml, inline only this task role")
-    add("--output", type=path, metavar="FILE", help="write to this file")
+    output_option(parser, "the result", is_for_many=True)
     add("--check", action="store_true", help="write nothing; exit with 1 if the file of --output is not up to date")
     add("--force", action="store_true", help="print the expanded job even if it has errors, and exit with 1")
 
@@ -241,7 +267,7 @@ exit status:
 
 examples:
   pai-lsp convert train.json > train.pai.yaml
-  pai-lsp convert train.json --output train.pai.yaml
+  pai-lsp convert old/*.json -o jobs/
   pai-lsp convert --to v2beta1 mpijob.yaml > new-mpijob.yaml
   pai-lsp convert --to pai mpijob.yaml > train.pai.yaml
   pai-lsp convert --to mpijob train.pai.yaml > mpijob.yaml
@@ -252,7 +278,8 @@ def convert(parser: argparse.ArgumentParser) -> None:
     """Describe `pai-lsp convert`."""
     parser.description = _CONVERT_DESCRIPTION
     parser.epilog = _CONVERT_EPILOG
-    parser.add_argument("job", type=path, metavar="JOB", help="a job file, or - for standard input")
+    help_text = "job files, or - for standard input; no folders, which do not tell what to convert"
+    parser.add_argument("jobs", nargs="+", type=path, metavar="JOB", help=help_text)
     parser.add_argument(
         "--to",
         choices=("v2", "v2beta1", "pai", "mpijob"),
@@ -262,7 +289,7 @@ def convert(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=("text", "json"), default="text", help="output format of --to v2beta1, pai and mpijob"
     )
-    parser.add_argument("--output", type=path, metavar="FILE", help="write to this file, which must not exist")
+    output_option(parser, "the result", is_for_many=True)
 
 
 _GRAPH_DESCRIPTION = """\
@@ -289,7 +316,7 @@ exit status:
 
 examples:
   pai-lsp graph train.pai.yaml
-  pai-lsp graph train.pai.yaml --output train.svg
+  pai-lsp graph train.pai.yaml -o train.svg
   pai-lsp graph train.pai.yaml --format dot > train.dot
 """
 
@@ -299,18 +326,13 @@ def graph(parser: argparse.ArgumentParser) -> None:
     parser.description = _GRAPH_DESCRIPTION
     parser.epilog = _GRAPH_EPILOG
     add = parser.add_argument
-    add(
-        "job",
-        type=path,
-        metavar="JOB",
-        help="a job file, a definition file of a marketplace, or - for standard input",
-    )
+    job_arguments(parser)
     add(
         "--format",
         choices=("mermaid", "dot", "svg", "png", "pdf"),
         help="output format (default: from the extension of FILE, or mermaid)",
     )
-    add("--output", type=path, metavar="FILE", help="write to this file")
+    output_option(parser, "the graph", is_for_many=True)
 
 
 _MARKETPLACE_DESCRIPTION = """\
@@ -380,7 +402,8 @@ configuration, ~/.config/pai-lsp/config.yaml, need no trust.
 
 _TRUST_EPILOG = """\
 exit status:
-  0  trusted, or there is nothing to trust
+  0  success, or there is nothing to trust
+  1  with --remove: there is no answer for this folder
   2  wrong usage
   3  pai-lsp failed, or the answer could not be saved
 
@@ -389,7 +412,7 @@ In CI, set PAI_LSP_TRUST=1 for the commands that may use the network.
 examples:
   pai-lsp trust                show what may happen in this folder, and trust it
   pai-lsp trust --list         list the answers
-  pai-lsp untrust ~/jobs
+  pai-lsp trust --remove ~/jobs
 """
 
 
@@ -400,26 +423,10 @@ def trust(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder", nargs="?", type=path, default=os.curdir, metavar="FOLDER", help="the project (default: this folder)"
     )
-    parser.add_argument("--list", action="store_true", help="list the folders with an answer, and what each may do")
-
-
-_UNTRUST_EPILOG = """\
-exit status:
-  0  the answer was forgotten
-  1  there is no answer for this folder
-  2  wrong usage
-  3  pai-lsp failed
-"""
-
-
-def untrust(parser: argparse.ArgumentParser) -> None:
-    """Describe `pai-lsp untrust`."""
-    parser.description = "Forget that the configuration of a folder is trusted, or that it is not."
-    parser.epilog = _UNTRUST_EPILOG
-    parser.add_argument(
-        "folder", nargs="?", type=path, default=os.curdir, metavar="FOLDER", help="the project (default: this folder)"
-    )
-    parser.add_argument("--all", action="store_true", help="forget all answers")
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument("--list", action="store_true", help="list the folders with an answer, and what each may do")
+    action.add_argument("--remove", action="store_true", help="forget the answer for this folder")
+    action.add_argument("--remove-all", action="store_true", help="forget all answers")
 
 
 _RULES_DESCRIPTION = """\

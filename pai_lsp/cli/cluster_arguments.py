@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import threading
 
-from pai_lsp.cli.arguments import path
-from pai_lsp.platform.platforms import ALL_NAMES, NAMES
+from pai_lsp.cli.arguments import job_arguments, one_job, path
+from pai_lsp.platform.platforms import NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ exit status:
 
 examples:
   pai-lsp fit --cluster cluster.json train.pai.yaml
-  pai-lsp fit --cluster lab --format json jobs/*.pai.yaml
+  pai-lsp fit --cluster lab --format json jobs/
 """
 
 
@@ -40,7 +40,7 @@ def fit(parser: argparse.ArgumentParser) -> None:
     parser.description = _FIT_DESCRIPTION
     parser.epilog = _FIT_EPILOG
     add = parser.add_argument
-    add("jobs", nargs="+", type=path, metavar="JOB", help="job files, or - for standard input")
+    job_arguments(parser)
     help_text = "a cluster's profile: its name, or a file (default: 'cluster' in .pai-lsp.yaml)"
     add("--cluster", metavar="CLUSTER", help=help_text)
     add("--format", choices=("text", "json"), default="text", help="output format (default: text)")
@@ -56,7 +56,7 @@ It holds no token, host name, e-mail address or account key.
 _CLUSTER_EPILOG = """\
 examples:
   pai-lsp cluster import services-configuration.yaml --name lab --group default
-  pai-lsp cluster import hivedscheduler.yaml --name lab --output -
+  pai-lsp cluster import hivedscheduler.yaml --name lab -o lab.json
   pai-lsp cluster pull lab
   pai-lsp cluster list
   pai-lsp fit --cluster lab train.pai.yaml
@@ -79,13 +79,18 @@ def cluster(parser: argparse.ArgumentParser) -> None:
     importing.add_argument("--group", action="append", default=[], metavar="NAME", help="a group whose rights you have")
     importing.add_argument("--platform", choices=NAMES, help="the platform (default: as in the files)")
     importing.add_argument("--name", required=True, metavar="NAME", help="your name for the cluster")
-    importing.add_argument("--output", type=path, metavar="FILE", help="write to this file, or to - (default: by name)")
+    _profile_output(importing)
     pulling = part("pull", "create a profile from the REST API of a cluster in your clusters.yaml")
     pulling.add_argument("name", metavar="NAME", help="the cluster's name in your own clusters.yaml")
-    pulling.add_argument("--output", type=path, metavar="FILE", help="write to this file, or to - (default: by name)")
+    _profile_output(pulling)
     login = part("login", "store the access token of a cluster in the key store of the system")
     login.add_argument("name", metavar="NAME", help="the cluster's name in your own clusters.yaml")
     part("list", "list your profiles")
+
+
+def _profile_output(parser: argparse.ArgumentParser) -> None:
+    help_text = "write the profile to this file, or to - for standard output (default: by its name)"
+    parser.add_argument("-o", "--output", type=path, metavar="FILE", help=help_text)
 
 
 _WHY_DESCRIPTION = """\
@@ -94,7 +99,11 @@ caused it, and what to change.
 
 TEXT is an exit code, a file, - for standard input, or the text itself: the end
 of a log, the diagnostics of the portal, or an event of the scheduler. Nothing
-is sent anywhere.
+of it is sent anywhere.
+
+Or it is the name of a job on a cluster of your own clusters.yaml: its
+diagnostics and the end of its log are fetched, and the file that was submitted
+is looked for in the current folder.
 
 The platform reports another code than the commands end with. A number as TEXT
 is explained as both, where it can be both; --exit-code is the code of the
@@ -111,6 +120,7 @@ examples:
   pai-lsp why 137
   pai-lsp why --exit-code 127
   pai-lsp why --job train.pai.yaml --exit-code 1 user.pai.all
+  pai-lsp why --cluster lab train
   pai-lsp why "Pod needs to wait, reason: insufficient capacity"
 """
 
@@ -120,7 +130,9 @@ def why(parser: argparse.ArgumentParser) -> None:
     parser.description = _WHY_DESCRIPTION
     parser.epilog = _WHY_EPILOG
     add = parser.add_argument
-    add("text", nargs="?", metavar="TEXT", help="an exit code, a file, - for standard input, or the text itself")
+    help_text = "an exit code, a file, - for standard input, the text itself, or a job's name"
+    add("text", nargs="?", metavar="TEXT", help=help_text)
+    add("--cluster", metavar="CLUSTER", help="TEXT is the name of a job on this cluster of your own clusters.yaml")
     add("--job", type=path, metavar="JOB", help="the job that failed, to find the line")
     add("--role", metavar="ROLE", help="the task role that failed (default: the one that TEXT names, or the first)")
     add("--exit-code", type=int, metavar="N", help="the exit code of the commands, alone or with their log")
@@ -157,7 +169,7 @@ def run(parser: argparse.ArgumentParser) -> None:
     parser.description = _RUN_DESCRIPTION
     parser.epilog = _RUN_EPILOG
     add = parser.add_argument
-    add("job", type=path, metavar="JOB", help="a job file")
+    one_job(parser, "you agree to all that it runs")
     add("--role", metavar="ROLE", help="the task role (default: the first)")
     add("--index", type=int, default=0, metavar="N", help="the index of the task, from 0 (default: 0)")
     add("--all", action="store_true", help="run all tasks of all task roles at once; the first failure ends the others")
@@ -186,40 +198,6 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-_IMAGE_DESCRIPTION = """\
-Check the images of a job as the platform does before a task starts: is the
-name accepted, and does the registry have the image? The registry in the
-image's name is asked, with the job's account where the platform would use it.
-
-There are three answers: the image exists, it does not exist, or the registry
-could not be asked. The platform accepts images that it cannot check; if such an
-image does not exist, the job waits forever.
-"""
-
-_IMAGE_EPILOG = """\
-exit status:
-  0  no image is refused or missing
-  1  an image is refused or missing
-  2  wrong usage
-
-examples:
-  pai-lsp image-check train.pai.yaml
-  pai-lsp image-check --platform ltp --role worker train.pai.yaml
-"""
-
-
-def image_check(parser: argparse.ArgumentParser) -> None:
-    """Describe `pai-lsp image-check`."""
-    parser.description = _IMAGE_DESCRIPTION
-    parser.epilog = _IMAGE_EPILOG
-    add = parser.add_argument
-    add("job", type=path, metavar="JOB", help="a job file, or - for standard input")
-    add("--role", metavar="ROLE", help="only the image of this task role")
-    add("--platform", choices=ALL_NAMES, metavar="NAME", help="the platform (default: from .pai-lsp.yaml)")
-    add("--answers", type=path, metavar="FILE", help="recorded answers to use instead of the network")
-    add("--format", choices=("text", "json"), default="text", help="output format (default: text)")
-
-
 _SUBMIT_DESCRIPTION = """\
 Submit a job to one of your clusters: expand it, check it for the cluster, show
 a summary, ask you, send it to the cluster's rest-server once, and print the
@@ -231,14 +209,14 @@ The token is sent only over https, or to this machine.
 
 _SUBMIT_EPILOG = """\
 exit status:
-  0  the cluster has accepted the job
-  1  the job was not submitted
+  0  the cluster has accepted the job; with --follow, it has succeeded
+  1  the job was not submitted; with --follow, also: it has failed or was stopped
   2  wrong usage, or you did not agree
   3  it is not known whether the job was submitted
 
 examples:
-  pai-lsp submit --cluster lab train.pai.yaml
-  pai-lsp submit --cluster lab --yes train.pai.yaml
+  pai-lsp submit train.pai.yaml
+  pai-lsp submit --cluster lab --yes --follow train.pai.yaml
 """
 
 
@@ -247,7 +225,59 @@ def submit(parser: argparse.ArgumentParser) -> None:
     parser.description = _SUBMIT_DESCRIPTION
     parser.epilog = _SUBMIT_EPILOG
     add = parser.add_argument
-    add("job", type=path, metavar="JOB", help="a job file, or - for standard input")
-    add("--cluster", required=True, metavar="CLUSTER", help="the cluster's name in your own clusters.yaml")
+    one_job(parser, "you agree to each")
+    help_text = "the cluster's name in your own clusters.yaml (default: 'cluster' in .pai-lsp.yaml)"
+    add("--cluster", metavar="CLUSTER", help=help_text)
     add("--yes", action="store_true", help="do not ask before the job is sent")
     add("--force", action="store_true", help="send the job even if it has errors")
+    add("--follow", action="store_true", help="show how the job gets on until its end, then why it failed")
+
+
+_JOBS_DESCRIPTION = """\
+List your jobs on a cluster with their states, or show one of them: its tasks,
+retries, what ended it, and what it waits for. It only reads; the page of the
+job in the portal, whose address is shown, can stop it and has its metrics.
+"""
+
+_LOGS_DESCRIPTION = """\
+Print the log of a task of a job on a cluster: that of the task that ended the
+job, else of one that failed, else of the first one.
+"""
+
+_LIVE_EPILOG = """\
+exit status:
+  0  done      1  the cluster does not answer, or refuses      2  wrong usage
+
+examples:
+  pai-lsp jobs
+  pai-lsp jobs --cluster lab train
+  pai-lsp logs train --role worker --task 1 --follow
+  pai-lsp why train
+"""
+
+
+def jobs(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp jobs`."""
+    parser.description = _JOBS_DESCRIPTION
+    parser.epilog = _LIVE_EPILOG
+    help_text = "a job (default: list all); USER~NAME for that of another user"
+    parser.add_argument("name", nargs="?", metavar="NAME", help=help_text)
+    _live(parser)
+
+
+def logs(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp logs`."""
+    parser.description = _LOGS_DESCRIPTION
+    parser.epilog = _LIVE_EPILOG
+    add = parser.add_argument
+    add("name", metavar="NAME", help="a job; USER~NAME for that of another user")
+    add("--role", metavar="ROLE", help="the task role")
+    add("--task", type=int, metavar="N", help="the index of the task, from 0")
+    add("--follow", action="store_true", help="go on with what is still written, until the task ends")
+    _live(parser)
+
+
+def _live(parser: argparse.ArgumentParser) -> None:
+    help_text = "the cluster's name in your own clusters.yaml (default: 'cluster' in .pai-lsp.yaml, or your only one)"
+    parser.add_argument("--cluster", metavar="CLUSTER", help=help_text)
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="output format (default: text)")

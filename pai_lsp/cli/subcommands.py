@@ -1,15 +1,12 @@
-"""The subcommands of `pai-lsp`, and the parsers of the command line.
+"""The table of the subcommands of `pai-lsp`, and the parsers of the command line."""
 
-Each subcommand imports its code when it runs, so that `check` does not wait for the imports of `server`.
-"""
-
-# ruff: noqa: PLC0415 - see the docstring
+# ruff: noqa: PLC0415 - a run needs the imports of one subcommand
 from __future__ import annotations
 
 import argparse
 import sys
 
-from pai_lsp.cli import WRONG_USAGE, arguments
+from pai_lsp.cli import WRONG_USAGE
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.version import __version__
 
@@ -34,12 +31,34 @@ exit status:
 
 @dataclass(frozen=True, slots=True)
 class Subcommand:
-    """A name on the command line, a short summary, its arguments, and its code, which returns the exit status."""
+    """A name on the command line, and a short summary.
+
+    arguments: the module of pai_lsp.cli whose function of this name describes a parser.
+    code: `module:function` of pai_lsp.cli.commands, which takes the parsed arguments and returns the exit status.
+    """
 
     name: str
     summary: str
-    add_arguments: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.Namespace], int]
+    arguments: str
+    code: str
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Describe its arguments."""
+        _function(self.arguments, self.name)(parser)
+
+    def run(self, found: argparse.Namespace) -> int:
+        """Run it; returns the exit status."""
+        module, _, function = self.code.partition(":")
+        status: int = _function(f"commands.{module}", function)(found)
+        return status
+
+
+def _function(module: str, name: str) -> Callable[..., Any]:
+    """A function, whose module is imported now: `check` does not wait for the imports of `server`."""
+    from importlib import import_module
+
+    found: Callable[..., Any] = getattr(import_module(f"pai_lsp.cli.{module}"), name)
+    return found
 
 
 # Looking for translations of argparse's own words imports `locale`, and finds none: all else here is English too.
@@ -47,182 +66,36 @@ class Subcommand:
 setattr(argparse, "_", lambda text: text)  # noqa: B010 - not among the names that a type checker knows
 
 
-def _check(found: argparse.Namespace) -> int:
-    from pai_lsp.cli.commands import check
-
-    return check.run(found)
-
-
-def _expand(found: argparse.Namespace) -> int:
-    from pai_lsp.cli.commands import expand
-
-    return expand.run(found)
-
-
-def _convert(found: argparse.Namespace) -> int:
-    from pai_lsp.cli.commands import convert_file
-
-    return convert_file.run(found)
-
-
-def _graph(found: argparse.Namespace) -> int:
-    from pai_lsp.cli.commands import graph
-
-    return graph.run(found)
-
-
-def _marketplace(found: argparse.Namespace) -> int:
-    from pai_lsp.cli.commands import marketplace
-
-    return marketplace.run(found)
-
-
-def _trust(found: argparse.Namespace) -> int:
-    from pai_lsp.cli.commands import trust_folders
-
-    return trust_folders.trust(found)
-
-
-def _untrust(found: argparse.Namespace) -> int:
-    from pai_lsp.cli.commands import trust_folders
-
-    return trust_folders.untrust(found)
-
-
-def _shell(found: argparse.Namespace) -> int:
-    from pai_lsp.cli.commands import check_shell
-
-    return check_shell.run(found)
-
-
-def _rules(found: argparse.Namespace) -> int:
-    from pai_lsp.cli.commands import reference
-
-    return reference.list_rules(found)
-
-
-def _explain(found: argparse.Namespace) -> int:
-    from pai_lsp.cli.commands import reference
-
-    return reference.explain(found)
-
-
-def _schema(found: argparse.Namespace) -> int:
-    from pai_lsp.cli.commands import reference
-
-    return reference.print_schema(found)
-
-
-def _server(found: argparse.Namespace) -> int:
-    from pai_lsp.lsp import language_server
-
-    return language_server.main(found.tcp)
-
-
-def _completion(found: argparse.Namespace) -> int:
-    from pai_lsp.cli.commands import completion
-
-    return completion.run(found)
-
-
-def _fit_arguments(parser: argparse.ArgumentParser) -> None:
-    from pai_lsp.cli import cluster_arguments
-
-    cluster_arguments.fit(parser)
-
-
-def _fit(found: argparse.Namespace) -> int:
-    from pai_lsp.cli.commands import fit_jobs
-
-    return fit_jobs.run(found)
-
-
-def _cluster_arguments(parser: argparse.ArgumentParser) -> None:
-    from pai_lsp.cli import cluster_arguments
-
-    cluster_arguments.cluster(parser)
-
-
-def _cluster(found: argparse.Namespace) -> int:
-    from pai_lsp.cli.commands import cluster
-
-    return cluster.run(found)
-
-
-def _why_arguments(parser: argparse.ArgumentParser) -> None:
-    from pai_lsp.cli import cluster_arguments
-
-    cluster_arguments.why(parser)
-
-
-def _why(found: argparse.Namespace) -> int:
-    from pai_lsp.cli.commands import why_failed
-
-    status = why_failed.run(found)
-    if status is not None:
-        return status
-    from pai_lsp.cli.commands import why_log
-
-    return why_log.run(found)
-
-
-def _run_arguments(parser: argparse.ArgumentParser) -> None:
-    from pai_lsp.cli import cluster_arguments
-
-    cluster_arguments.run(parser)
-
-
-def _run(found: argparse.Namespace) -> int:
-    from pai_lsp.cli.commands import run_task
-
-    return run_task.run(found)
-
-
-def _image_check_arguments(parser: argparse.ArgumentParser) -> None:
-    from pai_lsp.cli import cluster_arguments
-
-    cluster_arguments.image_check(parser)
-
-
-def _image_check(found: argparse.Namespace) -> int:
-    from pai_lsp.cli.commands import check_image
-
-    return check_image.run(found)
-
-
-def _submit_arguments(parser: argparse.ArgumentParser) -> None:
-    from pai_lsp.cli import cluster_arguments
-
-    cluster_arguments.submit(parser)
-
-
-def _submit(found: argparse.Namespace) -> int:
-    from pai_lsp.cli.commands import submit_job
-
-    return submit_job.run(found)
-
-
-SUBCOMMANDS = (
-    Subcommand("check", "check job files and fix what can be fixed safely", arguments.check, _check),
-    Subcommand("expand", "expand a job into one that any released cluster accepts", arguments.expand, _expand),
-    Subcommand("fit", "check whether jobs fit a cluster", _fit_arguments, _fit),
-    Subcommand("submit", "submit a job to one of your clusters", _submit_arguments, _submit),
-    Subcommand("run", "run one task of a job here as a cluster would", _run_arguments, _run),
-    Subcommand("why", "explain why a task failed, from its exit code or log", _why_arguments, _why),
-    Subcommand("image-check", "check the images of a job as the platform does", _image_check_arguments, _image_check),
-    Subcommand("cluster", "create and list the profiles of clusters", _cluster_arguments, _cluster),
-    Subcommand("convert", "convert protocol v1 jobs and MPIJob manifests", arguments.convert, _convert),
-    Subcommand("graph", "draw the prerequisite graph: mermaid, dot, svg, png or pdf", arguments.graph, _graph),
-    Subcommand("marketplace", "list, show, refresh and lock shared definitions", arguments.marketplace, _marketplace),
-    Subcommand("trust", "trust the marketplace configuration of a folder", arguments.trust, _trust),
-    Subcommand("untrust", "stop trusting the configuration of a folder", arguments.untrust, _untrust),
-    Subcommand("shell", "check the syntax of bash scripts as bash does", arguments.shell, _shell),
-    Subcommand("rules", "list the rules", arguments.rules, _rules),
-    Subcommand("explain", "explain a rule, with examples", arguments.explain, _explain),
-    Subcommand("schema", "print a JSON schema for other YAML editors", arguments.schema, _schema),
-    Subcommand("server", "run the language server", arguments.server, _server),
-    Subcommand("completion", "print a shell completion script", arguments.completion, _completion),
-)
+GROUPS = {
+    "write and check": (
+        Subcommand("check", "check job files and fix what can be fixed safely", "arguments", "check:run"),
+        Subcommand("expand", "expand jobs into what any released cluster accepts", "arguments", "expand:run"),
+        Subcommand("convert", "convert protocol v1 jobs and MPIJob manifests", "arguments", "convert_file:run"),
+        Subcommand("graph", "draw the prerequisite graph: mermaid, dot, svg, png, pdf", "arguments", "graph:run"),
+        Subcommand("rules", "list the rules", "arguments", "reference:list_rules"),
+        Subcommand("explain", "explain a rule, with examples, or an exit code", "arguments", "reference:explain"),
+    ),
+    "try, submit and follow": (
+        Subcommand("fit", "check whether jobs fit a cluster", "cluster_arguments", "fit_jobs:run"),
+        Subcommand("run", "run one task of a job here as a cluster would", "cluster_arguments", "run_task:run"),
+        Subcommand("submit", "submit a job to one of your clusters", "cluster_arguments", "submit_job:run"),
+        Subcommand("jobs", "list your jobs on a cluster, or show one", "cluster_arguments", "job_states:run"),
+        Subcommand("logs", "print the log of a task on a cluster", "cluster_arguments", "job_log:run"),
+        Subcommand("why", "explain why a task failed", "cluster_arguments", "why_failed:run"),
+        Subcommand("cluster", "create and list the profiles of clusters", "cluster_arguments", "cluster:run"),
+    ),
+    "share": (
+        Subcommand("marketplace", "list, show, refresh and lock shared definitions", "arguments", "marketplace:run"),
+        Subcommand("trust", "trust the marketplace configuration of a folder", "arguments", "trust_folders:run"),
+    ),
+    "for programs": (
+        Subcommand("server", "run the language server", "arguments", "serve:run"),
+        Subcommand("schema", "print a JSON schema for other YAML editors", "arguments", "reference:print_schema"),
+        Subcommand("shell", "check the syntax of bash scripts as bash does", "arguments", "check_shell:run"),
+        Subcommand("completion", "print a shell completion script", "arguments", "completion:run"),
+    ),
+}
+SUBCOMMANDS = tuple(one for group in GROUPS.values() for one in group)
 
 
 def parser_of(subcommand: Subcommand) -> argparse.ArgumentParser:
@@ -240,18 +113,23 @@ def whole_parser(words: Collection[str] = ()) -> argparse.ArgumentParser:
     """The parser of the whole command line; only the subcommands among `words` have arguments."""
     parser = _CommandParser(
         prog="pai-lsp",
-        description="Check OpenPAI job files before you submit them.",
+        usage="%(prog)s [-h] [-V] COMMAND ...",
+        description="\n\n".join(["Check OpenPAI job files before you submit them.", *map(_group_help, GROUPS)]),
         epilog=_EXAMPLES,
         formatter_class=_Help,
         allow_abbrev=False,
     )
     parser.add_argument("-V", "--version", action="version", version=f"pai-lsp {__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND", title="commands")
+    commands = parser.add_subparsers(metavar="COMMAND", help=argparse.SUPPRESS)  # the description has them in groups
     for one in SUBCOMMANDS:
         added = commands.add_parser(one.name, help=one.summary, allow_abbrev=False)
         if one.name in words:
             one.add_arguments(added)
     return parser
+
+
+def _group_help(title: str) -> str:
+    return "\n".join([f"{title}:", *(f"    {one.name:<22}{one.summary}" for one in GROUPS[title])])
 
 
 class _CommandParser(argparse.ArgumentParser):
@@ -268,6 +146,8 @@ class _CommandParser(argparse.ArgumentParser):
 
             name = unknown[0].partition("=")[0]
             kind = "option" if name.startswith("-") else "argument"
+            if kind == "argument" and (reason := self.get_default("one_job")):
+                self.error(f"unknown argument '{name}'; give one job: {reason}")
             self.error(f"unknown {kind} '{name}'{did_you_mean(name, self._option_string_actions)}")
         return found
 

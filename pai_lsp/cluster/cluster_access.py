@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from urllib.parse import quote
 
-from pai_lsp.cluster.profile import ProfileError, clusters_file
+from pai_lsp.cluster.profile import CLUSTERS_EXAMPLE, ProfileError, clusters_file
 from pai_lsp.source.failures import why
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import plain_value
@@ -100,7 +100,8 @@ def _clusters_text() -> str:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = why(error) if isinstance(error, OSError) else "not UTF-8"
-        raise ProfileError(f"{visible(str(path))}: {reason}; see docs/cluster.md for this file") from None
+        step = f"write the address of your cluster into this file:\n\n{CLUSTERS_EXAMPLE.rstrip()}"
+        raise ProfileError(f"{visible(str(path))}: {reason}; {step}") from None
     return text
 
 

@@ -30,7 +30,7 @@ from pai_lsp.web.fetching import FetchFailure, Limits, exchange
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from pai_lsp.job.job import Job
@@ -104,12 +104,10 @@ class ImageConfiguration:
 
     architectures: of Linux, such as `amd64`; several for an image of several platforms.
     user: the user that the image names; empty for root.
-    entrypoint: the image's own program, which the platform does not run.
     """
 
     architectures: tuple[str, ...] = ()
     user: str = ""
-    entrypoint: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,7 +418,6 @@ def _configuration(base: str, tag: str, authorization: str | None, registry: Reg
         return ImageConfiguration(
             architectures or ((str(found["architecture"]),) if found.get("architecture") else ()),
             str(own.get("User") or ""),
-            tuple(map(str, own.get("Entrypoint") or ())),
         )
     except (CouldNotAskError, LookupError, TypeError, AttributeError, ValueError):
         return None
@@ -475,26 +472,6 @@ def _token(challenge: str, question: _Question, registry: Registry) -> str | Non
 _DOCKER_HUB_NAMES = ("https://index.docker.io/v1/", "index.docker.io", "docker.io", "registry-1.docker.io")
 _HELPER = re.compile(r"[A-Za-z0-9._-]+")
 LIMITS = Limits(connect=10.0, silence=10.0, total=20.0, size=1024 * 1024)
-
-
-class RecordedRegistry:
-    """Answers from a list of requests with what came back, each used once, in order."""
-
-    def __init__(self, answers: Sequence[Mapping[str, Any]]) -> None:
-        self._answers = list(answers)
-
-    def ask(
-        self, method: str, url: str, authorization: str | None, parameters: Mapping[str, str], accept: str = "*/*"
-    ) -> Reply:
-        """The recorded answer; see `Registry`."""
-        del authorization, parameters, accept
-        for number, one in enumerate(self._answers):
-            if (one.get("method"), one.get("url")) == (method, url):
-                del self._answers[number]
-                if "error" in one:
-                    raise CouldNotAskError(str(one["error"]))
-                return Reply(one["status"], one.get("headers", {}), one.get("body"))
-        raise CouldNotAskError("no answer is recorded")
 
 
 class NetworkRegistry:

@@ -165,6 +165,14 @@ def clusters_file() -> Path:
     return user_config_folder(os.environ) / "clusters.yaml"
 
 
+CLUSTERS_EXAMPLE = """\
+    lab:
+      url: https://pai.example.com/rest-server
+      user: your-name
+      token_env: PAI_TOKEN
+"""
+
+
 def path_of_name(name: str) -> Path:
     """The file of a named profile.
 

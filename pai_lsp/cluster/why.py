@@ -21,6 +21,8 @@ from pai_lsp.source.text import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from pai_lsp.cluster.failure_causes import Cause
     from pai_lsp.cluster.log_errors import LogError, LogVerdict
     from pai_lsp.cluster.log_reading import Log, LogLine
@@ -137,6 +139,27 @@ def failure_text(found: Failure, job: Job | None, path: str) -> str:
         known = explained_code(found.code)
         text += f"\ncode {found.code} {known.phrase} ({retry_text(known)})\n"
     return text
+
+
+def failure_answer(found: Failure, job: Job | None) -> dict[str, Any]:
+    """The explanation as JSON has it, without a secret of the job."""
+
+    def shown(text: str) -> str:
+        return job.hidden.without(text) if job is not None else text
+
+    evidence = found.evidence
+    return {
+        "code": found.code,
+        "cause": found.cause.name,
+        "blame": found.cause.blame.value,
+        "sureness": found.sureness.value,
+        "line": found.line,
+        "evidence": None if evidence is None else {"line": evidence.number, "text": shown(evidence.text)},
+        "names": {name: shown(value) for name, value in found.names},
+        "worthReading": [{"line": line.number, "text": shown(line.text)} for line in found.worth_reading],
+        "explanation": found.cause.explanation,
+        "do": found.cause.fix,
+    }
 
 
 def _plain_text(text: str | Log, log: Log) -> str:

@@ -21,6 +21,7 @@ from pai_lsp.embedded.shell_script import HERE_DOCUMENT, Assignment, EventKind, 
 from pai_lsp.embedded.shell_words import LineReader
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.steps import counted
 from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
@@ -100,9 +101,9 @@ class _ScriptReader(LineReader):
         self._commands("")
         return Script(
             self._text,
-            tuple(self._uses),
-            tuple(self._assignments),
-            self._marked_commands(),
+            counted(self._uses),
+            counted(self._assignments),
+            counted(self._marked_commands()),
             tuple(self._comments),
             frozenset(self._tested),
             tuple(self._parts),

@@ -15,6 +15,7 @@ from pai_lsp.job.variable_places import Mention, ScriptPlace, mentions, role_scr
 from pai_lsp.platform.secrets_section import job_syntax
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping
+from pai_lsp.source.steps import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class Job(JobTree):
     @cached_property
     def plugin_uses(self) -> tuple[PluginUse, ...]:
         """Every use of one of the released runtime's plugins."""
-        return plugin_uses(self)
+        return counted(plugin_uses(self))
 
     def uses_of_plugin(self, name: str) -> Iterator[PluginUse]:
         """Every use of one of the released runtime's plugins, by its short name."""
@@ -95,17 +96,17 @@ class Job(JobTree):
     @cached_property
     def role_scripts(self) -> tuple[ScriptPlace, ...]:
         """What the task roles run, in their order."""
-        return role_scripts(self)
+        return counted(role_scripts(self))
 
     @cached_property
     def role_mentions(self) -> tuple[Mention, ...]:
         """The uses of `PAI_...` variables in what the task roles run, in the order in which they are written."""
-        return tuple(mentions(self.role_scripts, self.platform))
+        return counted(mentions(self.role_scripts, self.platform))
 
     @cached_property
     def clear_secrets(self) -> tuple[ClearSecret, ...]:
         """What looks like a password, token or key outside of `secrets`."""
-        return clear_secrets(self)
+        return counted(clear_secrets(self))
 
     @cached_property
     def hidden(self) -> Hidden:
@@ -117,12 +118,12 @@ class Job(JobTree):
     @cached_property
     def template_uses(self) -> tuple[TemplateUse, ...]:
         """Every `<% %>` of the file, with the component that fills it."""
-        return template_uses(self)
+        return counted(template_uses(self))
 
     @cached_property
     def template_answers(self) -> tuple[TemplateAnswer, ...]:
         """What each `<% %>` that is filled finds."""
-        return template_answers(self, self.template_uses, self.roles_running)
+        return counted(template_answers(self, self.template_uses, self.roles_running))
 
     @cached_property
     def _answers_by_outcome(self) -> dict[PathOutcome, list[TemplateAnswer]]:

@@ -24,6 +24,7 @@ from pai_lsp.platform.tables import RUNTIME_PLUGIN, free_prerequisite_name
 from pai_lsp.source.content import MappedText, joined_lines
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence, Syntax, plain_value
+from pai_lsp.source.steps import counted
 from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
@@ -111,7 +112,8 @@ class JobTree:
     def prerequisites(self) -> tuple[Definition, ...]:
         """The definitions under `prerequisites`."""
         entry = self.section("prerequisites")
-        return read_definitions(entry.value, Origin.JOB) if entry and isinstance(entry.value, Sequence) else ()
+        found = read_definitions(entry.value, Origin.JOB) if entry and isinstance(entry.value, Sequence) else ()
+        return counted(found)
 
     @cached_property
     def reference_prerequisites(self) -> tuple[Definition, ...]:
@@ -123,12 +125,12 @@ class JobTree:
     def definitions(self) -> tuple[Definition, ...]:
         """All definitions in the file, those of the job first."""
         if self.is_catalog:
-            return tuple(
+            return counted(
                 definition
                 for document in self.syntax.documents
                 for definition in read_definitions(document, Origin.CATALOG)
             )
-        return self.prerequisites + self.reference_prerequisites
+        return counted(self.prerequisites + self.reference_prerequisites)
 
     def free_name(self, wanted: str, taken: Collection[str] = ()) -> str:
         """A name near the wanted one that no prerequisite has, whatever its type."""
@@ -214,7 +216,7 @@ class JobTree:
     def task_roles(self) -> tuple[TaskRole, ...]:
         """The task roles, in written order."""
         node = self.mapping("taskRoles")
-        return tuple(TaskRole(entry) for entry in node.effective_entries()) if node else ()
+        return counted(TaskRole(entry) for entry in node.effective_entries()) if node else ()
 
     @cached_property
     def task_roles_by_name(self) -> dict[str, TaskRole]:
@@ -284,7 +286,7 @@ class JobTree:
         """The runtime plugins under `extras`."""
         entry = self.extras_entry(RUNTIME_PLUGIN)
         items = entry.value.items if entry and isinstance(entry.value, Sequence) else ()
-        return tuple(PluginEntry(item) for item in items if isinstance(item, Mapping))
+        return counted(PluginEntry(item) for item in items if isinstance(item, Mapping))
 
     def command_parts(self, role: TaskRole) -> tuple[Scalar, ...]:
         """The scalars that make up what a role runs: its commands with those of the default deployment around them.

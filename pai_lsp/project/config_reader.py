@@ -39,15 +39,14 @@ KEYS: tuple[str, ...] = tuple(published_schema("configuration")["properties"])
 SEVERITIES: dict[str, Severity | None] = {**{severity.label: severity for severity in Severity}, "off": None}
 # Kinds of errors: a folder that is not there now; a former code of a rule; and names that nothing has.
 _HOME_FOLDER, _RENAMED_RULE = "home-folder", "renamed-rule"
-_UNKNOWN_RULE, _UNKNOWN_CLUSTER, _OTHER_PLATFORM = "unknown-rule", "unknown-cluster", "other-platform"
+_UNKNOWN_RULE, _OTHER_PLATFORM = "unknown-rule", "other-platform"
 # What is written in spite of such an error counts.
 _KEPT = frozenset({_HOME_FOLDER, _RENAMED_RULE})
 _SHELLCHECK = ("auto", "off")
-# No reason to let a build fail: a rule may have been retired, and a profile may exist on another machine only.
+# No reason to let a build fail: a rule may have been retired.
 _MILD = {
     _UNKNOWN_RULE: Severity.WARNING,
     _RENAMED_RULE: Severity.INFORMATION,
-    _UNKNOWN_CLUSTER: Severity.INFORMATION,
     _OTHER_PLATFORM: Severity.WARNING,
 }
 
@@ -86,8 +85,7 @@ def parse_configuration(
         try:
             cluster = _profile(name, folder, is_users=is_users)
         except ValueError as error:
-            kind = "cluster" if name.endswith(".json") else _UNKNOWN_CLUSTER
-            fault = StructureError(kind, ("cluster",), None, str(error))
+            fault = StructureError("cluster", ("cluster",), None, str(error))
             found += [_finding(fault, syntax.root)] if syntax.root is not None else []
     platform = platform_named(value["platform"]) if value.get("platform") else None
     if cluster is not None:
@@ -115,6 +113,7 @@ def parse_configuration(
         text,
         tuple(sorted(found, key=lambda diagnostic: (diagnostic.span, diagnostic.message))),
         baseline,
+        value.get("cluster") or "",
     )
 
 

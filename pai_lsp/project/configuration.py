@@ -35,6 +35,7 @@ class Configuration:
     file_ignores: patterns of files, each with the codes of the rules that do not apply to them.
     text, diagnostics: the file's text and what is wrong in it.
     baseline: the findings that are accepted.
+    cluster: the name of the cluster, or the file with its profile, as it is written; empty for none.
     """
 
     path: str | None = None
@@ -46,6 +47,7 @@ class Configuration:
     text: str = ""
     diagnostics: tuple[Diagnostic, ...] = ()
     baseline: Baseline | None = None
+    cluster: str = ""
 
     def excludes(self, path: str, *, is_folder: bool = False) -> bool:
         """Whether the file or folder, an absolute path or one from the working directory, is left out."""

@@ -24,10 +24,11 @@ from pai_lsp.cluster.image_check import (
 )
 from pai_lsp.findings.diagnostic import Diagnostic, Finding
 from pai_lsp.job.definition import name_span
-from pai_lsp.rules.command_rules import image_architecture, image_not_asked, image_not_found
+from pai_lsp.rules.command_rules import image_architecture, image_not_asked, image_not_found, image_user
 from pai_lsp.source.files import write_at_once
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Scalar
+from pai_lsp.source.text import visible
 from pai_lsp.source.user_folders import user_cache_folder
 
 TYPE_CHECKING = False
@@ -140,9 +141,12 @@ def _findings(image: Definition, verdict: ImageVerdict) -> Iterator[tuple[Rule, 
         yield image_not_found, Finding(span, verdict.explanation)
     elif verdict.presence is Presence.UNKNOWN:
         yield image_not_asked, Finding(span, verdict.explanation)
-    elif verdict.configuration is not None and verdict.configuration.architectures:
-        known = verdict.configuration.architectures
-        if _ARCHITECTURE not in known:
+    elif verdict.configuration is not None:
+        known, user = verdict.configuration.architectures, verdict.configuration.user
+        if user.partition(":")[0] not in {"", "0", "root"}:
+            message = f"the user of the image is '{visible(user)}', so tasks fail; add 'USER root' to its Dockerfile"
+            yield image_user, Finding(span, message)
+        if known and _ARCHITECTURE not in known:
             message = f"the image is for {', '.join(known)}; on nodes with {_ARCHITECTURE} it does not start"
             yield image_architecture, Finding(span, message)
 
@@ -163,7 +167,7 @@ def _loaded(file: Path) -> tuple[ImageVerdict | None, float]:
         if stored["form"] != _FORM:
             return None, 0.0
         own: Any = stored["configuration"]
-        configuration = own and ImageConfiguration(tuple(own["architectures"]), own["user"], tuple(own["entrypoint"]))
+        configuration = own and ImageConfiguration(tuple(own["architectures"]), own["user"])
         presence, refused = Presence(stored["presence"]), bool(stored["refused"])
         verdict = ImageVerdict(str(stored["image"]), refused, presence, str(stored["explanation"]), configuration)
         return verdict, float(stored["asked"])
@@ -180,7 +184,7 @@ def _save(file: Path, verdict: ImageVerdict, now: float) -> None:
         "refused": verdict.is_refused,
         "presence": verdict.presence.value,
         "explanation": verdict.explanation,
-        "configuration": own and {"architectures": own.architectures, "user": own.user, "entrypoint": own.entrypoint},
+        "configuration": own and {"architectures": own.architectures, "user": own.user},
     }
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

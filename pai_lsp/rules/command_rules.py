@@ -68,6 +68,18 @@ def image_not_asked(job: Job) -> Iterable[Finding]:
 
 
 @rule(Severity.WARNING, consequence=Consequence.DIES)
+def image_user(job: Job) -> Iterable[Finding]:
+    """The image has a user other than root; only with `check --images`.
+
+    The platform's runtime makes its pipes in a folder that belongs to root, with the user of the image: another user
+    may not, and the task ends before its first command. Add the line `USER root` to the end of the image's Dockerfile.
+    Source: openpai-runtime, src/init and src/runtime.d/runtime_entry.sh (mkfifo).
+    """
+    del job  # a registry is asked
+    return ()
+
+
+@rule(Severity.WARNING, consequence=Consequence.DIES)
 def image_architecture(job: Job) -> Iterable[Finding]:
     """The image is not for the processors of the cluster; only with `check --images`.
 

@@ -11,6 +11,7 @@ from pai_lsp.source.building import SURROGATE, as_written, build, readable
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import ProblemKind, Syntax, SyntaxProblem, Tree
 from pai_lsp.source.scalar import Reader
+from pai_lsp.source.steps import counted
 from pai_lsp.source.text import Span
 
 MAX_CHARACTERS = 5_000_000
@@ -36,9 +37,9 @@ def parse(text: str, reader: Reader = Reader.JS_YAML_3) -> Syntax:
         text,
         tuple(tree.documents),
         tuple(sorted(problems, key=lambda problem: problem.span)),
-        tuple(tree.anchors),
-        tuple(tree.aliases),
-        tuple(tree.scalars),
+        counted(tree.anchors),
+        counted(tree.aliases),
+        counted(tree.scalars),
         reader,
     )
 

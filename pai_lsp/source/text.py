@@ -13,6 +13,7 @@ from itertools import accumulate
 
 from pai_lsp.source.frozen import dataclass, dataclass_of_many
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.steps import spend
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ class LineIndex:
 
     def line_of(self, offset: int) -> int:
         """The number, from 0, of the line that `offset` is in."""
+        spend(1)
         return bisect_right(self._starts, max(offset, 0)) - 1
 
     def line_start(self, line: int) -> int:
@@ -112,6 +114,7 @@ class LineIndex:
 
     def line_span(self, line: int) -> Span:
         """The line without its line end."""
+        spend(1)
         start, end = self.line_start(line), self.line_start(line + 1)
         while end > start and self.text[end - 1] in "\r\n":
             end -= 1

@@ -6,7 +6,7 @@ from pai_lsp.cli.report.results import CheckedFile, CheckFailure, checked_file, 
 from pai_lsp.document import Document, check
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
 from pai_lsp.rules import CODES, known
-from pai_lsp.rules.command_rules import unreadable_file
+from pai_lsp.rules.command_rules import image_not_asked, unreadable_file
 from pai_lsp.source.failures import kind_and_place, why
 from pai_lsp.source.files import SourceFile, UnreadableFile, decoded, might_be_job, read_bytes, write_text
 from pai_lsp.source.frozen import dataclass, replace
@@ -247,5 +247,8 @@ def _reported(path: str, text: str, diagnostics: tuple[Diagnostic, ...], options
 def _selected(diagnostics: tuple[Diagnostic, ...], options: Options) -> tuple[tuple[Diagnostic, ...], int]:
     """The findings to show, and the number of those not shown."""
     counted = [diagnostic for diagnostic in diagnostics if options.counts(diagnostic)]
-    shown = tuple(diagnostic for diagnostic in counted if diagnostic.severity <= options.shown)
+    is_asked = options.asks_images  # a user who asks for images is told which ones could not be asked for
+    shown = tuple(
+        one for one in counted if one.severity <= options.shown or (is_asked and one.code == image_not_asked.code)
+    )
     return shown, len(counted) - len(shown)

@@ -10,6 +10,7 @@ from pathlib import Path
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed
 from pai_lsp.cluster.profile import (
+    CLUSTERS_EXAMPLE,
     ProfileError,
     clusters_file,
     own_profiles,
@@ -35,11 +36,7 @@ There is no profile in {folder}. To create one:
     pai-lsp cluster import services-configuration.yaml --name lab --group default
 
   from your account: write the cluster's address into {clusters}
-    lab:
-      url: https://pai.example.com/rest-server
-      user: your-name
-      token_env: PAI_TOKEN
-  and run
+{example}  and run
     pai-lsp cluster pull lab
 """
 
@@ -63,7 +60,7 @@ def _list() -> int:
     profiles = own_profiles()
     if not profiles:
         folder, clusters = (visible(str(one)) for one in (profiles_folder(), clusters_file()))
-        sys.stdout.write(_NO_PROFILE.format(folder=folder, clusters=clusters))
+        sys.stdout.write(_NO_PROFILE.format(folder=folder, clusters=clusters, example=CLUSTERS_EXAMPLE))
     sys.stdout.writelines(f"{visible(name)}  {visible(summary)}\n" for name, summary in profiles)
     return 0
 
@@ -116,25 +113,25 @@ def _pulled(name: str) -> dict[str, Any]:
         ProfileError: if the cluster is not known, or does not answer.
     """
     from pai_lsp.cluster.cluster_access import named_access, token_of  # noqa: PLC0415 - as above
-    from pai_lsp.web.fetching import FetchFailure, fetch  # noqa: PLC0415 - only to ask
+    from pai_lsp.cli.commands.live_cluster import connected, user_of  # noqa: PLC0415 - only to ask
+    from pai_lsp.cluster.rest_server import ClusterError  # noqa: PLC0415 - as above
 
-    access = named_access(name)
-    token = token_of(access, name)
+    cluster = connected("cluster pull", name)
 
     def ask(place: str) -> Any:
-        address = access.address(place)
-        asked = visible(address.partition("?")[0])
-        found = fetch(address, accept="application/json", token=token)
-        if isinstance(found, FetchFailure):
-            if found.is_absent:
-                return None
-            raise ProfileError(f"{asked}: {found.note}")
         try:
-            return json.loads(found.body)
-        except (ValueError, RecursionError):
-            raise ProfileError(f"{asked}: the answer is not JSON") from None
+            return cluster.value(place)
+        except ClusterError as error:
+            if error.status == 404:
+                return None
+            asked = visible(cluster.access.address(place).partition("?")[0])
+            raise ProfileError(f"{asked}: {error}") from None
 
-    return profile_of_api(ask, name, access, datetime.now(timezone.utc))
+    try:
+        user = user_of("cluster pull", cluster) if cluster.token is not None else None
+    except ClusterError as error:
+        raise ProfileError(f"{visible(cluster.access.url)}: {error}") from None
+    return profile_of_api(ask, name, cluster.access.platform, user, datetime.now(timezone.utc))
 
 
 def _written(action: str, profile: dict[str, Any], output: str) -> int:

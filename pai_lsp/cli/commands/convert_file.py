@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
-from pai_lsp.cli.commands.job_file import failed, job_of, put, show_findings
+from pai_lsp.cli.commands.job_file import each_job, failed, job_of, put, show_findings
 from pai_lsp.cli.report.results import CheckedFile, checked_file
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Severity
@@ -23,15 +24,24 @@ if TYPE_CHECKING:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Convert the file and print it; an existing file is never written over."""
-    if arguments.output is not None and Path(arguments.output).exists():
-        return failed("convert", f"{visible(arguments.output)} already exists", WRONG_USAGE)
-    old = job_of("convert", arguments.job)
+    """Convert the files and print or write the results."""
+    folders = [path for path in arguments.jobs if Path(path).is_dir()]
+    if folders:
+        message = f"{visible(folders[0])} is a folder, which does not tell what to convert; name the files"
+        return failed("convert", message, WRONG_USAGE)
+    is_json = arguments.format == "json" and arguments.to != "v2"
+    ending = ".json" if is_json else ".pai.yaml" if arguments.to in {"v2", "pai"} else ".yaml"
+    return each_job("convert", arguments.jobs, arguments.output, partial(_convert, arguments.to, is_json), ending)
+
+
+def _convert(to: str, is_json: bool, path: str, output: str | None) -> int:
+    """Convert one file."""
+    old = job_of("convert", path)
     if isinstance(old, int):
         return old
-    if arguments.to == "v2":
-        return _convert_job(old, arguments.output)
-    return _convert_manifest(old, arguments.to, arguments.output, is_json=arguments.format == "json")
+    if to == "v2":
+        return _convert_job(old, output)
+    return _convert_manifest(old, to, output, is_json=is_json)
 
 
 def _convert_job(old: Document, output: str | None) -> int:

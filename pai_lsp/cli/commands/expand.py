@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
-from pai_lsp.cli.commands.job_file import failed, job_of, names_input, put, show_findings
+from pai_lsp.cli.commands.job_file import each_job, failed, job_of, put, show_findings
 from pai_lsp.cli.report.results import checked_file
 from pai_lsp.document import check_expanded, diagnostics_of_expansion
 from pai_lsp.expansion.effective import CANNOT_BE_EXPANDED, effective_job, problem
@@ -30,20 +31,27 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
 
 _VERSION = 1
-# Rules that ask for expansion, which the author does here.
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Expand the job and print the result."""
+    """Expand the jobs and print or write the results."""
     form = arguments.format or ("json" if arguments.as_is else "yaml")
     if problem := _wrong_usage(arguments, form):
         return failed("expand", problem, WRONG_USAGE)
-    document = job_of("expand", arguments.job, arguments.platform)
+    ending = {"yaml": None, "json": ".json", "script": ".sh"}[form]
+    work = partial(_expand, arguments, form)
+    return each_job("expand", arguments.jobs, arguments.output, work, ending, writes=not arguments.check)
+
+
+def _expand(arguments: argparse.Namespace, form: str, path: str, output: str | None) -> int:
+    """Expand one job."""
+    document = job_of("expand", path, arguments.platform)
     if isinstance(document, int):
         return document
     if document.is_catalog:
-        name = visible(arguments.job)
-        return failed("expand", f"{name} contains definitions, not a job; expand a job that uses them", FINDINGS)
+        return failed(
+            "expand", f"{visible(path)} contains definitions, not a job; expand a job that uses them", FINDINGS
+        )
     roles = [role.name for role in document.job.task_roles]
     if arguments.task_role is not None and arguments.task_role not in roles:
         near = did_you_mean(arguments.task_role, roles)
@@ -56,8 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
     if result.is_wrong and form == "yaml" and not arguments.force:
         return failed("expand", "no output, because the expanded job has errors; --force prints it anyway", FINDINGS)
     if arguments.check:
-        return _compared(arguments.output, result.output)
-    return put("expand", result.output, arguments.output) or (FINDINGS if result.is_wrong else 0)
+        return _compared(output or "", result.output)
+    return put("expand", result.output, output) or (FINDINGS if result.is_wrong else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,11 +155,11 @@ def _wrong_usage(arguments: argparse.Namespace, form: str) -> str | None:
         return "--show-secrets works only with --as-is and --format json"
     if arguments.as_is and form == "yaml":
         return "--as-is does not support --format yaml, which would be the file itself"
-    if arguments.check and arguments.output is None:
+    if arguments.check and arguments.output in {None, "-"}:
         return "--check needs --output, the file to compare with"
     if arguments.task_role is not None and form == "yaml" and not arguments.inline:
         return "--task-role works only with --format script, --format json or --inline; yaml has the whole job"
-    return "--output names the job itself" if names_input(arguments.output, arguments.job) else None
+    return None
 
 
 def _compared(path: str, output: str) -> int:

@@ -6,11 +6,10 @@ import json
 import sys
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
-from pai_lsp.cli.commands.job_file import failed, job_file
+from pai_lsp.cli.commands.job_file import failed, job_file, named_jobs
 from pai_lsp.cli.report.results import CheckedFile
 from pai_lsp.cluster.fit import fit
 from pai_lsp.cluster.profile import Profile, ProfileError, own_profiles, profile_named
-from pai_lsp.project.targets import missing
 from pai_lsp.source.text import visible
 
 TYPE_CHECKING = False
@@ -24,15 +23,16 @@ if TYPE_CHECKING:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what the cluster makes of each job."""
-    if message := missing(arguments.jobs):
-        return failed("fit", message, WRONG_USAGE)
+    jobs = named_jobs("fit", arguments.jobs)
+    if isinstance(jobs, int):
+        return jobs
     try:
         named = profile_named(arguments.cluster) if arguments.cluster is not None else None
     except ProfileError as error:
         return failed("fit", str(error), WRONG_USAGE)
     answers: list[Any] = []
     is_good = True
-    for path in arguments.jobs:
+    for path, _ in jobs:
         document = job_file(path, named.platform.name if named else None)
         if isinstance(document, CheckedFile):
             message = document.diagnostics[0].message

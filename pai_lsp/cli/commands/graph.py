@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
+from functools import partial
 from pathlib import Path
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
-from pai_lsp.cli.commands.job_file import failed, job_of, names_input, put, show_findings
+from pai_lsp.cli.commands.job_file import each_job, failed, job_of, put, show_findings
 from pai_lsp.cli.report.results import CheckedFile, checked_file
 from pai_lsp.document import Document, check
 from pai_lsp.ide.prerequisite_graph import dot, mermaid, prerequisite_graph
@@ -25,16 +26,20 @@ _ENDINGS = {".mmd": "mermaid", ".dot": "dot", ".gv": "dot", ".svg": "svg", ".png
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Draw the graph."""
+    """Draw the graphs."""
     output = arguments.output
-    if names_input(output, arguments.job):
-        return failed("graph", "--output names the job itself", WRONG_USAGE)
-    ending = Path(output or "").suffix
+    ending = "" if output is None or Path(output).is_dir() else Path(output).suffix
     form = arguments.format or _ENDINGS.get(ending.lower(), "" if ending else "mermaid")
     if not form:
         known = ", ".join(_ENDINGS)
         return failed("graph", f"unknown output format '{visible(ending)}'; use {known}, or --format", WRONG_USAGE)
-    document = job_of("graph", arguments.job)
+    suffix = next(suffix for suffix, known in _ENDINGS.items() if known == form)
+    return each_job("graph", arguments.jobs, output, partial(_draw, form), suffix)
+
+
+def _draw(form: str, path: str, output: str | None) -> int:
+    """Draw the graph of one job."""
+    document = job_of("graph", path)
     if isinstance(document, int):
         return document
     graph, broken = prerequisite_graph(document.job), _broken(document)

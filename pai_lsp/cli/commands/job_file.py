@@ -1,4 +1,4 @@
-"""Reads the one job file of a command, with the configuration and the marketplace of its folder.
+"""Finds and reads the jobs of a command, with the configuration and the marketplace of their folders.
 
 Shared output functions of these commands: write a file, print a message, show findings.
 """
@@ -14,17 +14,20 @@ from pai_lsp.cli.commands.check_one import with_related_texts
 from pai_lsp.cli.report import render
 from pai_lsp.cli.report.results import CheckedFile, Results
 from pai_lsp.cli.report.terminal import terminal_for
+from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
 from pai_lsp.platform.platforms import platform_named
-from pai_lsp.project.targets import STANDARD_INPUT, missing, run_projects
+from pai_lsp.project.targets import STANDARD_INPUT, missing, report_faults, run_projects, targets
 from pai_lsp.rules.command_rules import unreadable_file
 from pai_lsp.source.failures import OWN_FAILURE, why
-from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
+from pai_lsp.source.files import YAML_ENDINGS, UnreadableFile, decoded, might_be_job, read_bytes
 from pai_lsp.source.text import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from pai_lsp.document import Document
+    from collections.abc import Callable, Sequence
+
+    from pai_lsp.project.targets import Target
 
 
 def job_file(path: str, platform: str | None = None) -> Document | CheckedFile:
@@ -40,8 +43,10 @@ def job_file(path: str, platform: str | None = None) -> Document | CheckedFile:
     if isinstance(source, UnreadableFile):
         diagnostic = Diagnostic(unreadable_file.code, Severity.ERROR, source.span, source.message)
         return CheckedFile(name, source.text, (diagnostic,))
-    named = None if platform is None else platform_named(platform)
-    return run_projects().document_of(source.text, str(Path(name).absolute()), str(Path.cwd()), name, named)
+    named, projects = None if platform is None else platform_named(platform), run_projects()
+    document = projects.document_of(source.text, str(Path(name).absolute()), str(Path.cwd()), name, named)
+    report_faults(projects)
+    return document
 
 
 def job_of(command: str, path: str, platform: str | None = None) -> Document | int:
@@ -55,9 +60,84 @@ def job_of(command: str, path: str, platform: str | None = None) -> Document | i
     return found
 
 
+def named_jobs(command: str, paths: Sequence[str]) -> list[tuple[str, str]] | int:
+    """The files that a user named and the jobs in named folders, each with its path below that folder.
+
+    Where there are none, prints why and returns the exit status.
+    """
+    if message := missing(paths):
+        return failed(command, message, WRONG_USAGE)
+    found: list[tuple[str, str]] = []
+    for path in paths:
+        if not Path(path).is_dir():
+            found.append((path, Path(path).name))
+            continue
+        for one in targets([path], run_projects(), given=b"", given_name="", force_exclude=False):
+            if one.candidate.problem is not None:
+                return failed(command, f"{visible(one.path)}: {one.candidate.problem}", OWN_FAILURE)
+            if _is_job(one):
+                found.append((one.path, os.path.relpath(one.path, path)))
+    return found or failed(command, f"no jobs in {', '.join(map(visible, paths))}", WRONG_USAGE)
+
+
+def _is_job(target: Target) -> bool:
+    data = read_bytes(target.path)
+    if isinstance(data, UnreadableFile) or not might_be_job(data):
+        return False
+    source = decoded(target.path, data)
+    return not isinstance(source, UnreadableFile) and Document(source.text).is_job
+
+
+def each_job(
+    command: str,
+    paths: Sequence[str],
+    output: str | None,
+    work: Callable[[str, str | None], int],
+    ending: str | None = None,
+    *,
+    writes: bool = True,
+) -> int:
+    """Do the work for each job; returns the highest exit status.
+
+    work: is called with a job, and the file to write or None. With several jobs, or with a folder as `output`, that is
+        a file in this folder with the name of the job, and another `ending` if one is given.
+    writes: whether folders for the files are made.
+    """
+    jobs = named_jobs(command, paths)
+    if isinstance(jobs, int):
+        return jobs
+    is_folder = output is not None and Path(output).is_dir()
+    if len(paths) == 1 and jobs[0][0] == paths[0] and not is_folder:
+        outputs = [output]
+    elif STANDARD_INPUT in paths:
+        return failed(command, "standard input cannot be combined with other jobs or a folder", WRONG_USAGE)
+    elif output in {None, "-"} or (Path(output or "").exists() and not is_folder):
+        return failed(command, "several jobs need a folder for their results: --output FOLDER", WRONG_USAGE)
+    else:
+        outputs = [str(Path(output or "", _with_ending(below, ending))) for _, below in jobs]
+    if twice := next((one for one in outputs if outputs.count(one) > 1), None):
+        return failed(command, f"several of these jobs would be written to {visible(twice)}", WRONG_USAGE)
+    if any(names_input(one, path) for one in outputs for path, _ in jobs):
+        return failed(command, "--output names the job itself", WRONG_USAGE)
+    status = 0
+    for (path, _), one in zip(jobs, outputs, strict=True):
+        if writes and one is not None and len(jobs) > 1:
+            Path(one).parent.mkdir(parents=True, exist_ok=True)
+        status = max(status, work(path, one))
+    return status
+
+
+def _with_ending(path: str, ending: str | None) -> str:
+    if ending is None:
+        return path
+    for one in (*YAML_ENDINGS, ".json", ".pai"):
+        path = path.removesuffix(one)
+    return path + ending
+
+
 def names_input(output: str | None, path: str) -> bool:
     """Whether the file to write is the one that was read."""
-    if output is None or path == STANDARD_INPUT:
+    if output is None or STANDARD_INPUT in {path, output}:
         return False
     try:
         return Path(output).samefile(path)
@@ -66,8 +146,8 @@ def names_input(output: str | None, path: str) -> bool:
 
 
 def put(command: str, content: str | bytes, output: str | None) -> int:
-    """Write to a file, or to standard output without one; prints a message on failure, returns the exit status."""
-    if output is None:
+    """Write to a file, or to standard output without one or for `-`; returns the exit status, 0 or a failure's."""
+    if output is None or output == "-":
         if isinstance(content, str):
             sys.stdout.write(content)
         else:
@@ -90,4 +170,4 @@ def show_findings(file: CheckedFile) -> None:
     """Print the findings of a file, if any, as text on standard error."""
     if file.diagnostics:
         terminal = terminal_for("auto", os.environ, is_terminal=sys.stderr.isatty(), width=0)
-        sys.stderr.write(render("text", Results((with_related_texts(file),)), terminal, ()))
+        sys.stderr.write(render("text", Results((with_related_texts(file),)), terminal, (), has_summary=False))

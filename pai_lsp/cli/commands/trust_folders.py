@@ -1,4 +1,4 @@
-"""`pai-lsp trust` and `pai-lsp untrust`: the user's answers about the configurations of folders."""
+"""`pai-lsp trust`: the user's answers about the configurations of folders."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from pai_lsp.catalog.setup import CatalogSetup
 
 
-def trust(arguments: argparse.Namespace) -> int:
-    """Trust the configuration of a folder, or list the answers."""
+def run(arguments: argparse.Namespace) -> int:
+    """Trust the configuration of a folder, or list or forget the answers."""
     answers = TrustAnswers(os.environ)
     if arguments.list:
         return _list(answers)
+    if arguments.remove or arguments.remove_all:
+        return _forget(answers, arguments.folder, forgets_all=arguments.remove_all)
     folder = os.path.realpath(arguments.folder)
     if not Path(folder).is_dir():
         return failed("trust", f"no such folder: {visible(arguments.folder)}", WRONG_USAGE)
@@ -47,22 +49,20 @@ def trust(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def untrust(arguments: argparse.Namespace) -> int:
-    """Forget the answer for a folder, or all answers."""
-    answers = TrustAnswers(os.environ)
+def _forget(answers: TrustAnswers, named: str, *, forgets_all: bool) -> int:
     known = answers.all()
-    folder = os.path.realpath(arguments.folder)
-    if not arguments.all and folder not in known:
+    folder = os.path.realpath(named)
+    if not forgets_all and folder not in known:
         folder = _setup(run_projects(), folder).folder or folder
-    wanted_folders = list(known) if arguments.all else [folder]
+    wanted_folders = list(known) if forgets_all else [folder]
     try:
         forgotten = [one for one in wanted_folders if answers.forget(one)]
     except OSError as error:
-        return failed("untrust", f"{visible(str(answers.path))}: {why(error)}", OWN_FAILURE)
+        return failed("trust", f"{visible(str(answers.path))}: {why(error)}", OWN_FAILURE)
     for one in forgotten:
         sys.stdout.write(f"'{visible(one)}' is no longer trusted\n")
     if not forgotten:
-        return failed("untrust", f"there is no answer for '{visible(folder)}'; see 'pai-lsp trust --list'", FINDINGS)
+        return failed("trust", f"there is no answer for '{visible(folder)}'; see 'pai-lsp trust --list'", FINDINGS)
     return 0
 
 

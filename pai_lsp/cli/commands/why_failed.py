@@ -1,30 +1,32 @@
-"""`pai-lsp why` for exit codes, without what texts need: see why_log.py."""
+"""`pai-lsp why`: explains exit codes here, and texts in why_log.py, which needs much more."""
 
 from __future__ import annotations
 
-import json
-import sys
-
-from pai_lsp.cli import WRONG_USAGE
+from pai_lsp.cli.commands.why_answer import refused, write_answer
 from pai_lsp.cluster.exit_code_text import RETRIES, code_readings, code_text, command_code, command_text
 from pai_lsp.platform.tables import as_exit_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from typing import Any
 
 
-def run(arguments: argparse.Namespace) -> int | None:
-    """Explain a code; returns the exit status, or None for a text."""
+def run(arguments: argparse.Namespace) -> int:
+    """Explain a code or a text."""
     text = arguments.text
+    if arguments.cluster is not None and text is not None:
+        from pai_lsp.cli.commands.why_job import explain_job  # noqa: PLC0415 - a code needs no cluster
+
+        return explain_job(arguments, arguments.cluster)
     if text is None and arguments.exit_code is None:
         return refused("give an exit code, a file or the end of a log, or --exit-code")
     if text is None:
         return _command_code(arguments.exit_code, arguments.format)
     if (code := as_exit_code(text)) is not None:
         return _code(code, arguments.format)
-    return None
+    from pai_lsp.cli.commands.why_log import explain_text  # noqa: PLC0415 - see above
+
+    return explain_text(arguments)
 
 
 def _code(code: int, form: str) -> int:
@@ -50,14 +52,3 @@ def _command_code(code: int, form: str) -> int:
     answer = {"code": code, "commands": {"description": known.description, "do": known.hint}}
     write_answer(answer, f"{code} as the exit code of the commands\n\n{command_text(known)}", form)
     return 0
-
-
-def write_answer(answer: dict[str, Any], text: str, form: str) -> None:
-    """Print an answer as JSON, or as its text."""
-    sys.stdout.write(json.dumps(answer, indent=2, ensure_ascii=False) + "\n" if form == "json" else text)
-
-
-def refused(message: str) -> int:
-    """Print why nothing is explained, and return the exit status."""
-    sys.stderr.write(f"pai-lsp why: {message}\n")
-    return WRONG_USAGE

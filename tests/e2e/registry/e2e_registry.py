@@ -1,4 +1,4 @@
-"""`image-check` against a real registry server with accounts in a file, and with a token service.
+"""`check --images` against a real registry server with accounts in a file, and with a token service.
 
 Run by scripts/e2e_registry.sh, which installs docker-registry.
 """
@@ -9,6 +9,7 @@ import base64
 import gzip
 import hashlib
 import json
+import os
 import ssl
 import subprocess
 import time
@@ -27,6 +28,8 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from loopback import Request, alone, marketplace
 
 from pai_lsp.cli.main import main
+from pai_lsp.cluster.image_check import DockerAccounts, ImageConfiguration, NetworkRegistry, image_verdict
+from pai_lsp.document import Document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -143,12 +146,17 @@ taskRoles:
 
 
 def answer(place: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    main(["image-check", "--format", "json", "--role", "worker", str(place)])
+    main(["check", "--images", "--format", "json", str(place)])
     shown = "".join(capsys.readouterr())
     assert not [secret for secret in ("gum", "glue", BOB, ANN) if secret in shown]
-    found = json.loads(shown)
-    assert isinstance(found, dict)
-    return found
+    job = Document(place.read_text(encoding="utf-8")).job
+    found = image_verdict(job, "worker", NetworkRegistry(), DockerAccounts(os.environ).at)
+    return {
+        "verdict": "refused" if found.is_refused else "passed",
+        "presence": found.presence.value,
+        "explanation": found.explanation,
+        "configuration": found.configuration,
+    }
 
 
 def docker(place: Path, host: str, account: str) -> None:
@@ -164,7 +172,7 @@ def test_a_registry_for_everybody(place: Path, capsys: pytest.CaptureFixture[str
         write(place, host)
         found = answer(place, capsys)
         assert (found["verdict"], found["presence"]) == ("passed", "there")
-        assert found["configuration"] == {"architectures": ["arm64"], "user": "app", "entrypoint": []}
+        assert found["configuration"] == ImageConfiguration(("arm64",), "app")
         assert main(["check", "--images", str(place)]) == 1
         assert "the image is for arm64" in capsys.readouterr().out
         write(place, host, "team/image:v2")

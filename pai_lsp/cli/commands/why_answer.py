@@ -1,0 +1,23 @@
+"""What `pai-lsp why` prints; apart from job_file.py, which imports every rule."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from pai_lsp.cli import WRONG_USAGE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def write_answer(answer: dict[str, Any], text: str, form: str) -> None:
+    """Print an answer as JSON, or as its text."""
+    sys.stdout.write(json.dumps(answer, indent=2, ensure_ascii=False) + "\n" if form == "json" else text)
+
+
+def refused(message: str) -> int:
+    """Print why nothing is explained, and return the exit status."""
+    sys.stderr.write(f"pai-lsp why: {message}\n")
+    return WRONG_USAGE
