@@ -137,16 +137,17 @@ def cluster_access(text: str, name: str) -> ClusterAccess:
             raise ProfileError(f"'{name}': '{key}' must be true or false")
     if len(given := [key for key in _ORIGINS if entry.get(key)]) > 1:
         raise ProfileError(f"'{name}': the token comes from '{given[0]}' or from '{given[1]}', not from both")
-    if texts["ca_file"] is not None:
-        texts["ca_file"] = str(clusters_file().parent / Path(texts["ca_file"]).expanduser())
-    portal = entry.get("portal")
+    portal, ca_file = entry.get("portal"), texts["ca_file"]
     return ClusterAccess(
         url=entry["url"].rstrip("/"),
-        portal=portal and portal.rstrip("/"),
+        user=texts["user"],
+        token_env=texts["token_env"],
         token_command=tuple(map(str, command)),
+        token_keyring=switches["token_keyring"],
         platform=platform,
-        **texts,
-        **switches,
+        portal=portal and portal.rstrip("/"),
+        allow_http=switches["allow_http"],
+        ca_file=ca_file and str(clusters_file().parent / Path(ca_file).expanduser()),
     )
 
 

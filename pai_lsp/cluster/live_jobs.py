@@ -5,13 +5,13 @@ Sources: microsoft/pai, src/rest-server/src/controllers/v2/job.js, models/v2/job
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import quote
 
 from pai_lsp.cluster.rest_server import PIECE, ClusterError
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.foreign import as_list, as_mapping, as_text, as_whole
-from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.text import visible
 
 TYPE_CHECKING = False

@@ -285,9 +285,7 @@ def profile_of_api(
         one for one in _mapping(ask("storages")).get("storages") or () if isinstance(one, dict) and one.get("name")
     ]
     profile["storages"] = {one["name"]: {"share": one.get("share") is not False} for one in storages}
-    if user is not None and (
-        answered := _answered_user(_mapping(ask(f"users/{quote(user, safe='')}")), storages)
-    ):
+    if user is not None and (answered := _answered_user(_mapping(ask(f"users/{quote(user, safe='')}")), storages)):
         profile["user"] = answered
     return profile
 

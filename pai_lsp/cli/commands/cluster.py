@@ -112,7 +112,6 @@ def _pulled(name: str) -> dict[str, Any]:
     Raises:
         ProfileError: if the cluster is not known, or does not answer.
     """
-    from pai_lsp.cluster.cluster_access import named_access, token_of  # noqa: PLC0415 - as above
     from pai_lsp.cli.commands.live_cluster import connected, user_of  # noqa: PLC0415 - only to ask
     from pai_lsp.cluster.rest_server import ClusterError  # noqa: PLC0415 - as above
 

@@ -53,7 +53,7 @@ def _list(jobs: tuple[LiveJob, ...], form: str) -> None:
         shown = [{key: value for key, value in _plain(job).items() if key not in _OF_ONE} for job in jobs]
         sys.stdout.write(json.dumps(shown, indent=2, ensure_ascii=False) + "\n")
         return
-    rows = [("job", "state", "tasks", "GPUs", "retries", "virtual cluster", "submitted (UTC)")]
+    rows: list[tuple[str, ...]] = [("job", "state", "tasks", "GPUs", "retries", "virtual cluster", "submitted (UTC)")]
     for job in jobs:
         counts = ("?" if one is None else str(one) for one in (job.task_count, job.gpus, job.retries))
         rows.append((job.name, job.state, *counts, job.virtual_cluster, _time(job.submitted)))
@@ -112,7 +112,8 @@ def _lines(job: LiveJob, page: str | None, waits: tuple[str, ...]) -> Iterator[s
         yield f"task     ... and {len(shown) - _MOST_TASKS} more"
     if job.exit_code is not None:
         by = "" if job.culprit is None else f" by task {job.culprit[1]} of '{job.culprit[0]}'"
-        yield f"ended    {_time(job.completed)} UTC with code {job.exit_code} {explained_code(job.exit_code).phrase}{by}"
+        code = f"code {job.exit_code} {explained_code(job.exit_code).phrase}"
+        yield f"ended    {_time(job.completed)} UTC with {code}{by}"
     if job.trigger:
         yield f"         {job.trigger}"
     yield from (f"waits    {line}" for line in waits)

@@ -10,8 +10,8 @@ import sys
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed, job_of, show_findings
-from pai_lsp.cli.report.results import checked_file
 from pai_lsp.cli.commands.live_cluster import cluster_name, connected, user_of
+from pai_lsp.cli.report.results import checked_file
 from pai_lsp.cluster.live_jobs import job_named
 from pai_lsp.cluster.profile import Profile, ProfileError, path_of_name, profile_named
 from pai_lsp.cluster.rest_server import ClusterError, NoAnswerError
@@ -105,7 +105,8 @@ def _summary(ready: _Submission, job: Job, profile: Profile | None) -> Iterator[
     written = job.text[virtual_cluster.value.span.start : virtual_cluster.value.span.end] if virtual_cluster else ""
     clean = ready.job.hidden.without
     yield f"job       {clean(visible(ready.name))}"
-    yield f"cluster   {ready.cluster.name} ({ready.cluster.access.url}) as '{visible(ready.user)}', virtual cluster {clean(visible(written)) or 'default'}"
+    cluster = f"{ready.cluster.name} ({ready.cluster.access.url}) as '{visible(ready.user)}'"
+    yield f"cluster   {cluster}, virtual cluster {clean(visible(written)) or 'default'}"
     for role in job.task_roles:
         resources = role.resources
         parts = (f"{key} {_text(resources, key)}" for key in ("gpu", "cpu", "memoryMB"))

@@ -1,9 +1,8 @@
-"""`pai-lsp why` for a job on a cluster: what its log and diagnostics say, and the line of the file that was submitted."""
+"""`pai-lsp why` for a job on a cluster: what its log and diagnostics say, and the line of the submitted file."""
 
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
@@ -111,7 +110,7 @@ def _no_failure(cluster: ClusterConnection, job: LiveJob, form: str) -> int:
 
 
 def _written(path: str | None, config: dict[str, Any]) -> tuple[str | None, Job | None]:
-    """The file that was submitted: as the user names it, else one in the current folder, best one that says the same."""
+    """The file that was submitted: the named one, else of those here with the job's name the one that is equal."""
     found: list[tuple[str, Job]] = []
     names = [path] if path is not None else sorted(str(one) for one in Path().glob("*.pai.y*ml"))
     for name in names:
