@@ -24,7 +24,7 @@ def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_images_are_checked_on_request() -> None:
     with marketplace(registry(INDEX)) as server:
         text = job(server.url, "team/image:v2")
-        async with connected() as client:
+        async with connected(initializationOptions={"openpai": {"shellcheck": "off"}}) as client:
             client.open(text)
             await client.published(URI)
             assert server.requests == []
@@ -48,7 +48,8 @@ async def test_images_are_checked_on_save_if_the_settings_say_so() -> None:
             client.send(client.notification("textDocument/didSave", textDocument={"uri": URI}))
             await result(client, "status", URI)
             assert server.requests == []
-        async with connected(initializationOptions={"openpai": {"images": {"checkOnSave": True}}}) as client:
+        section = {"images": {"checkOnSave": True}, "shellcheck": "off"}
+        async with connected(initializationOptions={"openpai": section}) as client:
             client.open(text)
             await client.published(URI)
             client.send(client.notification("textDocument/didSave", textDocument={"uri": URI}))
