@@ -10,4 +10,6 @@ export E2E_WHEELHOUSE=$PWD/build/wheelhouse
 .venv/bin/python -m pip download -qq --disable-pip-version-check --require-hashes --only-binary :all: \
   --dest "$E2E_WHEELHOUSE" -r requirements/dist.txt \
   || exec scripts/not_run.sh "installing from wheels needs the packages of requirements/dist.txt from the Python package index, once"
-timeout 200 .venv/bin/python -m pytest -q tests/e2e/distribution/e2e_distribution.py
+.venv/bin/python scripts/wheelhouse.py "$E2E_WHEELHOUSE" \
+  || exec scripts/not_run.sh "installing from wheels needs the packages of requirements/server.txt from the Python package index, once"
+timeout 300 .venv/bin/python -m pytest -q tests/e2e/distribution/e2e_distribution.py

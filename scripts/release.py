@@ -1,7 +1,8 @@
 """release.py [--dry-run] FOLDER: makes the files of a release in FOLDER, from the commit that a tag vVERSION names.
 
 They are the wheel, the sdist, the VS Code extension (for each platform that has all packages of the server with them,
-for all others without), a section of the changelog (`release-notes.md`) and `SHA256SUMS`.
+for all others without), a section of the changelog (`release-notes.md`), what is inside of the wheel with its
+dependencies and of the extension (`*.cdx.json`, in the CycloneDX format), and `SHA256SUMS`.
 It stops if the versions in the repository do not agree with the tag, if the changelog has no date for it (a dry run
 only mentions that), or if a file contains a path of this machine. docs/contributing.md has all steps.
 """
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
 ROOT = Path(__file__).parent.parent
 _HEADING = re.compile(r"^## (\S+) \((\d{4}-\d\d-\d\d|unreleased)\)$", re.MULTILINE)
@@ -106,16 +108,48 @@ def _made(folder: Path, *, is_dry: bool) -> str:
         if subprocess.run([ROOT / "scripts" / script, *words], check=False).returncode:
             raise ReleaseError(f"scripts/{script} failed")
     (folder / "release-notes.md").write_text(text, encoding="utf-8")
+    contents = {
+        f"pai-lsp-{version}.cdx.json": python_contents(version),
+        f"openpai-jobs-{version}.cdx.json": extension_contents(),
+    }
+    for name, listed in contents.items():
+        (folder / name).write_text(json.dumps(listed, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     built = [f"pai_lsp-{version}-py3-none-any.whl", f"pai_lsp-{version}.tar.gz", f"openpai-jobs-{version}.vsix"]
     built += [f"openpai-jobs-{target}-{version}.vsix" for target in targets]
     sums = ""
-    for name in sorted([*built, "release-notes.md"]):
+    for name in sorted([*built, *contents, "release-notes.md"]):
         data = (folder / name).read_bytes()
         if found := next(paths_inside(name, data, [str(ROOT), *_origin()]), None):
             raise ReleaseError(f"{name} contains a path of this machine, in {found}")
         sums += f"{hashlib.sha256(data).hexdigest()}  {name}\n"
     (folder / "SHA256SUMS").write_text(sums, encoding="utf-8")
     return sums
+
+
+def python_contents(version: str) -> dict[str, Any]:
+    """What an installation of the wheel has in it: the packages of requirements/server.txt with their hashes."""
+    text = (ROOT / "requirements" / "server.txt").read_text(encoding="utf-8")
+    components = []
+    for entry in re.split(r"\n(?=\w)", text):
+        if match := re.match(r"([\w.-]+)==([^\s;]+)", entry):
+            hashes = [{"alg": "SHA-256", "content": found} for found in re.findall(r"--hash=sha256:(\w+)", entry)]
+            url = f"pkg:pypi/{match[1]}@{match[2]}"
+            wheels = [{"type": "distribution", "url": url, "hashes": hashes}]
+            component = {"type": "library", "name": match[1], "version": match[2], "purl": url, "bom-ref": url}
+            components.append({**component, "externalReferences": wheels})
+    product = {"type": "application", "name": "pai-lsp", "version": version, "purl": f"pkg:pypi/pai-lsp@{version}"}
+    licence = {"licenses": [{"license": {"id": "MIT"}}]}
+    head = {"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1}
+    return {**head, "metadata": {"component": {**product, **licence}}, "components": components}
+
+
+def extension_contents() -> dict[str, Any]:
+    """The npm packages that are bundled into the extension, without what is new in each run."""
+    command = ["npm", "sbom", "--sbom-format", "cyclonedx", "--omit", "dev", "--package-lock-only"]
+    ended = subprocess.run(command, cwd=ROOT / "vscode-extension", stdout=subprocess.PIPE, text=True, check=True)
+    found: dict[str, Any] = json.loads(ended.stdout)
+    del found["serialNumber"], found["metadata"]["timestamp"]
+    return found
 
 
 def _targets() -> list[str]:

@@ -35,7 +35,7 @@ INSTALL = (
     "pip install --require-hashes --only-binary :all: -r ci/server.txt",
     f"pip install --no-index --no-deps ci/pai_lsp-{__version__}-py3-none-any.whl",
 )
-ZIZMOR = shutil.which("zizmor")
+ZIZMOR = shutil.which("zizmor", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 WHEELHOUSE = runpy.run_path(str(ROOT / "scripts" / "wheelhouse.py"))
 needs_bash = pytest.mark.skipif(BASH is None, reason="needs bash")
 
@@ -192,6 +192,27 @@ def test_zizmor_finds_nothing(name: str, tmp_path: Path) -> None:
         [ZIZMOR or "zizmor", "--offline", "--no-progress", str(tmp_path)], capture_output=True, text=True, check=False
     )
     assert ended.returncode == 0, ended.stdout
+
+
+def test_the_workflows_of_the_project_name_what_there_is() -> None:
+    """Scripts, files and targets of make; actions are pinned; the container has what the tests would install."""
+    targets = set(
+        re.findall(r"^([a-z.-]+(?:/\.ready)?):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    )
+    files = [*(ROOT / ".github").rglob("*.*"), ROOT / "docs" / "writing-rules.md", ROOT / "docs" / "contributing.md"]
+    for path in files:
+        text = path.read_text(encoding="utf-8")
+        named = re.findall(r"\b(?:scripts|tests|pai_lsp|docs)/[\w./-]*\w|\.ci/\w+", text)
+        assert [name for name in named if not (ROOT / name).exists() and not (ROOT / f"{name}.py").exists()] == []
+        assert set(re.findall(r"\bmake ([a-z]+(?:-[a-z]+)*)\b", text)) <= targets, path
+        assert re.findall(r"uses: (?!\S+@[0-9a-f]{40} # v\d)\S+", text) == []
+    installed = (ROOT / ".ci" / "Containerfile").read_text(encoding="utf-8").split()
+    for path in (ROOT / "scripts").glob("e2e_*.sh"):
+        wanted = re.findall(
+            r"(?<=[\w.-]=)[a-z][\w.-]+",
+            " ".join(re.findall(r"apt_packages\.sh ((?:.*\\\n)*.*)", path.read_text(encoding="utf-8"))),
+        )
+        assert [name for name in wanted if name not in {*installed, "neovim", "yes"}] == [], path
 
 
 def test_the_list_of_packages_has_all_that_the_server_needs_for_every_python() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 import shutil
 import subprocess
@@ -240,6 +241,21 @@ def test_a_path_of_this_machine_in_a_release(tmp_path: Path) -> None:
         archive.write(inner, "wheels/inner.whl")
     found = list(RELEASE["paths_inside"]("outer.vsix", outer.read_bytes(), [str(tmp_path)]))
     assert found == ["wheels/inner.whl: bad.py"]
+
+
+def test_a_release_lists_what_it_contains() -> None:
+    """As the CycloneDX format has it; every package with a version and the hashes of its files."""
+    listed = RELEASE["python_contents"](__version__)
+    assert (listed["bomFormat"], listed["metadata"]["component"]["version"]) == ("CycloneDX", __version__)
+    packages = listed["components"]
+    assert {"pygls", "lsprotocol", "pyyaml", "ruamel-yaml", "jsonschema"} <= {one["name"] for one in packages}
+    text = (ROOT / "requirements" / "server.txt").read_text(encoding="utf-8")
+    assert {one["bom-ref"] for one in packages} == {
+        f"pkg:pypi/{one.replace('==', '@')}" for one in re.findall(r"\S+==\S+", text)
+    }
+    assert {found["content"] for one in packages for found in one["externalReferences"][0]["hashes"]} == set(
+        re.findall(r"\b\w{64}\b", text)
+    )
 
 
 def test_a_release_has_an_extension_for_each_platform_with_wheels() -> None:

@@ -12,7 +12,7 @@ const HOME = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const PROJECT = path.dirname(HOME);
 const PICTURES = "docs/images/vscode";
 /** The keys that an installed extension does not need. */
-const KEYS_LEFT_OUT = ["scripts", "devDependencies", "private"];
+const KEYS_LEFT_OUT = ["scripts", "dependencies", "devDependencies", "private"];
 
 const [stage, wheel, rules, requirements, wheelhouse] = process.argv.slice(2);
 if (!stage || !wheel || !rules || !requirements) {

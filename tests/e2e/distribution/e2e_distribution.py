@@ -32,6 +32,11 @@ def run(*command: str | Path, folder: Path, environment: dict[str, str] | None =
     return ended.stdout
 
 
+PYTHONS = subprocess.run(
+    [ROOT / "scripts" / "pythons.sh"], capture_output=True, text=True, check=True
+).stdout.splitlines()
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("dist")
@@ -94,6 +99,34 @@ def test_the_sdist_gives_the_same_wheel_again(built: Path, wheel: Path, tmp_path
     build = (ROOT / ".venvs" / "dist" / "bin" / "python", "-m", "build", "--no-isolation", "--wheel")
     run(*build, "--outdir", tmp_path, tmp_path / name, folder=tmp_path, environment={**BARE, **WHEN})
     assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("installer", "python"),
+    [("pip", PYTHONS[0]), ("pip", PYTHONS[-1]), *((name, python) for name in ("pipx", "uv") for python in PYTHONS)],
+)
+def test_every_installer_installs_it_on_every_python_without_an_index(
+    python: str, installer: str, built: Path, tmp_path: Path
+) -> None:
+    tools = ROOT / ".venvs" / "dist" / "bin"
+    folders = f"{os.environ['E2E_WHEELHOUSE']} {built}"
+    bare = BARE | {"HOME": str(tmp_path), "PIPX_HOME": str(tmp_path / "pipx"), "PIPX_BIN_DIR": str(tmp_path / "bin")}
+    bare |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": folders, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    bare |= {"UV_OFFLINE": "1", "UV_NO_INDEX": "1", "UV_FIND_LINKS": folders.replace(" ", ","), "UV_NO_CONFIG": "1"}
+    bare |= {"UV_TOOL_DIR": str(tmp_path / "tools"), "UV_TOOL_BIN_DIR": str(tmp_path / "bin")}
+    if installer == "pip":
+        run(python, "-m", "venv", tmp_path, folder=tmp_path, environment=bare)
+        run(tmp_path / "bin" / "python", "-m", "pip", "install", "pai-lsp", folder=tmp_path, environment=bare)
+    elif installer == "pipx":
+        run(tools / "pipx", "install", "--python", python, "pai-lsp", folder=tmp_path, environment=bare)
+    else:
+        run(tools / "uv", "tool", "install", "--python", python, "pai-lsp", folder=tmp_path, environment=bare)
+    # The structure is wrong, so that jsonschema and its compiled part are used.
+    (tmp_path / "job.pai.yaml").write_text("protocolVersion: 2\nname: a\ntype: job\ntaskRoles: {a: {}}\n")
+    command = [str(tmp_path / "bin" / "pai-lsp"), "check", "job.pai.yaml"]
+    ended = subprocess.run(command, cwd=tmp_path, env=bare, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr) == (1, "")
+    assert "missing-key" in ended.stdout
 
 
 def test_what_is_installed_checks(installed: Path, tmp_path: Path) -> None:

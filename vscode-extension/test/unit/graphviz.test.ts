@@ -34,9 +34,9 @@ test("a drawing that is no longer needed is stopped", async () => {
 
 test("the notices name the versions that are carried", async () => {
   const notices = fs.readFileSync("THIRD-PARTY-NOTICES.md", "utf8");
-  const { devDependencies } = JSON.parse(fs.readFileSync("package.json", "utf8")) as {
-    readonly devDependencies: Readonly<Record<string, string>>;
+  const { dependencies } = JSON.parse(fs.readFileSync("package.json", "utf8")) as {
+    readonly dependencies: Readonly<Record<string, string>>;
   };
-  assert.ok(notices.includes(`**Viz.js** ${devDependencies["@viz-js/viz"]},`));
+  assert.ok(notices.includes(`**Viz.js** ${dependencies["@viz-js/viz"]},`));
   assert.ok(notices.includes(`**Graphviz** ${(await instance()).graphvizVersion},`));
 });
