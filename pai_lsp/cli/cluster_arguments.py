@@ -210,7 +210,7 @@ The token is sent only over https, or to this machine.
 _SUBMIT_EPILOG = """\
 exit status:
   0  the cluster has accepted the job; with --follow, it has succeeded
-  1  the job was not submitted; with --follow, also: it has failed or was stopped
+  1  the job was not submitted; with --follow, also: it did not succeed
   2  wrong usage, or you did not agree
   3  it is not known whether the job was submitted
 
