@@ -1,6 +1,6 @@
 # One word each, the same here and in CI. Each target sets up what it needs.
 .PHONY: demo unit test lint docs bench bench-hostile fuzz lock clean python-tests e2e vsix dist man rules platforms \
-  playground release-dry-run
+  playground release-dry-run field
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -61,6 +61,12 @@ rules: $(VENV)/.ready
 
 platforms: $(VENV)/.ready
 	$(BIN)/python scripts/platform_page.py
+
+# How right the rules are on the real files of FOLDER, one or more: a table, and what changed since the last run.
+FOLDER :=
+field: $(VENV)/.ready
+	mkdir -p build
+	$(BIN)/python scripts/field.py $(FOLDER) --before build/field.ndjson --out build/field.ndjson
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks

@@ -28,14 +28,21 @@ from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.platform.secrets_section import job_syntax
 from pai_lsp.rules import BY_CODE, EXPLAINING, RULES, name_meaning, rules_on
 from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION, cannot_be_expanded
-from pai_lsp.rules.structure.job_shape import job_template, key_of_version_1, placeholders, touched, v1_job
+from pai_lsp.rules.structure.job_shape import (
+    job_template,
+    key_of_kubernetes,
+    key_of_version_1,
+    not_a_job,
+    placeholders,
+    v1_job,
+)
 from pai_lsp.rules.subjects import rules_about
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass, lazy, replace
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.steps import ALLOWANCE, Allowance, OutOfSteps
-from pai_lsp.source.text import LineIndex, Span
+from pai_lsp.source.text import LineIndex, Span, any_overlaps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,6 +72,10 @@ _MISREAD_LINES = 2
 # A mistake that keeps a job from being expanded usually has a rule of its own; a job that is not expanded yet is no
 # mistake.
 _CONSEQUENCE = cannot_be_expanded.code
+# Of a file that has such a key, one finding says all.
+_WHOLE_FILES = ((key_of_version_1, v1_job), (key_of_kubernetes, not_a_job))
+# They are about the placeholders.
+_TEMPLATE_CODES = frozenset({job_template.code, "mpijob-template"})
 
 
 class CheckAbandoned(Exception):  # noqa: N818 - nothing failed
@@ -202,8 +213,9 @@ def check(
     """
     if document.is_mpijob:
         return _check_mpijob(document, on_fault)
-    if document.job.once(key_of_version_1) is not None:
-        found = dict.fromkeys(_found([(v1_job, v1_job.check)], document, on_fault, document.job))
+    whole = next((rule for key, rule in _WHOLE_FILES if document.job.once(key) is not None), None)
+    if whole is not None:
+        found = dict.fromkeys(_found([(whole, whole.check)], document, on_fault, document.job))
         return _without_ignored((*found, *others), document)
     template = document.job.once(placeholders)
     job = document.job.as_meant
@@ -214,7 +226,9 @@ def check(
     outside = _in_definitions_outside(document, on_fault)
     found |= dict.fromkeys(one for one in outside if (one.code, one.span) not in known)
     if template:
-        found = dict.fromkeys(_without_placeholders(found, template))
+        # With statements of Jinja, the text is no YAML, and nothing is where it seems to be.
+        unread = (Span(0, len(document.text)),) if "{%" in document.text and document.syntax.problems else template
+        found = dict.fromkeys(_without_placeholders(found, unread))
     elif not _explains_stop(found, document, job):
         checks = [(rule, rule.check) for rule in rules if rule.is_last]
         found |= dict.fromkeys(_found(checks, document, on_fault, job))
@@ -290,14 +304,20 @@ def _carried_back(
 
 
 def _without_placeholders(found: Iterable[Diagnostic], template: Sequence[Span]) -> Iterator[Diagnostic]:
-    """The findings of a template of jobs without those about what a program fills in."""
-    return (one for one in found if one.code == job_template.code or not touched(template, one.span))
+    """The findings of a template without those about what a program fills in."""
+    for one in found:
+        places = (one.span, *(related.span for related in one.related if related.path is None))
+        if one.code in _TEMPLATE_CODES or not any(any_overlaps(template, place) for place in places):
+            yield one
 
 
 def _check_mpijob(document: Document, on_fault: OnFault) -> tuple[Diagnostic, ...]:
-    from pai_lsp.mpijob.manifest_rules import manifest_checks  # noqa: PLC0415 - as in is_mpijob
+    from pai_lsp.mpijob.manifest import filled_in  # noqa: PLC0415 - as in is_mpijob
+    from pai_lsp.mpijob.manifest_rules import manifest_checks  # noqa: PLC0415
 
     found = dict.fromkeys(_found(manifest_checks(document.syntax), document, on_fault))
+    if template := filled_in(document.syntax):
+        found = dict.fromkeys(_without_placeholders(found, template))
     return _without_ignored(tuple(found), document)
 
 

@@ -493,7 +493,7 @@ def test_statistics(capsys: pytest.CaptureFixture[str]) -> None:
         ["2", "error", "unknown-prerequisite"],
         ["1", "error", "unknown-key"],
     ]
-    assert main(["check", "--statistics", "--format", "json"]) == 2
+    assert main(["check", "--statistics", "--format", "sarif"]) == 2
 
 
 def test_which_files_are_checked(capsys: pytest.CaptureFixture[str]) -> None:

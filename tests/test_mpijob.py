@@ -142,7 +142,45 @@ def test_older_versions(version: str, severity: Severity) -> None:
 
 def test_broken_yaml() -> None:
     assert [code for code, _ in fields(GOOD.replace("  slots", "\tslots"))] == ["mpijob-unreadable"]
-    assert fields(GOOD.replace("slotsPerWorker: 2", "slotsPerWorker: {{ .Values.slots }}")) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "others"),
+    [
+        ([("slotsPerWorker: 2", "slotsPerWorker: {{ .Values.slots }}")], []),
+        ([("slotsPerWorker: 2", "slotsPerWorker: ${SLOTS}"), ("replicas: 2", "replicas: ${WORKER_COUNT}")], []),
+        ([("metadata: {name: train}", "metadata:\n  name: ${USER}-train")], []),
+        ([("metadata: {name: train}", "metadata:\n  name: {name}")], []),
+        ([("name: train", "name: '{{ name }}'"), ("slotsPerWorker: 2", "slotsPerWorker: two")], ["mpijob-refused"]),
+    ],
+)
+def test_a_template_of_manifests(changes: list[tuple[str, str]], others: list[str]) -> None:
+    text = GOOD
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    found = [(one.code, one.severity) for one in Document(text).diagnostics]
+    assert found == [("mpijob-template", Severity.INFORMATION), *((code, Severity.ERROR) for code in others)]
+
+
+@pytest.mark.parametrize(
+    ("replica", "policy", "own", "is_changed"),
+    [
+        ("Launcher", "OnFailure", "", False),
+        ("Launcher", "Never", "", True),
+        ("Launcher", "Never", "Never", False),
+        ("Worker", "Never", "", False),
+        ("Worker", "OnFailure", "", True),
+        ("Worker", "Never", "ExitCode", False),
+        ("Worker", "OnFailure", "ExitCode", True),
+    ],
+)
+def test_restart_policies_that_the_operator_changes(replica: str, policy: str, own: str, is_changed: bool) -> None:
+    head, _, tail = GOOD.partition(f"    {replica}:\n")
+    own = f"      restartPolicy: {own}\n" if own else ""
+    tail = tail.replace("        spec:\n", f"        spec:\n          restartPolicy: {policy}\n", 1)
+    found = [one.code for one in Document(f"{head}    {replica}:\n{own}{tail}").diagnostics]
+    assert ("mpijob-restart-policy-ignored" in found) == is_changed
 
 
 @pytest.mark.parametrize(

@@ -346,7 +346,7 @@ WORKERS = "    Worker: {replicas: 2, template: {spec: {containers: [{name: main,
     ],
 )
 def test_fixes_in_scripts(code: str, old: str, new: str) -> None:
-    text = f"{HEAD}spec:\n  mpiReplicaSpecs:\n{SCRIPT}{WORKERS}"
+    text = f"{HEAD}spec:\n  mpiReplicaSpecs:\n{SCRIPT}{WORKERS}".replace("example/mpi", "example/openmpi5")
     found = next(one for one in Document(text).diagnostics if one.code == code)
     assert text[found.span.start : found.span.end] == "mpirun"
     (fix,) = found.fixes

@@ -446,13 +446,13 @@ def test_azure() -> None:
 def test_junit() -> None:
     odd = Diagnostic("long-one", Severity.WARNING, Span(0, 21), "<&> \x1b \x00")
     root = ElementTree.fromstring(report("junit", one_file(WRONG_TYPE, odd), CheckedFile("b.yaml", "")))  # noqa: S314 - ours
-    assert dict(root.attrib) == {"name": "pai-lsp", "tests": "3", "failures": "2"}
+    assert dict(root.attrib) == {"name": "pai-lsp", "tests": "3", "failures": "2", "errors": "0"}
     with_findings, without = root
     assert [(suite.get("name"), suite.get("tests"), suite.get("failures")) for suite in root] == [
         ("a b/x.yaml", "2", "2"),
         ("b.yaml", "1", "0"),
     ]
-    assert [case.get("name") for case in with_findings] == ["invalid-enum", "long-one"]
+    assert [case.get("name") for case in with_findings] == ["invalid-enum at 2:7", "long-one at 1:1"]
     assert [(one.get("type"), one.get("message")) for one in with_findings.iter("failure")] == [
         ("error", "'type' must be 'job', not the string 'jobb'"),
         ("warning", "<&> ␛ ␀"),

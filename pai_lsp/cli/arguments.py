@@ -56,6 +56,8 @@ examples:
   pai-lsp check jobs/ --select secrets,templates    only these families
   pai-lsp check --add-ignore                        accept what is found today
   pai-lsp check --diff                              show what --fix would change
+  pai-lsp check --watch jobs/                       while you edit elsewhere
+  pai-lsp check --show-settings train.pai.yaml      which configuration applies?
   pai-lsp check - --stdin-filename train.pai.yaml   for editors
   pai-lsp check --format sarif -o pai-lsp.sarif     for code scanning
   pai-lsp check --format gitlab -o gl-code-quality.json  for GitLab
@@ -98,6 +100,8 @@ def check(parser: argparse.ArgumentParser) -> None:
         help="add comments that ignore current findings on their lines; with -, print the text",
     )
     fixing.add_argument("--show-files", action="store_true", help="list the files that are checked; check nothing")
+    fixing.add_argument("--show-settings", action="store_true", help="show which settings apply to each file, and why")
+    fixing.add_argument("--watch", action="store_true", help="check again whenever a file changes, until Ctrl+C")
     add("--baseline", type=path, metavar="FILE", help="leave out the findings that this file accepts")
     add("--update-baseline", action="store_true", help="write the file of --baseline: first all, later only fewer")
     add("--unsafe-fixes", action="store_true", help="with --fix and --diff: also apply fixes that may be wrong")
@@ -133,7 +137,7 @@ def check(parser: argparse.ArgumentParser) -> None:
     configuring.add_argument("--isolated", action="store_true", help="ignore all configuration files")
     output_option(parser, "the report")
     add("-q", "--quiet", action="store_true", help="print only findings: no summary, no progress bar")
-    add("--statistics", action="store_true", help="print how many findings each rule has")
+    add("--statistics", action="store_true", help="print how many findings each rule has, as text or json")
     add("--exit-zero", action="store_true", help="exit with 0 if there are findings")
     add("--color", choices=("auto", "always", "never"), default="auto", help="use colors (default: auto)")
     add("--no-progress", action="store_true", help="do not show a progress bar")

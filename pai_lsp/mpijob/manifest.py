@@ -11,8 +11,9 @@ import re
 from functools import cached_property
 from math import isinf
 
+from pai_lsp.embedded.placeholders import is_placeholder, placeholder_spans
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import YAML_TAG, Mapping, Scalar, ScalarStyle, Sequence
+from pai_lsp.source.nodes import YAML_TAG, Mapping, ProblemKind, Scalar, ScalarStyle, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 
 TYPE_CHECKING = False
@@ -54,7 +55,8 @@ class Value:
     @property
     def span(self) -> Span:
         """Where to point: the value, or the key of an empty one or of a large one."""
-        if self.key is not None and (not len(self.node.span) or self.kind in {"object", "array"}):
+        is_name = self.kind == "object" and [one.kind for one in self.content.values()] == ["null"]  # as in `{name}`
+        if self.key is not None and (not len(self.node.span) or self.kind in {"object", "array"}) and not is_name:
             return self.key.span
         return self.node.span
 
@@ -209,12 +211,15 @@ TRAINING_OPERATOR = "kubeflow.org/v1"
 OTHER_OPERATOR = "batch.test.bdap.com/v1"
 _GROUPS = frozenset({"kubeflow.org", "kubeflow", "batch.test.bdap.com"})
 _KINDS = frozenset({"mpijob", "mpijobs"})
+# What OpenPAI's readers refuse and Kubernetes does not.
+ACCEPTED = frozenset({ProblemKind.DUPLICATE_KEY, ProblemKind.SEVERAL_DOCUMENTS})
 # The resource that counts GPUs, and the file in which the operator lists the hosts.
 GPU = "nvidia.com/gpu"
 HOST_FILE = "/etc/mpi/hostfile"
 _KIND = lazy_pattern(r"^kind:[ \t]*[\"']?MPIJob[\"']?[ \t]*(?:#.*)?\r?$", 8)  # re.MULTILINE
 _VERSION = lazy_pattern(r"^apiVersion:[ \t]*[\"']?kubeflow\.org/", 8)
-_TEMPLATE = lazy_pattern(r"\{\{.*?\}\}")
+# In these, bash or Kubernetes fill in what looks like a placeholder.
+_RUN = frozenset({"command", "args", "env", "annotations"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,9 +293,25 @@ def has_mpijob(syntax: Syntax) -> bool:
     return bool(syntax.problems and _KIND.search(syntax.text) and _VERSION.search(syntax.text))
 
 
-def is_template(text: str) -> bool:
-    """Whether it is a template of Helm, which is not YAML."""
-    return _TEMPLATE.search(text) is not None
+def filled_in(syntax: Syntax) -> tuple[Span, ...]:
+    """The placeholders of a template of manifests, in order; none if the file is no template.
+
+    A template is no YAML, as those of Helm, or has a placeholder where no program fills one in later.
+    """
+    text = syntax.text
+    found = placeholder_spans(text)
+    if found and ("{{" in text or "{%" in text) and any(one.kind not in ACCEPTED for one in syntax.problems):
+        return found
+    return found if found and any(_is_filled(one.root, text) for one in manifests(syntax)) else ()
+
+
+def _is_filled(value: Value, text: str) -> bool:
+    written = text[value.node.span.start : value.node.span.end]
+    if value.kind == "object" and not is_placeholder(written):
+        return any(_is_filled(one, text) for name, one in value.content.items() if name not in _RUN)
+    if value.kind == "array":
+        return any(_is_filled(one, text) for one in value.content)
+    return is_placeholder(written.strip("'\"")) or any(written[one.start] == "$" for one in placeholder_spans(written))
 
 
 def is_mpijob(root: Mapping) -> bool:

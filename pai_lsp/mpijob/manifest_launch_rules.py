@@ -20,10 +20,12 @@ from pai_lsp.platform.programs import (
     HOROVOD,
     HYDRA,
     OPEN_MPI,
+    OPEN_MPI_5,
     LaunchLine,
     foreign_option,
     hosts_of,
     launchers,
+    looks_like,
     option_of_no_launcher,
 )
 from pai_lsp.source.foreign import whole_number
@@ -508,20 +510,21 @@ def _is_no_root(found: Layout, container: Container) -> bool:
     return value is not None and value.content is True
 
 
-@rule(Severity.HINT)
+@rule(Severity.WARNING)
 def mpijob_hostfile_implicit(manifest: Manifest) -> Iterator[Finding]:
     """Open MPI 5 does not find the host file of the operator.
 
     The operator names it in variables that only Open MPI up to 4 reads. With Open MPI 5, mpirun starts all processes on
-    the launcher, and the job succeeds. Write `--hostfile /etc/mpi/hostfile`, which all versions read.
-    Source: kubeflow/mpi-operator, issue 842; pkg/controller/mpi_job_controller.go.
+    the launcher, and the job succeeds. Write `--hostfile /etc/mpi/hostfile`, which all versions read. Reported where
+    the name of the image, a variable or an option shows that it is Open MPI 5.
+    Source: kubeflow/mpi-operator, issue 842; pkg/controller/mpi_job_controller.go; mpirun of Open MPI 5.0.11.
 
         apiVersion: kubeflow.org/v2beta1
         kind: MPIJob
         spec:
           mpiReplicaSpecs:
-            Launcher: {template: {spec: {containers: [{command: [mpirun, ./a.out]}]}}}
-            #                                                    ^^^^^^ hint
+            Launcher: {template: {spec: {containers: [{image: "example.com/openmpi:5.0", command: [mpirun, ./a.out]}]}}}
+            #                                                                                      ^^^^^^ warning
             Worker: {replicas: 2}
 
     Good:
@@ -530,7 +533,12 @@ def mpijob_hostfile_implicit(manifest: Manifest) -> Iterator[Finding]:
         kind: MPIJob
         spec:
           mpiReplicaSpecs:
-            Launcher: {template: {spec: {containers: [{command: [mpirun, --hostfile, /etc/mpi/hostfile, ./a.out]}]}}}
+            Launcher:
+              template:
+                spec:
+                  containers:
+                    - image: example.com/openmpi:5.0
+                      command: [mpirun, --hostfile, /etc/mpi/hostfile, ./a.out]
             Worker: {replicas: 2}
     """
     found = layout(manifest)
@@ -540,7 +548,10 @@ def mpijob_hostfile_implicit(manifest: Manifest) -> Iterator[Finding]:
         if line.implementation != OPEN_MPI or line.host_lists or line.host_files or line.arguments.unknown:
             continue
         container = found.launcher_containers[0]
-        if not container.mentions("default_hostfile"):
+        image = container.value.get("image")
+        texts = (image.text or "" if image else "", *(word.text or "" for word in container.words))
+        names = (name for _, name, _ in container.environment())
+        if looks_like(OPEN_MPI_5, (*texts, *names)) and not container.mentions("default_hostfile"):
             message = f"Open MPI 5 finds the workers only with '--hostfile {HOST_FILE}'"
             fixes = container.insert_fix(command, manifest.syntax.text, "--hostfile", HOST_FILE)
             yield Finding(command.name.span, message, fixes, field=command.name.field)

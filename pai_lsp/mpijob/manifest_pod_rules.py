@@ -546,17 +546,19 @@ def mpijob_wait_without_probe(manifest: Manifest) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, stage=Stage.CLUSTER, consequence=Consequence.IGNORED)
 def mpijob_restart_policy_ignored(manifest: Manifest) -> Iterator[Finding]:
-    """The restart policy of the pod template is overwritten.
+    """The restart policy of the pod template is overwritten with another one.
 
-    Write it beside `template`, in the replica.
-    Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`setRestartPolicy`).
+    The operator writes that of the replica: OnFailure for a launcher without one, Never for a worker, and Never for
+    ExitCode. Write it beside `template`, in the replica.
+    Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`setRestartPolicy`) and
+    pkg/apis/kubeflow/v2beta1/default.go.
 
         apiVersion: kubeflow.org/v2beta1
         kind: MPIJob
         spec:
           mpiReplicaSpecs:
-            Worker: {replicas: 2, template: {spec: {restartPolicy: Never, containers: [{name: main}]}}}
-            #                                                      ^^^^^ warning
+            Worker: {replicas: 2, template: {spec: {restartPolicy: OnFailure, containers: [{name: main}]}}}
+            #                                                      ^^^^^^^^^ warning
 
     Good:
 
@@ -564,21 +566,26 @@ def mpijob_restart_policy_ignored(manifest: Manifest) -> Iterator[Finding]:
         kind: MPIJob
         spec:
           mpiReplicaSpecs:
-            Worker: {restartPolicy: Never, replicas: 2, template: {spec: {containers: [{image: mpi}]}}}
+            Worker: {restartPolicy: OnFailure, replicas: 2, template: {spec: {containers: [{image: mpi}]}}}
     """
     found = layout(manifest)
     if found is None:
         return
     for name, path, _ in found.pods:
         text = manifest.text(f"{path}.restartPolicy")
-        if text is None or (found.is_other and (name == "launcher" or text == "Always")):
+        replica = ".".join(path.split(".")[:3])
+        own = manifest.text(f"{replica}.restartPolicy")
+        written = {None: "OnFailure" if name == "launcher" else "Never", "ExitCode": "Never"}.get(own, own)
+        if found.is_other:
+            written = text if name == "launcher" else "Always"
+        if text in {None, written}:
             continue
-        better = "the operator writes Always here" if found.is_other else "write it beside 'template'"
-        old, new = (*path.split("."), "restartPolicy"), (*path.split(".")[:3], "restartPolicy")
-        moves = ((new, text),) if text in {"Never", "OnFailure"} and manifest.get(".".join(new)) is None else ()
+        better = "" if found.is_other or own is not None else "; write it beside 'template'"
+        old, new = (*path.split("."), "restartPolicy"), (*replica.split("."), "restartPolicy")
+        moves = ((new, text),) if text in {"Never", "OnFailure"} and own is None else ()
         edits = edits_of_keys(manifest, (old, None), *moves) if not found.is_other else ()
         fixes = fix_of("Move it beside 'template'" if moves else "Remove it", edits)
-        message = f"this restartPolicy is overwritten; {better}"
+        message = f"the operator writes {written} here{better}"
         yield finding_at(manifest, f"{path}.restartPolicy", message, fixes=fixes)
 
 

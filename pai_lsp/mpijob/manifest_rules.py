@@ -9,10 +9,9 @@ from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Severity, Sta
 from pai_lsp.findings.fixes import fix_of
 from pai_lsp.mpijob import manifest_launch_rules, manifest_pod_rules
 from pai_lsp.mpijob.conversion import ConversionError, upgraded
-from pai_lsp.mpijob.manifest import OTHER_OPERATOR, SERVED, TRAINING_OPERATOR, is_template, manifests
+from pai_lsp.mpijob.manifest import ACCEPTED, OTHER_OPERATOR, SERVED, TRAINING_OPERATOR, filled_in, manifests
 from pai_lsp.mpijob.manifest_edits import edits_of_keys, edits_towards
 from pai_lsp.mpijob.structure import MOVED, admission_faults, structure_faults
-from pai_lsp.source.nodes import ProblemKind
 from pai_lsp.source.text import TextEdit
 
 TYPE_CHECKING = False
@@ -32,6 +31,32 @@ def mpijob_unreadable(manifest: Manifest) -> Iterator[Finding]:
     """
     for node in manifest.reader.unsupported:
         yield Finding(node.span, "Kubernetes cannot read this number: JSON has no infinity and no NaN")
+
+
+@rule(Severity.INFORMATION, stage=Stage.SERVER)
+def mpijob_template(manifest: Manifest) -> Iterator[Finding]:
+    """The file is a template of manifests.
+
+    Helm, envsubst or another program fills in values such as `{{ .Values.slots }}` and `${SLOTS}` before the file is
+    sent. They are not checked, and everything else is.
+    Source: envsubst(1); Helm, "Template Functions and Pipelines".
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        metadata: {name: train}
+        spec:
+          slotsPerWorker: ${SLOTS}
+          #               ^^^^^^^^ information
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{name: main, image: mpi, command: [mpirun, ./a.out]}]}}}
+    """
+    yield from _template(manifest.syntax)
+
+
+def _template(syntax: Syntax) -> Iterator[Finding]:
+    for span in filled_in(syntax)[:1]:
+        written = syntax.text[span.start : span.end]
+        yield Finding(span, f"'{written}' is a placeholder for another program; what it fills in is not checked")
 
 
 @rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.REFUSED)
@@ -58,13 +83,14 @@ def mpijob_unserved(manifest: Manifest) -> Iterator[Finding]:
         return
     span = manifest.place("apiVersion")
     convert = "pai-lsp convert --to v2beta1 upgrades the file"
-    if version == TRAINING_OPERATOR:
-        message = f"only the Training Operator up to 1.9 serves {version}; the MPI operator needs {SERVED} ({convert})"
+    if version in {TRAINING_OPERATOR, OTHER_OPERATOR}:
+        who = "the Training Operator up to 1.9" if version == TRAINING_OPERATOR else "its own operator"
+        message = f"only {who} serves {version}; the MPI operator needs {SERVED} ({convert})"
         yield Finding(span, message, _upgrade(manifest), field="apiVersion", severity=Severity.INFORMATION)
     elif version is None:
         yield Finding(span, f"'apiVersion' is not set; the MPI operator serves {SERVED}", field="apiVersion")
     else:
-        known = version in {"kubeflow.org/v1alpha1", "kubeflow.org/v1alpha2", OTHER_OPERATOR}
+        known = version in {"kubeflow.org/v1alpha1", "kubeflow.org/v1alpha2"}
         hint = f" ({convert})" if known else ""
         message = f"'{version}' is no longer served; the MPI operator serves {SERVED}{hint}"
         yield Finding(span, message, _upgrade(manifest), field="apiVersion")
@@ -169,15 +195,14 @@ def mpijob_duplicate_key(manifest: Manifest) -> Iterator[Finding]:
 
 MANIFEST_RULES = rules_of(sys.modules[__name__], manifest_launch_rules, manifest_pod_rules)
 
-# What OpenPAI's readers refuse and Kubernetes does not.
-_ACCEPTED = frozenset({ProblemKind.DUPLICATE_KEY, ProblemKind.SEVERAL_DOCUMENTS})
-
 
 def manifest_checks(syntax: Syntax) -> Iterator[tuple[Rule, Callable[[], Iterable[Finding]]]]:
     """Each rule with its check of a manifest, to be run; of a text that cannot be read, only why."""
-    problems = [problem for problem in syntax.problems if problem.kind not in _ACCEPTED]
+    problems = [problem for problem in syntax.problems if problem.kind not in ACCEPTED]
     if problems:
-        if not is_template(syntax.text):
+        if filled_in(syntax):
+            yield mpijob_template, lambda: _template(syntax)
+        else:
             yield mpijob_unreadable, lambda: [Finding(problem.span, problem.message) for problem in problems]
         return
     for manifest in manifests(syntax):

@@ -100,6 +100,7 @@ def nccl_variables_of_others() -> frozenset[str]:
 
 
 OPEN_MPI = "Open MPI"
+OPEN_MPI_5 = "Open MPI 5"
 HYDRA = "Hydra"
 HOROVOD = "horovodrun"
 # Programs that start the processes of a distributed training on one host; the second is how torchrun was called before.
@@ -212,9 +213,9 @@ def runs_launcher(scripts: Iterable[Script]) -> bool:
     return any(not launchers().isdisjoint(command_lines(script).by_program) for script in scripts)
 
 
-def looks_like_hydra(texts: Iterable[str]) -> bool:
-    """Whether scripts or the names of images show that MPICH or Intel MPI is used."""
-    signs = _launchers_table()["signs"][HYDRA]
+def looks_like(implementation: str, texts: Iterable[str]) -> bool:
+    """Whether scripts or the names of images show that `HYDRA` or `OPEN_MPI_5` is used."""
+    signs = _launchers_table()["signs"][implementation]
     both = [(text, text.lower()) for text in texts]
     return any(sign in (lower if sign.islower() else text) for text, lower in both for sign in signs)
 

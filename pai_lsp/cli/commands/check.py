@@ -41,6 +41,17 @@ _FILES_A_PROCESS = 24
 
 def run(arguments: argparse.Namespace) -> int:
     """Check the files that the arguments name, and print the report."""
+    if not arguments.watch:
+        return _run(arguments)
+    if STANDARD_INPUT in arguments.paths or arguments.update_baseline:
+        return _refused("--watch works only with files, and not with --update-baseline")
+    from pai_lsp.cli.commands.check_watch import watch  # noqa: PLC0415 - rarely asked for
+
+    named = (arguments.config, arguments.baseline, arguments.cluster)
+    return watch(arguments.paths or [os.curdir], [one for one in named if one], partial(_run, arguments))
+
+
+def _run(arguments: argparse.Namespace) -> int:
     paths: list[str] = arguments.paths or [os.curdir]
     try:
         options = _options(arguments)
@@ -54,8 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _refused(message)
     if arguments.unsafe_fixes and not options.fixes:
         return _refused("--unsafe-fixes works only with --fix or --diff")
-    if arguments.statistics and arguments.format != "text":
-        return _refused("--statistics and --format cannot be combined")
+    if arguments.statistics and arguments.format not in {"text", "json"}:
+        return _refused("--statistics works only with --format text or json")
     if paths.count(STANDARD_INPUT) > 1:
         return _refused("standard input can be checked only once")
     for message in filter(None, map(renaming, sorted(names_in([*arguments.select, *arguments.ignore])))):
@@ -72,6 +83,13 @@ def run(arguments: argparse.Namespace) -> int:
             respects_git=not arguments.no_gitignore,
         )
     )
+    if arguments.output and _names_job(arguments.output, found):
+        return _refused("--output names a file that is checked")
+    if arguments.show_settings:
+        from pai_lsp.cli.commands.check_settings import settings_text  # noqa: PLC0415 - rarely asked for
+
+        sys.stdout.write(settings_text(found, projects, options, arguments))
+        return 0
     if arguments.format == "ndjson" and not arguments.output:
         return _streamed(found, options, arguments, projects)
     report_renamed(projects)
@@ -95,6 +113,12 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.write("".join(f"{visible(file.path)}\n" for file in results.files))
         return _reported_failures(results)
     return _print(results, found, outcomes, arguments) or _status(results, outcomes, options, arguments)
+
+
+def _names_job(output: str, found: Sequence[Target]) -> bool:
+    from pai_lsp.cli.commands.job_file import names_input  # noqa: PLC0415 - rarely asked for
+
+    return any(names_input(output, target.path) for target in found)
 
 
 def _streamed(found: Sequence[Target], options: Options, arguments: argparse.Namespace, projects: Projects) -> int:
@@ -275,7 +299,7 @@ def _print(
     terminal = Terminal() if arguments.output else _terminal(output, arguments.color)
     rules = all_rules() if arguments.format == "sarif" or arguments.statistics else ()
     if arguments.statistics:
-        report = statistics(results, terminal, rules)
+        report = statistics(results, terminal, rules, is_json=arguments.format == "json")
     else:
         report = render(arguments.format, results, terminal, rules, has_summary=not arguments.quiet)
     if arguments.output:

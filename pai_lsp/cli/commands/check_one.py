@@ -148,7 +148,7 @@ def _checked(target: Target, options: Options, check: Check) -> Outcome:
     source = decoded(target.path, data)
     if isinstance(source, UnreadableFile):
         return _unreadable(source, target, options)
-    settings = _settings(target, options)
+    settings = settings_for(target, options)
     document = Document(source.text, settings, target.path, target.lookup).in_folder(target.catalog_folder)
     if not (target.candidate.is_named or document.is_job or document.is_catalog or document.is_mpijob):
         return Outcome()
@@ -188,7 +188,7 @@ def _changed(document: Document, source: SourceFile, target: Target, options: Op
     return Outcome(file, (), count, difference, mark + after.text)
 
 
-def _settings(target: Target, options: Options) -> Settings:
+def settings_for(target: Target, options: Options) -> Settings:
     """The settings with the rules that the command line names turned on again, and with its cluster and platform."""
     settings = target.configuration.settings_of(target.path)
     if options.cluster is not None:
@@ -206,7 +206,7 @@ def _settings(target: Target, options: Options) -> Settings:
 
 
 def _unreadable(file: UnreadableFile, target: Target, options: Options) -> Outcome:
-    severity = _settings(target, options).severity_of(unreadable_file)
+    severity = settings_for(target, options).severity_of(unreadable_file)
     if severity is None:
         return Outcome()
     consequence = unreadable_file.consequence

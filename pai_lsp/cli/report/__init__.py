@@ -50,17 +50,23 @@ def render(
     return f"{text_report.findings(results, terminal)}{last}"
 
 
-def statistics(results: Results, terminal: Terminal, rules: tuple[Rule, ...]) -> str:
-    """One line for each rule that found something, the one with most findings first; empty without findings."""
+def statistics(results: Results, terminal: Terminal, rules: tuple[Rule, ...], *, is_json: bool = False) -> str:
+    """One line, or one object, for each rule that found something, the one with most findings first."""
     summaries = {rule.code: rule.summary for rule in rules}
     found = [diagnostic for file in results.files for diagnostic in file.diagnostics]
     counts = Counter((diagnostic.code, diagnostic.severity) for diagnostic in found)
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    if is_json:
+        import json
+
+        rows = [{"code": code, "severity": severity.label, "count": count} for (code, severity), count in ordered]
+        return json.dumps(rows, indent=1) + "\n"
     most = max(counts.values(), default=0)
     widest = max((len(code) for code, _ in counts), default=0)
     lines = [
         f"{count:>{len(str(most))}}  {terminal.styled(f'{severity.label:<11}', severity_style(severity))}  "
         f"{code:<{widest}}  {summaries.get(code, '')}".rstrip()
-        for (code, severity), count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        for (code, severity), count in ordered
     ]
     return "".join(f"{line}\n" for line in lines)
 

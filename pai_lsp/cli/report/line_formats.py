@@ -106,17 +106,18 @@ def junit(results: Results) -> str:
         found[item.path].append(item)
     count = sum(map(len, found.values()))
     cases = sum(max(len(items), 1) for items in found.values())
-    root = ET.Element("testsuites", name="pai-lsp", tests=str(cases), failures=str(count))
+    root = ET.Element("testsuites", name="pai-lsp", tests=str(cases), failures=str(count), errors="0")
     for path, items in found.items():
         name = visible(path)
         suite = ET.SubElement(root, "testsuite", name=name, tests=str(max(len(items), 1)), failures=str(len(items)))
+        suite.set("errors", "0")
         if not items:
             ET.SubElement(suite, "testcase", name="pai-lsp", classname=name)
         for item in items:
-            diagnostic, line = item.diagnostic, str(item.start.line)
-            case = ET.SubElement(suite, "testcase", name=diagnostic.code, classname=name, file=name, line=line)
+            diagnostic, place = item.diagnostic, f"{item.start.line}:{item.start.column}"
+            case = ET.SubElement(suite, "testcase", name=f"{diagnostic.code} at {place}", classname=name)
             message = visible(diagnostic.message)
             failure = ET.SubElement(case, "failure", type=diagnostic.severity.label, message=message)
-            failure.text = f"{name}:{line}:{item.start.column}: {message} ({diagnostic.explained})"
+            failure.text = f"{name}:{place}: {message} ({diagnostic.explained})"
     ET.indent(root)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(root, encoding="unicode")}\n'

@@ -24,7 +24,7 @@ from pai_lsp.platform.programs import (
     hosts_of,
     launch_of,
     launchers,
-    looks_like_hydra,
+    looks_like,
     option_of_no_launcher,
 )
 from pai_lsp.platform.tables import converted_role_name
@@ -158,7 +158,7 @@ def _roles_with_hydra(job: Job) -> frozenset[TaskRole]:
         uri = image.node.get("uri") if image else None
         return (*command_lines(job.scripts[role]).texts, uri.text if isinstance(uri, Scalar) else "")
 
-    return frozenset(role for role in job.task_roles if looks_like_hydra(texts(role)))
+    return frozenset(role for role in job.task_roles if looks_like(HYDRA, texts(role)))
 
 
 def launches_on_hosts(job: Job) -> Iterator[Launch]:

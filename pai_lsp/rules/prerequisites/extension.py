@@ -99,9 +99,9 @@ def refused_until_expanded(job: Job) -> Iterator[Finding]:
 
     The rest-server refuses an address or a name from `extras.reference_prerequisites` in a task role's list
     ("Prerequisite ... does not exist."), a prerequisite of type `storage`, and an entry of `require` with template
-    variables. A job has this error once, at the first such place; the others are related locations and have the warning
-    `needs-expansion`. `pai-lsp expand` writes a job that the rest-server accepts. If you always expand jobs, turn off
-    both rules in `.pai-lsp.yaml`.
+    variables. A job has this error once, at the first such place; the others have the warning `needs-expansion`.
+    `pai-lsp expand` writes a job that the rest-server accepts. If you always expand jobs, turn off both rules in
+    `.pai-lsp.yaml`.
     Source: rest-server, config/v2/protocol.js, middlewares/v2/protocol.js; docs/protocol.md, "Layers".
 
         taskRoles:
@@ -122,8 +122,7 @@ def refused_until_expanded(job: Job) -> Iterator[Finding]:
         return
     refused, _ = job.once(_features)
     if refused:
-        related = tuple(Related(feature.span, feature.message) for feature in refused[1:])
-        yield Finding(refused[0].span, f"{refused[0].message}; {_EXPAND}", related=related)
+        yield Finding(refused[0].span, f"{refused[0].message}; {_EXPAND}")
 
 
 def _features(job: Job) -> tuple[tuple[_Feature, ...], tuple[_Feature, ...]]:

@@ -8,8 +8,8 @@ all structure errors once; each rule reports one kind of them.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 
+from pai_lsp.embedded.placeholders import is_placeholder, placeholder_spans
 from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Misread, Severity, Stage, later, rule
 from pai_lsp.findings.fixes import change_fix
 from pai_lsp.job.definition import name_span
@@ -18,20 +18,17 @@ from pai_lsp.rules.structure.structure_places import line_of_content, places
 from pai_lsp.source.edits import line_end
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.text import Span, TextEdit, any_overlaps
 from pai_lsp.source.writing import entry_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from collections.abc import Sequence as SequenceOf
 
     from pai_lsp.job.job import Job
     from pai_lsp.rules.structure.structure_places import ErrorPlace
     from pai_lsp.source.nodes import Entry, Node
 
-# What programs that make jobs of a template fill in: `{name}` of Python's str.format, `{{ name }}` of Jinja and others.
-_PLACEHOLDER = lazy_pattern(r"(?<!\$)(?:\{\{-?[ \t]*[A-Za-z_][\w.]*[ \t]*-?\}\}|\{[A-Za-z_]\w*\})")
 _TEMPLATE_COMMENT = lazy_pattern(r"^[ \t]*#[ \t]*pai-lsp:[ \t]*template\b", re.MULTILINE)
 # Source: body-parser, lib/types/text.js (limit '100kb'); bytes of UTF-8.
 MAX_BYTES = 102_400
@@ -39,9 +36,10 @@ MAX_BYTES = 102_400
 
 @rule(Severity.ERROR, stage=Stage.SERVER)
 def not_a_job(job: Job) -> Iterator[Finding]:
-    """The file is not a mapping.
+    """The file is no job: not a mapping, or a manifest of Kubernetes.
 
-    A job must be a mapping; the rest-server refuses an empty file, a list or a single value: "should be object".
+    A job must be a mapping; the rest-server refuses an empty file, a list or a single value: "should be object". Of the
+    manifests of Kubernetes, pai-lsp knows the MPIJobs of Kubeflow.
     Source: rest-server, config/v2/protocol.js.
 
         - protocolVersion: 2
@@ -53,6 +51,10 @@ def not_a_job(job: Job) -> Iterator[Finding]:
         protocolVersion: 2
         name: train
     """
+    if (entry := job.once(key_of_kubernetes)) is not None:
+        version = entry.value.text if isinstance(entry.value, Scalar) else entry.name
+        message = f"'{version}' is an API of Kubernetes that pai-lsp does not know; this file is no job"
+        yield Finding(entry.key.span, message)
     if job.is_catalog or isinstance(job.syntax.root, Mapping):
         return
     if any(problem.kind is not ProblemKind.SEVERAL_DOCUMENTS for problem in job.syntax.problems):
@@ -380,9 +382,9 @@ def empty_section(job: Job) -> Iterator[Finding]:
 def job_template(job: Job) -> Iterator[Finding]:
     """The file is a template from which a program makes jobs.
 
-    Values such as `{instances}` or `{{ name }}` are filled in by the program that submits the job. As the file is, YAML
-    reads them as mappings, and the rest-server refuses it. If it is meant as a template, mark it with the comment
-    `# pai-lsp: template`: then its placeholders are not reported, and everything else is checked.
+    Values such as `{instances}`, `{{ name }}` or `${COUNT}` are filled in by the program that submits the job. As the
+    file is, they are mappings or strings, and the rest-server refuses it. If it is meant as a template, mark it with
+    the comment `# pai-lsp: template`: then its placeholders are not reported, and everything else is checked.
     Source: rest-server, config/v2/protocol.js.
 
         name: {{ name }}
@@ -402,7 +404,7 @@ def job_template(job: Job) -> Iterator[Finding]:
     spans = job.once(placeholders)
     if not spans or is_marked_template(job.text):
         return
-    first = spans[0]
+    first = next((span for span in spans if not job.hidden.holds(span)), spans[0])
     written = job.text[first.start : first.end]
     message = f"'{written}' is a placeholder for another program; the cluster refuses the file as it is"
     end = line_end(job.text)
@@ -412,6 +414,14 @@ def job_template(job: Job) -> Iterator[Finding]:
     yield Finding(first, f"{message} (if it is a template, mark it with '# pai-lsp: template')", fixes)
 
 
+def key_of_kubernetes(job: Job) -> Entry | None:
+    """The `apiVersion` of a manifest of Kubernetes; None in any other file."""
+    root = job.syntax.root
+    if job.is_catalog or not isinstance(root, Mapping) or root.get("kind") is None or root.entry("taskRoles"):
+        return None
+    return None if root.entry("protocolVersion") else root.entry("apiVersion")
+
+
 def is_marked_template(text: str) -> bool:
     """Whether the author has marked the file as a template of jobs."""
     return "pai-lsp:" in text and _TEMPLATE_COMMENT.search(text) is not None
@@ -419,17 +429,16 @@ def is_marked_template(text: str) -> bool:
 
 def placeholders(job: Job) -> tuple[Span, ...]:
     """The placeholders of a program in a template of jobs, in their order; none if no value is wrong because of one."""
-    if job.is_catalog or "{" not in job.text or _PLACEHOLDER.search(job.text) is None:
+    found = () if job.is_catalog else placeholder_spans(job.text)
+    if not found:
         return ()
     wrong = [place.span for kind in ("type-mismatch", "invalid-job-name") for place in places(job, kind)]
-    found = tuple(Span(*match.span()) for match in _PLACEHOLDER.finditer(job.text))
-    return found if any(touched(found, span) for span in wrong) else ()
-
-
-def touched(spans: SequenceOf[Span], place: Span) -> bool:
-    """Whether the place overlaps one of the spans, which are in their order and do not overlap one another."""
-    number = bisect_left([span.start for span in spans], place.end)
-    return number > 0 and spans[number - 1].overlaps(place)
+    statements = [problem.span for problem in job.syntax.problems] if "{%" in job.text else []
+    braces = [span for span in found if job.text[span.start] != "$"]  # those of bash are part of many right values
+    is_template = any(any_overlaps(braces, span) for span in (*wrong, *statements)) or any(
+        is_placeholder(job.text[span.start : span.end]) for span in wrong
+    )
+    return found if is_template else ()
 
 
 @rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING,), about=("type-mismatch",))

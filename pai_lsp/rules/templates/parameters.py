@@ -148,7 +148,8 @@ def parameter_not_scalar(job: Job) -> Iterator[Finding]:
         kind = "a mapping" if isinstance(node, Mapping) else "a list"
         gets = "its Python syntax" if is_secret else f"'{_shortened(server_text(plain_value(node)))}'"
         message = f"'{answer.use.tag.content}' is {kind}; the command receives {gets}"
-        yield Finding(answer.use.content_span, message, first_item_fix(job, answer))
+        related = (Related(node.span, "its value"),) if answer.root in {"$parameters", "$secrets"} else ()
+        yield Finding(answer.use.content_span, message, first_item_fix(job, answer), related)
 
 
 def _is_one_value(node: Sequence) -> bool:

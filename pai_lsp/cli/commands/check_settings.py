@@ -1,0 +1,91 @@
+"""`check --show-settings`: which settings apply to a file, and where they come from."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pai_lsp.cli.commands.check_one import settings_for
+from pai_lsp.platform.platforms import platform_comment
+from pai_lsp.project.configuration import FILE_NAME, project_folder
+from pai_lsp.project.exclusion import IgnoredByGit
+from pai_lsp.rules import known
+from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
+from pai_lsp.source.text import visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Sequence
+
+    from pai_lsp.cli.commands.check_one import Options
+    from pai_lsp.findings.diagnostic import Settings
+    from pai_lsp.project.projects import Projects
+    from pai_lsp.project.targets import Target
+
+
+def settings_text(found: Sequence[Target], projects: Projects, options: Options, arguments: argparse.Namespace) -> str:
+    """The names of the files that have the same settings, and these settings, one a line."""
+    files: dict[str, list[str]] = {}
+    for target in found:
+        rows = _settings(target, projects, options, arguments)
+        lines = "".join(f"  {name:<15}{visible(value)}\n" for name, value in rows)
+        files.setdefault(lines, []).append(f"{visible(target.path)}\n")
+    return "\n".join("".join(names) + lines for lines, names in files.items())
+
+
+def _settings(
+    target: Target, projects: Projects, options: Options, arguments: argparse.Namespace
+) -> Iterator[tuple[str, str]]:
+    settings, file = settings_for(target, options), target.configuration
+    full = str(Path(target.path).absolute())
+    if arguments.isolated:
+        yield "configuration", "none (--isolated)"
+    elif file.path is None:
+        folder = str(Path(full).parent)
+        top = project_folder(folder) or Path(folder).anchor
+        yield "configuration", f"none: no {FILE_NAME} in the file's folder or above it, up to {top}"
+    else:
+        reason = "--config" if arguments.config else f"the nearest {FILE_NAME} in the file's folder or above it"
+        wrong = f"; {len(file.diagnostics)} of its settings are wrong and do not apply" if file.diagnostics else ""
+        yield "configuration", f"{file.path} ({reason}){wrong}"
+    if file.excludes(full):
+        yield "excluded", "by 'exclude' of the configuration; checked only because it is named"
+    elif not arguments.no_gitignore and IgnoredByGit(projects.report).excludes(full, is_folder=False):
+        yield "excluded", "by .gitignore; checked only because it is named"
+    yield "platform", _platform(target, settings, options)
+    if options.cluster is not None:
+        yield "cluster", f"{options.cluster.name} (--cluster)"
+    elif file.cluster:
+        yield "cluster", f"{file.cluster} (configuration){'' if settings.cluster else ', which cannot be read'}"
+    ignored = file.ignored_in(target.path)
+    for code in sorted(settings.severities):
+        rule, severity = known(code), settings.severities[code]
+        if severity is not rule.usual:
+            is_turned_on = file.settings.severity_of(rule) is None and severity is not None
+            reason = "per_file_ignores" if code in ignored else "--select" if is_turned_on else "rules"
+            yield "rule", f"{code}: {severity.label if severity else 'off'} ({reason})"
+    if settings.plugins:
+        yield "plugins", ", ".join(sorted(settings.plugins))
+    yield "shellcheck", (options.shellcheck and f"{options.shellcheck} (--shellcheck)") or settings.shellcheck or "off"
+    if (baseline := options.baseline or file.baseline) is not None:
+        yield "baseline", f"{baseline.path}, which accepts {sum(settings.accepted.values())} findings of this file"
+    setup = projects.setup_of(full, os.curdir)
+    for directory in setup.directories:
+        yield "definitions", directory
+    for server in setup.servers:
+        yield "definitions", f"{server.url}{'' if projects.is_trusted(setup) else ', not trusted (pai-lsp trust)'}"
+
+
+def _platform(target: Target, settings: Settings, options: Options) -> str:
+    data = target.given if target.given is not None else read_bytes(target.path)
+    source = data if isinstance(data, UnreadableFile) else decoded(target.path, data)
+    text = "" if isinstance(source, UnreadableFile) else source.text
+    found = settings.platform_of(text)
+    if options.platform is not None:
+        return f"{found.name} (--platform)"
+    if platform_comment(text) is not None:
+        return f"{found.name} (comment in the file)"
+    if target.configuration.settings.platform is not None:
+        return f"{found.name} (configuration)"
+    return f"{found.name} ({'--cluster' if options.cluster is not None else 'default'})"
