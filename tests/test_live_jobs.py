@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import ssl
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import trustme
 from live_cluster_server import (
     CONFIG,
     FAILED,
@@ -124,7 +126,7 @@ def test_one_job(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("gpus", "config", "parts"),
     [
-        ((38, 38, 0), {}, ["asks for 4 GPUs; virtual cluster 'vc1' has 38, and jobs use 0", "so many are free"]),
+        ((38, 38, 0), {}, ["GPUs: 4 asked for; virtual cluster 'vc1' has 38, and jobs use 0", "so many are free"]),
         ((38, 38, 36), {}, ["it waits for other jobs to end"]),
         ((38, 2, 0), {}, ["has 38, 36 of them on broken nodes, and jobs use 0", "or for the nodes"]),
         ((2, 2, 0), {}, ["it waits forever: it asks for more than its virtual cluster has"]),
@@ -245,6 +247,44 @@ def test_why_without_a_log_or_a_failure(home: Path, capsys: pytest.CaptureFixtur
         out, _ = printed(capsys, "why", "train")
         assert out.startswith("host-memory: ")
         assert "note: this was attempt 0; the job goes on: RUNNING\n" in out
+
+
+def test_a_cause_by_its_code_with_the_line_of_the_log_that_agrees(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    full = json.loads(json.dumps(FAILED).replace("code: 255", "code: 221").replace(": 255", ": 221"))
+    log = b"step 1\nRuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
+    with serving(home, LiveCluster([full], log=log)):
+        out, _ = printed(capsys, "why", "train")
+        assert out.startswith("gpu-memory: ")
+        assert "log line 2: RuntimeError: CUDA out of memory" in out
+
+
+def test_a_private_authority(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    authority.cert_pem.write_to_path(str(home / "lab.pem"))
+    with marketplace(LiveCluster(), context) as server:
+        text = f"lab: {{url: '{server.url}/rest-server', token_env: PAI_TOKEN}}\n"
+        (home / "clusters.yaml").write_text(text, encoding="utf-8")
+        assert "the certificate is not trusted" in printed(capsys, "jobs", status=1)[1]
+        (home / "clusters.yaml").write_text(text.replace("}", ", ca_file: lab.pem}"), encoding="utf-8")
+        _, err = printed(capsys, "logs", "train", "--task", "0")
+        assert err == "pai-lsp logs: task 0 of 'worker', STOPPED\n"
+        (home / "clusters.yaml").write_text(text.replace("}", ", ca_file: other.pem}"), encoding="utf-8")
+        assert "other.pem' cannot be read (FileNotFoundError)" in printed(capsys, "jobs", status=1)[1]
+
+
+def test_a_job_that_ltp_does_not_have(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def react(request: Any) -> None:
+        body = {"code": "UnknownError", "message": "Failed to retrieve job ann~train."}
+        found = {"username": "ann"} if "tokens" in request.path else body
+        request.send(200 if "tokens" in request.path else 500, json.dumps(found).encode())
+
+    with serving(home, react, ", platform: ltp"):
+        _, err = printed(capsys, "logs", "train", "--follow", status=1)
+        assert "'ann' has no job named 'train', or it cannot be read" in err
 
 
 def test_a_job_that_is_followed_from_its_submission_to_its_end(

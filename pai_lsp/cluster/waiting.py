@@ -76,7 +76,7 @@ def _amounts(cluster: ClusterConnection, job: LiveJob, config: dict[str, Any]) -
         return
     asked = sum(_gpus(as_mapping(role)) for role in as_mapping(config.get("taskRoles")).values())
     broken = f", {total - healthy} of them on broken nodes" if healthy < total else ""
-    yield f"asks for {asked} GPUs; virtual cluster '{visible(name)}' has {total}{broken}, and jobs use {used}"
+    yield f"GPUs: {asked} asked for; virtual cluster '{visible(name)}' has {total}{broken}, and jobs use {used}"
     hived = as_mapping(as_mapping(config.get("extras")).get("hivedScheduler"))
     if hived.get("jobPriorityClass") == "oppo":
         yield "its priority 'oppo' uses what all virtual clusters leave free"

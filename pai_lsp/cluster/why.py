@@ -185,6 +185,8 @@ def _explained(report: FailureReport, log: Log, said: Log, platform_log: str, jo
     if not is_log:
         found = _of_platform(report, said)
         is_trigger = found is not None and found.cause.name in _SECONDARY
+        if found is not None and read.error is not None and read.error.cause == found.cause.name:
+            return _of_error(read.error, report) if found.evidence is None else found
         if found is not None and not (is_trigger and read.error is not None and read.error.weight >= Weight.GENERAL):
             return found
     elif report.user_code == _BARRIER_ENDED and job is not None and _has_ssh_barrier(job) and not report.text.strip():
