@@ -6,11 +6,10 @@ Sources: microsoft/pai, src/rest-server/src/routes and controllers; LTP's where 
 from __future__ import annotations
 
 import base64
-import json
 from urllib.parse import urljoin, urlsplit
 
 from pai_lsp.cluster.cluster_access import named_access, token_of
-from pai_lsp.source.foreign import as_mapping, as_text, whole_number
+from pai_lsp.source.foreign import as_mapping, as_text, json_value, whole_number
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.text import visible
 from pai_lsp.web.access_token import keeps_secrets
@@ -101,8 +100,8 @@ class ClusterConnection:
         if isinstance(found, FetchFailure):
             raise NoAnswerError(found.note, was_sent=found.was_sent)
         try:
-            value = None if found.is_cut else json.loads(found.body)
-        except (ValueError, RecursionError):
+            value = None if found.is_cut else json_value(found.body)
+        except ValueError:
             value = None
         hide = self.token.hidden_in if self.token is not None else str
         code, message = (hide(visible(as_text(as_mapping(value).get(key)) or "")) for key in ("code", "message"))
@@ -192,6 +191,6 @@ def _payload(token: AccessToken | None) -> dict[str, Any]:
     """What a token says of itself; it is a JSON Web Token. RFC 7519, section 3."""
     middle = (token.secret if token is not None else "").split(".")[1:2]
     try:
-        return as_mapping(json.loads(base64.urlsafe_b64decode("".join(middle) + "===")))
-    except (ValueError, RecursionError):
+        return as_mapping(json_value(base64.urlsafe_b64decode("".join(middle) + "===")))
+    except ValueError:
         return {}
