@@ -79,7 +79,7 @@ export function activate(context: vscode.ExtensionContext): Interface {
     command("submit", (job) => submitJob(controller, jobs, job)),
     command("showJobs", () => jobs.show()),
     command("refreshJobs", () => jobs.refresh()),
-    command("followedJob", () => jobs.offer()),
+    command("followedJob", (name) => jobs.offer(name)),
     command("showJobLog", (job) => jobs.showLog(job)),
     command("whyJobFailed", (job) => jobs.why(job)),
     command("explainFailure", () => explainFailure(controller)),

@@ -28,11 +28,10 @@ const ICONS: Readonly<Record<string, string>> = {
   STOPPED: "circle-slash",
 };
 
-/** A job that was submitted here: where, and the file that holds it. */
-interface Submitted {
+/** The job in the status bar; the cluster is known of one that was submitted here. */
+interface Followed {
   readonly name: string;
-  readonly cluster: string;
-  readonly file: string;
+  readonly cluster: string | undefined;
 }
 
 export class LiveJobs implements vscode.TreeDataProvider<JobState>, vscode.Disposable {
@@ -45,7 +44,7 @@ export class LiveJobs implements vscode.TreeDataProvider<JobState>, vscode.Dispo
   private isAsking = false;
   private askedAt = 0;
   private jobs: readonly JobState[] = [];
-  private followed: Submitted | undefined;
+  private followed: Followed | undefined;
   private readonly files = new Map<string, string>();
 
   constructor(private readonly controller: Controller) {
@@ -75,7 +74,7 @@ export class LiveJobs implements vscode.TreeDataProvider<JobState>, vscode.Dispo
     item.description = job.retries > 0 ? `${job.state}, retries: ${job.retries}` : job.state;
     item.iconPath = new vscode.ThemeIcon(ICONS[job.state] ?? "question");
     item.tooltip = `${job.name}: ${job.state}, virtual cluster ${job.virtualCluster}`;
-    item.contextValue = "job";
+    item.command = { command: "openpai.followedJob", title: "Follow", arguments: [job.name] };
     return item;
   }
 
@@ -96,7 +95,7 @@ export class LiveJobs implements vscode.TreeDataProvider<JobState>, vscode.Dispo
 
   /** Follow the job that was just submitted: the newest one. */
   async submitted(cluster: string, file: string): Promise<void> {
-    this.followed = { name: "", cluster, file };
+    this.followed = { name: "", cluster };
     await this.refresh();
     const newest = this.jobs[0];
     if (newest === undefined) {
@@ -104,17 +103,23 @@ export class LiveJobs implements vscode.TreeDataProvider<JobState>, vscode.Dispo
       return;
     }
     this.files.set(newest.name, file);
-    this.followed = { name: newest.name, cluster, file };
+    this.followed = { name: newest.name, cluster };
     void vscode.commands.executeCommand("setContext", HAS_VIEW, true);
     this.showState(newest);
     this.look();
   }
 
-  /** Offer what can be done with the job in the status bar. */
-  async offer(): Promise<void> {
-    const job = this.jobs.find(({ name }) => name === this.followed?.name);
+  /** Offer what can be done with the job in the status bar; a job that is chosen in the view is shown there first. */
+  async offer(given: unknown): Promise<void> {
+    const name = typeof given === "string" ? given : this.followed?.name;
+    const job = this.jobs.find((one) => one.name === name);
     if (job === undefined) {
       return;
+    }
+    if (job.name !== this.followed?.name) {
+      this.followed = { name: job.name, cluster: this.followed?.cluster };
+      this.showState(job);
+      this.look();
     }
     const offers = [
       { label: "$(output) Show Job Log", run: () => this.showLog(job) },
