@@ -125,7 +125,7 @@ scene(
   async () => {
     state = "RUNNING";
     await workbench.run(page, "OpenPAI: Show Jobs");
-    await workbench.clickAway(listed("digits").filter({ hasText: "RUNNING" }));
+    await listed("digits").filter({ hasText: "RUNNING" }).click();
     await page.locator(".quick-input-list .monaco-list-row", { hasText: "Stop Following" }).waitFor();
     await page.keyboard.press("Escape");
     await followed("digits: RUNNING").waitFor();
