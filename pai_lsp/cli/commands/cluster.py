@@ -119,12 +119,15 @@ def _pulled(name: str) -> dict[str, Any]:
 
     def ask(place: str) -> Any:
         try:
-            return cluster.value(place)
+            answer = cluster.value(place)
         except ClusterError as error:
             if error.status == 404:
                 return None
             asked = visible(cluster.access.address(place).partition("?")[0])
             raise ProfileError(f"{asked}: {error}") from None
+        if not isinstance(answer, dict):
+            raise ProfileError(f"{visible(cluster.access.address(place))}: the answer is not a JSON object")
+        return answer
 
     try:
         user = user_of("cluster pull", cluster) if cluster.token is not None else None
