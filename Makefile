@@ -79,14 +79,16 @@ bench-hostile: $(VENV)/.ready
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
-# N odd jobs through check, fix, expand and graph, RUNS expanded jobs run with bash, then MINUTES of random edits through
-# the language server.
+# N odd jobs through check, fix, expand and graph, RUNS expanded jobs run with bash, FILES files of all kinds through all
+# commands and the language server, then MINUTES of random edits through the server.
 N := 20000
 RUNS := 5000
+FILES := 20000
 MINUTES := 5
 fuzz: $(VENV)/.ready
 	$(BIN)/python tests/fuzz/fuzz_jobs.py --count $(N)
 	$(BIN)/python tests/fuzz/fuzz_jobs.py --run --count $(RUNS)
+	$(BIN)/python tests/fuzz/fuzz_files.py --count $(FILES)
 	$(BIN)/python tests/fuzz/fuzz_server.py --minutes $(MINUTES)
 	$(BIN)/python -m benchmarks.hostile
 

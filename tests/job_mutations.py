@@ -193,7 +193,11 @@ def bases() -> tuple[str, ...]:
 def mutated_job(seed: int) -> str:
     """A base after one mutation, or after some."""
     source = random.Random(seed)  # noqa: S311 - nothing to keep secret
-    text = source.choice(bases())
+    return mutated(source.choice(bases()), source)
+
+
+def mutated(text: str, source: random.Random) -> str:
+    """A text of YAML after one mutation, or after some."""
     for _ in range(source.choice((1, 1, 1, 2, 2, 3, 5))):
         text = source.choice(_MUTATIONS)(text, source)
     return text

@@ -77,7 +77,7 @@ CPU = {"gpu": 0, "cpu": 4, "memory": 8000}
         ),
         ({"K80": SMALL, "twin": SMALL}, {"cpu": 10, "memory": 112668, "gpu": 2}, None),
         ({"K80": SMALL}, {"cpu": 10, "memory": 112668, "gpu": 3}, None),
-        ({"K80": SMALL}, {"cpu": float("inf"), "memory": 0, "gpu": 0}, None),
+        ({"K80": SMALL}, {"cpu": 10**400, "memory": 0, "gpu": 0}, None),
     ],
 )
 def test_the_skus_of_a_virtual_cluster_follow_from_its_totals(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SCRIPTS = (
     "echo start\necho middle\nbash -c 'exit 3'  # here",
     "echo a; exit 4  # here\necho b",
-    "f() {\n  echo in\n  false\n}\necho x\nf  # here\necho y",
+    "f() {\n  echo in\n  false  # here\n}\necho x\nf\necho y",
     "echo x\n( echo sub  # here\nexit 5 )\necho y",
     "echo x\n(  # here\n  false\n  echo c\n)\necho y",
     "echo x\necho $NOTHING  # here\necho y",
@@ -32,9 +32,16 @@ SCRIPTS = (
     "true || true; (( 0 ))  # here\necho c",
     "declare -a a=(1 2)\necho ${PIPESTATUS[@]}\n! true\necho $?\nfalse || { echo g; exit 2; }  # here",
     "echo a\n[ -e nothing ] && echo b  # here",
-    "( exit 3 ) && echo y",
-    "echo a\n( exit 3 ) && echo y",
-    "! ( exit 0 )",
+    "( exit 3 ) && echo y  # here",
+    "echo a\n( exit 3 ) && echo y  # here",
+    "! ( exit 0 )  # here",
+    "f() {\n  exit   3  # here\n}\necho a\nf",
+    "set -- 4\necho a\nexit $1  # here\nexit 44",
+    "[ -e nothing ] || exit 4\nexit 4",
+    "echo 'echo in; false' >other\nset -- x\n. ./other  # here\necho y",
+    "echo 'exit 3' >other\nsource ./other  # here\n[ -z nothing ] && exit 3",
+    "eval 'echo a; exit 2'  # here\necho b",
+    "set +e; false; set -e\nexit 4  # here",
     "echo a\nexec bash -c 'exit 3'",
     "echo a\nkill -9 $$",
     "trap 'echo bye' EXIT\nfalse",
@@ -49,7 +56,7 @@ MARK = "  # here"
 CONTINUED = (
     ("echo a\ncat <<X \\\n | false\nx\nX\necho d", 2),
     ("echo a\nno_such_program \\\n  x", 2),
-    ("echo a\nf() {\n  false\n}\nf \\\n  x", 5),
+    ("echo a\nf() {\n  false\n}\nf \\\n  x", 3),
 )
 
 
@@ -88,10 +95,13 @@ def test_bash_names_the_line_and_the_commands_do_not_notice(commands: str, line:
     [
         ("", None),
         ("x", None),
-        ("0 0 ", None),
+        ("0 ", None),
         ("syntax 26", 2),
         ("syntax 99", 2),
-        ("26 26 b", 2),
+        ("26 b x", 2),
+        ("0 b", 2),
+        ("0 c", None),
+        ("99 c", None),
         ("syntax 3", None),
         ("9" * 5000 + " 1", None),
     ],

@@ -8,7 +8,6 @@ imported with the first request.
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import ssl
 from functools import cache
@@ -16,6 +15,7 @@ from typing import TypeVar
 from urllib.parse import urljoin, urlsplit
 
 from pai_lsp.source.failures import why
+from pai_lsp.source.foreign import as_text, json_mapping
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import visible
@@ -244,11 +244,8 @@ def unfollowed_redirect(url: str, target: str) -> str:
 def message_in(body: bytes) -> str:
     """The message in the start of an answer: the `message` of a JSON object, or text in one line; empty for a page."""
     text = body.decode("utf-8", "replace")
-    try:
-        found = json.loads(text)
-        text = found["message"] if isinstance(found, dict) and isinstance(found.get("message"), str) else text
-    except (ValueError, RecursionError):
-        pass
+    message = as_text(json_mapping(text).get("message"))
+    text = text if message is None else message
     text = "".join(character for character in " ".join(text.split()) if character.isprintable())
     return "" if "<" in text[:_MOST_QUOTED] else text
 

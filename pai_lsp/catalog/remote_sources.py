@@ -14,7 +14,6 @@ queries of addresses, which may be keys, are not stored; the cache knows a whole
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from contextlib import suppress
 from urllib.parse import urlsplit
@@ -23,6 +22,7 @@ from pai_lsp.catalog.definition_text import Content, DefinitionText, first_line,
 from pai_lsp.catalog.store import FRESH, LoadedSource, SourceState, Stored, age
 from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import JobTemplate
+from pai_lsp.source.foreign import as_text, as_whole, json_value, mappings_in
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Mapping
 from pai_lsp.source.patterns import lazy_pattern
@@ -205,8 +205,8 @@ def read_items(
     if any(number >= MOST_TOKENS for number, _ in enumerate(_TOKENS.finditer(body))):
         raise NoItemsError(f"the answer has more than {MOST_TOKENS:,} values")
     try:
-        answer = json.loads(body)
-    except (ValueError, RecursionError):
+        answer = json_value(body)
+    except ValueError:
         if _is_web_page(body):
             raise NoItemsError(f"{_WEB_PAGE_NOTE} instead of JSON; check the address and the access token") from None
         raise NoItemsError("the answer is not JSON; check the server's address") from None
@@ -217,11 +217,13 @@ def read_items(
     known = known or {}
     texts: list[DefinitionText] = []
     skipped: list[str] = []
-    for item in sorted((one for one in answer if isinstance(one, dict)), key=_by_age):
+    known_items = mappings_in(answer)
+    for item in sorted(known_items, key=_by_age):
         if item.get("status") == "rejected":
             continue
         path = f"{base}/items/{_word(item, 'id')}"
-        text = _prerequisites(item.get("protocol"))
+        protocol = as_text(item.get("protocol"))
+        text = None if protocol is None else _prerequisites(protocol)
         template = _template(item) if text is not None and _word(item, "type") == "template" else None
         before = known.get(path)
         if before is not None and text == before.text and template == before.template:
@@ -233,25 +235,22 @@ def read_items(
             skipped.append(f"item '{_named(item)}' has no readable job")
         elif read.headers or template is not None:
             texts.append(replace(read, template=template))
-    others = sum(not isinstance(one, dict) for one in answer)
-    if others:
+    if others := len(answer) - len(known_items):
         skipped.append(f"entries of the answer that are not items: {others}")
     return tuple(texts), tuple(skipped)
 
 
-def _read_item(item: Any, path: str, text: str) -> DefinitionText | None:
+def _read_item(item: dict[str, Any], path: str, text: str) -> DefinitionText | None:
     summary = first_line(_word(item, "summary") or _word(item, "name"))
     read = read_definition_text(path, text, item=_word(item, "id"), summary=summary, content=Content.JOB)
     return None if read.fault else read
 
 
-def _prerequisites(protocol: Any) -> str | None:
+def _prerequisites(protocol: str) -> str | None:
     """The part of a protocol's text that is stored: its prerequisites, empty without any; None if it is not a job.
 
     The job's secrets are never stored. In a text with faults their place is unknown, so nothing of it is stored.
     """
-    if not isinstance(protocol, str):
-        return None
     syntax = parse(protocol)
     root = syntax.root
     if syntax.problems or not isinstance(root, Mapping):
@@ -269,7 +268,7 @@ def _prerequisites(protocol: Any) -> str | None:
     return " " * (start - (protocol.rfind("\n", 0, start) + 1)) + part
 
 
-def _template(item: Any) -> JobTemplate | None:
+def _template(item: dict[str, Any]) -> JobTemplate | None:
     """The whole job of an item, without the values of its secrets; None where these cannot be cut out."""
     text = str(item.get("protocol"))
     job = Job(parse(text))
@@ -294,16 +293,16 @@ def item_page(path: str) -> str:
     return f"{match['portal']}/plugin.html?index=0#/market_detail?itemId={match['id']}" if match else ""
 
 
-def _by_age(item: Any) -> tuple[str, str]:
+def _by_age(item: dict[str, Any]) -> tuple[str, str]:
     return _word(item, "createdAt"), _word(item, "id")
 
 
-def _word(item: Any, key: str) -> str:
-    value = item.get(key)
-    return value if isinstance(value, str) else str(value) if isinstance(value, int) else ""
+def _word(item: dict[str, Any], key: str) -> str:
+    number = as_whole(item.get(key))
+    return as_text(item.get(key)) or ("" if number is None else str(number))
 
 
-def _named(item: Any) -> str:
+def _named(item: dict[str, Any]) -> str:
     name = "".join(character for character in _word(item, "name") if character.isprintable())
     return name[:_LONGEST_ITEM_NAME] or _word(item, "id")[:_LONGEST_ITEM_NAME] or "without a name"
 

@@ -19,6 +19,7 @@ from itertools import chain
 from pai_lsp.catalog.definition_text import Content, DefinitionHeader, DefinitionText
 from pai_lsp.job.lookup import JobTemplate
 from pai_lsp.source.files import write_at_once
+from pai_lsp.source.foreign import as_list, as_text, as_whole, json_mapping, texts_in
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.text import Span
 
@@ -81,6 +82,8 @@ def age(seconds: float) -> str:
 # The version of the file format; files of other versions are ignored.
 _FORM = 3
 _LONGEST_NAME = 60
+# Name, summary and text of a template; name, type, summary, variables, start and end of a header.
+_TEMPLATE_TEXTS, _HEADER_VALUES = 3, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,20 +111,19 @@ class Store:
 
     def load(self, key: str) -> Stored | None:
         """What is stored; None for nothing."""
-        file = self._file(key)
         try:
-            with file.open(encoding="utf-8") as lines:
+            with self._file(key).open("rb") as lines:
                 asked = os.fstat(lines.fileno()).st_mtime
-                head = json.loads(next(lines))
-                if head["form"] != _FORM:
-                    return None
-                records = [json.loads(line) for line in lines]
-            texts = tuple(_text(record) for record in records)
-            stamps = {str(record["path"]): str(record["stamp"]) for record in records if record["stamp"]}
-            skipped = tuple(map(str, head["skipped"]))
-            return Stored(texts, stamps, str(head["etag"]), skipped, asked)
-        except (OSError, ValueError, LookupError, TypeError, StopIteration, RecursionError):
+                head = json_mapping(next(lines, b""))
+                records = [json_mapping(line) for line in lines] if head.get("form") == _FORM else None
+        except OSError:
             return None
+        texts = [] if records is None else [_text(record) for record in records]
+        if records is None or None in texts:
+            return None
+        stamps = {record["path"]: stamp for record in records if (stamp := as_text(record.get("stamp")))}
+        etag, skipped = as_text(head.get("etag")) or "", tuple(texts_in(head.get("skipped")))
+        return Stored(tuple(filter(None, texts)), stamps, etag, skipped, asked)
 
     def save(self, key: str, stored: Stored) -> None:
         """Store something; it replaces what was stored, and its time is now.
@@ -195,30 +197,35 @@ def _record(text: DefinitionText, stamp: str) -> dict[str, Any]:
     }
 
 
-def _text(record: Any) -> DefinitionText:
-    """The text of a record.
-
-    Raises:
-        ValueError, LookupError, TypeError: if it is malformed.
-    """
-    text = record["text"]
-    if not isinstance(text, str) or not isinstance(record["path"], str):
-        raise TypeError("not a record of this cache")
+def _text(record: Mapping[str, Any]) -> DefinitionText | None:
+    """The text of a record; None if it is malformed."""
+    path, text, item, fault = (as_text(record.get(key)) for key in ("path", "text", "item", "fault"))
+    content = Content.__members__.get(as_text(record.get("content")) or "")
+    if path is None or text is None or item is None or fault is None or content is None:
+        return None
+    headers = [_header(as_list(one), len(text)) for one in as_list(record.get("headers"))]
+    template = texts_in(record.get("template"))
+    if None in headers:
+        return None
     return DefinitionText(
-        record["path"],
+        path,
         text,
-        str(record["item"]),
-        tuple(_header(record, len(text)) for record in record["headers"]),
-        Content[record["content"]],
-        is_entangled=bool(record["entangled"]),
-        fault=str(record["fault"]),
-        template=None if record["template"] is None else JobTemplate(*map(str, record["template"])),
+        item,
+        tuple(filter(None, headers)),
+        content,
+        is_entangled=record.get("entangled") is True,
+        fault=fault,
+        template=JobTemplate(*template) if len(template) == _TEMPLATE_TEXTS else None,
     )
 
 
-def _header(record: Any, length: int) -> DefinitionHeader:
-    name, kind, summary, variables, start, end = record
-    words = (name, kind, summary, *variables)
-    if not all(isinstance(word, str) for word in words) or not 0 <= start <= end <= length:
-        raise TypeError("not a header of this cache")
-    return DefinitionHeader(name, kind, summary, tuple(variables), Span(start, end))
+def _header(record: list[Any], length: int) -> DefinitionHeader | None:
+    if len(record) != _HEADER_VALUES:
+        return None
+    name, kind, summary = map(as_text, record[:3])
+    start, end = map(as_whole, record[4:])
+    if name is None or kind is None or summary is None or start is None or end is None:
+        return None
+    if not 0 <= start <= end <= length:
+        return None
+    return DefinitionHeader(name, kind, summary, tuple(texts_in(record[3])), Span(start, end))

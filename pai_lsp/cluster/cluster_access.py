@@ -6,7 +6,6 @@ command, or from the key store of the system, and is sent only over https or to 
 
 from __future__ import annotations
 
-import json
 import os
 from urllib.parse import quote, urljoin
 
@@ -24,6 +23,7 @@ from pai_lsp.catalog.fetching import (
 from pai_lsp.catalog.setup import ServerSource
 from pai_lsp.cluster.profile import CLUSTERS_EXAMPLE, ProfileError, clusters_file
 from pai_lsp.source.failures import why
+from pai_lsp.source.foreign import as_mapping, as_text, json_value
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.syntax import parse
@@ -221,10 +221,8 @@ def send(access: ClusterAccess, token: AccessToken | None, method: str, place: s
     if found.status in REDIRECTS:
         refusal = unfollowed_redirect(url, urljoin(url, found.headers.get("location", "")))
     try:
-        answer = json.loads(found.body)
-    except (ValueError, RecursionError):
+        answer = json_value(found.body)
+    except ValueError:
         answer = None
-    if not isinstance(answer, dict):
-        return ApiAnswer(found.status, refusal=refusal)
-    code, message = (hide(visible(str(answer.get(key, "")))) for key in ("code", "message"))
-    return ApiAnswer(found.status, is_json=True, code=code, message=message, refusal=refusal)
+    code, message = (hide(visible(as_text(as_mapping(answer).get(key)) or "")) for key in ("code", "message"))
+    return ApiAnswer(found.status, is_json=isinstance(answer, dict), code=code, message=message, refusal=refusal)

@@ -2,10 +2,12 @@
 
 The header has as many lines as the runtime's, so messages of bash name the same lines as on a cluster. The traps change
 neither the output nor the exit status of the commands, also with `set -x`. A script that could notice them runs without
-them; then no line is known. Source: bash(1), DEBUG, ERR and EXIT below `trap`, LINENO and BASH_COMMAND.
+them; then no line is known. Source: bash(1), ERR and EXIT below `trap`, BASH_COMMAND, BASH_LINENO.
 """
 
 from __future__ import annotations
+
+import re
 
 from pai_lsp.cluster.failure_report import HEADER_LINES, script_offset
 from pai_lsp.source.foreign import number_of
@@ -18,24 +20,27 @@ if TYPE_CHECKING:
     from pai_lsp.job.parts import TaskRole
 
 OPTIONS = "set -o errexit\nset -o nounset\nset -o pipefail\n"
-# The ending of the file beside a script with the report: two numbers of lines and the first word of the last command.
+# The ending of the file beside a script with the report: the line on which a command failed that ends the script, or 0,
+# and the command that ended it, as bash prints it.
 REPORT = ".ended"
-# `(( ))` hides itself from `set -x` here, and leaves `$_` alone. Line 1 is that of the last trap itself. The first
-# number is set where a command fails that ends the script: the line on which it ends; the second is that of the last
-# command which began outside of functions and subshells.
+# Nothing is asked before each command: that would make loops many times slower. `[[ ]]` and `(( ))` leave `$_` alone;
+# what they print with `set -x` is dropped. A command that fails in another file counts as the one that reads the file.
 _TRAPS = (
-    "_pai_error=0 _pai_line=0; "
-    f"trap '((LINENO > {HEADER_LINES} ? (_pai_line = LINENO, _pai_error = 0) : 0, 1)) 2>/dev/null' DEBUG; "
-    f"trap '((LINENO > {HEADER_LINES} ? _pai_error = LINENO : 0, 1)) 2>/dev/null' ERR; "
-    'trap \'{ builtin echo "$_pai_error $_pai_line ${BASH_COMMAND%%[[:space:]]*}" >"$0' + REPORT + '" || :; } '
-    "2>/dev/null' EXIT\n"
+    "_pai_error=0; set -o errtrace; "
+    'trap \'{ [[ $- != *e* ]] || { [[ $BASH_SOURCE = "$0" ]] && ((_pai_error = LINENO)); } || '
+    '[[ ${BASH_SOURCE[1]-} != "$0" ]] || ((_pai_error = BASH_LINENO[0])); } 2>/dev/null\' ERR; '
+    'trap \'{ builtin echo "$_pai_error ${BASH_COMMAND//[[:space:]]/ }" >"$0'
+    + REPORT
+    + "\" || :; } 2>/dev/null' EXIT\n"
 )
 _NOTICES = lazy_pattern(
-    r"\btrap\b|\bBASH_|\bLINENO\b|_pai_|\b(?:verbose|extdebug|functrace|errtrace)\b|\bset\s[^\n;&|]*-[a-zA-Z]*[vET]"
+    r"\btrap\b|\bBASH_|\bLINENO\b|_pai_|\b(?:verbose|extdebug|functrace|errtrace|SHELLOPTS)\b|\$-"
+    r"|\bset\s[^\n;&|]*-[a-zA-Z]*[vET]"
 )
-_SUBSHELL = lazy_pattern(r"(?<![$(=<>])\((?![()])")
 # A job could write a report of its own: it can be any text.
-_ENDED = lazy_pattern(r"([0-9]{1,9}) ([0-9]{1,9})(?: (\S*))?")
+_ENDED = lazy_pattern(r"([0-9]{1,9}) (.*)")
+# Of a command that is looked for, in characters.
+_LONGEST = 500
 _SYNTAX = lazy_pattern(r"syntax ([0-9]{1,9})")
 
 
@@ -56,17 +61,26 @@ def ended_line(report: str, commands: str) -> int | None:
         return number if number > 0 else None
     if not (found := _ENDED.fullmatch(report)):
         return None
-    error, last = (number_of(number) - HEADER_LINES for number in found.groups()[:2])
-    first_word = found[3] or ""
+    error, command = number_of(found[1]) - HEADER_LINES, found[2].strip()
     if error > 0:
         # For a command of several lines this is the last of them: its first word is at or above it.
-        number = next((one for one in range(min(error, len(lines)), 0, -1) if first_word in lines[one - 1]), 0)
+        word = command.partition(" ")[0]
+        number = next((one for one in range(min(error, len(lines)), 0, -1) if word in lines[one - 1]), 0)
     else:
-        # The line is an older command's if a subshell ran afterwards.
-        number = last if first_word == "exit" or not _SUBSHELL.search(commands) else 0
+        # `exit`, an unset variable, or the last command: known where nothing else is written like it.
+        number = _only_line_with(command, commands)
     while 1 < number <= len(lines) and _is_continued(lines[number - 2]):
         number -= 1
     return number if 0 < number <= len(lines) else None
+
+
+def _only_line_with(command: str, commands: str) -> int:
+    """The line where a command begins, from 1; 0 if it is written nowhere or more than once, apart from blanks."""
+    if not command or len(command) > _LONGEST:
+        return 0
+    written = r"\s*".join(map(re.escape, command.replace(" ", "")))
+    found = [one.start() for one in re.finditer(rf"(?<![\w.$/-]){written}(?![\w./-])", commands)]
+    return commands.count("\n", 0, found[0]) + 1 if len(found) == 1 else 0
 
 
 def _is_continued(line: str) -> bool:

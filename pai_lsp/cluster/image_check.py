@@ -12,7 +12,6 @@ sent only to its registry and to the token service that this registry names.
 from __future__ import annotations
 
 import base64
-import json
 import re
 from enum import Enum
 from pathlib import Path
@@ -24,6 +23,13 @@ from pai_lsp.expansion.released_run import RuntimeStopError, after_runtime, runt
 from pai_lsp.platform.image_addresses import REPOSITORY, TAG, image_host, without_host
 from pai_lsp.source.failures import why
 from pai_lsp.source.files import program_on_path
+from pai_lsp.source.foreign import (
+    as_mapping,
+    as_text,
+    json_mapping,
+    json_value,
+    mappings_in,
+)
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.text import visible
 
@@ -258,9 +264,9 @@ def _own_authorization(reply: Reply, account: RegistryAccount, registry: Registr
         reply = registry.ask("GET", realm, account.basic, wanted)
     if reply.status in {400, 401, 403}:
         raise _RefusedError("the registry does not accept it")
-    body = reply.body if isinstance(reply.body, dict) else {}
-    token = body.get("access_token") or body.get("token")
-    if not reply.is_good or not isinstance(token, str):
+    body = as_mapping(reply.body)
+    token = as_text(body.get("access_token")) or as_text(body.get("token"))
+    if not reply.is_good or token is None:
         raise _PassedOverError("the token service's answer is not understood")
     return f"Bearer {token}"
 
@@ -401,37 +407,48 @@ def _configuration(base: str, tag: str, authorization: str | None, registry: Reg
     """The configuration of an image; of one for several platforms, that for amd64 or else the first."""
     try:
         manifest = _json(registry.ask("GET", f"{base}/manifests/{tag}", authorization, {}, _MANIFESTS))
-        architectures: tuple[str, ...] = ()
+        digests: dict[str, str] = {}
         if "manifests" in manifest:
-            linux = [one for one in manifest["manifests"] if one.get("platform", {}).get("os") == "linux"]
-            architectures = tuple(dict.fromkeys(str(one["platform"]["architecture"]) for one in linux))
-            chosen = next((one for one in linux if one["platform"]["architecture"] == "amd64"), linux[0])
-            url = f"{base}/manifests/{_digest(chosen)}"
-            manifest = _json(registry.ask("GET", url, authorization, {}, _MANIFESTS))
-        reply = registry.ask("GET", f"{base}/blobs/{_digest(manifest['config'])}", authorization, {})
+            for one in mappings_in(manifest["manifests"]):
+                platform = as_mapping(one.get("platform"))
+                if platform.get("os") == "linux" and (name := as_text(platform.get("architecture"))):
+                    digests.setdefault(name, _digest(one))
+            chosen = digests.get("amd64") or next(iter(digests.values()), "")
+            manifest = _json(registry.ask("GET", f"{base}/manifests/{chosen}", authorization, {}, _MANIFESTS))
+        reply = registry.ask("GET", f"{base}/blobs/{_digest(as_mapping(manifest.get('config')))}", authorization, {})
         if reply.status in {301, 302, 303, 307, 308}:
             # A registry keeps its files elsewhere; that address is for one file, and gets no account.
             reply = registry.ask("GET", reply.header("location") or "", None, {})
         found = _json(reply)
-        own = found.get("config") or {}
+        own = as_mapping(found.get("config"))
+        architecture = as_text(found.get("architecture"))
         return ImageConfiguration(
-            architectures or ((str(found["architecture"]),) if found.get("architecture") else ()),
-            str(own.get("User") or ""),
+            tuple(digests) or ((architecture,) if architecture else ()), as_text(own.get("User")) or ""
         )
-    except (CouldNotAskError, LookupError, TypeError, AttributeError, ValueError):
+    except CouldNotAskError:
         return None
 
 
-def _digest(descriptor: Any) -> str:
-    digest = str(descriptor["digest"])
+def _digest(descriptor: Mapping[str, Any]) -> str:
+    """The digest in a descriptor.
+
+    Raises:
+        CouldNotAskError: if it has none.
+    """
+    digest = as_text(descriptor.get("digest")) or ""
     if not _DIGEST.fullmatch(digest):
-        raise ValueError(digest)
+        raise CouldNotAskError("the answer has no digest")
     return digest
 
 
 def _json(reply: Reply) -> dict[str, Any]:
+    """The object of an answer.
+
+    Raises:
+        CouldNotAskError: if the answer is something else.
+    """
     if reply.status != 200 or not isinstance(reply.body, dict):
-        raise ValueError(reply.status)
+        raise CouldNotAskError(f"the answer is not understood ({reply.status})")
     return reply.body
 
 
@@ -461,8 +478,8 @@ def _token(challenge: str, question: _Question, registry: Registry) -> str | Non
         is_wrong = "does not accept the user name or the password"
         what = is_wrong if question.basic else "requires an account, and the job has none; add 'auth' to the image"
         raise _RefusedError(f"the registry {what}")
-    token = reply.body.get("access_token") if isinstance(reply.body, dict) else None
-    if not reply.is_good or not isinstance(token, str):
+    token = as_text(as_mapping(reply.body).get("access_token"))
+    if not reply.is_good or token is None:
         raise _PassedOverError("the token service's answer is not understood; the platform's check accepts the image")
     return f"Bearer {token}"
 
@@ -496,7 +513,10 @@ class NetworkRegistry:
             raise CouldNotAskError(found.note)
         if found.is_cut:
             raise CouldNotAskError("the answer is too large")
-        return Reply(found.status, found.headers, _as_json(found.body))
+        try:
+            return Reply(found.status, found.headers, json_value(found.body))
+        except ValueError:
+            return Reply(found.status, found.headers)
 
 
 class DockerAccounts:
@@ -533,20 +553,19 @@ class DockerAccounts:
         except (OSError, UnicodeDecodeError) as error:
             reason = why(error) if isinstance(error, OSError) else "not UTF-8"
             raise CouldNotAskError(f"{visible(str(file))}: {reason}") from None
-        known = _as_json(text.encode())
-        if not isinstance(known, dict):
+        known = json_mapping(text)
+        if not known and text.strip() != "{}":
             raise CouldNotAskError(f"{visible(str(file))}: not a JSON object")
         names = _DOCKER_HUB_NAMES if registry in _DOCKER_HUB_NAMES else (registry,)
-        helpers = known.get("credHelpers")
-        own = next((helpers[name] for name in names if name in helpers), None) if isinstance(helpers, dict) else None
-        helper = own or known.get("credsStore")
-        if isinstance(helper, str) and helper and (found := self._from_helper(helper, names[0])) is not None:
+        helpers = as_mapping(known.get("credHelpers"))
+        own = next((helpers[name] for name in names if name in helpers), None)
+        helper = as_text(own or known.get("credsStore"))
+        if helper and (found := self._from_helper(helper, names[0])) is not None:
             return found
-        entries = known.get("auths")
-        written = entries.items() if isinstance(entries, dict) else ()
+        written = as_mapping(known.get("auths")).items()
         for address, entry in sorted(written, key=lambda one: one[0] not in names):  # a whole registry before its parts
             host = (address.partition("://")[2] or address).partition("/")[0]
-            if isinstance(entry, dict) and {address, host} & set(names) and (found := _written_account(entry)):
+            if {address, host} & set(names) and (found := _written_account(as_mapping(entry))):
                 return found
         return None
 
@@ -564,9 +583,9 @@ class DockerAccounts:
             if b"credentials not found" in printed:
                 return None
             raise CouldNotAskError(f"{shown} failed with status {status}")
-        found = _as_json(printed)
-        user, secret = (found.get("Username"), found.get("Secret")) if isinstance(found, dict) else (None, None)
-        if not isinstance(user, str) or not isinstance(secret, str):
+        found = json_mapping(printed)
+        user, secret = as_text(found.get("Username")), as_text(found.get("Secret"))
+        if user is None or secret is None:
             raise CouldNotAskError(f"the answer of {shown} is not understood")
         if user == "<token>":
             return RegistryAccount("", identity_token=secret)
@@ -575,19 +594,12 @@ class DockerAccounts:
 
 def _written_account(entry: Mapping[str, Any]) -> RegistryAccount | None:
     """The account of an entry of docker's file; None if it has none."""
-    name, password, token = (entry.get(key) or "" for key in ("username", "password", "identitytoken"))
-    if isinstance(encoded := entry.get("auth"), str) and encoded:
+    name, password, token = (as_text(entry.get(key)) or "" for key in ("username", "password", "identitytoken"))
+    if encoded := as_text(entry.get("auth")):
         try:
             name, _, password = base64.b64decode(encoded).decode("utf-8").partition(":")
         except ValueError:
             return None
-    if isinstance(token, str) and token:
+    if token:
         return RegistryAccount("", identity_token=token)
-    return RegistryAccount(str(name), str(password).rstrip("\0")) if name and password else None
-
-
-def _as_json(body: bytes) -> Any:
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        return None
+    return RegistryAccount(name, password.rstrip("\0")) if name and password else None

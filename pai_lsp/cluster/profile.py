@@ -6,7 +6,6 @@ file that the user names, or a name in the user's own folder of profiles.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 from pai_lsp.platform.platforms import platform_named
 from pai_lsp.platform.tables import table
 from pai_lsp.source.failures import why
+from pai_lsp.source.foreign import json_value
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.text import visible
 from pai_lsp.source.user_folders import user_config_folder
@@ -112,8 +112,8 @@ def read_profile(text: str) -> Profile:
         ProfileError: if the text is not JSON, or not valid for the schema.
     """
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        document = json_value(text)
+    except ValueError as error:
         raise ProfileError(f"not JSON: {error}") from None
     if isinstance(document, dict) and document.get("profileVersion", PROFILE_VERSION) != PROFILE_VERSION:
         raise ProfileError(f"'profileVersion' is not {PROFILE_VERSION}; this version of pai-lsp cannot read it")

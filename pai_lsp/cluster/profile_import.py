@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from math import isfinite
 from urllib.parse import quote
 
 from pai_lsp.cluster.hived_stage import Cells
 from pai_lsp.cluster.profile import PROFILE_VERSION, ProfileError, sku_types_of
+from pai_lsp.source.foreign import as_list, as_mapping, as_number, as_text, as_whole, mappings_in, texts_in
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.syntax import parse
 
@@ -65,10 +65,10 @@ def profile_of_files(
         else:
             raise ProfileError(f"{path}: neither 'hivedscheduler.yaml' nor 'services-configuration.yaml'")
     has_services = bool(services)
-    config = _mapping(services.get("hivedscheduler")).get("config")
+    config = as_mapping(services.get("hivedscheduler")).get("config")
     if hived is None and isinstance(config, str) and len(config) > 1:
         hived = _read(config, "hivedscheduler.config")
-    server = _mapping(services.get("rest-server"))
+    server = as_mapping(services.get("rest-server"))
     rules = _rules(server)
     profile: dict[str, Any] = {
         "profileVersion": PROFILE_VERSION,
@@ -107,34 +107,30 @@ def _configurations(value: Mapping[str, Any], path: str) -> list[Mapping[str, An
     if value.get("kind") != "ConfigMap":
         return [value]
     texts = [
-        text for text in _mapping(value.get("data")).values() if isinstance(text, str) and "physicalCluster" in text
+        text for text in as_mapping(value.get("data")).values() if isinstance(text, str) and "physicalCluster" in text
     ]
     if not texts:
         raise ProfileError(f"{path}: this ConfigMap has no configuration of HiveD")
     return [_read(text, path) for text in texts]
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
 def _hived(config: Mapping[str, Any]) -> dict[str, Any]:
     """The parts of HiveD's configuration that decide where jobs fit, with the names of machines left out."""
-    physical = _mapping(config.get("physicalCluster"))
+    physical = as_mapping(config.get("physicalCluster"))
     if "skuTypes" not in physical and "gpuTypes" in physical:
         raise ProfileError("'gpuTypes' is of an older OpenPAI; the rest-server now reads 'skuTypes'")
     try:
         hived: dict[str, Any] = {
             "skuTypes": {
                 name: {key: units[key] for key in ("gpu", "cpu", "memory") if key in units}
-                for name, units in _mapping(physical.get("skuTypes")).items()
+                for name, units in as_mapping(physical.get("skuTypes")).items()
             },
             "cellTypes": {
                 name: {key: cell[key] for key in _CELL_TYPE_KEYS if key in cell}
-                for name, cell in _mapping(physical.get("cellTypes")).items()
+                for name, cell in as_mapping(physical.get("cellTypes")).items()
             },
             "physicalCells": [_physical_cell(cell) for cell in physical.get("physicalCells") or ()],
-            "virtualClusters": {name: _cells(vc) for name, vc in _mapping(config.get("virtualClusters")).items()},
+            "virtualClusters": {name: _cells(vc) for name, vc in as_mapping(config.get("virtualClusters")).items()},
         }
         skus = {name: Cells(hived).skus(name) for name in hived["virtualClusters"]}
         types = sku_types_of(hived["skuTypes"])
@@ -153,7 +149,7 @@ def _physical_cell(cell: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cells(virtual_cluster: Any) -> dict[str, Any]:
-    found = _mapping(virtual_cluster)
+    found = as_mapping(virtual_cluster)
     cells: dict[str, Any] = {}
     if virtual := found.get("virtualCells"):
         cells["virtualCells"] = [{key: one[key] for key in ("cellType", "cellNumber")} for one in virtual]
@@ -183,8 +179,8 @@ def _user(services: Mapping[str, Any], groups: Sequence[str], virtual_clusters: 
     acls = [known[name] for name in dict.fromkeys((*groups, *always))]
     is_admin = any(acl["admin"] for acl in acls)
     granted = virtual_clusters if is_admin else [one for acl in acls for one in acl["virtualClusters"]]
-    storages = [one for acl in acls for one in acl.get("storageConfigs") or ()]
-    firsts = [acl["storageConfigs"][0] for acl in acls if acl.get("storageConfigs")]
+    storages = [one for acl in acls for one in texts_in(acl.get("storageConfigs"))]
+    firsts = [one for acl in acls for one in texts_in(acl.get("storageConfigs"))[:1]]
     return {
         "admin": is_admin,
         "virtualClusters": list(dict.fromkeys(granted)),
@@ -204,14 +200,14 @@ def _groups(services: Mapping[str, Any], virtual_clusters: list[str]) -> dict[st
     written: list[tuple[Any, dict[str, Any]]] = [
         (manager.get("admin-group"), {"admin": True}),
         (manager.get("default-group"), {"virtualClusters": ["default"]}),
-        *((one, {}) for one in manager.get("grouplist") or ()),
+        *((one, {}) for one in as_list(manager.get("grouplist"))),
     ]
     known: dict[str, dict[str, Any]] = {}
     for group, defaults in written:
         if isinstance(group, dict) and isinstance(group.get("groupname"), str):
-            own = _mapping(_mapping(group.get("extension")).get("acls"))
+            own = as_mapping(as_mapping(group.get("extension")).get("acls"))
             acls = {"admin": False, "virtualClusters": [], **defaults, **own}
-            acls["virtualClusters"] = [one for one in acls["virtualClusters"] or () if one in virtual_clusters]
+            acls["virtualClusters"] = [one for one in texts_in(acls["virtualClusters"]) if one in virtual_clusters]
             known.setdefault(group["groupname"], acls)
     if not _is_basic(services):
         return known
@@ -222,15 +218,15 @@ def _groups(services: Mapping[str, Any], virtual_clusters: list[str]) -> dict[st
 
 def _group_manager(services: Mapping[str, Any]) -> Mapping[str, Any]:
     default = {"admin-group": {"groupname": "admingroup"}, "default-group": {"groupname": "default"}}
-    return _mapping(_mapping(services.get("authentication")).get("group-manager")) or default
+    return as_mapping(as_mapping(services.get("authentication")).get("group-manager")) or default
 
 
 def _default_group(services: Mapping[str, Any]) -> Any:
-    return _mapping(_group_manager(services).get("default-group")).get("groupname")
+    return as_mapping(_group_manager(services).get("default-group")).get("groupname")
 
 
 def _is_basic(services: Mapping[str, Any]) -> bool:
-    return not _mapping(services.get("authentication")).get("OIDC")
+    return not as_mapping(services.get("authentication")).get("OIDC")
 
 
 def _rules(server: Mapping[str, Any]) -> dict[str, Any]:
@@ -238,8 +234,8 @@ def _rules(server: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if isinstance(pattern := server.get("image-regex"), str) and pattern:
         found["imageRegex"] = pattern
-    code = _mapping(server.get("code-restriction"))
-    if "virtual-cluster" in code and isinstance(code.get("gpu-number"), int):
+    code = as_mapping(server.get("code-restriction"))
+    if "virtual-cluster" in code and as_whole(code.get("gpu-number")) is not None:
         found["code"] = {"virtualClusters": str(code["virtual-cluster"]), "gpus": code["gpu-number"]}
         found["code"] |= {ours: str(code[key]) for key, ours in _CODE_KEYS.items() if code.get(key) is not None}
     return found
@@ -255,13 +251,13 @@ _RESOURCES = ("gpu", "cpu", "memory")
 
 def profile_of_api(ask: Callable[[str], Any], name: str, access: ClusterAccess, now: datetime) -> dict[str, Any]:
     """The profile that the answers describe; `ask` takes a path below `/api/v2/` and gives the answer, or None."""
-    version = _mapping(ask("info")).get("version")
+    version = as_mapping(ask("info")).get("version")
     types = {
-        sku: {key: int(units[key]) for key in _RESOURCES}
-        for sku, units in _mapping(ask("cluster/sku-types")).items()
-        if isinstance(units, dict) and all(isinstance(units.get(key), (int, float)) for key in _RESOURCES)
+        sku: {key: int(number) for key, number in zip(_RESOURCES, numbers, strict=True) if number is not None}
+        for sku, units in as_mapping(ask("cluster/sku-types")).items()
+        if None not in (numbers := [as_number(as_mapping(units).get(key)) for key in _RESOURCES])
     }
-    reported = _mapping(ask("virtual-clusters"))
+    reported = as_mapping(ask("virtual-clusters"))
     profile: dict[str, Any] = {
         "profileVersion": PROFILE_VERSION,
         "name": name,
@@ -269,7 +265,7 @@ def profile_of_api(ask: Callable[[str], Any], name: str, access: ClusterAccess, 
         "source": {"kind": "api", "takenAt": now.strftime("%Y-%m-%dT%H:%M:%SZ")},
         "scheduler": "hived" if types else "default",
         "virtualClusters": {
-            one: _virtual_cluster(ask, one, _mapping(answer), types, access.platform)
+            one: _virtual_cluster(ask, one, as_mapping(answer), types, access.platform)
             for one, answer in sorted(reported.items())
         },
     }
@@ -277,12 +273,10 @@ def profile_of_api(ask: Callable[[str], Any], name: str, access: ClusterAccess, 
         profile["platformVersion"] = version
     if types:
         profile["skuTypes"] = types
-    storages = [
-        one for one in _mapping(ask("storages")).get("storages") or () if isinstance(one, dict) and one.get("name")
-    ]
+    storages = [one for one in mappings_in(as_mapping(ask("storages")).get("storages")) if as_text(one.get("name"))]
     profile["storages"] = {one["name"]: {"share": one.get("share") is not False} for one in storages}
     if access.user is not None and (
-        user := _answered_user(_mapping(ask(f"users/{quote(access.user, safe='')}")), storages)
+        user := _answered_user(as_mapping(ask(f"users/{quote(access.user, safe='')}")), storages)
     ):
         profile["user"] = user
     return profile
@@ -296,7 +290,7 @@ def _virtual_cluster(
     if not isinstance(answered, dict):
         return {}
     own = [sku for sku in answered if sku in types]
-    total = _mapping(answer.get("resourcesTotal"))
+    total = as_mapping(answer.get("resourcesTotal"))
     # LTP adds up the first type only, so the totals of mixed virtual clusters are too small.
     if len(own) > 1 and platform == "ltp":
         return {}
@@ -306,7 +300,7 @@ def _virtual_cluster(
 
 def _numbers(units: list[Mapping[str, int]], total: Mapping[str, Any]) -> tuple[int, ...] | None:
     """How many SKUs of each type make up the totals; None if that is not determined."""
-    if not all(isinstance(total.get(key), (int, float)) and isfinite(total[key]) for key in _RESOURCES):
+    if None in (as_number(total.get(key)) for key in _RESOURCES):
         return None
     # Gauss: a row for each resource, with the units of the types and the total.
     rows = [[Fraction(one[key]) for one in units] + [Fraction(total[key])] for key in _RESOURCES]
@@ -335,20 +329,20 @@ def _answered_user(answer: Mapping[str, Any], storages: list[Any]) -> dict[str, 
     """The user's rights; of the answer, which also has keys and an e-mail address, nothing else is kept."""
     if not isinstance(answer.get("virtualCluster"), list):
         return {}
-    extension = _mapping(answer.get("extension"))
+    extension = as_mapping(answer.get("extension"))
     names = {one["name"] for one in storages}
     found: dict[str, Any] = {
         "admin": answer.get("admin") is True,
-        "virtualClusters": [one for one in answer["virtualCluster"] if isinstance(one, str)],
-        "storages": sorted(names | {one for one in answer.get("storageConfig") or () if isinstance(one, str)}),
+        "virtualClusters": texts_in(answer["virtualCluster"]),
+        "storages": sorted(names.union(texts_in(answer.get("storageConfig")))),
         "defaultStorages": [one["name"] for one in storages if one.get("default") is True],
     }
-    if isinstance(extension.get("jobPriority"), int):
+    if as_whole(extension.get("jobPriority")) is not None:
         found["jobPriority"] = extension["jobPriority"]
     if isinstance(extension.get("jobExpiration"), str):
         found["jobExpiration"] = extension["jobExpiration"]
-    quota = _mapping(extension.get("quota"))
-    if isinstance(quota.get("maxGpusPerJob"), int):
+    quota = as_mapping(extension.get("quota"))
+    if as_whole(quota.get("maxGpusPerJob")) is not None:
         ends = quota.get("expiration")
         found["quota"] = {"maxGpusPerJob": quota["maxGpusPerJob"]}
         found["quota"] |= {"expiration": ends} if isinstance(ends, str) else {}

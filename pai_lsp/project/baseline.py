@@ -12,6 +12,7 @@ import os
 from collections import Counter
 
 from pai_lsp.source.files import UnreadableFile, decoded, is_in_folder, read_bytes
+from pai_lsp.source.foreign import as_whole, json_mapping
 from pai_lsp.source.frozen import dataclass
 
 TYPE_CHECKING = False
@@ -61,17 +62,15 @@ def read_baseline(path: str) -> Baseline:
     source = data if isinstance(data, UnreadableFile) else decoded(path, data)
     if isinstance(source, UnreadableFile):
         raise BaselineError(source.message)
-    try:
-        value = json.loads(source.text)
-        version, files = value["version"], value["files"]
-        is_right = version == _VERSION and all(
-            isinstance(number, int) and number > 0 for counts in files.values() for number in counts.values()
-        )
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        is_right = False
-    if not is_right:
+    value = json_mapping(source.text)
+    files = value.get("files")
+    if value.get("version") != _VERSION or not isinstance(files, dict) or not all(map(_are_counts, files.values())):
         raise BaselineError("this is not a baseline; delete it, and write it again with --update-baseline")
     return Baseline(os.path.abspath(path), files)
+
+
+def _are_counts(value: object) -> bool:
+    return isinstance(value, dict) and all((as_whole(number) or 0) > 0 for number in value.values())
 
 
 def first_baseline(path: str, found: Mapping[str, Iterable[Diagnostic]]) -> Baseline:

@@ -26,6 +26,7 @@ from pai_lsp.findings.diagnostic import Diagnostic, Finding
 from pai_lsp.job.definition import name_span
 from pai_lsp.rules.command_rules import image_architecture, image_not_asked, image_not_found, image_user
 from pai_lsp.source.files import write_at_once
+from pai_lsp.source.foreign import as_mapping, as_number, as_text, json_mapping, texts_in
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.text import visible
@@ -35,7 +36,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
-    from typing import Any
 
     from pai_lsp.document import Document
     from pai_lsp.findings.diagnostic import Rule
@@ -163,16 +163,17 @@ def _key(job: Job, image: Definition) -> str:
 
 def _loaded(file: Path) -> tuple[ImageVerdict | None, float]:
     try:
-        stored = json.loads(file.read_text(encoding="utf-8"))
-        if stored["form"] != _FORM:
-            return None, 0.0
-        own: Any = stored["configuration"]
-        configuration = own and ImageConfiguration(tuple(own["architectures"]), own["user"])
-        presence, refused = Presence(stored["presence"]), bool(stored["refused"])
-        verdict = ImageVerdict(str(stored["image"]), refused, presence, str(stored["explanation"]), configuration)
-        return verdict, float(stored["asked"])
-    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        stored = json_mapping(file.read_bytes())
+    except OSError:
         return None, 0.0
+    image, explanation, word = (as_text(stored.get(key)) for key in ("image", "explanation", "presence"))
+    presence = next((one for one in Presence if one.value == word), None)
+    if stored.get("form") != _FORM or image is None or explanation is None or presence is None:
+        return None, 0.0
+    own = as_mapping(stored.get("configuration"))
+    configuration = ImageConfiguration(tuple(texts_in(own.get("architectures"))), as_text(own.get("user")) or "")
+    verdict = ImageVerdict(image, stored.get("refused") is True, presence, explanation, configuration if own else None)
+    return verdict, as_number(stored.get("asked")) or 0.0
 
 
 def _save(file: Path, verdict: ImageVerdict, now: float) -> None:

