@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pai_lsp.document import Document, check_expanded, diagnostics_of_expansion
 from pai_lsp.document import check as checked
-from pai_lsp.findings.diagnostic import Settings, Severity, limited
+from pai_lsp.findings.diagnostic import Settings, Severity, causes, limited
 from pai_lsp.platform.platforms import ALL_NAMES, platform_named
 from pai_lsp.project.projects import Projects
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.spelling import did_you_mean
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -216,5 +216,5 @@ def _diagnostics(document: Document, found: Iterable[diagnostic.Diagnostic]) -> 
                 for related in one.related
             ),
         )
-        for one in (shown.without_secrets(hidden) for shown in limited(tuple(found)))
+        for one in (shown.without_secrets(hidden) for shown in limited(causes(found)))
     ]

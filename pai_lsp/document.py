@@ -14,9 +14,9 @@ from pai_lsp.findings.diagnostic import (
     MOST_FOUND,
     MOST_RELATED,
     Diagnostic,
-    Misread,
     Settings,
     Severity,
+    causes,
     later,
     limited,
 )
@@ -64,6 +64,9 @@ _JOB_KIND = lazy_pattern(r"^(?:taskRoles:|type:[ \t]+job[ \t]*(?:#.*)?\r?$)", re
 _DOCUMENT = lazy_pattern(r"^---", re.MULTILINE)
 JOB_FILE = lazy_pattern(r"\.pai\.ya?ml$", re.IGNORECASE)
 _LONGEST_MESSAGE = 500
+_NAME = lazy_pattern(r"[A-Za-z_][\w-]*")
+# Problems of reading that a torn block above them explains.
+_OF_MAPPINGS = frozenset({ProblemKind.SYNTAX.value, ProblemKind.DUPLICATE_KEY.value})
 # What rules may take for one text: about half a second.
 MOST_STEPS = 2_000_000
 _FEW_PASSES = 4
@@ -263,7 +266,7 @@ def diagnostics_of_expansion(
     ignored: the codes of rules that only ask for expansion.
     """
     found = check(document) if findings is None else findings
-    shown = limited([one for one in found if one.severity <= Severity.WARNING and one.code not in ignored])
+    shown = limited(causes(one for one in found if one.severity <= Severity.WARNING and one.code not in ignored))
     errors = [one for one in shown if one.severity is Severity.ERROR]
     new = [one for one in islice(problems, MOST_FOUND) if not any(one.span.overlaps(error.span) for error in errors)]
     return sorted([*shown, *new], key=lambda one: (one.span.start, one.span.end))
@@ -422,9 +425,14 @@ def _diagnostics(rule: Rule, findings: Iterable[Finding], document: Document, on
             found.tags,
             found.field,
             found.consequence or rule.consequence_at(found.severity),
+            _cause(found) if rule.spreads else "",
         )
         for found in findings
     ]
+
+
+def _cause(found: Finding) -> str:
+    return str(found.related[0].span) if found.related else found.message
 
 
 def _applicable(rule: Rule, fixes: Sequence[Fix], applicable: ApplicableFixes, on_fault: OnFault) -> tuple[Fix, ...]:
@@ -454,19 +462,21 @@ def _without_echoes(found: tuple[Diagnostic, ...], document: Document) -> tuple[
     problems = [one for one in document.syntax.problems if one.span not in aliases]  # what explains others is reported
     echoes = [span for problem in document.syntax.problems for span in (problem.span, problem.other) if span]
     unread, holders = _unread_lines(document, problems), _lines_of_holders(document, problems)
-    faulty = (document.lines.line_text(document.lines.line_of(one.span.start)) for one in problems)
-    misread = " ".join((*faulty, *(document.text[span.start : span.end] for span in unread)))
+    torn = (one for one in problems if one.kind is ProblemKind.SYNTAX)
+    faulty = (document.lines.line_text(document.lines.line_of(one.span.start)) for one in torn)
+    words = set(_NAME.findall(" ".join((*faulty, *(document.text[span.start : span.end] for span in unread)))))
 
     def is_misread(one: Diagnostic) -> bool:
-        """Whether text that is misread may explain it: a line's mapping, what is missing, or what a name means."""
+        """Whether a torn block may explain it: it is in the block, where it belongs, or about a word that is in it."""
         written = document.text[one.span.start : one.span.end]
         if one.code == ProblemKind.SYNTAX.value and one.span in aliases:
             return True
-        why = BY_CODE[one.code].misread if one.code in BY_CODE else ()
+        if _is_about_reading(one):
+            return one.code in _OF_MAPPINGS and any(one.span.start in span for span in unread)
         return (
-            (Misread.NAME in why and written in misread)
-            or (Misread.MAPPING in why and any(one.span.start in span for span in unread))
-            or (Misread.ABSENCE in why and document.lines.line_of(one.span.start) in holders)
+            any(one.span.start in span for span in unread)
+            or document.lines.line_of(one.span.start) in holders
+            or any(word in words for word in _NAME.findall(written))
         )
 
     return tuple(

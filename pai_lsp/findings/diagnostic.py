@@ -106,18 +106,6 @@ class RuleStatus(Enum):
     DEPRECATED = "deprecated"
 
 
-class Misread(Enum):
-    """What a syntax problem may have to do with a finding near it, which is then not reported.
-
-    mapping: the line was read into the wrong mapping. absence: what is missing is in a line that could not be read.
-    name: the name is defined in a line that could not be read.
-    """
-
-    MAPPING = "mapping"
-    ABSENCE = "absence"
-    NAME = "name"
-
-
 # The usual consequence of an error, by who meets it.
 _OF_ERRORS = {
     Stage.SERVER: Consequence.REFUSED,
@@ -210,7 +198,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """A finding with the code of its rule and the severity in force."""
+    """A finding with the code of its rule and the severity in force.
+
+    cause: findings of one rule with the same cause, if it is not empty, come from one mistake; see `causes`.
+    """
 
     code: str
     severity: Severity
@@ -221,6 +212,7 @@ class Diagnostic:
     tags: tuple[DiagnosticTag, ...] = ()
     field: str = ""
     consequence: Consequence = Consequence.FAILS
+    cause: str = ""
 
     @property
     def url(self) -> str:
@@ -262,6 +254,30 @@ MOST_SHOWN = 100
 MOST_RELATED = 20
 
 
+def causes(diagnostics: Iterable[Diagnostic], *, keeps_places: bool = False) -> list[Diagnostic]:
+    """One finding for one cause, at its first place; the other places are related ones, and the message counts them.
+
+    keeps_places: whether the findings at the other places stay, as hints: editors mark them, and offer fixes there.
+    """
+    found: list[Diagnostic] = []
+    places: dict[tuple[str, str], list[Diagnostic]] = {}
+    for one in diagnostics:
+        same = places.setdefault((one.code, one.cause), []) if one.cause else []
+        same.append(one)
+        if len(same) == 1:
+            found.append(one)
+        elif keeps_places:
+            found.append(replace(one, severity=Severity.HINT))
+    counted = {id(same[0]): same[1:] for same in places.values() if len(same) > 1}
+    return [_with_places(one, counted[id(one)]) if id(one) in counted else one for one in found]
+
+
+def _with_places(one: Diagnostic, others: Sequence[Diagnostic]) -> Diagnostic:
+    count = f"{len(others)} more place{'s' if len(others) > 1 else ''}"
+    related = (*one.related, *(Related(other.span, "also here") for other in others))
+    return replace(one, message=f"{one.message} (and {count})", related=related[:MOST_RELATED])
+
+
 def limited(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
     """The findings to show: of each rule the first `MOST_SHOWN`; the last of them states how many are not shown."""
     if len(diagnostics) <= MOST_SHOWN:
@@ -288,12 +304,13 @@ class Rule:
     What is to be known about a rule is here and in schemas/rules.json, which `make rules` makes.
 
     stage, consequence: who meets what it reports, and what becomes of the job.
-    misread: what a syntax problem may explain of its findings. is_about_reading: it reports such problems itself.
+    is_about_reading: it reports what is read as YAML, which explains what other rules find near by.
     explains_stop: a job with such a finding does not run, not even once it is expanded.
     is_last: it is asked after all others, and only if none of them explains why the job does not run.
     only_on: the platform that a rule without examples is about; empty for all.
     about: a file that the rule reports has one of these words, see `pai_lsp.rules.subjects`; empty for any file.
     former: the codes that it had in former versions, and those of rules that it contains now; they still name it.
+    spreads: one mistake may show at many places: findings with the same first related place, else message, are one.
     scheduler: the scheduler whose settings it is about, so that it does not matter on a cluster with another one.
     """
 
@@ -310,8 +327,8 @@ class Rule:
     about: tuple[str, ...] = ()
     former: tuple[str, ...] = ()
     scheduler: str = ""
-    misread: tuple[Misread, ...] = ()
     is_about_reading: bool = False
+    spreads: bool = False
 
     @property
     def usual(self) -> Severity | None:
@@ -366,8 +383,8 @@ def rule(
     about: Iterable[str] = (),
     former: Iterable[str] = (),
     scheduler: str = "",
-    misread: Iterable[Misread] = (),
     is_about_reading: bool = False,
+    spreads: bool = False,
 ) -> Callable[[Callable[[Any], Iterable[Finding]]], Rule]:
     """Make a rule of a function of a job or a manifest: its name is the code, its docstring the documentation.
 
@@ -391,8 +408,8 @@ def rule(
             tuple(about),
             tuple(former),
             scheduler,
-            tuple(misread),
             is_about_reading,
+            spreads,
         )
 
     return make

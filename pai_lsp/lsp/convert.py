@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 from pygls.uris import to_fs_path, urlparse
@@ -15,7 +16,6 @@ from pai_lsp.ide.token_types import TokenModifier, TokenType
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.text import ColumnUnit, LineIndex, Span, TextEdit, text_width
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
@@ -212,11 +212,15 @@ def written_beside(uri: str, addition: str, text: str) -> lsp.WorkspaceEdit | No
 
 @lru_cache(maxsize=256)
 def path_of(uri: str) -> str:
-    """The file's path; for a document that is not a file (`untitled:…`, `git:…`), the text that names it."""
+    """The file's path; for a document that is not a file (`untitled:…`, `git:…`), the text that names it.
+
+    It has no zero byte, which no path may have.
+    """
     try:
-        return to_fs_path(uri) or urlparse(uri)[2]
+        path = to_fs_path(uri) or urlparse(uri)[2]
     except ValueError:  # a text that is not a URI still is a name
-        return uri
+        path = uri
+    return path.replace("\0", "\ufffd")
 
 
 _FENCE = re.compile(r"^[ \t]*`{3,}[\w-]*[ \t]*$")

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 from enum import Enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pygls.uris import from_fs_path
 
-from pai_lsp.findings.diagnostic import Settings, Severity, limited
+from pai_lsp.findings.diagnostic import Settings, Severity, causes, limited
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.lsp.convert import Places, changed_text
 from pai_lsp.project.configuration import FILE_NAME
@@ -20,7 +20,6 @@ from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
 from pai_lsp.source.frozen import dataclass, field, lazy, replace
 from pai_lsp.source.text import LineIndex
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -185,7 +184,7 @@ def _without_secrets(document: Document, others: tuple[Diagnostic, ...]) -> tupl
 
         old = is_accepted(found, document.settings.accepted)
         found = tuple(replace(one, severity=Severity.HINT) if one.code in old else one for one in found)
-    return tuple(one.without_secrets(document.job.hidden) for one in limited(found))
+    return tuple(one.without_secrets(document.job.hidden) for one in limited(causes(found, keeps_places=True)))
 
 
 class FilePlaces(NamedTuple):

@@ -12,6 +12,7 @@ import gc
 import json
 import logging
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 from pygls.exceptions import (
@@ -31,11 +32,9 @@ from pai_lsp.lsp.transport import bodies, parent_end
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.text import ColumnUnit
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Awaitable, Callable, Generator
-    from typing import Any
 
     from cattrs import Converter
     from pygls.lsp.server import LanguageServer
@@ -86,6 +85,8 @@ class Protocol(LanguageServerProtocol):
         identifier, method = message.get("id"), message.get("method")
         is_request = "id" in message and "method" in message
         refused = self._refused(method) if "method" in message else None
+        if is_request and not isinstance(identifier, (int, str)):
+            identifier, refused = None, JsonRpcInvalidRequest("an id is a number or a string")
         if refused is not None:
             if is_request:
                 self._send_error(identifier, refused)

@@ -13,16 +13,16 @@ import os
 import re
 import sys
 import threading
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from typing import BinaryIO
 
 
 _CHUNK = 1 << 16
-_LENGTH = re.compile(rb"content-length:[ \t]*(\d{1,12})[ \t]*\r?\n", re.IGNORECASE)
+# A message of a gigabyte is none: to wait for it would be to hear nothing else.
+_LENGTH = re.compile(rb"content-length:[ \t]*(\d{1,9})[ \t]*\r?\n", re.IGNORECASE)
 
 
 class Writer(Protocol):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.validators import extend
 
 from pai_lsp.source.frozen import dataclass
@@ -68,10 +68,18 @@ def explained(errors: Iterable[FailedKeyword], homes: Mapping[str, str]) -> tupl
             # A value of a wrong type fails its other keywords as well, in any order.
             if one.types and not earlier.types:
                 found[one.path, one.key] = one
-    # The key that is missing, misspelled in its own mapping, or one level too deep.
     elsewhere = {(one.path, one.expected[0]) for one in found.values() if one.key is not None and one.expected}
     elsewhere |= {(one.path[:-1], one.key) for one in found.values() if one.kind == "unknown-key" and one.key}
-    return tuple(one for one in found.values() if one.kind != "missing-key" or (one.path, one.key) not in elsewhere)
+    at_root = {one.key for one in found.values() if one.kind == "unknown-key" and not (one.path or one.expected)}
+
+    def is_elsewhere(one: StructureError) -> bool:
+        """Whether what is missing is written elsewhere: misspelled, one level too deep, or at the left margin."""
+        if one.kind == "empty-section":
+            return len(one.path) == 1 and bool(at_root)
+        is_below = one.path[:1] == ("taskRoles",) and one.key in at_root
+        return one.kind == "missing-key" and (is_below or (one.path, one.key) in elsewhere)
+
+    return tuple(one for one in found.values() if not is_elsewhere(one))
 
 
 def _explained(error: FailedKeyword, homes: Mapping[str, str]) -> Iterator[StructureError]:
@@ -84,7 +92,9 @@ def _explained(error: FailedKeyword, homes: Mapping[str, str]) -> Iterator[Struc
         for key in schema["required"]:
             if key not in instance:
                 where = _mapping_in_words(path, schema, instance)
-                yield StructureError("missing-key", path, key, f"{where} needs the key '{key}'")
+                near = nearest(key, (one for one in instance if one not in schema.get("properties", ())))[:1]
+                meant = f"; is '{_shortened(near[0])}' meant?" if near else ""
+                yield StructureError("missing-key", path, key, f"{where} needs the key '{key}'{meant}", near)
     elif error.is_name:
         yield _wrong_name(path, keyword, schema, instance)
     elif keyword == "not":
@@ -255,11 +265,13 @@ def schema_check(
     schema: Mapping[str, Any],
     is_whole: Callable[[float], bool] = is_whole,
     is_surely_valid: Callable[[object, str], bool] = lambda _value, _reference: False,
+    keywords: Mapping[str, Callable[[Any, Any, Any, Any], Iterator[ValidationError]]] | None = None,
 ) -> Callable[[Any], Iterator[FailedKeyword]]:
     """What finds all failures of a value and of what is in it: by path, those of one value in the order of the schema.
 
     is_whole: whether a float is an integer.
     is_surely_valid: a quick answer for a value and a `$ref`; False means that the schema has to be read.
+    keywords: those of the schema that JSON Schema does not have, as jsonschema takes them.
     """
     draft = Draft202012Validator
 
@@ -272,7 +284,7 @@ def schema_check(
         return is_whole(value) if isinstance(value, float) else type(value) is int
 
     types = draft.TYPE_CHECKER.redefine("integer", is_integer)
-    checker: Any = extend(draft, {"$ref": reference}, type_checker=types)  # type: ignore[no-untyped-call]  # no types
+    checker: Any = extend(draft, {"$ref": reference, **(keywords or {})}, type_checker=types)  # type: ignore[no-untyped-call]  # no types
     validator = checker(schema)
 
     def failures(value: Any) -> Iterator[FailedKeyword]:
