@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -109,6 +110,11 @@ def names(*options: str) -> list[str]:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
 
 
+def names_of(process: subprocess.Popen[str], *options: str) -> list[str]:
+    """Those of the containers of one run."""
+    return [name for name in names(*options) if name.startswith(f"{OURS}{process.pid}-")]
+
+
 CALLBACKS = (
     "  - {type: script, name: prepare, plugin: com.microsoft.pai.runtimeplugin.cmd,\n"
     "     callbacks: [{event: taskStarts, commands: [echo early]}, {event: taskSucceeds, commands: [echo late]}]}\n"
@@ -197,6 +203,13 @@ def test_limits_and_rights(tmp_path: Path) -> None:
     assert found.status == 1
 
 
+def _limits_memory() -> bool:
+    """Whether the engine can: not without root where the kernel has control groups of version 1."""
+    words = [PODMAN, "info", "--format", "{{.Host.Security.Rootless}} {{.Host.CgroupsVersion}}"]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.split() != ["true", "v1"]
+
+
+@pytest.mark.skipif(not _limits_memory(), reason="without root, podman limits memory with cgroups of version 2 only")
 def test_memory_ends_with_what_the_job_asks_for(tmp_path: Path) -> None:
     found = ran(tmp_path, job("echo one", "tail /dev/zero", "echo two"))
     assert (found.status, found.lines[0]) == (137, "one")
@@ -261,6 +274,37 @@ def test_the_end_of_the_run_reaches_the_commands(number: signal.Signals, status:
     assert (found.status, found.lines[-1]) == (status, "asked")
 
 
+@pytest.mark.parametrize("commands", [("sleep 1000",), ("trap '' TERM", "while true; do sleep 0.1; done")])
+def test_nothing_is_left_of_a_run_that_is_killed(commands: tuple[str, ...], tmp_path: Path) -> None:
+    process = started(tmp_path, job("echo ready", *commands, role="    instances: 2\n"), "--all")
+    until(process, "[worker-1] ready")
+    assert len(names_of(process)) == 3
+    process.kill()
+    ended(process)
+    while names_of(process):
+        time.sleep(0.2)
+
+
+def test_a_clone_ends_with_a_run_that_is_killed(with_repository: str, tmp_path: Path) -> None:
+    # The address is a pipe that never answers.
+    plugins = GIT.replace("file:///srv/repository", "ext::sleep 1000").replace(
+        "OPTIONS", "options: [-c, protocol.ext.allow=always],"
+    )
+    image = f"localhost/pai-lsp-{with_repository}:1"
+    process = started(tmp_path, job("echo one", image="small", plugins=plugins), "--git-image", image)
+    assert process.stderr is not None
+    while "[git clone]" not in process.stderr.readline():
+        pass
+    while not any(name.endswith("-git") for name in names_of(process)):
+        time.sleep(0.1)
+    process.kill()
+    ended(process)
+    while any(name.endswith("-git") for name in names_of(process)):
+        time.sleep(0.2)
+    # The container of the task was made and never started.
+    subprocess.run([PODMAN, "rm", "--force", *names_of(process, "--all")], check=True, stdout=subprocess.DEVNULL)
+
+
 def test_commands_that_ignore_their_end_are_killed(tmp_path: Path) -> None:
     text = job("trap '' TERM", "echo ready", "while true; do sleep 0.1; done")
     found = ran(tmp_path, text, "--time-limit", "3")
@@ -319,7 +363,7 @@ def test_neither_processes_nor_the_engine_know_a_secret(tmp_path: Path) -> None:
     text = job("export TOKEN=<% $secrets.token %>", "echo ready", 'echo "${#TOKEN}"', "sleep 2")
     process = started(tmp_path, text + "secrets: {token: hunter2-very-secret}\n")
     begun = until(process, "ready")
-    running = [name for name in names() if name.startswith(f"{OURS}{process.pid}-")]
+    running = names_of(process)
     seen = subprocess.run([PODMAN, "inspect", *running], capture_output=True, text=True, check=True).stdout
     lists = subprocess.run(["ps", "axww", "-o", "args"], capture_output=True, text=True, check=False).stdout
     found = ended(process, begun)
