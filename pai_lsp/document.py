@@ -39,7 +39,7 @@ from pai_lsp.rules.structure.job_shape import (
 from pai_lsp.rules.subjects import rules_about
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass, lazy, replace
-from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
+from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax, SyntaxProblem
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.steps import ALLOWANCE, Allowance, OutOfSteps
 from pai_lsp.source.text import LineIndex, Span, any_overlaps
@@ -450,18 +450,17 @@ def _without_echoes(found: tuple[Diagnostic, ...], document: Document) -> tuple[
         found = tuple(one for one in found if one.code != _CONSEQUENCE or not any(map(one.span.overlaps, causes)))
     if not document.syntax.problems:
         return found
+    aliases = _misread_aliases(document)
+    problems = [one for one in document.syntax.problems if one.span not in aliases]  # what explains others is reported
     echoes = [span for problem in document.syntax.problems for span in (problem.span, problem.other) if span]
-    unread, holders = _unread_lines(document), _lines_of_holders(document)
-    faulty = (document.lines.line_text(document.lines.line_of(one.span.start)) for one in document.syntax.problems)
+    unread, holders = _unread_lines(document, problems), _lines_of_holders(document, problems)
+    faulty = (document.lines.line_text(document.lines.line_of(one.span.start)) for one in problems)
     misread = " ".join((*faulty, *(document.text[span.start : span.end] for span in unread)))
-
-    has_other_faults = any(document.text[one.span.start] != "*" for one in document.syntax.problems if len(one.span))
 
     def is_misread(one: Diagnostic) -> bool:
         """Whether text that is misread may explain it: a line's mapping, what is missing, or what a name means."""
         written = document.text[one.span.start : one.span.end]
-        is_alias = one.code == ProblemKind.SYNTAX.value and written.startswith("*")
-        if is_alias and has_other_faults and f"&{written[1:]}" in document.text:
+        if one.code == ProblemKind.SYNTAX.value and one.span in aliases:
             return True
         why = BY_CODE[one.code].misread if one.code in BY_CODE else ()
         return (
@@ -485,13 +484,22 @@ def _holds(outer: Span, inner: Span) -> bool:
     return outer.start <= inner.start and inner.end <= outer.end
 
 
-def _unread_lines(document: Document) -> list[Span]:
+def _misread_aliases(document: Document) -> set[Span]:
+    """The aliases whose anchor is written, in a line that another problem misreads."""
+    text, problems = document.text, document.syntax.problems
+    aliases = {one.span for one in problems if len(one.span) and text[one.span.start] == "*"}
+    if all(one.span in aliases for one in problems if len(one.span)):
+        return set()
+    return {one for one in aliases if re.search(rf"&{re.escape(text[one.start + 1 : one.end])}(?![\w-])", text)}
+
+
+def _unread_lines(document: Document, problems: Sequence[SyntaxProblem]) -> list[Span]:
     """The lines after a line with a syntax problem that are indented deeper, or have a problem too.
 
     The first problem is likely the cause of the others, such as one line with the wrong indentation.
     """
     lines = document.lines
-    faulty = {lines.line_of(one.span.start) for one in document.syntax.problems if one.kind is ProblemKind.SYNTAX}
+    faulty = {lines.line_of(one.span.start) for one in problems if one.kind is ProblemKind.SYNTAX}
     found: list[Span] = []
     last = -1
     for first in sorted(faulty):
@@ -508,9 +516,9 @@ def _unread_lines(document: Document) -> list[Span]:
     return found
 
 
-def _lines_of_holders(document: Document) -> set[int]:
+def _lines_of_holders(document: Document, problems: Sequence[SyntaxProblem]) -> set[int]:
     """The lines that a line with a syntax problem may belong to, by the indentation of the two lines above it."""
-    lines, problems = document.lines, document.syntax.problems
+    lines = document.lines
     faulty = {lines.line_of(one.span.start) for one in problems if one.kind is ProblemKind.SYNTAX}
     found: set[int] = set()
     # For each line that is not blank the next one above it, and the next one above it that is indented less.

@@ -1,7 +1,7 @@
 """playground_packages.py FOLDER: the Python files that the playground runs, as packages in FOLDER.
 
 pai-lsp comes from this checkout, the libraries from PyPI with the hashes of requirements/server.txt. Of a library with
-compiled parts only the Python files are taken: PyYAML works without them.
+compiled parts only the Python files are taken: PyYAML works without them. docs/playground/rpds.py stands for rpds-py.
 """
 
 from __future__ import annotations
@@ -15,8 +15,16 @@ from pathlib import Path
 
 from wheelhouse import ROOT, requirements_for
 
-# The names of packages in requirements/server.txt, each with the folder in its wheel that is taken.
-LIBRARIES = {"pyyaml": "yaml/", "ruamel-yaml": "ruamel/yaml/"}
+# The names of packages in requirements/server.txt, each with the folders in its wheel that are taken.
+LIBRARIES = {
+    "pyyaml": ("yaml/",),
+    "ruamel-yaml": ("ruamel/yaml/",),
+    "jsonschema": ("jsonschema/",),
+    "jsonschema-specifications": ("jsonschema_specifications/",),
+    "referencing": ("referencing/",),
+    "attrs": ("attr/", "attrs/"),
+}
+FOLDERS = tuple(folder for folders in LIBRARIES.values() for folder in folders)
 # What only the command line and the server use.
 LEFT_OUT = ("__pycache__", "cli", "lsp")
 
@@ -25,7 +33,8 @@ def main(folder: Path) -> int:
     """Fill the folder; returns the exit status of pip."""
     shutil.copytree(ROOT / "pai_lsp", folder / "pai_lsp", ignore=shutil.ignore_patterns(*LEFT_OUT))
     shutil.copytree(ROOT / "schemas", folder / "pai_lsp" / "schemas")
-    shutil.copy(ROOT / "docs" / "playground" / "browser_answers.py", folder)
+    for name in ("browser_answers.py", "rpds.py"):
+        shutil.copy(ROOT / "docs" / "playground" / name, folder)
     text = (ROOT / "requirements" / "server.txt").read_text(encoding="utf-8")
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     with tempfile.TemporaryDirectory() as temporary:
@@ -45,8 +54,9 @@ def main(folder: Path) -> int:
 
 
 def is_kept(name: str) -> bool:
-    """Whether a file of a wheel is taken: Python, or a license."""
-    return (name.endswith(".py") and name.startswith(tuple(LIBRARIES.values()))) or "/licenses/" in name
+    """Whether a file of a wheel is taken: Python and schemas, without tests, or a license."""
+    is_used = name.startswith(FOLDERS) and "/tests/" not in name and "/benchmarks/" not in name
+    return (is_used and (name.endswith(".py") or "/schemas/" in name)) or "/licenses/" in name
 
 
 if __name__ == "__main__":

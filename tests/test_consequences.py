@@ -74,3 +74,76 @@ def test_a_milder_finding_has_a_milder_consequence() -> None:
     assert rule.consequence_at(Severity.HINT) is Consequence.STYLE
     explicit = next(rule for rule in all_rules() if rule.code == "unknown-plugin-parameter")
     assert explicit.consequence_at(Severity.HINT) is Consequence.IGNORED
+
+
+PLUGIN_OF_EXTRAS = "[ls]\nextras:\n  com.microsoft.pai.runtimeplugin:\n    - "
+
+
+@pytest.mark.parametrize(
+    ("after", "code", "severity", "consequence"),
+    [
+        ("[ls]\nextras: words\n", "type-mismatch", Severity.ERROR, "refused"),
+        ('["echo a %>"]\n', "template-syntax", Severity.ERROR, "fails"),
+        ('["<% $parameters.lr ", "<% $parameters.lr %>"]\n', "template-syntax", Severity.ERROR, "fails"),
+        ("['<%=']\n", "template-syntax", Severity.ERROR, "refused"),
+        (
+            PLUGIN_OF_EXTRAS
+            + "{plugin: cmd, parameters: {preCommands: ['<% $parameters.lr.a %>']}}\nparameters: {lr: 1}\n",
+            "undefined-template-member",
+            Severity.ERROR,
+            "dies",
+        ),
+        (
+            PLUGIN_OF_EXTRAS + "{plugin: cmd, parameters: {preCommands: [1]}}\n",
+            "callback-command-not-text",
+            Severity.ERROR,
+            "dies",
+        ),
+        (
+            PLUGIN_OF_EXTRAS + "{plugin: cmd, failurePolicy: ignore, parameters: {preCommands: [1]}}\n",
+            "callback-command-not-text",
+            Severity.WARNING,
+            "fails",
+        ),
+        (
+            PLUGIN_OF_EXTRAS + "{plugin: cmd, failurePolicy: ignore, parameters: {callbacks: [{event: taskStarts}]}}\n",
+            "callback-incomplete",
+            Severity.WARNING,
+            "fails",
+        ),
+        (
+            PLUGIN_OF_EXTRAS + "{plugin: cmd, parameters: {preCommands: ls}}\n",
+            "callback-command-not-text",
+            Severity.ERROR,
+            "fails",
+        ),
+        (
+            PLUGIN_OF_EXTRAS + "{plugin: teamwise_storage, parameters: }\n",
+            "plugin-parameter-type",
+            Severity.ERROR,
+            "refused",
+        ),
+        (
+            PLUGIN_OF_EXTRAS + "{plugin: teamwise_storage, parameters: nfs}\n",
+            "plugin-parameter-type",
+            Severity.ERROR,
+            "fails",
+        ),
+        (
+            PLUGIN_OF_EXTRAS + "{plugin: teamwise_storage, parameters: {storageConfigNames: [{name: nfs}]}}\n",
+            "plugin-parameter-type",
+            Severity.ERROR,
+            "refused",
+        ),
+        (
+            PLUGIN_OF_EXTRAS + "{plugin: teamwise_storage, parameters: {storageConfigNames: nfs}}\n  storages: []\n",
+            "plugin-parameter-type",
+            Severity.ERROR,
+            "fails",
+        ),
+    ],
+)
+def test_what_the_platform_does_with_it(after: str, code: str, severity: Severity, consequence: str) -> None:
+    text = JOB.replace("[python train.py]\n", after, 1)
+    found = {(one.severity, one.consequence.value) for one in Document(text).diagnostics if one.code == code}
+    assert found == {(severity, consequence)}

@@ -17,11 +17,8 @@ from pai_lsp.platform.job_schema import (
     field,
     fields,
     published_schema,
-    read_schema,
-    structural,
     structure_errors,
 )
-from pai_lsp.platform.structure_errors import KEYWORDS
 from pai_lsp.platform.tables import events, plugins, table
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.syntax import parse
@@ -169,23 +166,6 @@ def test_every_key_of_the_configuration_is_documented() -> None:
         "rules", "exclude", "platform", "plugins", "cluster", "marketplace", "sources", "directory", "url", "token_env",
         "token_command", "allowed_hosts", "per_file_ignores", "shellcheck", "baseline",
     }  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", [*KINDS, "configuration"])
-def test_the_structure_check_knows_every_keyword(kind: Kind) -> None:
-    def keywords(schema: Any) -> Iterator[str]:
-        if isinstance(schema, dict):
-            yield from schema
-            named = [part for name in ("properties", "$defs") for part in schema.get(name, {}).values()]
-            single = [
-                schema.get(name) for name in ("items", "additionalProperties", "propertyNames", "if", "then", "not")
-            ]
-            for part in (*named, *single, *schema.get("allOf", ())):
-                yield from keywords(part)
-
-    annotations = {"$schema", "$id", "$defs", "title", "description", "default", "examples", "deprecated", "writeOnly"}
-    found = {one for one in keywords(structural(read_schema(kind))) if not one.startswith("x-")}
-    assert found - annotations <= KEYWORDS
 
 
 def all_parts(schema: Any) -> Iterator[dict[str, Any]]:

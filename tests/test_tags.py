@@ -305,3 +305,15 @@ def test_half_a_pair_is_what_the_cluster_makes_of_it(written: str, value: str) -
 def test_a_wrong_escape_is_explained(written: str, what: str) -> None:
     (problem,) = parse(f'a: "{written}"').problems
     assert problem.message == f"{what}; in double quotes write '\\{written[:2]}', or use single quotes"
+
+
+@pytest.mark.parametrize("text", ["a: [b\nc]", "- a:\n    [b\n  c, d]", "- [b\ne]", "x:\n  a: {b: c\n    d\n  e}"])
+def test_a_line_in_brackets_that_is_not_indented_deeper_is_refused(text: str) -> None:
+    (problem,) = parse(text).problems
+    assert problem.fix is not None
+    assert parse(apply_edits(text, [problem.fix[1]])).problems == ()
+
+
+def test_lines_in_brackets_that_are_read() -> None:
+    assert parse("a: [b,\nc,\n'd\ne',\nf\n g\n]\nh: {i: j\n}\n- k").problems[1:] == ()
+    assert parse("[a\nb]").problems == ()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any, Literal, TypeAlias
 
-    from pai_lsp.platform.structure_errors import SchemaCheck, StructureError
+    from pai_lsp.platform.structure_errors import FailedKeyword, StructureError
 
 __all__ = [
     "Field", "Kind", "field", "fields", "key_order", "published_schema", "structure_errors",
@@ -127,14 +127,14 @@ def structure_errors(value: Any, kind: Kind = "job", platform: Platform = OPENPA
 
     `value` is the file's content as js-yaml gives it, in plain Python: mappings have strings as keys, and what is
     neither mapping, list, string, number, boolean nor null (a date) may be an object of any class.
-    The order is that of the schema, and the same for the same value.
+    The order is that of the paths, and the same for the same value.
     """
     if kind == "job" and _is_surely_valid(platform)(value, "#"):
         return ()
     from pai_lsp.platform.structure_errors import explained  # noqa: PLC0415 - valid jobs pass
 
     which = (kind, platform)
-    return explained(_schema_check(which).failures(value), _homes(which))
+    return explained(_schema_check(which)(value), _homes(which))
 
 
 def validator_module(platform: Platform) -> str:
@@ -159,13 +159,13 @@ def _is_surely_valid(platform: Platform) -> Callable[[object, str], bool]:
 
 
 @cache
-def _schema_check(which: Which) -> SchemaCheck:
-    from pai_lsp.platform.structure_errors import SchemaCheck  # noqa: PLC0415 - as above
+def _schema_check(which: Which) -> Callable[[Any], Iterator[FailedKeyword]]:
+    from pai_lsp.platform.structure_errors import schema_check  # noqa: PLC0415 - as above
 
     platform = which[1]
     is_whole_number = is_whole if platform.takes_infinite_integers else is_finite_whole
     # Most parts of a file with a mistake are right, and the generated check is many times faster.
-    return SchemaCheck(structural(read_schema(*which)), is_whole_number, _is_surely_valid(platform))
+    return schema_check(structural(read_schema(*which)), is_whole_number, _is_surely_valid(platform))
 
 
 @cache

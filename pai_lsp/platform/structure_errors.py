@@ -1,14 +1,16 @@
 """Describes in the author's words what is wrong with the structure of a job, by its JSON Schema.
 
-`SchemaCheck` finds which keyword fails on which value, in the order of the schema; `explained` gives the rule that it
-belongs to, the key or value that is wrong, one sentence, and what would be right. A library for JSON Schema would take
-longer to import than a file takes to check.
+jsonschema tells which keyword fails on which value; `explained` gives the rule that it belongs to, the key or value
+that is wrong, one sentence, and what would be right. Loaded only for what is not valid: jsonschema is slow to import.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+
+from jsonschema import Draft202012Validator
+from jsonschema.validators import extend
 
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.scalar import Binary, is_whole
@@ -238,15 +240,6 @@ def _shortened(text: object) -> str:
     return line if len(line) <= _LONGEST_VALUE else line[: _LONGEST_VALUE - 1] + "…"
 
 
-# All keywords of JSON Schema that the schemas of jobs, definitions and configurations have, but for annotations.
-KEYWORDS = frozenset(
-    {
-        "$ref", "allOf", "if", "then", "not", "type", "enum", "minimum", "maximum", "minLength", "maxLength", "pattern",
-        "minItems", "items", "minProperties", "required", "properties", "additionalProperties", "propertyNames",
-    }
-)  # fmt: skip
-
-
 @dataclass(frozen=True, slots=True)
 class FailedKeyword:
     """A keyword of `schema` that `instance`, the value at `path`, fails; or the name of a key there, if `is_name`."""
@@ -258,97 +251,34 @@ class FailedKeyword:
     is_name: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaCheck:
-    """Compares values with a JSON Schema that has only `KEYWORDS`; `True` in it allows everything.
+def schema_check(
+    schema: Mapping[str, Any],
+    is_whole: Callable[[float], bool] = is_whole,
+    is_surely_valid: Callable[[object, str], bool] = lambda _value, _reference: False,
+) -> Callable[[Any], Iterator[FailedKeyword]]:
+    """What finds all failures of a value and of what is in it: by path, those of one value in the order of the schema.
 
     is_whole: whether a float is an integer.
     is_surely_valid: a quick answer for a value and a `$ref`; False means that the schema has to be read.
     """
+    draft = Draft202012Validator
 
-    root: Mapping[str, Any]
-    is_whole: Callable[[float], bool] = is_whole
-    is_surely_valid: Callable[[object, str], bool] = lambda _value, _reference: False
+    def reference(validator: Any, wanted: str, value: object, within: Any) -> Iterator[Any]:
+        return (
+            iter(()) if is_surely_valid(value, wanted) else draft.VALIDATORS["$ref"](validator, wanted, value, within)
+        )
 
-    def failures(self, value: Any) -> Iterator[FailedKeyword]:
-        """All failures of a value, and of what is in it."""
-        return self._failures(value, self.root, (), is_name=False)
+    def is_integer(_checker: object, value: object) -> bool:
+        return is_whole(value) if isinstance(value, float) else type(value) is int
 
-    def _failures(self, value: Any, schema: Any, path: Path, *, is_name: bool) -> Iterator[FailedKeyword]:
-        if schema is True:
-            return
-        for keyword, wanted in schema.items():
-            if keyword == "$ref":
-                if not self.is_surely_valid(value, wanted):
-                    yield from self._failures(value, self._part(wanted), path, is_name=is_name)
-            elif keyword == "allOf":
-                for part in wanted:
-                    yield from self._failures(value, part, path, is_name=is_name)
-            elif keyword == "if":
-                if self._is_valid(value, wanted):
-                    yield from self._failures(value, schema["then"], path, is_name=is_name)
-            elif keyword == "type":
-                if not any(self._is_of_type(value, name) for name in ([wanted] if isinstance(wanted, str) else wanted)):
-                    yield FailedKeyword(keyword, value, schema, path, is_name)
-            elif keyword == "not":
-                if self._is_valid(value, wanted):
-                    yield FailedKeyword(keyword, value, schema, path, is_name)
-            elif (test := _TESTS.get(keyword)) and not test(value, wanted, schema):
-                yield FailedKeyword(keyword, value, schema, path, is_name)
-            if isinstance(value, dict):
-                if keyword == "properties":
-                    for key, part in wanted.items():
-                        if key in value:
-                            yield from self._failures(value[key], part, (*path, key), is_name=is_name)
-                elif keyword == "additionalProperties" and isinstance(wanted, dict):
-                    for key in value:
-                        if key not in schema.get("properties", ()):
-                            yield from self._failures(value[key], wanted, (*path, key), is_name=is_name)
-                elif keyword == "propertyNames":
-                    for key in value:
-                        yield from self._failures(key, wanted, path, is_name=True)
-            elif keyword == "items" and isinstance(value, list):
-                for number, one in enumerate(value):
-                    yield from self._failures(one, wanted, (*path, number), is_name=is_name)
+    types = draft.TYPE_CHECKER.redefine("integer", is_integer)
+    checker: Any = extend(draft, {"$ref": reference}, type_checker=types)  # type: ignore[no-untyped-call]  # no types
+    validator = checker(schema)
 
-    def _part(self, reference: str) -> Any:
-        part: Any = self.root
-        for name in reference.split("/")[1:]:
-            part = part[name]
-        return part
+    def failures(value: Any) -> Iterator[FailedKeyword]:
+        # jsonschema goes through keys that the schema does not name in the order of a set.
+        for one in sorted(validator.iter_errors(value), key=lambda one: [str(step) for step in one.absolute_path]):
+            is_name = "propertyNames" in one.relative_schema_path
+            yield FailedKeyword(one.validator, one.instance, one.schema, tuple(one.absolute_path), is_name)
 
-    def _is_valid(self, value: Any, schema: Any) -> bool:
-        return next(self._failures(value, schema, (), is_name=False), None) is None
-
-    def _is_of_type(self, value: Any, name: str) -> bool:
-        if name == "integer":
-            return self.is_whole(value) if isinstance(value, float) else type(value) is int
-        if name == "number":
-            return _is_number(value)
-        return isinstance(value, _PYTHON_TYPES[name])
-
-
-_PYTHON_TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-# Whether a value passes a keyword, given what the keyword wants and the schema that it is in.
-_TESTS: dict[str, Callable[[Any, Any, Mapping[str, Any]], bool]] = {
-    "enum": lambda value, choices, _: any(
-        value == one and isinstance(value, bool) is isinstance(one, bool) for one in choices
-    ),
-    "minimum": lambda value, least, _: not _is_number(value) or not value < least,
-    "maximum": lambda value, most, _: not _is_number(value) or not value > most,
-    "minLength": lambda value, least, _: not isinstance(value, str) or len(value) >= least,
-    "maxLength": lambda value, most, _: not isinstance(value, str) or len(value) <= most,
-    "pattern": lambda value, pattern, _: not isinstance(value, str) or re.search(pattern, value) is not None,
-    "minItems": lambda value, least, _: not isinstance(value, list) or len(value) >= least,
-    "minProperties": lambda value, least, _: not isinstance(value, dict) or len(value) >= least,
-    "required": lambda value, names, _: not isinstance(value, dict) or all(name in value for name in names),
-    "additionalProperties": lambda value, wanted, schema: (
-        wanted is not False or not isinstance(value, dict) or value.keys() <= schema["properties"].keys()
-    ),
-}
+    return failures

@@ -56,6 +56,8 @@ _ANCHOR = lazy_pattern(r"&([^\s,\[\]{}]+)")
 _BLANKS: Any = lazy_pattern(r"[ \t]*")
 # A comment that follows a block's signs without a blank, which only libyaml accepts.
 _STUCK_COMMENT = lazy_pattern(r"[|>][-+0-9]*(?=#)")
+# A line after the first one of a value, with its indentation.
+_NEXT_LINE: Any = lazy_pattern(r"[\r\n]( *)(?=[^ \r\n])")
 
 
 def readable(text: str) -> str:
@@ -304,6 +306,8 @@ class _Builder:
         is_mapping = type(event) is yaml.MappingStartEvent
         is_flow = bool(event.flow_style)
         span = self._flow_span(opened, end) if is_flow else _block_span(opened, is_mapping=is_mapping)
+        if is_flow and end is not None:
+            self._check_lines_in_brackets(span, children)
         node: Node
         if is_flow and self._is_unquoted_template(span):
             node = Scalar(span, self._text[span.start : span.end])
@@ -346,6 +350,30 @@ class _Builder:
         if self._open and self._open[-1].event.flow_style and self._text[span.end] in ",[]{}":
             message = "quote a '-' that is alone in brackets: the rest-server refuses the file"
             self._problem(ProblemKind.SYNTAX, span, message, fix=("Quote it", TextEdit(span, "'-'")))
+
+    def _check_lines_in_brackets(self, span: Span, children: Iterable[Node]) -> None:
+        """`[one<line break>two]`: js-yaml ends text without quotes at a line that is not indented deeper than the key.
+
+        Source: js-yaml 3.13.1 and 4.1.1, loader.js, readPlainScalar.
+        """
+        text = self._text
+        block = next((one for one in reversed(self._open) if not one.event.flow_style), None)
+        if block is None or _NEXT_LINE.search(text, span.start, span.end) is None:
+            return
+        first = max(block.content_start, block.children[0].span.start if block.children else 0)
+        least = first - text.rfind("\n", 0, first)
+        for child in children:
+            if not isinstance(child, Scalar) or child.style is not _PLAIN or child.span.start not in span:
+                continue
+            lines = _NEXT_LINE.finditer(text, child.span.start, child.span.end)
+            if low := next((line for line in lines if len(line[1]) < least), None):
+                written = text[child.span.start : child.span.end]
+                deeper = _NEXT_LINE.sub(lambda line: line[0] + " " * (least - len(line[1])), written)
+                message = (
+                    "in brackets, too, the next line of a value must be indented: the rest-server refuses the file"
+                )
+                fix = ("Indent the value", TextEdit(child.span, deeper))
+                self._problem(ProblemKind.SYNTAX, Span(low.end(), child.span.end), message, fix=fix)
 
     def _is_unquoted_template(self, span: Span) -> bool:
         """Whether a flow mapping is a `{{ name }}` that its author took for text."""

@@ -16,6 +16,7 @@ from pai_lsp.job.parts import PluginEntry
 from pai_lsp.job.uses import item_place
 from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN
 from pai_lsp.source.edits import insert_entry, remove_entry
+from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.text import Span
@@ -29,6 +30,11 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.job.uses import PluginUse
     from pai_lsp.source.nodes import Entry
+
+
+def as_severe(use: PluginUse, found: Finding) -> Finding:
+    """A warning where the task starts without a plugin that fails: `failurePolicy: ignore`."""
+    return replace(found, severity=Severity.WARNING) if use.ignores_failure else found
 
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=("plugin",))

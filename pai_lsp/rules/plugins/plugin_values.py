@@ -15,7 +15,7 @@ from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.platform.clone_options import OpenQuoteError, clone_words, is_refused
 from pai_lsp.platform.programs import program
 from pai_lsp.platform.secrets_section import runtime_secrets
-from pai_lsp.rules.plugins.plugin_entries import PLUGIN_KEYS, misspelt_key
+from pai_lsp.rules.plugins.plugin_entries import PLUGIN_KEYS, as_severe, misspelt_key
 from pai_lsp.rules.templates.parameters import first_item_fix, kind_of_value
 from pai_lsp.rules.templates.template_fixes import quote_insertions
 from pai_lsp.source.content import mapped
@@ -70,14 +70,20 @@ def plugin_parameter_type(job: Job) -> Iterator[Finding]:
         if not isinstance(owner, Definition):
             entry = owner.node.entry("parameters")
             if entry and not isinstance(entry.value, Mapping) and _fails_without_mapping(use, entry.value):
-                yield _as_severe(use, Finding(entry.place, f"'parameters' of '{use.plugin.name}' must be a mapping"))
-        yield from (_as_severe(use, found) for found in _CHECKS.get(use.plugin.name, _nothing)(job, use))
+                found = Finding(entry.place, f"'parameters' of '{use.plugin.name}' must be a mapping")
+                is_storage = use.plugin.name == "teamwise_storage"
+                yield _for_server(job, found, fails=_is_null(entry.value)) if is_storage else as_severe(use, found)
+        yield from _CHECKS.get(use.plugin.name, _nothing)(job, use)
 
 
-def _as_severe(use: PluginUse, found: Finding) -> Finding:
-    # The rest-server reads the names of storages.
-    is_prepared = use.plugin.name != "teamwise_storage"
-    return replace(found, severity=Severity.WARNING) if is_prepared and use.ignores_failure else found
+def _for_server(job: Job, found: Finding, *, fails: bool) -> Finding:
+    """What becomes of the job: the rest-server reads the names of storages only where the job has no `storages`.
+
+    Source: rest-server, src/models/v2/job/k8s.js.
+    """
+    storages = job.extras_entry("storages")
+    is_read = storages is None or (isinstance(storages.value, Scalar) and not storages.value.value)
+    return replace(found, consequence=Consequence.REFUSED if fails and is_read else Consequence.FAILS)
 
 
 def _fails_without_mapping(use: PluginUse, value: Node) -> bool:
@@ -94,17 +100,17 @@ def _nothing(job: Job, use: PluginUse) -> Iterator[Finding]:
 def _git(job: Job, use: PluginUse) -> Iterator[Finding]:
     address, options = use.entry("repo_uri"), use.entry("options")
     if address and not _is_text(address.value):
-        yield Finding(address.place, "'repo_uri' must be a string, the URL of a repository")
+        yield as_severe(use, Finding(address.place, "'repo_uri' must be a string, the URL of a repository"))
     if options is None:
         return
     if isinstance(options.value, Sequence):
         for item in options.value.items:
             if not _is_text(item):
                 fixes = (quote_fix(item),) if isinstance(item, Scalar) and item.text else ()
-                yield Finding(item.span, "an option of 'git clone' must be a string", fixes)
+                yield as_severe(use, Finding(item.span, "an option of 'git clone' must be a string", fixes))
     elif not isinstance(options.value, Scalar) or options.value.runtime_value is not None:
         fix = wrap_in_list_fix(job.text, options.value)
-        yield Finding(options.place, "'options' must be a list of strings", (fix,) if fix else ())
+        yield as_severe(use, Finding(options.place, "'options' must be a list of strings", (fix,) if fix else ()))
 
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=("git",))
@@ -209,7 +215,8 @@ def _tensorboard(job: Job, use: PluginUse) -> Iterator[Finding]:
     if _is_text(logdir.value) and "\n" not in job.text[logdir.value.span.start : logdir.value.span.end]:
         written = job.text[logdir.value.span.start : logdir.value.span.end]
         fixes = (Fix("Give it the name 'logs'", (TextEdit(logdir.value.span, f"{{logs: {written}}}"),)),)
-    yield Finding(logdir.place, "'logdir' must be a mapping of names to directories, with at least one entry", fixes)
+    message = "'logdir' must be a mapping of names to directories, with at least one entry"
+    yield as_severe(use, Finding(logdir.place, message, fixes))
 
 
 def _ssh(job: Job, use: PluginUse) -> Iterator[Finding]:
@@ -220,16 +227,20 @@ def _ssh(job: Job, use: PluginUse) -> Iterator[Finding]:
     if isinstance(user.value, Mapping):
         key = user.value.entry("value")
         if key and user.value.entry("type") and not _is_text(key.value) and not _is_null(key.value):
-            yield Finding(key.place, "the 'value' of 'userssh' must be a string, a public key")
+            yield as_severe(use, Finding(key.place, "the 'value' of 'userssh' must be a string, a public key"))
     elif isinstance(user.value, Scalar) and isinstance(user.value.runtime_value, (bool, int, float)):
-        yield Finding(user.place, "'userssh' must be a mapping with 'type' and 'value'")
+        yield as_severe(use, Finding(user.place, "'userssh' must be a mapping with 'type' and 'value'"))
 
 
 def _teamwise_storage(job: Job, use: PluginUse) -> Iterator[Finding]:
     names = use.entry("storageConfigNames")
     if names and not isinstance(names.value, Sequence):
         fix = wrap_in_list_fix(job.text, names.value) if _is_text(names.value) else None
-        yield Finding(names.place, "'storageConfigNames' must be a list of strings", (fix,) if fix else ())
+        found = Finding(names.place, "'storageConfigNames' must be a list of strings", (fix,) if fix else ())
+        yield _for_server(job, found, fails=not isinstance(names.value, Scalar) or bool(names.value.value))
+    for item in names.value.items if names and isinstance(names.value, Sequence) else ():
+        if not isinstance(item, Scalar):
+            yield _for_server(job, Finding(item.span, "the name of a storage must be a string"), fails=True)
 
 
 _CHECKS = {"git": _git, "tensorboard": _tensorboard, "ssh": _ssh, "teamwise_storage": _teamwise_storage}

@@ -27,6 +27,7 @@ from pai_lsp.job.require_graph import (
 )
 from pai_lsp.job.uses import callback_items, callbacks, command_entries, item_place
 from pai_lsp.platform.tables import event_at, events, released_events
+from pai_lsp.rules.plugins.plugin_entries import as_severe
 from pai_lsp.source.edits import append_item, insert_entry, line_span, remove_entry, remove_item
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence
 from pai_lsp.source.text import TextEdit
@@ -90,7 +91,8 @@ def callback_incomplete(job: Job) -> Iterator[Finding]:
     """Incomplete callback.
 
     Each callback must be a mapping with an `event` and a list of `commands`. Otherwise the plugin fails while the task
-    is prepared: the job ends before the user's commands, as if the platform had failed.
+    is prepared: the job ends before the user's commands, as if the platform had failed. With `failurePolicy: ignore`,
+    the task starts without the callbacks, which is a warning.
     Source: openpai-runtime, src/plugins/cmd/init.py.
 
         prerequisites:
@@ -114,15 +116,19 @@ def callback_incomplete(job: Job) -> Iterator[Finding]:
                 commands: ["echo hello"]
     """
     for use in job.uses_of_plugin("cmd"):
-        entry = use.entry("callbacks")
-        if entry and not isinstance(entry.value, Sequence):
-            fixes = wrap_mapping_fixes(entry.value, safe=True)
-            yield Finding(entry.place, CALLBACKS_FORM, fixes)
-        for item in callback_items(use):
-            if not isinstance(item, Mapping):
-                yield Finding(item_place(job, item), CALLBACK_FORM)
-                continue
+        yield from (as_severe(use, found) for found in _incomplete_in(job, use))
+
+
+def _incomplete_in(job: Job, use: PluginUse) -> Iterator[Finding]:
+    entry = use.entry("callbacks")
+    if entry and not isinstance(entry.value, Sequence):
+        fixes = wrap_mapping_fixes(entry.value, safe=True)
+        yield Finding(entry.place, CALLBACKS_FORM, fixes)
+    for item in callback_items(use):
+        if isinstance(item, Mapping):
             yield from _incomplete(job, item)
+        else:
+            yield Finding(item_place(job, item), CALLBACK_FORM)
 
 
 def _incomplete(job: Job, callback: Mapping) -> Iterator[Finding]:
@@ -144,8 +150,9 @@ def callback_command_not_text(job: Job) -> Iterator[Finding]:
     """Command of the `cmd` plugin that is not a string.
 
     `commands`, `preCommands` and `postCommands` are lists of strings. With a number, `yes`, a date, a list or a mapping
-    (an unquoted `: ` makes one) the plugin fails, and the job ends before the user's commands. An empty item runs
-    `None`, and a string instead of a list runs letter by letter.
+    (an unquoted `: ` makes one) the plugin fails, and the job ends before the user's commands; with
+    `failurePolicy: ignore`, the task starts without them, which is a warning. An empty item runs `None`, and a string
+    instead of a list runs letter by letter.
     Source: openpai-runtime, src/plugins/plugin_utils.py, inject_commands.
 
         prerequisites:
@@ -179,17 +186,23 @@ def callback_command_not_text(job: Job) -> Iterator[Finding]:
     """
     for use in job.uses_of_plugin("cmd"):
         for entry in command_entries(use):
-            if isinstance(entry.value, Sequence):
-                for item in entry.value.items:
-                    yield from _not_text(job, entry.value, item)
-            elif not isinstance(entry.value, Scalar):
-                yield Finding(entry.value.span, f"'{entry.name}' must be a list of strings, not a mapping")
-            elif entry.value.runtime_value is not None:
-                fix = wrap_in_list_fix(job.text, entry.value)
-                message = f"'{entry.name}' must be a list; a string runs letter by letter"
-                yield Finding(entry.value.span, message, (fix,) if fix else ())
-            elif entry.name in SIMPLE_KEYS:
-                yield Finding(entry.place, f"'{entry.name}' must be a list of strings, but is empty")
+            yield from (as_severe(use, found) for found in _no_commands(job, entry))
+
+
+def _no_commands(job: Job, entry: Entry) -> Iterator[Finding]:
+    if isinstance(entry.value, Sequence):
+        for item in entry.value.items:
+            yield from _not_text(job, entry.value, item)
+    elif not isinstance(entry.value, Scalar):
+        yield Finding(entry.value.span, f"'{entry.name}' must be a list of strings, not a mapping")
+    elif entry.value.runtime_value is not None:
+        fix = wrap_in_list_fix(job.text, entry.value)
+        is_text = isinstance(entry.value.runtime_value, str)
+        message = f"'{entry.name}' must be a list{'; a string runs letter by letter' if is_text else ''}"
+        happens = Consequence.FAILS if is_text else None
+        yield Finding(entry.value.span, message, (fix,) if fix else (), consequence=happens)
+    elif entry.name in SIMPLE_KEYS:
+        yield Finding(entry.place, f"'{entry.name}' must be a list of strings, but is empty")
 
 
 def _not_text(job: Job, commands: Sequence, item: Node) -> Iterator[Finding]:
@@ -205,7 +218,7 @@ def _not_text(job: Job, commands: Sequence, item: Node) -> Iterator[Finding]:
         return  # unreadable_value reports what the runtime cannot read at all
     if value is None and not item.text:
         removal = fix_of("Remove it", remove_item(job.text, commands, item))
-        yield Finding(item_place(job, item), "an empty command runs 'None'", removal)
+        yield Finding(item_place(job, item), "an empty command runs 'None'", removal, consequence=Consequence.FAILS)
         return
     kind = _KINDS.get(type(value).__name__, "a date")
     message = f"a command must be a string; the runtime reads '{item.text}' as {kind}"

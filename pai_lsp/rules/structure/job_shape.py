@@ -471,7 +471,7 @@ def type_mismatch(job: Job) -> Iterator[Finding]:
             from pai_lsp.rules.structure.structure_fixes import type_fixes
 
             # The rest-server checks no part of `extras`; a mapping where it walks over a list is an error 500.
-            is_late = place.error.path[0] == "extras" and not isinstance(place.node, Mapping)
+            is_late = place.error.path[:1] == ("extras",) != place.error.path and not isinstance(place.node, Mapping)
             happens = Consequence.FAILS if is_late else None
             yield Finding(place.span, place.error.message, later(type_fixes, job, place), consequence=happens)
 

@@ -145,17 +145,19 @@ def undefined_template_member(job: Job) -> Iterator[Finding]:
     """
     for answer in job.answers_with(PathOutcome.NO_MEMBER):
         happens = consequence(job, answer)
+        dies = Consequence.DIES if answer.in_plugin else None
         path, name, container = answer.path_above, answer.name, answer.container
         if (fixes := bracket_fixes(answer)) is not None:
-            yield Finding(answer.span, f"'{name}' is read as one name, so {happens}", fixes)
+            yield Finding(answer.span, f"'{name}' is read as one name, so {happens}", fixes, consequence=dies)
         elif isinstance(container, Mapping):
             keys = tuple(entry.name for entry in container.effective_entries())
             message = f"'{path}' has no '{name}', so {happens}{did_you_mean(name, keys)}"
-            yield Finding(answer.span, message, near_name_fixes(answer.span, name, keys), definition_place(answer))
+            fixes = near_name_fixes(answer.span, name, keys)
+            yield Finding(answer.span, message, fixes, definition_place(answer), consequence=dies)
         else:
             kind = "a list with numbered items" if isinstance(container, Sequence) else "a single value"
             message = f"'{path}' is {kind} and has no '{name}', so {happens}"
-            yield Finding(answer.span, message, related=definition_place(answer))
+            yield Finding(answer.span, message, related=definition_place(answer), consequence=dies)
 
 
 @rule(Severity.ERROR, about=(PathOutcome.OUT_OF_RANGE.value,))
@@ -196,7 +198,8 @@ def template_index_out_of_range(job: Job) -> Iterator[Finding]:
         last = f", {'the last is ' if count > 1 else ''}[{count - 1}]" if count else ""
         message = f"'{answer.path_above}' has {things}{last}, so {consequence(job, answer)}"
         fixes = (change_fix(answer.span, "0"),) if count == 1 else ()
-        yield Finding(answer.span, message, fixes, definition_place(answer))
+        dies = Consequence.DIES if answer.in_plugin else None
+        yield Finding(answer.span, message, fixes, definition_place(answer), consequence=dies)
 
 
 def _length(node: Node | None) -> int:

@@ -80,7 +80,7 @@ def template_syntax(job: Job) -> Iterator[Finding]:
               - printf "<""%s>" "$HOSTNAME"
     """
     for fault in faults(job):
-        yield Finding(fault.span, fault.message, fault.fixes)
+        yield Finding(fault.span, fault.message, fault.fixes, consequence=fault.consequence)
 
 
 @rule(Severity.WARNING, stage=Stage.SERVER)
@@ -199,6 +199,7 @@ class SyntaxFault:
     span: Span
     message: str
     fixes: tuple[Fix, ...] = ()
+    consequence: Consequence = Consequence.REFUSED
 
 
 def faults(job: Job) -> Iterator[SyntaxFault]:
@@ -243,7 +244,7 @@ def _closed_elsewhere(job: Job, parameters: list[Node | None]) -> Iterator[Synta
                 f"this '{OPENING}' is not closed; the runtime reads on to the next '{CLOSING}', and the task dies "
                 "before it starts"
             )
-            yield SyntaxFault(span, message, _close_fix(text, at, len(text.text)))
+            yield SyntaxFault(span, message, _close_fix(text, at, len(text.text)), Consequence.DIES)
             opened = None
         last = next((match.start() for match in reversed([*_FILLED.finditer(scalar.text)])), None)
         if opened is None and last is not None and CLOSING not in scalar.text[last:]:
@@ -267,7 +268,7 @@ def _left_over(place: ScriptPlace) -> Iterator[SyntaxFault]:
         if len(removed) == end - len(before) and not _UNOPENED.search(before):
             fixes = (Fix(f"Remove '{CLOSING}'", (TextEdit(removed, ""),), safe=before.endswith(CLOSING)),)
         message = f"'{CLOSING}' without '{OPENING}': bash reads '>' as a redirection without a file name"
-        yield SyntaxFault(span, message, fixes)
+        yield SyntaxFault(span, message, fixes, Consequence.FAILS)
 
 
 def _prototype_message(name: str) -> str:
@@ -280,7 +281,8 @@ def _faults(text: MappedText, found: tuple[TemplateTag, ...], fault: TemplateFau
         if inner >= 0 and tag.kind is TagKind.NAME:
             span = Span(tag.span.start, tag.span.start + len(OPENING))
             message = f"this '{OPENING}' is only closed by the '{CLOSING}' of the next template"
-            yield SyntaxFault(text.span(span.start, span.end), message, _close_fix(text, span.start, inner))
+            fixes = _close_fix(text, span.start, inner)
+            yield SyntaxFault(text.span(span.start, span.end), message, fixes, Consequence.FAILS)
     if fault is not None:
         written = text.text[fault.span.start : fault.span.end].rstrip()
         span = text.span(fault.span.start, fault.span.start + len(written))
