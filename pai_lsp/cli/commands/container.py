@@ -130,8 +130,9 @@ def copy_folder(engine: str, source: str, target: str, path: str) -> bool:
     return reader.returncode == 0 and writer.returncode == 0
 
 
-# The command of a container that does nothing: it ends with its standard input.
-HOLDS = ("-c", "read -r")
+# The command of a container that does nothing: it ends some seconds after its standard input. By then those are gone
+# that share its network, without which it could not be removed.
+HOLDS = ("-c", "read -r; exec {never}<> <(:); read -r -t 10 -u $never")
 
 
 def held(engine: str, name: str) -> subprocess.Popen[bytes] | None:
