@@ -86,7 +86,7 @@ def generated(platform: Platform) -> str:
         (r", Decimal\)", ")"),
         (r"^def (\w+)\(data, custom_formats=\{\}, name_prefix=None\):", r"def \1(data):"),
         (r"^( *)(\w+)\((\w+), custom_formats, .*\)$", r"\1\2(\3)"),
-        # What is right takes the short way.
+        # Without errors, no set of the wrong keys is made.
         (r"^( *)(\w+) = set\(\[(.*)\]\) - (\w+\.keys\(\))\n *if \2:$", r"\1if not \4 >= {\3}:"),
         (r"\bset\((\w+)\.keys\(\)\)", r"set(\1)"),
         (r"^( *)if (not isinstance\((\w+), \(int\b.*):$", r"\1if type(\3) is not int and (\2):"),

@@ -161,6 +161,26 @@ def test_what_the_page_about_the_architecture_names_exists() -> None:
             assert (below / path).exists() or (below / f"{path}.py").exists(), path
 
 
+# Files of other projects, which are sources of facts, and of users.
+FOREIGN_FILES = {
+    *("composer.py", "constructor.py", "context.py", "framework_parser.py", "image_checker.py", "initializer.py"),
+    *("parser.py", "program.py", "reader.py", "resolver.py", "scanner.py", "serverapp.py", "user_command_renderer.py"),
+    *("prepare.py", "run.py", "t.py", "train.py"),
+}
+
+
+def test_no_sentence_names_a_module_that_does_not_exist() -> None:
+    """In the package, and on the pages."""
+    root = PACKAGE.parent
+    ours = (path for name in ("pai_lsp", "scripts", "tests", "docs") for path in (root / name).rglob("*.py"))
+    known = FOREIGN_FILES | {path.name for path in (*ours, *root.glob("*.py"))}
+    texts = [
+        (path.name, path.read_text(encoding="utf-8")) for path in (*(root / "docs").glob("*.md"), *MODULES.values())
+    ]
+    named = [(file, name) for file, text in texts for name in re.findall(r"(?<![\w/.-])[a-z_]\w*\.py\b", text)]
+    assert [(file, name) for file, name in named if name not in known] == []
+
+
 def test_only_the_reader_imports_yaml() -> None:
     found = {
         name

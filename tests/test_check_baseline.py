@@ -11,7 +11,7 @@ import pytest
 from pai_lsp.cli.main import main
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.lsp.client import Client
-from pai_lsp.lsp.documents import OpenDocument
+from pai_lsp.lsp.documents import FileContext, OpenDocument
 from pai_lsp.project.projects import Projects
 
 JOB = """\
@@ -107,7 +107,7 @@ def test_the_configuration_names_one_for_everybody(capsys: pytest.CaptureFixture
     assert (status, json.loads(capsys.readouterr().out)["runs"][0]["results"]) == (0, [])
     path = str(folder / "jobs" / "a.pai.yaml")
     settings = Projects(lambda _: None, str).settings_of(path).settings
-    document = OpenDocument("file:///a", 1, "openpai-job", OLD, path, Client(), settings)
+    document = OpenDocument("file:///a", 1, "openpai-job", OLD, path, Client(), FileContext(settings))
     assert {
         (one.code, one.severity) for one in document.diagnostics if one.code in {"unknown-key", "unknown-prerequisite"}
     } == {

@@ -10,6 +10,7 @@ from server_client import Client, codes, connected
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.lsp import session, workspace_settings
 from pai_lsp.lsp.workspace_settings import section_configuration, section_in
+from pai_lsp.project.projects import FileSettings, Projects
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -230,3 +231,22 @@ async def test_a_mistake_in_a_configuration_is_shown_once(tmp_path: Path) -> Non
         assert len(shown) == 1
         assert shown[0].startswith(f"{file}:2: ")
         assert shown[0].endswith("; the rest of the file applies")
+
+
+@in_a_loop
+async def test_an_edit_looks_for_no_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They change with files, the client's settings and trust, and then for all open documents at once."""
+    async with connected(answers=answering(WARNING)) as client:
+        uri = await open_in(client, tmp_path)
+        assert severity(await client.published(uri)) == Severity.WARNING
+        await client.settle()
+        asked: list[str] = []
+
+        def settings_of(_: Projects, path: str) -> FileSettings:
+            asked.append(path)
+            return FileSettings()
+
+        monkeypatch.setattr(Projects, "settings_of", settings_of)
+        client.change({"text": f"{JOB}# more\n"}, version=2, uri=uri)
+        assert severity(await client.published(uri, version=2)) == Severity.WARNING
+        assert asked == []

@@ -31,10 +31,15 @@ SCRIPTS = [
     ("echo (x)", 1),
     ("f() { }", 1),
     ("echo a |", 2),
+    *((f"{'( ' * depth}a{' )' * depth}", line) for depth, line in ((4990, 0), (5000, 1))),
+    *((f"{'{ ' * depth}a{'; }' * depth}", line) for depth, line in ((4990, 0), (5000, 1))),
 ]
 
 
-@pytest.mark.parametrize(("script", "line"), SCRIPTS)
+SHORT = [script[:20] for script, _ in SCRIPTS]
+
+
+@pytest.mark.parametrize(("script", "line"), SCRIPTS, ids=SHORT)
 def test_the_line_that_bash_names(script: str, line: int) -> None:
     problem = syntax_problem(read_script(script))
     assert (problem.line if problem else 0) == line
@@ -56,7 +61,7 @@ def test_the_reason(script: str, message: str) -> None:
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
-@pytest.mark.parametrize(("script", "line"), SCRIPTS)
+@pytest.mark.parametrize(("script", "line"), SCRIPTS, ids=SHORT)
 def test_bash_agrees(script: str, line: int) -> None:
     run = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True, check=False)
     assert bool(run.stderr) == bool(line)

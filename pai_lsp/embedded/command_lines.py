@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import posixpath
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from functools import cached_property
+from itertools import accumulate
 
 from pai_lsp.embedded.shell_structure import is_one_word, structure
 from pai_lsp.source.frozen import dataclass, dataclass_of_many, field
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.steps import counted
 from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
@@ -239,14 +241,24 @@ class CommandLines:
     """The command lines of a script, by program."""
 
     def __init__(self, script: Script) -> None:
-        self.all: list[CommandLine] = []
         self.by_program: dict[str, list[CommandLine]] = {}
         self.tree = structure(script)
-        for step in self.tree.all:
-            if step.command is not None:
-                line = _line(script, step, step.command.words)
-                self.all.append(line)
-                self.by_program.setdefault(line.program, []).append(line)
+        steps = ((step, step.command) for step in self.tree.all)
+        self.all = counted(_line(script, step, command.words) for step, command in steps if command is not None)
+        for line in self.all:
+            self.by_program.setdefault(line.program, []).append(line)
+
+    def word_after(self, at: int) -> Span | None:
+        """The first word that ends after a place: the one that holds it, else the next one."""
+        words, ends = self._words_and_ends
+        number = bisect_right(ends, at)
+        return words[number] if number < len(words) else None
+
+    @cached_property
+    def _words_and_ends(self) -> tuple[list[Span], list[int]]:
+        """The words of all commands in their order, and how far those up to each reach."""
+        words = sorted(word.span for line in self.all for word in line.words)
+        return words, list(accumulate((word.end for word in words), max))
 
     def mentions(self, part: str, before: int | None = None) -> bool:
         """Whether a word, a value or a file of the commands has a text; `before` leaves out what begins there or later.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
-_PLACEHOLDER = lazy_pattern(r"\{\{.*?\}\}|\{%.*?%\}|\$?\{[A-Za-z_]\w*\}")
+_PLACEHOLDER = lazy_pattern(r"\{\{.*?\}\}|\{%.*?%\}|\$?\{[A-Za-z_]\w*\}|\$[A-Z_][A-Z0-9_]+\b")
 
 
 def placeholder_spans(text: str) -> tuple[Span, ...]:
     """All that may be a placeholder, in order; in a file that is no template, bash and YAML mean something else."""
-    return tuple(Span(*match.span()) for match in _PLACEHOLDER.finditer(text)) if "{" in text else ()
+    return tuple(Span(*match.span()) for match in _PLACEHOLDER.finditer(text))
 
 
 def is_placeholder(text: str) -> bool:

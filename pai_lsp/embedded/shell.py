@@ -171,6 +171,8 @@ class _ScriptReader(LineReader):
                     self._line_end(at)
             else:
                 command = self._command_word(command, grammar)
+            if grammar.is_full:
+                self._at = self._end
         self._finish(command, grammar)
         for one in self._here_documents:
             self._left_open(HERE_DOCUMENT, one.start)

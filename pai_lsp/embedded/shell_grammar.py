@@ -64,6 +64,8 @@ _OPENING = {
     "{": ("body", _Expected.COMMAND),
     "(": ("body", _Expected.COMMAND),
 }
+# Bash 5.2 refuses the next `(` or `{`, as its parser's stack is full; of other compound commands it takes fewer.
+_MOST_OPEN = 4999
 # By compound command and part: the reserved words that may end the part, and the part that they begin; "" ends it all.
 NEXT = {
     ("if", "condition"): {"then": "then"},
@@ -117,7 +119,7 @@ class Grammar:
 
     __slots__ = (
         "_count", "_expected", "_fault", "_frames", "_prefix", "_record", "_required", "background", "function",
-        "has_pipeline", "keyword", "operator", "separate", "subshells",
+        "has_pipeline", "is_full", "keyword", "operator", "separate", "subshells",
     )  # fmt: skip
 
     def __init__(
@@ -135,6 +137,7 @@ class Grammar:
         self._required: Unclosed | None = None  # what must be followed by a command
         self._prefix = ""  # `!` or `time` directly before
         self.function = function
+        self.is_full = False  # bash stops here, and nothing after it is worth reading
         self.subshells = 0
         self.keyword = ""
         self.operator = ""
@@ -367,6 +370,10 @@ class Grammar:
         self._required = Unclosed("function", span)
 
     def _push(self, keyword: str, span: Span) -> None:
+        if len(self._frames) > _MOST_OPEN:
+            self.is_full = True
+            self._unexpected(span)
+            return
         self._begin_command(_Expected.COMMAND)
         part, self._expected = _OPENING[keyword]
         count = self._count()

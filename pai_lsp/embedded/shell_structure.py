@@ -10,6 +10,7 @@ from bisect import bisect_left
 
 from pai_lsp.embedded.shell_script import Assignment, EventKind, Redirection
 from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.steps import counted
 from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
@@ -153,15 +154,16 @@ class Structure:
         self.script = script
         self.root = Step("", None)
         self.root.siblings = [self.root]
-        self.all: list[Step] = []
-        self._build(script.events)
+        steps: list[Step] = []
+        self._build(script.events, steps)
+        self.all = counted(steps)
         self.has_arithmetic = any(step.kind == "arithmetic" for step in self.all)
         self.calls: dict[str, list[Step]] = {}
         for step in self.all:
             if step.command is not None:
                 self.calls.setdefault(step.command.name, []).append(step)
 
-    def _build(self, events: tuple[Event, ...]) -> None:
+    def _build(self, events: tuple[Event, ...], steps: list[Step]) -> None:
         here = self.root
         part: list[str] = [""]
         lists: list[list[Step]] = [[]]
@@ -199,7 +201,7 @@ class Structure:
                         step.span = Span(step.assigned[0].span.start, max(step.span.end, step.assigned[-1].whole.end))
                 here.steps.append(step)
                 siblings.append(step)
-                self.all.append(step)
+                steps.append(step)
                 if kind is EventKind.OPEN:
                     here = step
                     part.append("")

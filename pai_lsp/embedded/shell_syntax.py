@@ -27,6 +27,9 @@ _KNOWN_AT_END = frozenset(
 )
 _MIDDLE = frozenset({"then", "do", "else", "elif", "in"})
 
+# How many other openings are named: as many as a finding shows.
+_MOST_OPEN = 20
+
 
 @dataclass(frozen=True, slots=True)
 class ScriptProblem:
@@ -106,7 +109,7 @@ def _unclosed(script: Script, left: list[Unclosed]) -> ScriptProblem:
         if last.opener in _KNOWN_AT_END
         else _line(script.text, last.span.start)
     )
-    related = tuple((one.span, f"'{one.opener}' is also still open") for one in outer)
+    related = tuple((one.span, f"'{one.opener}' is also still open") for one in outer[:_MOST_OPEN])
     if last.opener in _CLOSING:
         message = f"this '{last.opener}' is never closed with '{_CLOSING[last.opener]}'"
         if last.opener == _CLOSING[last.opener]:

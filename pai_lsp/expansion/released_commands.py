@@ -231,7 +231,6 @@ def ansi_quoted(text: str) -> str:
 
 # A value that means nothing to bash, in or out of quotes, so that it may be written in other quotes.
 _INERT = lazy_pattern(r"[A-Za-z0-9_./:@%+=,-]*")
-# pystache writes these otherwise when it fills a secret into commands (templates in the runtime are HTML to it).
 
 
 class CanNotExpressError(Exception):

@@ -130,7 +130,7 @@ def _in_text(document: Document, location: Location, offset: int) -> Hover | Non
 
 def _option(text: MappedText, script: str, offset: int) -> Hover | None:
     """The option of a well-known program at an offset of the file."""
-    for line in command_lines(read_script(script)).all:
+    for line in command_lines(read_script(script.rstrip())).all:
         words = (text.span(word.span.start, word.span.end) for word in line.arguments)
         if any(span.touches(offset) for span in words) and (known := known_line(line)) is not None:
             for option in known.arguments.options:

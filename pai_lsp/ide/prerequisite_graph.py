@@ -72,7 +72,7 @@ class GraphEdge:
     """A reference: `nodes[source]` lists, requires or names `nodes[target]`.
 
     field: the key of the task role that names it, for `EdgeKind.NAMES`; empty otherwise.
-    is_in_cycle: whether it is part of a cycle that `requirements.cycles` reports.
+    is_in_cycle: whether it is part of a cycle of references.
     """
 
     source: int

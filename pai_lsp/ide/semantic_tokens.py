@@ -98,7 +98,7 @@ def _variables(document: Document) -> Iterator[SemanticToken]:
     for scalar in _commands(document.job):
         if "$" in scalar.text:
             text = mapped(document.text, scalar)
-            for use in read_script(scalar.text).uses:
+            for use in read_script(scalar.text.rstrip()).uses:
                 known = document.job.platform.environment_variable(use.name)
                 yield SemanticToken(text.span(use.span.start, use.span.end), TokenType.VARIABLE, _modifiers(known))
 

@@ -23,6 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterator
+    from typing import Any
 
 # A word of a command that is not a variable or a template, and what may be before it in the same command.
 _WORD = r"['\"]?([^\s'\"`<>${}|;&()-][^\s'\"`<>${}|;&()]*)(?=['\"\s|;&)]|\Z)"
@@ -218,9 +219,9 @@ def secrets_in(text: str) -> Iterator[tuple[Span, str]]:
     if len(lower) != len(text):  # a letter that has two in lower case
         lower = text
     words = " ".join([word for word in lower.split() if len(word) >= _SHORTEST_FORM])
-    for needle, form in _token_forms():
-        if needle in words:
-            yield from _of_form(text, form)
+    forms = {number: None for needle, number in _needles_of_forms() if needle in words} if words else {}
+    for number in forms:
+        yield from _of_form(text, _token_form(number))
     for needle, pattern, kind in (*_FORMS, *_ARGUMENTS):
         if needle not in lower:
             continue
@@ -356,13 +357,20 @@ def kind_of_name(name: str) -> str:
 
 
 @cache
-def _token_forms() -> tuple[tuple[str, _TokenForm], ...]:
-    """The rows of the table, each with a part in lower case of all its tokens."""
-    return tuple(
-        (needle, _TokenForm(lazy_pattern(row["pattern"]), row["entropy"], _kind_of_form(row["id"])))
-        for row in table("secret_patterns.json")["patterns"]
-        for needle in row["needles"]
-    )
+def _rows() -> list[dict[str, Any]]:
+    return list(table("secret_patterns.json")["patterns"])
+
+
+@cache
+def _needles_of_forms() -> tuple[tuple[str, int], ...]:
+    """For each row of the table the texts in lower case of which each token has one, with the row's number."""
+    return tuple((needle, number) for number, row in enumerate(_rows()) for needle in row["needles"])
+
+
+@cache
+def _token_form(number: int) -> _TokenForm:
+    row = _rows()[number]
+    return _TokenForm(lazy_pattern(row["pattern"]), row["entropy"], _kind_of_form(row["id"]))
 
 
 def _kind_of_form(identifier: str) -> str:

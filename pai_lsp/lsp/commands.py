@@ -131,7 +131,7 @@ def _previewed(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, An
     role = _role(arguments, PREVIEW)
     if not _is_job(document):
         return None
-    found = preview(document.document, role, document.folder)
+    found = preview(document.document, role, document.context.folder)
     places = _locations(document, [(str(one.line), one.span, one.path) for one in found.sources])
     return {"text": found.text, "languageId": "shellscript", "places": places}
 
@@ -140,7 +140,7 @@ def _drawn(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any] |
     del arguments
     if document.kind is not FileKind.JOB:
         return None
-    graph = prerequisite_graph(document.document.job, document.folder)
+    graph = prerequisite_graph(document.document.job, document.context.folder)
     places = _locations(document, [(node.identifier, node.span, node.path) for node in graph.nodes])
     return {"dot": dot(graph), "mermaid": mermaid(graph), "places": places}
 
@@ -177,7 +177,7 @@ def _described(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, An
     del arguments
     if document.kind is not FileKind.JOB:
         return None
-    cluster = document.settings.cluster
+    cluster = document.context.settings.cluster
     name = cluster.name if isinstance(cluster, Profile) else None
     return {"platform": document.document.platform.title, "cluster": name}
 
@@ -210,7 +210,7 @@ async def images_checked(session: Session, arguments: Sequence[Any]) -> list[dic
     document = ARRIVED.get().get(uri)
     if document is None:
         return None
-    if session.refuses_trust:
+    if session.trust.refuses_all:
         raise JsonRpcInvalidParams("registries are not asked, because the folder is not trusted")
     return await session.ask_images(document)
 
@@ -316,7 +316,7 @@ async def listed(session: Session, arguments: Sequence[Any]) -> list[dict[str, A
     """The definitions that a document's job can name; without the URI of one, those of any project."""
     uri = str(arguments[0]) if arguments else ""
     documents = ARRIVED.get()
-    lookups = [documents[uri].lookup] if uri in documents else session.marketplaces.lookups()
+    lookups = [documents[uri].context.lookup] if uri in documents else session.marketplaces.lookups()
     offers = {offer.reference: offer for lookup in lookups for offer in lookup.suggestions("", _MOST)}
     return [
         {
@@ -339,7 +339,7 @@ def _inserted(document: OpenDocument, arguments: Sequence[Any]) -> lsp.Workspace
         at = get_converter().structure(position, lsp.Position)
     except Exception as error:
         raise JsonRpcInvalidParams(f"'{MARKETPLACE_INSERT}' expects a position") from error
-    answer = document.lookup.find(reference)
+    answer = document.context.lookup.find(reference)
     if answer.state is not LookupState.FOUND or not answer.definitions:
         note = f": {answer.note}" if answer.note else ""
         raise JsonRpcInvalidParams(f"'{reference}' cannot be inserted, {answer.state.value}{note}")

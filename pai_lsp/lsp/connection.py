@@ -11,9 +11,10 @@ if TYPE_CHECKING:
 
     from pygls.lsp.server import LanguageServer
 
-    from pai_lsp.catalog.setup import CatalogSetup
     from pai_lsp.lsp.client import Client
+    from pai_lsp.lsp.client_trust import ClientTrust
     from pai_lsp.lsp.documents import OpenDocument
+    from pai_lsp.lsp.workspace_settings import EditorSettings
     from pai_lsp.project.projects import Projects
 
 
@@ -41,14 +42,12 @@ class Connection(Protocol):
         """The paths of the workspace's folders."""
 
     @property
-    def refuses_trust(self) -> bool:
-        """Whether the client or its settings refuse all trust, as VS Code does in an untrusted workspace."""
+    def trust(self) -> ClientTrust:
+        """What the user trusts."""
 
-    def trust_in(self, setup: CatalogSetup) -> bool | None:
-        """Whether the user trusts a setup: what the client refuses is not trusted; None if the user was never asked."""
-
-    def remember_trust(self, setup: CatalogSetup, *, is_trusted: bool) -> None:
-        """Keep the user's answer, and let everything follow it."""
+    @property
+    def settings(self) -> EditorSettings:
+        """The client's settings."""
 
     def folder_of(self, path: str) -> str:
         """The innermost workspace folder that contains a file or folder; empty without one."""
@@ -64,9 +63,6 @@ class Connection(Protocol):
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
         """Run a coroutine without waiting for it."""
-
-    async def settings_answered(self) -> None:
-        """Wait for the client's settings, but not for long."""
 
     async def ready_to_check(self) -> None:
         """Wait for the client's settings and for the marketplaces on the disk, but not for long."""

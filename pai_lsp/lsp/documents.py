@@ -64,17 +64,40 @@ class FileKind(Enum):
 CHECKED_BY_RULES = frozenset({FileKind.JOB, FileKind.MPIJOB})
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class FileContext:
+    """What applies to a file; an edit does not change it.
+
+    is_excluded: whether the configuration leaves this file out; then it has no diagnostics.
+    lookup: finds definitions outside of the document.
+    catalog_folder: the folder of definitions that it is in; None for any other file.
+    hidden_hints: the names of the inlay hints and lenses that are switched off.
+    folder: its workspace folder, which the paths of other files are shown relative to; empty for none.
+    """
+
+    settings: Settings = field(default_factory=Settings)
+    is_excluded: bool = False
+    lookup: Lookup = field(default_factory=NoLookup)
+    catalog_folder: CatalogFolder | None = None
+    hidden_hints: frozenset[str] = frozenset()
+    folder: str = ""
+
+    def is_like(self, other: FileContext) -> bool:
+        """Whether a document has the same answers in both."""
+        if self.lookup is not other.lookup:
+            notes = [one.note for one in (self.lookup, other.lookup) if isinstance(one, NoLookup)]
+            if len(notes) < 2 or notes[0] != notes[1]:
+                return False
+        ours, others = ((one.settings, one.is_excluded, one.catalog_folder, one.hidden_hints) for one in (self, other))
+        return ours == others
+
+
 @dataclass(frozen=True, eq=False)
 class OpenDocument:
     """One version of a document that is open in the client.
 
     path: the name of the file in reports and rules.
     language: the client's name for its language.
-    is_excluded: whether the configuration leaves this file out; then it has no diagnostics.
-    lookup: finds definitions outside of the document.
-    catalog_folder: the folder of definitions that it is in; None for any other file.
-    hidden_hints: the names of the inlay hints and lenses that are switched off.
-    folder: its workspace folder, which the paths of other files are shown relative to; empty for none.
     shellcheck: the ShellCheck that reads its commands, and its findings.
     images: the answers of registries about images.
     changes: the last changes that led to this version, oldest first.
@@ -86,12 +109,7 @@ class OpenDocument:
     text: str
     path: str
     client: Client
-    settings: Settings = field(default_factory=Settings)
-    is_excluded: bool = False
-    lookup: Lookup = field(default_factory=NoLookup)
-    catalog_folder: CatalogFolder | None = None
-    hidden_hints: frozenset[str] = frozenset()
-    folder: str = ""
+    context: FileContext = field(default_factory=FileContext)
     shellcheck: ShellCheck | None = None
     images: AskedImages | None = None
     changes: tuple[Change, ...] = field(default=(), repr=False)
@@ -111,15 +129,6 @@ class OpenDocument:
             found = found.changed(change.version, change.events)
         return found
 
-    def is_checked_like(self, other: OpenDocument) -> bool:
-        """Whether both have the same settings and the same definitions outside of the document."""
-        if self.lookup is not other.lookup:
-            notes = [one.note for one in (self.lookup, other.lookup) if isinstance(one, NoLookup)]
-            if len(notes) < 2 or notes[0] != notes[1]:
-                return False
-        ours, others = ((one.settings, one.is_excluded, one.catalog_folder, one.hidden_hints) for one in (self, other))
-        return ours == others
-
     @lazy
     def lines(self) -> LineIndex:
         """Where the lines begin: both for the places of this version and for the change that leads to the next."""
@@ -130,8 +139,8 @@ class OpenDocument:
         """The snapshot for the analysis."""
         from pai_lsp.document import Document  # noqa: PLC0415 - loaded when the client is connected
 
-        document = Document(self.text, self.settings, self.path, self.lookup)
-        return document if self.language == JOB_LANGUAGE else document.in_folder(self.catalog_folder)
+        document = Document(self.text, self.context.settings, self.path, self.context.lookup)
+        return document if self.language == JOB_LANGUAGE else document.in_folder(self.context.catalog_folder)
 
     @lazy
     def places(self) -> Places:
@@ -158,7 +167,7 @@ class OpenDocument:
         """The diagnostics by place, none while the file is empty; no message contains the value of a secret."""
         if not self.text.strip():
             return ()
-        if self.kind in CHECKED_BY_RULES and not self.is_excluded:
+        if self.kind in CHECKED_BY_RULES and not self.context.is_excluded:
             return _without_secrets(self.document, self._of_others)
         if self.kind is FileKind.CONFIGURATION:
             from pai_lsp.project.config_reader import parse_configuration  # noqa: PLC0415 - rarely open
@@ -195,7 +204,8 @@ def file_at(document: OpenDocument, path: str | None) -> FilePlaces | None:
         return FilePlaces(document.uri, document.places)
     from pai_lsp.catalog.catalog import Catalog  # noqa: PLC0415 - most places are in the document itself
 
-    text = document.lookup.text(path) if isinstance(document.lookup, Catalog) else None
+    lookup = document.context.lookup
+    text = lookup.text(path) if isinstance(lookup, Catalog) else None
     if "://" in path:
         return _view(document, path, text) if text is not None else None
     text = _on_disk(path) if text is None else text

@@ -83,7 +83,7 @@ class FolderChecks:
         if self._connection.client.watch_registration and not self._is_watching:
             self._is_watching = True
             await watch(self._connection.server, ["**/*.{yaml,yml}"])
-        await self._connection.settings_answered()
+        await self._connection.settings.answered()
         counts: Counter[str] = Counter()
         async with self._checking:
             paths = await self._paths(folders)
@@ -129,7 +129,8 @@ class FolderChecks:
         """Check the files again to which other settings or definitions apply."""
         if self._folders:
             configured = self._connection.configured
-            affected = [path for path, one in self._files.items() if not configured(one).is_checked_like(one)]
+            files = self._files.items()
+            affected = [path for path, one in files if not configured(one).context.is_like(one.context)]
             self._soon(affected, looks_for_files=looks_for_files)
 
     def _is_wanted(self, path: str) -> bool:
@@ -234,20 +235,20 @@ def _diagnostics(document: OpenDocument) -> list[lsp.Diagnostic] | None:
         data = read_bytes(document.path)
         is_surely_checked = document.language == JOB_LANGUAGE or PurePath(document.path).name == FILE_NAME
         if isinstance(data, bytes) and not (
-            is_surely_checked or document.catalog_folder is not None or might_be_job(data)
+            is_surely_checked or document.context.catalog_folder is not None or might_be_job(data)
         ):
             return None
         source = data if isinstance(data, UnreadableFile) else decoded(document.path, data)
         if isinstance(source, UnreadableFile):
             return _unreadable(document, source) if os.path.lexists(document.path) else None
         document = replace(document, text=source.text)
-    if document.is_excluded or document.kind is FileKind.OTHER:
+    if document.context.is_excluded or document.kind is FileKind.OTHER:
         return None
     return diagnostics_of(document)
 
 
 def _unreadable(document: OpenDocument, file: UnreadableFile) -> list[lsp.Diagnostic] | None:
-    severity = document.settings.severity_of(unreadable_file)
+    severity = document.context.settings.severity_of(unreadable_file)
     if severity is None:
         return None
     consequence = unreadable_file.consequence

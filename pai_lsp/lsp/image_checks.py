@@ -13,18 +13,11 @@ from pai_lsp.lsp.worker_threads import in_thread
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
 
     from pai_lsp.cluster.image_check import RegistryAccount
     from pai_lsp.lsp.connection import Connection
     from pai_lsp.lsp.documents import OpenDocument
     from pai_lsp.project.image_answers import AskedImages, ImageAnswers
-
-
-def asks_on_save(section: Any) -> bool:
-    """Whether the editor's section has images checked when a job is saved: `images: {checkOnSave: true}`."""
-    images = section.get("images") if isinstance(section, dict) else None
-    return isinstance(images, dict) and images.get("checkOnSave") is True
 
 
 _PATIENCE = 10.0  # seconds for the client's answer

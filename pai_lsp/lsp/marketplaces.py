@@ -197,7 +197,7 @@ class ProjectMarketplace:
         """Read the definitions on the disk, and ask the servers whenever it is time to; never ends."""
         await self._read_from_disk()
         self._connection.in_background(self._watch())
-        await self._connection.settings_answered()  # they may say that nothing is trusted
+        await self._connection.settings.answered()  # they may say that nothing is trusted
         while True:
             self._connection.in_background(self._ask_for_trust())
             decision, wait = self.decide()
@@ -217,16 +217,16 @@ class ProjectMarketplace:
 
         setup, connection = self.setup, self._connection
         lines = wanted(setup, connection.folders)
-        if not lines or connection.trust_in(setup) is True:
+        if not lines or connection.trust.about(setup) is True:
             return
-        if connection.refuses_trust:
+        if connection.trust.refuses_all:
             self._reports.untrusted(setup.folder)
-        elif connection.trust_in(setup) is None:
+        elif connection.trust.about(setup) is None:
             shown = fingerprint(setup)
             answer = await self._reports.trust_answer(setup.folder, lines, shown)
             if answer is not None and fingerprint(setup) == shown:
                 try:
-                    connection.remember_trust(setup, is_trusted=answer)
+                    connection.trust.remember(setup, is_trusted=answer)
                 except OSError as error:
                     self._reports.unsaved_answer(why(error))
 
@@ -302,7 +302,9 @@ class ProjectMarketplace:
             if saved is None:
                 return
             edited = {
-                one.path: one.text for one in self._connection.documents.values() if one.catalog_folder is not None
+                one.path: one.text
+                for one in self._connection.documents.values()
+                if one.context.catalog_folder is not None
             }
 
             def overlay() -> tuple[Catalog, bool, float]:
@@ -321,7 +323,7 @@ class ProjectMarketplace:
         from pai_lsp.catalog.loading import Surroundings  # noqa: PLC0415 - as above
 
         return Surroundings(
-            is_trusted=self._connection.trust_in(self.setup) is True,
+            is_trusted=self._connection.trust.about(self.setup) is True,
             workspace=self._connection.folders,
             pause=lambda: time.sleep(_PAUSE),
         )
@@ -331,7 +333,7 @@ class ProjectMarketplace:
         from pai_lsp.catalog.loading import uses_of  # noqa: PLC0415 - loaded when the client is connected
 
         documents = self._connection.documents.values()
-        ours = [one for one in documents if one.lookup is self.catalog and not one.is_excluded]
+        ours = [one for one in documents if one.context.lookup is self.catalog and not one.context.is_excluded]
 
         def needed(catalog: Catalog) -> Iterable[str]:
             uses = uses_of((one.document.job for one in ours if one.kind is FileKind.JOB), catalog)

@@ -284,7 +284,7 @@ def _workspace_answer(method: str, workspace: Workspace, params: Any) -> Any:
 
 def _about_trust(session: Session) -> Handler:
     async def handle(params: Any) -> None:
-        session.refuse_trust(getattr(params, "trusted", None))
+        session.trust.take_value(getattr(params, "trusted", None))
 
     return handle
 

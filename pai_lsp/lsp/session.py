@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import time
 from contextvars import ContextVar
 from pathlib import PurePath
@@ -18,26 +17,23 @@ from pygls.uris import from_fs_path
 from pai_lsp.job.lookup import NoLookup
 from pai_lsp.lsp.checks import Publisher
 from pai_lsp.lsp.client import Client
+from pai_lsp.lsp.client_trust import ClientTrust
 from pai_lsp.lsp.convert import path_of
-from pai_lsp.lsp.documents import OpenDocument
-from pai_lsp.lsp.image_checks import ImageChecks, asks_on_save
+from pai_lsp.lsp.documents import FileContext, OpenDocument
+from pai_lsp.lsp.image_checks import ImageChecks
 from pai_lsp.lsp.marketplaces import Marketplaces
 from pai_lsp.lsp.shellchecks import ShellChecks
 from pai_lsp.lsp.worker_threads import Lane
 from pai_lsp.lsp.workspace_settings import (
     ConfigurationFaults,
+    EditorSettings,
     asked_sections,
-    hidden_hints,
-    known,
-    log_faults,
     refresh_hints,
     register_watches,
-    section_configuration,
     section_in,
 )
-from pai_lsp.project.configuration import FILE_NAME, Configuration
-from pai_lsp.project.projects import Projects, stamp_of
-from pai_lsp.project.trust import TrustAnswers
+from pai_lsp.project.configuration import FILE_NAME
+from pai_lsp.project.projects import Projects
 from pai_lsp.source.files import is_in_folder
 from pai_lsp.source.frozen import replace
 
@@ -48,7 +44,6 @@ if TYPE_CHECKING:
 
     from pygls.lsp.server import LanguageServer
 
-    from pai_lsp.catalog.setup import CatalogSetup
     from pai_lsp.lsp.folder_checks import FolderChecks
     from pai_lsp.lsp.workspace import JobFiles, Workspace
 
@@ -67,20 +62,16 @@ class Session:
         self.server = server
         self.client = Client()
         self.lane = Lane()
-        self._hidden_hints: dict[str, frozenset[str]] = {}
         self.documents: Mapping[str, OpenDocument] = {}
-        self._settings_known = asyncio.Event()
+        self.settings = EditorSettings(server)
         self.marketplaces = Marketplaces(self)
         self.projects = Projects(_log.warning, self.marketplaces.setup_failed)
-        self._answers = TrustAnswers(os.environ)
-        self._is_trust_refused = False
-        self._is_trust_withdrawn = False
+        self.trust = ClientTrust(lambda: self.folders, self.marketplaces.trust_changed)
         self._job_files: JobFiles | None = None
         self._publisher = Publisher(self, self.lane)
         self._shellchecks = ShellChecks(self)
         self._images = ImageChecks(self)
         self._folder_checks: FolderChecks | None = None
-        self._asks_images_on_save: dict[str, bool] = {}
         self._background: set[asyncio.Task[None]] = set()
         self._faults = ConfigurationFaults()
         self._read_stamps: object = None
@@ -93,17 +84,17 @@ class Session:
             self.server.workspace.add_folder(lsp.WorkspaceFolder(root, PurePath(path_of(root)).name))
         self.marketplaces.begin(params)
         options = params.initialization_options
-        self._is_trust_refused = isinstance(options, dict) and options.get("trusted") is False
-        self._take_sections({"": section_in(params.initialization_options)})
+        self.trust.take_value(options.get("trusted") if isinstance(options, dict) else None)
+        self._take_sections({"": section_in(options)})
         if not client.configuration:
-            self._settings_known.set()
+            self.settings.known.set()
 
     async def ask_settings(self) -> None:
         """Ask the client for its settings, if it supports that."""
         if not self.client.configuration:
             return
         sections = await asked_sections(self.server, list(self.server.workspace.folders.values()))
-        self._settings_known.set()
+        self.settings.known.set()
         if sections is not None:
             self._take_sections(sections)
 
@@ -112,13 +103,9 @@ class Session:
         await self.ask_settings()
         await register_watches(self.server, self.client)
 
-    async def settings_answered(self) -> None:
-        """Wait for the client's settings, but not for long."""
-        await known(self._settings_known)
-
     async def ready_to_check(self) -> None:
         """Wait for the client's settings and for the marketplaces on the disk, but not for long."""
-        await self.settings_answered()
+        await self.settings.answered()
         await self.marketplaces.wait_until_read()
 
     def take_pushed_settings(self, settings: Any) -> None:
@@ -126,46 +113,10 @@ class Session:
         if isinstance(settings, dict):
             self._take_sections({"": section_in(settings)})
 
-    @property
-    def refuses_trust(self) -> bool:
-        """Whether the client or its settings refuse all trust, as VS Code does in an untrusted workspace."""
-        return self._is_trust_refused or self._is_trust_withdrawn
-
-    def trust_in(self, setup: CatalogSetup) -> bool | None:
-        """Whether the user trusts a setup: what the client refuses is not trusted; None if the user was never asked."""
-        return False if self.refuses_trust else self._answers.about(setup, self._trusted_folder(setup))
-
-    def remember_trust(self, setup: CatalogSetup, *, is_trusted: bool) -> None:
-        """Keep the user's answer, and let everything follow it.
-
-        Raises:
-            OSError: if it cannot be written.
-        """
-        self._answers.remember(setup, self._trusted_folder(setup), is_trusted=is_trusted)
-        self.marketplaces.trust_changed()
-
-    def _trusted_folder(self, setup: CatalogSetup) -> str:
-        """The folder that an answer is about: the settings of an editor, which have none, count as the workspace's."""
-        return setup.folder or next(iter(self.folders), "")
-
-    def refuse_trust(self, value: Any) -> None:
-        """Take a client's value `trusted`: with `false` nothing is trusted, otherwise the user's answers decide."""
-        self._take_trust(is_refused=value is False, is_withdrawn=self._is_trust_withdrawn)
-
-    def _take_trust(self, *, is_refused: bool, is_withdrawn: bool) -> None:
-        before = self.refuses_trust
-        self._is_trust_refused, self._is_trust_withdrawn = is_refused, is_withdrawn
-        if self.refuses_trust != before:
-            self.marketplaces.trust_changed()
-
     def _take_sections(self, sections: Mapping[str, Any]) -> None:
-        read = {path: section_configuration(section, path) for path, section in sections.items()}
-        self.projects.sections = {"": self.projects.sections.get("", Configuration()), **read}
-        self._hidden_hints |= {path: hidden_hints(section) for path, section in sections.items()}
-        self._asks_images_on_save |= {path: asks_on_save(section) for path, section in sections.items()}
-        log_faults(self.server, read)
-        is_withdrawn = any(isinstance(one, dict) and one.get("trusted") is False for one in sections.values())
-        self._take_trust(is_refused=self._is_trust_refused, is_withdrawn=is_withdrawn)
+        self.settings.take(sections)
+        self.projects.sections = self.settings.configurations
+        self.trust.take_sections(sections)
         self.reconfigure(look_at_files=True)
 
     def open(self, item: lsp.TextDocumentItem) -> None:
@@ -186,8 +137,8 @@ class Session:
             self._look_for_changes()
             before = self.documents.get(identifier.uri)
         if before is not None:
-            self._put(self.configured(before.changed(identifier.version, changes)))
-            if before.catalog_folder is not None:
+            self._put(before.changed(identifier.version, changes))
+            if before.context.catalog_folder is not None:
                 self.marketplaces.definitions_edited(before.path)
 
     def workspace(self, documents: Mapping[str, OpenDocument]) -> Workspace:
@@ -214,9 +165,9 @@ class Session:
         else:
             self._look_for_changes()
         document = self.documents.get(uri)
-        if document is not None and not self.refuses_trust:
+        if document is not None and not self.trust.refuses_all:
             folder = self.projects.section_folder_of(document.path)
-            if self._asks_images_on_save.get(folder, self._asks_images_on_save.get("", False)):
+            if self.settings.asks_images_on_save(folder):
                 self.in_background(self._images.ask_quietly(document))
 
     def _look_for_changes(self) -> None:
@@ -229,7 +180,7 @@ class Session:
             self.marketplaces.reload()
 
     def _stamps(self) -> object:
-        return self.projects.stamps(), stamp_of(str(self._answers.path))
+        return self.projects.stamps(), self.trust.stamp()
 
     def _files_read(self) -> None:
         """Remember the state of the files that were read, and show what is wrong in configurations."""
@@ -274,7 +225,7 @@ class Session:
             self.marketplaces.reload()
             self._shellchecks.forget()
         again = [self.configured(one) for one in self.documents.values()]
-        changed = [one for one in again if not one.is_checked_like(self.documents[one.uri])]
+        changed = [one for one in again if not one.context.is_like(self.documents[one.uri].context)]
         for document in changed:
             self._put(document)
         if changed:
@@ -287,20 +238,18 @@ class Session:
 
     def configured(self, document: OpenDocument) -> OpenDocument:
         """The same version with the settings and definitions that apply to its file now."""
-        folder = self.folder_of(document.path)
-        effective = self.projects.settings_of(document.path)
-        marketplace = self.marketplaces.marketplace_of(document.path)
-        return replace(
-            document,
-            settings=effective.settings,
-            shellcheck=self._shellchecks.of(effective.settings.shellcheck),
-            images=self._images.asked,
-            is_excluded=effective.is_excluded,
-            lookup=marketplace.lookup if marketplace else NoLookup(),
-            catalog_folder=marketplace.setup.catalog_folder_of(document.path) if marketplace else None,
-            hidden_hints=self._hidden_hints.get(self.projects.section_folder_of(document.path), frozenset()),
-            folder=folder,
+        path = document.path
+        effective, marketplace = self.projects.settings_of(path), self.marketplaces.marketplace_of(path)
+        context = FileContext(
+            effective.settings,
+            effective.is_excluded,
+            marketplace.lookup if marketplace else NoLookup(),
+            marketplace.setup.catalog_folder_of(path) if marketplace else None,
+            self.settings.hidden_hints(self.projects.section_folder_of(path)),
+            self.folder_of(path),
         )
+        shellcheck = self._shellchecks.of(effective.settings.shellcheck)
+        return replace(document, context=context, shellcheck=shellcheck, images=self._images.asked)
 
     def check_again(self, uri: str) -> None:
         """Check the same version of an open document again: another program has found something."""

@@ -38,7 +38,7 @@ class ShellChecks:
 
     def of(self, setting: str) -> ShellCheck | None:
         """The ShellCheck that a setting means; None if it is absent, or where nothing is trusted."""
-        if setting in {"", "off"} or self._connection.refuses_trust:
+        if setting in {"", "off"} or self._connection.trust.refuses_all:
             return None
         if setting not in self._programs:
             from pai_lsp.project.shellcheck import ShellCheck, shellcheck_program  # noqa: PLC0415 - rarely there
@@ -88,7 +88,7 @@ class ShellChecks:
 
 def _read(document: OpenDocument, stop: Event) -> bool:
     shellcheck = document.shellcheck
-    if shellcheck is None or document.kind is not FileKind.JOB or document.is_excluded:
+    if shellcheck is None or document.kind is not FileKind.JOB or document.context.is_excluded:
         return False
     unread = shellcheck.unread(document.document)
     shellcheck.read(unread, stop)

@@ -45,11 +45,17 @@ def section_configuration(section: Any, folder: str = "") -> Configuration:
     return parse_configuration(json.dumps(ours, ensure_ascii=False), folder=folder, is_users=True)
 
 
-def hidden_hints(section: Any) -> frozenset[str]:
+def _hidden_hints(section: Any) -> frozenset[str]:
     """The inlay hints and lenses that the editor's section switches off, by name: `inlayHints: {runOrder: false}`."""
     groups = [section.get(name) for name in ("inlayHints", "codeLens")] if isinstance(section, dict) else []
     kinds = [kind for group in groups if isinstance(group, dict) for kind in group.items()]
     return frozenset(name for name, is_shown in kinds if is_shown is False)
+
+
+def _asks_on_save(section: Any) -> bool:
+    """Whether the editor's section has images checked when a job is saved: `images: {checkOnSave: true}`."""
+    images = section.get("images") if isinstance(section, dict) else None
+    return isinstance(images, dict) and images.get("checkOnSave") is True
 
 
 def section_in(settings: Any) -> Any:
@@ -81,12 +87,51 @@ async def refresh_hints(server: LanguageServer, client: Client) -> None:
         _log.warning("the client does not refresh inlay hints or lenses: error %s", error.code)
 
 
-def log_faults(server: LanguageServer, sections: Mapping[str, Configuration]) -> None:
+def _log_faults(server: LanguageServer, sections: Mapping[str, Configuration]) -> None:
     """Log the faults in the settings, in the client's log."""
     for message in {fault.message: None for section in sections.values() for fault in section.diagnostics}:
         server.window_log_message(
             lsp.LogMessageParams(lsp.MessageType.Warning, f"setting '{SECTION}': {message}"),
         )
+
+
+class EditorSettings:
+    """The sections that the client has answered or pushed.
+
+    configurations: what they configure, by the path of the workspace folder that they are for; empty for other files.
+    known: is set when no check needs to wait for them.
+    """
+
+    def __init__(self, server: LanguageServer) -> None:
+        self.configurations: Mapping[str, Configuration] = {"": Configuration()}
+        self._server = server
+        self._hidden_hints: dict[str, frozenset[str]] = {}
+        self._asks_images: dict[str, bool] = {}
+        self.known = asyncio.Event()
+
+    def take(self, sections: Mapping[str, Any]) -> None:
+        """Take sections, and log their mistakes."""
+        read = {path: section_configuration(section, path) for path, section in sections.items()}
+        self.configurations = {"": self.configurations[""], **read}
+        self._hidden_hints |= {path: _hidden_hints(section) for path, section in sections.items()}
+        self._asks_images |= {path: _asks_on_save(section) for path, section in sections.items()}
+        _log_faults(self._server, read)
+
+    async def answered(self) -> None:
+        """Wait, but not for long, for the client's settings."""
+        if not self.known.is_set():
+            try:
+                await asyncio.wait_for(self.known.wait(), PATIENCE)
+            except asyncio.TimeoutError:
+                self.known.set()
+
+    def hidden_hints(self, folder: str) -> frozenset[str]:
+        """The inlay hints and lenses that are switched off, by name."""
+        return self._hidden_hints.get(folder, frozenset())
+
+    def asks_images_on_save(self, folder: str) -> bool:
+        """Whether the images of a job are checked when it is saved."""
+        return self._asks_images.get(folder, self._asks_images.get("", False))
 
 
 class ConfigurationFaults:
@@ -136,12 +181,3 @@ async def _register(server: LanguageServer, wanted: Sequence[lsp.Registration]) 
         await server.client_register_capability_async(lsp.RegistrationParams(wanted))
     except JsonRpcException as error:
         _log.warning("the client does not watch for changed settings: error %s", error.code)
-
-
-async def known(event: asyncio.Event) -> None:
-    """Wait, but not for long, for the client's settings."""
-    if not event.is_set():
-        try:
-            await asyncio.wait_for(event.wait(), PATIENCE)
-        except asyncio.TimeoutError:
-            event.set()

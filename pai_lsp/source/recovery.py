@@ -77,7 +77,7 @@ _LONE_RETURN = lazy_pattern(r"\r(?!\n)")
 # More faults than a person makes at once; after so many, the rest of the text is left out of the tree.
 MAX_STEPS = 24
 # Reading a long text over and over would be felt while typing.
-MAX_CHARACTERS_READ = 2_000_000
+MAX_CHARACTERS_READ = 1_000_000
 _COST_OF_READING = 1_000
 
 _QUOTED = (ScalarStyle.SINGLE, ScalarStyle.DOUBLE)

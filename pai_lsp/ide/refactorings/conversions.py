@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 _TITLE = "Convert to protocol version 2"
 _ROLE = ("taskRoles", "*")
-# What version 1 took for a number that is missing (None: nothing is written), and for null. No number of tasks, -1 in
-# version 2, ends the job.
+# What version 1 took for a number that is missing (None: nothing is written), and for null. In version 2, -1 means that
+# no number of failed or succeeded tasks ends the job.
 _NUMBERS = {
     "taskNumber": (1, 1),
     "cpuNumber": (1, 1),

@@ -26,6 +26,13 @@ _FINDING = {
     "killall": "no process is found", "which": "the program is not found", "diff": "the files differ",
     "cmp": "the files differ", "type": "the name is not found", "hash": "the program is not found",
 }  # fmt: skip
+# Programs whose output is a list of what is there: that something is not in it is an ordinary answer.
+_LISTING = frozenset(
+    {
+        "ps", "docker", "kubectl", "helm", "dpkg", "rpm", "lsof", "netstat", "ss", "nvidia-smi", "ls", "lsmod", "mount",
+        "env", "printenv", "pip", "conda", "jobs", "screen", "tmux", "who", "df", "find", "ip", "ifconfig", "lspci",
+    }
+)  # fmt: skip
 # Programs that nearly every image has.
 _ALWAYS_THERE = frozenset({"bash", "sh", "ls", "cat", "python", "python3", "pip", "pip3", "grep", "cd", "echo", "git"})
 _TESTS = frozenset({"[", "[[", "test"})
@@ -43,7 +50,9 @@ def command_finds_nothing(job: Job) -> Iterator[Finding]:
     """Command that ends the task if it finds nothing, or finds a difference.
 
     grep, pgrep, which, diff and cmp report by their exit code, which errexit treats as a failure, also in the middle of
-    a pipeline. Write `|| true`, or use the command in a condition.
+    a pipeline. Write `|| true`, or use the command in a condition. It is an information where grep filters data that
+    surely has such lines, and a warning where it asks whether there are any: of a list of processes or files, with
+    `-c` or `wc`, or where the script tests the result.
     Source: grep(1), "Exit Status"; the bash reference manual, "The Set Builtin".
 
         taskRoles:
@@ -59,6 +68,7 @@ def command_finds_nothing(job: Job) -> Iterator[Finding]:
             commands:
               - cat train.log | { grep loss || true; } | wc -l
     """
+    asked: set[Step] = set()
     for use in uses(job, *_FINDING, "command", with_callbacks=False):
         line = use.line
         what = _FINDING.get(line.program, "")
@@ -76,6 +86,11 @@ def command_finds_nothing(job: Job) -> Iterator[Finding]:
         if is_quiet and line.step is structure(use.place.script).root.steps[-1]:
             continue  # only its result is wanted
         pipeline = line.step.pipeline
+        severity = None if what != "nothing is found" or _is_question(use) else Severity.INFORMATION
+        if severity is None and what == "nothing is found":
+            if pipeline[0] in asked:
+                continue  # the same cause
+            asked.add(pipeline[0])
         span, text = line.span, use.written(line.span)
         fixes = edit_fix(
             use.place,
@@ -85,7 +100,26 @@ def command_finds_nothing(job: Job) -> Iterator[Finding]:
         )
         if line.step.redirections and len(pipeline) == 1:
             fixes = ()
-        yield Finding(use.span(span), f"this ends the task if {what}; add '|| true' if the task should continue", fixes)
+        message = f"this ends the task if {what}; add '|| true' if the task should continue"
+        yield Finding(use.span(span), message, fixes, severity=severity)
+
+
+def _is_question(use: CommandUse) -> bool:
+    """Whether a grep asks if something is there, so that nothing is an ordinary answer."""
+    line, pipeline = use.line, use.line.step.pipeline
+    commands = [step.command for step in pipeline if step.command is not None]
+    options = [text for text in line.texts if text.startswith("-")]
+    if {"--count", "--quiet"} & {*options} or any(set("cqL") & {*text} for text in options if text[1:2] != "-"):
+        return True
+    if commands[:1] and commands[0].name == "ps" and sum(one.name in _FINDING for one in commands) == 1:
+        return False  # it finds itself
+    if commands and (commands[0].name in _LISTING or any(one.name == "wc" for one in commands)):
+        return True
+    lines = use.place.lines
+    tests = [word for name in _TESTS for test in lines.by_program.get(name, ()) for word in test.words]
+    every = (one for step in structure(use.place.script).all for one in step.assigned)
+    assigned = [one.name for one in every if one.whole.start <= line.span.start < one.whole.end]
+    return any(re.match(rf'"?\$\{{?{name}\b', use.written(word.span)) for name in assigned for word in tests)
 
 
 @rule(Severity.WARNING)

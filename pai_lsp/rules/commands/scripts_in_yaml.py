@@ -121,8 +121,7 @@ def backslash_then_space(job: Job) -> Iterator[Finding]:
             is_folded = "\n" in job.text[where.start : where.end]
             if line_end is None and not is_folded:
                 continue
-            words = (word.span for line in place.lines.all for word in line.words)
-            following = min((one for one in words if one.end > end), default=None)
+            following = place.lines.word_after(end)
             if is_folded and (following is None or not place.written(following).lstrip("\\ ").startswith("-")):
                 continue
             cut = line_end if line_end is not None else end

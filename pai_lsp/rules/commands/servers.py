@@ -36,18 +36,19 @@ _JUPYTER = frozenset({"notebook", "lab", "server"})
 _PORT = lazy_pattern(r"[1-9][0-9]{1,4}")
 
 
-@rule(Severity.ERROR, about=("jupyter", "jupyter-notebook", "jupyter-lab"))
+@rule(Severity.WARNING, about=("jupyter", "jupyter-notebook", "jupyter-lab"))
 def jupyter_as_root(job: Job) -> Iterator[Finding]:
     """Jupyter started by root without `--allow-root`.
 
-    Containers run as root, and Jupyter refuses that: "Running as root is not recommended".
+    Containers run as root, and Jupyter refuses that: "Running as root is not recommended". Which Jupyter the image has
+    is not known: those before Notebook 5 started.
     Source: jupyter_server, serverapp.py, init_webapp.
 
         taskRoles:
           worker:
             commands:
               - jupyter lab --ip 0.0.0.0
-              # ^^^^^^^^^^^ error
+              # ^^^^^^^^^^^ warning
 
     Good:
 

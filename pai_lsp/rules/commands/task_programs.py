@@ -26,8 +26,15 @@ if TYPE_CHECKING:
     from pai_lsp.embedded.command_lines import CommandLine, CommandLines
     from pai_lsp.expansion.effective import EffectiveRole
     from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
     from pai_lsp.job.variable_places import ScriptPlace
 
+# Source: the Dockerfiles of docker-library (buildpack-deps, debian, python, ubuntu), nvidia/cuda, pytorch/pytorch and
+# tensorflow/tensorflow: none of them installs sudo.
+_WITHOUT_SUDO = lazy_pattern(
+    r"(?:docker\.io/)?(?:(?:library/)?(?:buildpack-deps|debian|python|ubuntu)|nvidia/cuda|pytorch/pytorch"
+    r"|tensorflow/tensorflow)(?:[:@].*)?"
+)
 _MISSING = {
     "sudo": "commands already run as root, and images have no 'sudo'",
     "hdfs": "HDFS belongs to releases before 1.0", "hadoop": "HDFS belongs to releases before 1.0",
@@ -54,15 +61,17 @@ _HOST = lazy_pattern(r"(?:[A-Za-z_][\w-]*@)?([a-z0-9]+)-([0-9]+)(?::.*)?")
 def program_not_in_container(job: Job) -> Iterator[Finding]:
     """Program that containers do not have.
 
-    The task ends with code 127, "command not found". Commands run as root, so `sudo` is not needed. A task without GPUs
-    has no `nvidia-smi`.
+    The task ends with code 127, "command not found". Commands run as root, so `sudo` is not needed: it is a warning for
+    images that are known to have none, and one hint a job for others. A task without GPUs has no `nvidia-smi`.
     Source: the official images; openpai, docs/manual/cluster-user; rest-server, models/v2/job/k8s.js (GPUs).
 
         taskRoles:
           worker:
             commands:
+              - docker run example.com/image
+              # ^^^^^^ warning
               - sudo apt-get update
-              # ^^^^ warning
+              # ^^^^ hint
 
     Good:
 
@@ -71,6 +80,8 @@ def program_not_in_container(job: Job) -> Iterator[Finding]:
             commands:
               - apt-get update
     """
+    is_hinted = False
+    has_docker = any(job.uses_of_plugin("dind"))
     there: dict[tuple[ScriptPlace, str], bool] = {}
     for use in _named(job, *_MISSING, "nvidia-smi"):
         place = use.place
@@ -80,7 +91,10 @@ def program_not_in_container(job: Job) -> Iterator[Finding]:
         why = _MISSING.get(name, "")
         if use.line.program == "nvidia-smi" and gpu == 0:
             name, word, why = "nvidia-smi", use.line.name, "the task has no GPU"
-        if not why or not use.ends_script:
+        if not why or not use.ends_script or (has_docker and name.startswith("docker")):
+            continue
+        is_guess = name == "sudo" and not _is_without_sudo(job, use.role)
+        if is_guess and is_hinted:
             continue
         if (place, name) not in there:
             there[place, name] = _may_be_there(use, name)
@@ -89,7 +103,19 @@ def program_not_in_container(job: Job) -> Iterator[Finding]:
         fixes = edit_fix(place, "Remove 'sudo'", Span(word.span.start, word.span.end + 1), "") if name == "sudo" else ()
         if any(one.text.startswith("-") for one in use.line.words[1:2]):
             fixes = ()
-        yield Finding(place.span(word.span), f"'{name}' does not work here: {why}", fixes)
+        is_hinted = is_hinted or is_guess
+        if is_guess:
+            why = "commands already run as root, and many images have no 'sudo'"
+            yield Finding(place.span(word.span), f"'{name}' is not needed: {why}", fixes, severity=Severity.HINT)
+        else:
+            yield Finding(place.span(word.span), f"'{name}' does not work here: {why}", fixes)
+
+
+def _is_without_sudo(job: Job, role: TaskRole | None) -> bool:
+    """Whether the image of a task role is known to have no sudo."""
+    image = job.image_of(role) if role else None
+    address = image.node.get("uri") if image else None
+    return isinstance(address, Scalar) and _WITHOUT_SUDO.fullmatch(address.text) is not None
 
 
 @rule(Severity.WARNING, about=(*_TERMINAL, "top", "tmux", "read", "git", "accelerate"))
