@@ -55,8 +55,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     _replace_closed_streams()
-    for stream in (sys.stdin, sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # file names may hold what an output cannot encode, and input is any bytes
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # file names may hold what an output cannot encode
             stream.reconfigure(errors="backslashreplace")
     if "_ARGCOMPLETE" in os.environ:
         return _complete()

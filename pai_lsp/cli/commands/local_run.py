@@ -575,14 +575,15 @@ def _explained(run: _Run, job: Job, arguments: argparse.Namespace) -> int:
     if run.part == CLONE:
         return failed("run", "a repository of the plugin git cannot be cloned", FINDINGS)
     write = sys.stderr.write
+    task = f"{visible(run.label)}: " if run.label else ""
     if run.part != "user.sh":
-        write(f"\npai-lsp run: the {TITLES.get(run.part, run.part)} ended with {status}\n")
+        write(f"\npai-lsp run: {task}the {TITLES.get(run.part, run.part)} ended with {status}\n")
         if source := _failed_plugin(run):
             line = LineIndex(job.text).line_of(source.offset) + 1
             write(f"{visible(arguments.job)}:{line}: {visible(source.title)}\n")
         return status
     found = failure(run.log.replace(f"{run.home}/", f"{HOME}/"), job, status, role=plan.role.name)
-    write(f"\npai-lsp run: the commands ended with {status}; a cluster would report {found.code}\n")
+    write(f"\npai-lsp run: {task}the commands ended with {status}; a cluster would report {found.code}\n")
     write(f"{found.cause.name}: {found.cause.explanation}\n{found.cause.fix}\n")
     commands = plan.files[f"{SCRIPTS}/user.sh"]
     number = ended_line(run.ended, commands)

@@ -415,6 +415,9 @@ def test_a_repository_is_not_moved_into_a_folder_with_files(with_repository: str
     )
 
 
+@pytest.mark.skipif(
+    ENGINE == "docker", reason="docker keeps the owner of the clone, which the user of the image cannot move"
+)
 def test_another_image_clones(with_repository: str, tmp_path: Path) -> None:
     text = job("bash code/train.sh", "ls -la code | wc -l", image="small", plugins=GIT.replace("OPTIONS", ""))
     found = ran(tmp_path, text)
