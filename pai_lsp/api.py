@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pai_lsp.document import Document, check_expanded, diagnostics_of_expansion
 from pai_lsp.document import check as checked
@@ -18,7 +19,6 @@ from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.spelling import did_you_mean
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

@@ -14,7 +14,6 @@ from pai_lsp.findings.diagnostic import (
     MOST_FOUND,
     MOST_RELATED,
     Diagnostic,
-    Misread,
     Settings,
     Severity,
     later,
@@ -64,6 +63,9 @@ _JOB_KIND = lazy_pattern(r"^(?:taskRoles:|type:[ \t]+job[ \t]*(?:#.*)?\r?$)", re
 _DOCUMENT = lazy_pattern(r"^---", re.MULTILINE)
 JOB_FILE = lazy_pattern(r"\.pai\.ya?ml$", re.IGNORECASE)
 _LONGEST_MESSAGE = 500
+_NAME = lazy_pattern(r"[A-Za-z_][\w-]*")
+# Problems of reading that a torn block above them explains.
+_OF_MAPPINGS = frozenset({ProblemKind.SYNTAX.value, ProblemKind.DUPLICATE_KEY.value})
 # What rules may take for one text: about half a second.
 MOST_STEPS = 2_000_000
 _FEW_PASSES = 4
@@ -454,19 +456,21 @@ def _without_echoes(found: tuple[Diagnostic, ...], document: Document) -> tuple[
     problems = [one for one in document.syntax.problems if one.span not in aliases]  # what explains others is reported
     echoes = [span for problem in document.syntax.problems for span in (problem.span, problem.other) if span]
     unread, holders = _unread_lines(document, problems), _lines_of_holders(document, problems)
-    faulty = (document.lines.line_text(document.lines.line_of(one.span.start)) for one in problems)
-    misread = " ".join((*faulty, *(document.text[span.start : span.end] for span in unread)))
+    torn = (one for one in problems if one.kind is ProblemKind.SYNTAX)
+    faulty = (document.lines.line_text(document.lines.line_of(one.span.start)) for one in torn)
+    words = set(_NAME.findall(" ".join((*faulty, *(document.text[span.start : span.end] for span in unread)))))
 
     def is_misread(one: Diagnostic) -> bool:
-        """Whether text that is misread may explain it: a line's mapping, what is missing, or what a name means."""
+        """Whether a torn block may explain it: it is in the block, where it belongs, or about a word that is in it."""
         written = document.text[one.span.start : one.span.end]
         if one.code == ProblemKind.SYNTAX.value and one.span in aliases:
             return True
-        why = BY_CODE[one.code].misread if one.code in BY_CODE else ()
+        if _is_about_reading(one):
+            return one.code in _OF_MAPPINGS and any(one.span.start in span for span in unread)
         return (
-            (Misread.NAME in why and written in misread)
-            or (Misread.MAPPING in why and any(one.span.start in span for span in unread))
-            or (Misread.ABSENCE in why and document.lines.line_of(one.span.start) in holders)
+            any(one.span.start in span for span in unread)
+            or document.lines.line_of(one.span.start) in holders
+            or any(word in words for word in _NAME.findall(written))
         )
 
     return tuple(

@@ -322,36 +322,37 @@ def mpijob_drift(checkout: Checkout) -> Iterator[tuple[str, str]]:
     if "v2beta1" not in versions:
         yield _MPIJOB, "no version v2beta1"
         return
-    yield from ((_MPIJOB, line) for line in _keys_drift(versions["v2beta1"], table("mpijob.json")["root"], ()))
+    ours = table("mpijob.schema.json")
+    yield from ((_MPIJOB, line) for line in _keys_drift(versions["v2beta1"], ours, ours["$defs"], ()))
 
 
-def _keys_drift(theirs: dict[str, Any], ours: Any, path: tuple[str, ...]) -> Iterator[str]:
-    if ours == "open" or (theirs.get("type") == "object" and len(theirs) == 1):
+def _keys_drift(theirs: dict[str, Any], ours: Any, parts: dict[str, Any], path: tuple[str, ...]) -> Iterator[str]:
+    if ours is True or (theirs.get("type") == "object" and len(theirs) == 1):
         return
-    if isinstance(ours, list):
-        yield from _keys_drift(theirs.get("items", {}), ours[0], (*path, "[]"))
+    ours = parts[ours["$ref"].rpartition("/")[2]] if "$ref" in ours else ours
+    if "items" in ours:
+        yield from _keys_drift(theirs.get("items", {}), ours["items"], parts, (*path, "[]"))
         return
     name = ".".join(path)
-    if isinstance(ours, str):
-        kind = "quantity" if theirs.get("x-kubernetes-int-or-string") else theirs.get("type")
-        if kind != ours:
-            yield f"{name}: {kind}, not {ours}"
-        return
+    if ours["type"] != "object":
+        kind = ["string", "integer"] if theirs.get("x-kubernetes-int-or-string") else theirs.get("type")
+        if kind != ours["type"]:
+            yield f"{name}: {kind}, not {ours['type']}"
     values = theirs.get("enum")
-    if values is not None and set(values) != set(ours.get("!enum", values)):
-        yield f"{name}: values {', '.join(values)}, not {', '.join(ours['!enum'])}"
-    if set(theirs.get("required", ())) != set(ours.get("!required", ())):
+    if values is not None and set(values) != set(ours.get("enum", values)):
+        yield f"{name}: values {', '.join(values)}, not {', '.join(ours['enum'])}"
+    if set(theirs.get("required", ())) != set(ours.get("required", ())):
         yield f"{name}: requires {', '.join(theirs.get('required', ())) or 'nothing'}"
-    properties = theirs.get("properties", {})
-    if "*" in ours:
-        yield from _keys_drift(theirs.get("additionalProperties", {}), ours["*"], (*path, "*"))
+    if ours.get("additionalProperties"):
+        below = ours["additionalProperties"]
+        yield from _keys_drift(theirs.get("additionalProperties", {}), below, parts, (*path, "*"))
         return
-    keys = {key for key in ours if not key.startswith("!")}
-    yield from (f"{'.'.join((*path, key))}: not in our table" for key in sorted(properties.keys() - keys))
+    properties, keys = theirs.get("properties", {}), ours.get("properties", {})
+    yield from (f"{'.'.join((*path, key))}: not in our table" for key in sorted(properties.keys() - keys.keys()))
     if properties:
-        yield from (f"{'.'.join((*path, key))}: only in our table" for key in sorted(keys - properties.keys()))
-    for key in sorted(keys & properties.keys()):
-        yield from _keys_drift(properties[key], ours[key], (*path, key))
+        yield from (f"{'.'.join((*path, key))}: only in our table" for key in sorted(keys.keys() - properties.keys()))
+    for key in sorted(keys.keys() & properties.keys()):
+        yield from _keys_drift(properties[key], keys[key], parts, (*path, key))
 
 
 # --- programs that other projects make ---

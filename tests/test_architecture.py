@@ -227,17 +227,6 @@ def test_the_check_of_a_valid_job_loads_only_what_it_needs(tmp_path: Path) -> No
     assert [name for name in loaded.split() if name.startswith(NOT_FOR_A_VALID_JOB)] == []
 
 
-def test_what_is_only_for_type_checkers_imports_nothing() -> None:
-    """`TYPE_CHECKING = False` is to them what `typing.TYPE_CHECKING` is, which every start would pay for."""
-    asks = [
-        name
-        for name in MODULES
-        for node in import_statements(name)
-        if isinstance(node, ast.ImportFrom) and any(alias.name == "TYPE_CHECKING" for alias in node.names)
-    ]
-    assert asks == []
-
-
 @pytest.mark.slow
 def test_the_server_answers_before_it_loads_the_analysis() -> None:
     code = (

@@ -19,12 +19,12 @@ from random_edits import assert_rules_not_asked_find_nothing
 import pai_lsp.document
 import pai_lsp.rules as rules_package
 from pai_lsp.document import Document, check
-from pai_lsp.findings.diagnostic import Finding, Settings, Severity, rules_of
+from pai_lsp.findings.diagnostic import Finding, Fix, Settings, Severity, rules_of
 from pai_lsp.rules import BY_CODE, KNOWN_RULES, RULES, all_rules
 from pai_lsp.source.comments import comments, written_comments
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.syntax import parse
-from pai_lsp.source.text import Span, apply_edits, overlapping
+from pai_lsp.source.text import Span, TextEdit, apply_edits, overlapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -258,7 +258,5 @@ def test_no_rule_builds_a_fix_whose_edits_overlap() -> None:
 
 
 def test_a_fix_whose_edits_overlap_is_not_offered() -> None:
-    """A line that belongs to a plugin by its text, and to `extras` in the copy that can be read."""
-    text = "extras:\n  com.microsoft.pai.runtimeplugin:\n  - plugin: teamwise_storage\n   a: :\n  -"
-    (found,) = (one for one in Document(text).diagnostics if one.code == "teamwise-storage-deprecated")
-    assert tuple(found.fixes) == ()
+    edits = (TextEdit(Span(0, 4), "x"), TextEdit(Span(2, 5), "y"))
+    assert list(Document("name: train\n").applicable_fixes.of((Fix("Change it", edits),))) == []

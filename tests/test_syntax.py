@@ -180,7 +180,7 @@ def test_merges() -> None:
             "b {{ c }}",
             {"data": ["a", "b {{ c }}", "d"]},
         ),
-        ("data:\u2028x", "expected ':' after 'data:\u2028x'", "data:\u2028x", {"data:\u2028x": None}),
+        ("data:\u2028x", "expected a space after 'data:'", "data:\u2028x", {"data": "\u2028x"}),
         ("data: <% a[0]: b %>", "a value that holds ': ' must be quoted", "<% a[0]: b %>", {"data": "<% a[0]_ b %>"}),
         ("data: @x", "a plain value cannot begin with '@'; quote it", "@x", {"data": "_x"}),
         (
@@ -193,8 +193,8 @@ def test_merges() -> None:
         ("data: 'it's'", "'s'' is not expected after the value", "s'", {"data": "it"}),
         (
             "  data: x",
-            "'data' is indented deeper than the key above it, which already has a value",
-            "data",
+            "'data: x' is indented by 6, but the lines that it belongs to are indented by 4",
+            "data: x",
             {"data": "x"},
         ),
         ("- x", "'- x' does not belong here", "- x", {}),

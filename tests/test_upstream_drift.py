@@ -124,19 +124,16 @@ def with_sources(root: Path, repository: str) -> None:
 
 
 def custom_resource(ours: Any) -> dict[str, Any]:
-    """A schema of the API server with the keys of our table."""
-    if ours == "open":
+    """A schema of the API server with the keys of our own."""
+    if ours is True:
         return {"type": "object"}
-    if ours == "quantity":
-        return {"x-kubernetes-int-or-string": True}
-    if isinstance(ours, str):
-        return {"type": ours}
-    if isinstance(ours, list):
-        return {"type": "array", "items": custom_resource(ours[0])}
-    properties = {key: custom_resource(value) for key, value in ours.items() if key != "*" and not key.startswith("!")}
-    found = {"type": "object", "properties": properties, "required": ours.get("!required", [])}
-    found |= {"additionalProperties": custom_resource(ours["*"])} if "*" in ours else {}
-    return found | ({"enum": ours["!enum"]} if "!enum" in ours else {})
+    if "$ref" in ours:
+        is_quantity = ours["$ref"].endswith("quantity")
+        return {"x-kubernetes-int-or-string": True} if is_quantity else {"type": "integer", "format": "int32"}
+    found = {key: ours[key] for key in ("type", "enum", "required") if key in ours}
+    found |= {"items": custom_resource(ours["items"])} if "items" in ours else {}
+    found |= {"properties": {key: custom_resource(one) for key, one in ours.get("properties", {}).items()}}
+    return found | {key: custom_resource(ours[key]) for key in ["additionalProperties"] if ours.get(key)}
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +147,7 @@ def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write(trees / "ltp" / path, "".join(f"{json.dumps(one)}\n" for one in examples))
     for folder, repository in (("pai", "pai"), ("runtime", "openpai-runtime"), ("ltp", "ltp-platform")):
         with_sources(trees / folder, f"microsoft/{repository}")
-    versions = [{"name": "v2beta1", "schema": {"openAPIV3Schema": custom_resource(table("mpijob.json")["root"])}}]
+    versions = [{"name": "v2beta1", "schema": {"openAPIV3Schema": custom_resource(table("mpijob.schema.json"))}}]
     write(trees / "mpi/manifests/base/kubeflow.org_mpijobs.yaml", yaml.safe_dump({"spec": {"versions": versions}}))
     write(trees / "ltp" / ".git" / "HEAD", "ref: refs/heads/dev\n")
     write(trees / "nccl" / "src" / "param.cc", 'NCCL_PARAM(Algo, "ALGO", -2);\n')

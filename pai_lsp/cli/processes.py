@@ -13,10 +13,10 @@ import signal
 import sys
 import time
 from collections import deque
+from typing import TYPE_CHECKING
 
 from pai_lsp.source.frozen import dataclass, field
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any, TypeVar

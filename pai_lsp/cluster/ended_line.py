@@ -64,7 +64,8 @@ def ended_line(report: str, commands: str) -> int | None:
     error, command = number_of(found[1]) - HEADER_LINES, found[2].strip()
     if error > 0:
         # For a command of several lines this is the last of them: its first word is at or above it.
-        word = command.partition(" ")[0]
+        # bash 5.3 has the trap's own command there after a subshell.
+        word = "(" if command.startswith("((_pai_error") else command.partition(" ")[0]
         number = next((one for one in range(min(error, len(lines)), 0, -1) if word in lines[one - 1]), 0)
     else:
         # `exit`, an unset variable, or the last command: known where nothing else is written like it.

@@ -106,18 +106,6 @@ class RuleStatus(Enum):
     DEPRECATED = "deprecated"
 
 
-class Misread(Enum):
-    """What a syntax problem may have to do with a finding near it, which is then not reported.
-
-    mapping: the line was read into the wrong mapping. absence: what is missing is in a line that could not be read.
-    name: the name is defined in a line that could not be read.
-    """
-
-    MAPPING = "mapping"
-    ABSENCE = "absence"
-    NAME = "name"
-
-
 # The usual consequence of an error, by who meets it.
 _OF_ERRORS = {
     Stage.SERVER: Consequence.REFUSED,
@@ -288,7 +276,7 @@ class Rule:
     What is to be known about a rule is here and in schemas/rules.json, which `make rules` makes.
 
     stage, consequence: who meets what it reports, and what becomes of the job.
-    misread: what a syntax problem may explain of its findings. is_about_reading: it reports such problems itself.
+    is_about_reading: it reports what is read as YAML, which explains what other rules find near by.
     explains_stop: a job with such a finding does not run, not even once it is expanded.
     is_last: it is asked after all others, and only if none of them explains why the job does not run.
     only_on: the platform that a rule without examples is about; empty for all.
@@ -310,7 +298,6 @@ class Rule:
     about: tuple[str, ...] = ()
     former: tuple[str, ...] = ()
     scheduler: str = ""
-    misread: tuple[Misread, ...] = ()
     is_about_reading: bool = False
 
     @property
@@ -366,7 +353,6 @@ def rule(
     about: Iterable[str] = (),
     former: Iterable[str] = (),
     scheduler: str = "",
-    misread: Iterable[Misread] = (),
     is_about_reading: bool = False,
 ) -> Callable[[Callable[[Any], Iterable[Finding]]], Rule]:
     """Make a rule of a function of a job or a manifest: its name is the code, its docstring the documentation.
@@ -391,7 +377,6 @@ def rule(
             tuple(about),
             tuple(former),
             scheduler,
-            tuple(misread),
             is_about_reading,
         )
 

@@ -7,6 +7,7 @@ be inserted. Each answer is found once, when it is first asked for.
 from __future__ import annotations
 
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from pai_lsp.job.definition import SIMPLE_KEYS
 from pai_lsp.job.job import Job
@@ -18,7 +19,6 @@ from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, ScalarStyle, Sequ
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

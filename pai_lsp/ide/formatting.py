@@ -7,13 +7,13 @@ must be there. A text that is not read back equal, or that has a fault, is left 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from pai_lsp.ide.refactorings.refactoring import line_edits
 from pai_lsp.source.comments import comments
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, walk
 from pai_lsp.source.syntax import parse
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pai_lsp.document import Document
     from pai_lsp.source.nodes import Entry, Node, Syntax

@@ -7,6 +7,7 @@ used and how many tasks run it, and shows what a role runs.
 from __future__ import annotations
 
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from pai_lsp.ide.known_values import job_resources, resources_sentence
 from pai_lsp.job.require_graph import expansion
@@ -16,7 +17,6 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, plain_value
 from pai_lsp.source.scalar import server_text
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_script import PartKind
 from pai_lsp.findings.diagnostic import Fix
@@ -11,7 +13,6 @@ from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import ProblemKind, Scalar, ScalarStyle
 from pai_lsp.source.text import Span, TextEdit, apply_edits
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pai_lsp.cluster.fit import fit
 from pai_lsp.cluster.hived_stage import Cells, hived_quota, virtual_cluster_of
 from pai_lsp.cluster.profile import Profile
@@ -14,7 +16,6 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.scalar import server_text
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import textwrap
+from typing import TYPE_CHECKING, Any
 
 from pai_lsp.ide.refactorings.refactoring import added_prerequisites
 from pai_lsp.source.edits import append_item, column, insert_entry, line_end
@@ -15,10 +16,8 @@ from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import scalar_line
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping as MappingOf
-    from typing import Any
 
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole

@@ -9,6 +9,7 @@ variable or a password in it is not a link.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.remote_sources import item_page
 from pai_lsp.ide.cursor import Cursor
@@ -23,7 +24,6 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.patterns import lazy_pattern
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

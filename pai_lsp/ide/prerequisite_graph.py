@@ -10,6 +10,7 @@ backgrounds. Sources: https://graphviz.org/doc/info/lang.html (syntax), https://
 from __future__ import annotations
 
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from pai_lsp.job.definition import TYPED_FIELDS, Definition, Origin
 from pai_lsp.job.lookup import LookupState, displayed_path
@@ -17,7 +18,6 @@ from pai_lsp.job.require_graph import cycles
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.text import Span
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pai_lsp.embedded.template import TemplateFault
 from pai_lsp.expansion.effective import effective_job
 from pai_lsp.expansion.released_run import command_source, server_command
 from pai_lsp.expansion.script import script_lines
 from pai_lsp.source.frozen import dataclass
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 

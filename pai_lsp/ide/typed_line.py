@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 from pai_lsp.platform.job_schema import field, fields
 from pai_lsp.source.frozen import dataclass
@@ -16,7 +17,6 @@ from pai_lsp.source.spelling import nearest
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span, TextEdit
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pai_lsp.document import Document
     from pai_lsp.platform.job_schema import Kind

@@ -7,6 +7,8 @@ long: client units in (`document.places`), one question to the analysis, client 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
@@ -68,10 +70,8 @@ from pai_lsp.lsp.features import (
     WHY,
 )
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from typing import Any
 
     from pai_lsp.lsp.commands import Command
     from pai_lsp.lsp.documents import OpenDocument

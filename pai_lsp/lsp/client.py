@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from lsprotocol import types as lsp
 
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.text import ColumnUnit
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any
 
 from pai_lsp.project.projects import stamp_of
 from pai_lsp.project.trust import TrustAnswers
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
 
     from pai_lsp.catalog.setup import CatalogSetup
 

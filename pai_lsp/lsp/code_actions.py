@@ -5,6 +5,8 @@ A refactoring is offered with the reason why it is not possible, if there is one
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcContentModified, JsonRpcException
 
@@ -26,10 +28,8 @@ from pai_lsp.lsp.features import (
 from pai_lsp.safe_fixes import with_safe_fixes
 from pai_lsp.source.text import Span, apply_edits
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
-    from typing import Any
 
     from pai_lsp.findings.diagnostic import Diagnostic, Fix
     from pai_lsp.ide.refactorings import Refactoring

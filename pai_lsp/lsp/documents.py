@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from enum import Enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pygls.uris import from_fs_path
 
@@ -20,7 +20,6 @@ from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
 from pai_lsp.source.frozen import dataclass, field, lazy, replace
 from pai_lsp.source.text import LineIndex
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

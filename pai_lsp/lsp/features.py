@@ -5,6 +5,8 @@ A feature is one line here and one line there.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from lsprotocol import types as lsp
 
 from pai_lsp.ide.completion import TRIGGERS
@@ -12,10 +14,8 @@ from pai_lsp.ide.token_types import TokenModifier, TokenType
 from pai_lsp.lsp.documents import CHECKED_BY_RULES, FileKind
 from pai_lsp.source.frozen import dataclass
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
 QUICK_FIX = lsp.CodeActionKind.QuickFix.value
 REFACTORINGS = (

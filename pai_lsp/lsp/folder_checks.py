@@ -12,7 +12,7 @@ from collections import Counter
 from functools import partial
 from pathlib import PurePath
 from threading import Event
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 from pygls.uris import from_fs_path
@@ -40,7 +40,6 @@ from pai_lsp.source.files import (
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.text import LineIndex
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 

@@ -16,6 +16,7 @@ import time
 import traceback
 from contextlib import suppress
 from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import default_converter
@@ -25,10 +26,8 @@ from pai_lsp.lsp.transport import standard_streams
 from pai_lsp.source.failures import OWN_FAILURE
 from pai_lsp.version import __version__
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Any
 
     from cattrs import Converter
 

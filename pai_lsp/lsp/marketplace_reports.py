@@ -7,6 +7,7 @@ import itertools
 import logging
 from contextlib import asynccontextmanager
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
@@ -14,7 +15,6 @@ from pygls.exceptions import JsonRpcException
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 

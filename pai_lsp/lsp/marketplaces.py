@@ -13,6 +13,7 @@ import os
 import time
 from enum import Enum, auto
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.setup import LOCK_NAME
 from pai_lsp.job.lookup import Lookup, NoLookup
@@ -22,7 +23,6 @@ from pai_lsp.lsp.worker_threads import in_thread
 from pai_lsp.lsp.workspace_settings import watch
 from pai_lsp.source.failures import kind_and_place, why
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 

@@ -12,6 +12,7 @@ import gc
 import json
 import logging
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 from pygls.exceptions import (
@@ -31,11 +32,9 @@ from pai_lsp.lsp.transport import bodies, parent_end
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.text import ColumnUnit
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Awaitable, Callable, Generator
-    from typing import Any
 
     from cattrs import Converter
     from pygls.lsp.server import LanguageServer

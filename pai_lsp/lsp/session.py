@@ -10,6 +10,7 @@ import logging
 import time
 from contextvars import ContextVar
 from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 from pygls.uris import from_fs_path
@@ -37,10 +38,8 @@ from pai_lsp.project.projects import Projects
 from pai_lsp.source.files import is_in_folder
 from pai_lsp.source.frozen import replace
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping, Sequence
-    from typing import Any
 
     from pygls.lsp.server import LanguageServer
 

@@ -11,11 +11,11 @@ import logging
 from contextvars import Context
 from functools import partial
 from threading import Event
+from typing import TYPE_CHECKING
 
 from pai_lsp.lsp.documents import FileKind
 from pai_lsp.lsp.worker_threads import in_thread
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pai_lsp.lsp.connection import Connection
     from pai_lsp.lsp.documents import OpenDocument

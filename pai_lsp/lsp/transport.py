@@ -13,9 +13,8 @@ import os
 import re
 import sys
 import threading
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from typing import BinaryIO

@@ -11,10 +11,10 @@ import asyncio
 import threading
 from collections import deque
 from queue import SimpleQueue
+from typing import TYPE_CHECKING
 
 from pai_lsp.source.frozen import dataclass
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeVar

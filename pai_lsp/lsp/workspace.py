@@ -6,6 +6,7 @@ import re
 import time
 from itertools import chain, islice
 from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 from pygls.uris import from_fs_path
@@ -16,7 +17,6 @@ from pai_lsp.lsp.documents import FileKind
 from pai_lsp.source.files import JOB_ENDINGS, UnreadableFile, candidates, decoded, might_be_job, read_bytes
 from pai_lsp.source.frozen import dataclass
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 

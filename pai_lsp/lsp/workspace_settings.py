@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 import os
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
@@ -19,10 +20,8 @@ from pai_lsp.lsp.convert import path_of
 from pai_lsp.project.configuration import FILE_NAME, Configuration
 from pai_lsp.source.text import LineIndex, visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
-    from typing import Any
 
     from pygls.lsp.server import LanguageServer
 

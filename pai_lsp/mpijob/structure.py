@@ -1,8 +1,8 @@
 """What Kubernetes and the MPI operator refuse and drop in an MPIJob, and the documentation of its keys.
 
-The API server goes by the table of the custom resource definition. What the operator refuses is an event
-`ValidationError`, and nothing starts. Source: kubeflow/mpi-operator v0.8.2, pkg/apis/kubeflow/validation/validation.go
-(`ValidateMPIJob`) and pkg/apis/kubeflow/v2beta1/default.go.
+The API server goes by the schema of the custom resource definition (schemas/mpijob.schema.json). What the operator
+refuses is an event `ValidationError`, and nothing starts. Source: kubeflow/mpi-operator v0.8.2,
+pkg/apis/kubeflow/validation/validation.go (`ValidateMPIJob`) and pkg/apis/kubeflow/v2beta1/default.go.
 
 The keys are those of kubeflow.org/v2beta1, documented as fields like those of a job.
 """
@@ -11,10 +11,13 @@ from __future__ import annotations
 
 from functools import cache, lru_cache
 
+from jsonschema import ValidationError
+
 from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.findings.fixes import choice_fixes, near_name_fixes, quote_fix
-from pai_lsp.mpijob.manifest import Manifest, Value, is_quantity, plain_value
-from pai_lsp.platform.job_schema import Field
+from pai_lsp.mpijob.manifest import Manifest, Value, plain_value
+from pai_lsp.platform.job_schema import Field, structural
+from pai_lsp.platform.structure_errors import schema_check
 from pai_lsp.platform.tables import table
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Scalar
@@ -24,17 +27,16 @@ from pai_lsp.source.text import TextEdit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
+    from pai_lsp.platform.structure_errors import FailedKeyword
     from pai_lsp.source.text import Span
 
 _SUBDOMAIN = lazy_pattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 LABEL = lazy_pattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _NAME = lazy_pattern(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
-_INT32 = 2**31
 _LONGEST = 63
-_LONG = frozenset({"activeDeadlineSeconds", "runAsUser", "runAsGroup", "fsGroup", "generation"})
 _ARTICLES = {
     "string": "a string",
     "integer": "an integer",
@@ -74,45 +76,112 @@ class Fault:
 
 @lru_cache(maxsize=1)
 def mpijob_table() -> Any:
-    """The table of the MPIJob v2beta1."""
+    """The documentation of keys, and the variables that the operator sets."""
     return table("mpijob.json")
 
 
+@lru_cache(maxsize=1)
+def mpijob_schema() -> Any:
+    """The structure of an MPIJob v2beta1, as a JSON Schema."""
+    return structural(table("mpijob.schema.json"))
+
+
+@lru_cache(maxsize=1)
+def _check() -> Callable[[Any], Iterator[FailedKeyword]]:
+    # Only whole numbers as they are written are integers of Go.
+    return schema_check(mpijob_schema(), lambda _number: False, keywords={"x-kubernetes-list-map-keys": _repeated})
+
+
 def structure_faults(manifest: Manifest) -> Iterator[Fault]:
-    """What the API server refuses and drops."""
-    root = mpijob_table()["root"]
-    yield from _object(root, manifest.root, "")
+    """What the API server refuses and drops, by their places."""
+    found: dict[str, Fault] = {}
+    for failed in _check()(_as_checked(manifest.root, mpijob_schema())):
+        for fault in _faults(failed, _at(manifest.root, failed.path), _field_of(failed.path)):
+            found.setdefault(fault.field, fault)
+    yield from sorted(found.values(), key=lambda one: one.span.start)
     yield from _metadata(manifest)
 
 
-def _checked(wanted: Any, value: Value, field: str) -> Iterator[Fault]:
-    if isinstance(wanted, list):
-        yield from _list(wanted[0], value, field)
-    elif isinstance(wanted, dict) and "!enum" not in wanted:
-        if value.kind == "object":
-            yield from _object(wanted, value, field)
-        else:
-            yield _wrong(value, field, "object")
-    elif isinstance(wanted, dict):
-        if value.content not in wanted["!enum"]:
-            words = ", ".join(wanted["!enum"])
-            if value.kind != "string":
-                yield _wrong(value, field, "string")
-            else:
-                hint = did_you_mean(value.content, wanted["!enum"])
-                message = f"'{value.content}' is not supported{hint}; use one of {words}"
-                yield Fault("refused", field, value.span, message, choice_fixes(value.span, wanted["!enum"]))
-    elif wanted == "quantity":
-        yield from _quantity(value, field)
-    elif wanted not in {"open", value.kind}:
-        yield _wrong(value, field, wanted)
-    elif wanted == "integer" and field.rpartition(".")[2] not in _LONG and not -_INT32 <= value.content < _INT32:
+def _as_checked(value: Value, schema: dict[str, Any]) -> Any:
+    """The JSON value as the API server checks it: a known key without a value counts as absent."""
+    if value.kind == "object":
+        below = {name: _below(schema, name) for name in value.content}
+        kept = ((name, one) for name, one in value.content.items() if one.kind != "null" or below[name] is None)
+        return {name: _as_checked(one, below[name] or {}) for name, one in kept}
+    return [_as_checked(one, _of_items(schema)) for one in value.content] if value.kind == "array" else value.content
+
+
+def _at(value: Value, path: Sequence[str | int]) -> Value:
+    for step in path:
+        value = value.content[step]
+    return value
+
+
+def _field_of(path: Sequence[str | int]) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+
+
+def _repeated(_validator: object, keys: Sequence[str], items: Any, _schema: object) -> Iterator[ValidationError]:
+    """The later one of two items that have the same values of `keys`; the protocol of a port is TCP by default."""
+    seen: set[tuple[Any, ...]] = set()
+    for number, item in enumerate(items if isinstance(items, list) else ()):
+        values: list[Any] = [
+            item.get(key, "TCP" if key == "protocol" else None) if isinstance(item, dict) else [] for key in keys
+        ]
+        if any(isinstance(one, (list, dict)) for one in values):
+            continue
+        if values[0] is not None and tuple(values) in seen:
+            yield ValidationError("", path=[number], instance=item)
+        seen.add(tuple(values))
+
+
+def _faults(failed: FailedKeyword, value: Value, field: str) -> Iterator[Fault]:
+    wanted, refusal = failed.schema, "the API server refuses the job"
+    if failed.keyword == "additionalProperties":
+        names = set(wanted["properties"])
+        for name, item in value.content.items():
+            if name not in names:
+                below = f"{field}.{name}" if field else name
+                span = item.key.span if item.key is not None else item.span
+                near = near_name_fixes(span, name, names - set(value.content)) if below not in MOVED else ()
+                yield Fault("dropped", below, span, _dropped(name, below, names), near)
+    elif failed.keyword == "required":
+        for name in wanted["required"]:
+            if value.get(name) is None:
+                yield Fault("refused", f"{field}.{name}", value.span, f"'{name}' is required here; {refusal}")
+    elif failed.keyword == "x-kubernetes-list-map-keys":
+        key = wanted[failed.keyword][0]
+        message = f"'{failed.instance[key]}' is in this list twice; {refusal}"
+        yield Fault("refused", field, (value.get(key) or value).span, message)
+    elif failed.keyword == "type":
+        yield _wrong(value, field, _types(wanted)[0])
+    elif failed.keyword == "enum":
+        if value.kind == "string":
+            hint = did_you_mean(value.content, wanted["enum"])
+            message = f"'{value.content}' is not supported{hint}; use one of {', '.join(wanted['enum'])}"
+            yield Fault("refused", field, value.span, message, choice_fixes(value.span, wanted["enum"]))
+    elif failed.keyword == "pattern":
+        yield Fault("refused", field, value.span, f"'{value.content}' is not a quantity such as 500m, 2 or 16Gi")
+    else:
         message = f"{value.content} does not fit in 32 bits; the operator cannot read this MPIJob, nor list the others"
         yield Fault("undecodable", field, value.span, message)
 
 
+def _types(schema: Mapping[str, Any]) -> tuple[str, ...]:
+    found = schema.get("type", ())
+    return (found,) if isinstance(found, str) else tuple(found)
+
+
 def _wrong(value: Value, field: str, wanted: str) -> Fault:
     name = field.rpartition(".")[2]
+    if value.kind == "null":
+        return Fault("refused", field, value.span, f"an item must be {_ARTICLES[wanted]}, but is null")
+    if wanted == "array" and value.kind == "object" and value.content:
+        # At the key where the dash is missing.
+        key, first = next(iter(value.content.items()))
+        span = first.key.span if first.key is not None else first.span
+        message = f"'{name}' must be a list, but is a mapping; each item begins with '- '"
+        return Fault("mistyped", f"{field}.{key}", span, f"{message}; the API server refuses the job")
     message = f"'{name}' must be {_ARTICLES[wanted]}, but is {_ARTICLES[value.kind]}"
     fixes: tuple[Fix, ...] = ()
     if wanted == "string" and value.kind in {"integer", "number", "boolean"} and isinstance(value.node, Scalar):
@@ -124,78 +193,11 @@ def _wrong(value: Value, field: str, wanted: str) -> Fault:
     return Fault("mistyped", field, value.span, f"{message}; the API server refuses the job", fixes)
 
 
-def _quantity(value: Value, field: str) -> Iterator[Fault]:
-    if value.kind == "integer":
-        return
-    if value.kind != "string":
-        yield _wrong(value, field, "string")
-    elif not is_quantity(value.content):
-        yield Fault("refused", field, value.span, f"'{value.content}' is not a quantity such as 500m, 2 or 16Gi")
-
-
-def _object(wanted: dict[str, Any], value: Value, field: str) -> Iterator[Fault]:
-    names = {name for name in wanted if name[0] not in "!*"}
-    for name, item in value.content.items():
-        below = f"{field}.{name}" if field else name
-        known = wanted.get(name, wanted.get("*")) if name[:1] != "!" else None
-        if known is None:
-            span = item.key.span if item.key is not None else item.span
-            near = near_name_fixes(span, name, names - set(value.content)) if below not in MOVED else ()
-            yield Fault("dropped", below, span, _dropped(name, below, names), near)
-        elif item.kind != "null":
-            yield from _checked(known, item, below)
-    for name in wanted.get("!required", ()):
-        if value.get(name) is None:
-            yield Fault(
-                "refused", f"{field}.{name}", value.span, f"'{name}' is required here; the API server refuses the job"
-            )
-
-
 def _dropped(name: str, field: str, names: set[str]) -> str:
     consequence = "the API server drops it"
     if (place := MOVED.get(field)) is not None:
         return f"'{name}' is not a key here and {consequence}; its place is {place}"
     return f"unknown key '{name}'{did_you_mean(name, sorted(names))}; {consequence}"
-
-
-def _list(wanted: Any, value: Value, field: str) -> Iterator[Fault]:
-    if value.kind == "object" and value.content:
-        # At the key where the dash is missing.
-        name, first = next(iter(value.content.items()))
-        span = first.key.span if first.key is not None else first.span
-        message = f"'{field.rpartition('.')[2]}' must be a list, but is a mapping; each item begins with '- '"
-        yield Fault("mistyped", f"{field}.{name}", span, f"{message}; the API server refuses the job")
-        return
-    if value.kind != "array":
-        yield _wrong(value, field, "array")
-        return
-    keys: tuple[str, ...] = tuple(wanted.get("!key", ())) if isinstance(wanted, dict) else ()
-    seen: set[tuple[Any, ...]] = set()
-    for number, item in enumerate(value.content):
-        below = f"{field}[{number}]"
-        if item.kind == "null" and wanted != "open":
-            kind = wanted if isinstance(wanted, str) else "object"
-            yield Fault(
-                "refused",
-                below,
-                item.span if len(item.span) else value.span,
-                f"an item must be {_ARTICLES[kind]}, but is null",
-            )
-            continue
-        yield from _checked(wanted, item, below)
-        if not keys or item.kind != "object":
-            continue
-        found = tuple(one.plain if (one := item.get(key)) else ("TCP" if key == "protocol" else None) for key in keys)
-        if any(isinstance(one, (list, dict)) for one in found):
-            continue
-        if found in seen and found[0] is not None:
-            yield Fault(
-                "refused",
-                below,
-                (item.get(keys[0]) or item).span,
-                f"'{found[0]}' is in this list twice; the API server refuses the job",
-            )
-        seen.add(found)
 
 
 def _metadata(manifest: Manifest) -> Iterator[Fault]:
@@ -362,7 +364,7 @@ def manifest_field(path: Sequence[str | int]) -> Field | None:
 def manifest_fields(path: Sequence[str | int]) -> list[Field]:
     """The keys that an author may write in the mapping at `path`, documented ones first; of a list, in its items."""
     names = tuple(step for step in path if isinstance(step, str))
-    known = [name for name in _keys(_wanted(names)) if name[0] not in "!*"]
+    known = list(_of_items(_schema_at(names) or {}).get("properties", ()))
     listed = mpijob_table()["keys"]["names"]
     known += [*listed.get(".".join(names), ()), *listed.get(_of_any_replica(names), ())]
     found = [one for name in dict.fromkeys(known) if (one := _field((*names, name)))]
@@ -378,8 +380,8 @@ def _documented() -> list[str]:
 
 @cache
 def _field(names: tuple[str, ...]) -> Field | None:
-    wanted = _wanted(names)
-    if wanted is None or not names:
+    wanted, above = _schema_at(names), _schema_at(names[:-1])
+    if wanted is None or above is None or not names:
         return None
     keys = mpijob_table()["keys"]
     documented = keys["documented"]
@@ -395,7 +397,7 @@ def _field(names: tuple[str, ...]) -> Field | None:
         default=found.get("default"),
         values=tuple(values),
         examples=(),
-        required=found.get("required", False) or names[-1] in _keys(_wanted(names[:-1])).get("!required", ()),
+        required=found.get("required", False) or names[-1] in _of_items(above).get("required", ()),
         source=keys["source"],
         enforced_by=found.get("by", ""),
         deprecated=found.get("deprecated", False),
@@ -408,27 +410,33 @@ def _of_any_replica(names: tuple[str, ...]) -> str:
     return ".".join((*_REPLICA_PATH, "*", *names[3:]) if is_replica else names)
 
 
-def _wanted(names: tuple[str, ...]) -> Any:
-    """The part of the table at a path without indices; None if it is absent."""
-    found = mpijob_table()["root"]
+def _schema_at(names: tuple[str, ...]) -> dict[str, Any] | None:
+    """The part of the schema at a path without indices, {} where it takes anything; None for an unknown key."""
+    found: dict[str, Any] | None = mpijob_schema()
     for name in names:
-        keys = _keys(found)
-        found = keys.get(name, keys.get("*")) if name[:1] != "!" else None
+        found = _below(_of_items(found), name) if found else None
     return found
 
 
-def _keys(wanted: Any) -> dict[str, Any]:
-    """The keys of a mapping, or of the items of a list."""
-    if isinstance(wanted, list):
-        wanted = wanted[0]
-    return wanted if isinstance(wanted, dict) else {}
+def _below(schema: dict[str, Any], name: str) -> dict[str, Any] | None:
+    """What the schema of a mapping says of a key, {} where it takes anything; None for an unknown key."""
+    found = schema.get("properties", {}).get(name, schema.get("additionalProperties"))
+    if isinstance(found, dict) and "$ref" in found:
+        found = mpijob_schema()["$defs"][found["$ref"].rpartition("/")[2]]
+    return {} if found is True else found or None
 
 
-def _type(wanted: Any) -> tuple[tuple[str, ...], str]:
+def _of_items(schema: dict[str, Any]) -> dict[str, Any]:
+    items = schema.get("items", schema)
+    return items if isinstance(items, dict) else {}
+
+
+def _type(schema: dict[str, Any]) -> tuple[tuple[str, ...], str]:
     """The types of JSON Schema, and the same in words."""
-    if isinstance(wanted, list):
-        of = {"string": "strings", "integer": "integers"}.get(str(wanted[0]), "mappings")
-        return ("array",), f"list of {of}"
-    if isinstance(wanted, dict):
-        return (("string",), "string") if "!enum" in wanted else (("object",), "mapping")
-    return {"open": ((), "any value"), "quantity": ((), "quantity")}.get(wanted, ((wanted,), wanted))
+    types = _types(schema)
+    if not types or len(types) > 1:
+        return (), "quantity" if types else "any value"
+    if types == ("array",):
+        of = {"string": "strings", "integer": "integers"}.get(" ".join(_types(_of_items(schema))), "mappings")
+        return types, f"list of {of}"
+    return types, "mapping" if types == ("object",) else types[0]

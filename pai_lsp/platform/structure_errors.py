@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.validators import extend
 
 from pai_lsp.source.frozen import dataclass
@@ -255,11 +255,13 @@ def schema_check(
     schema: Mapping[str, Any],
     is_whole: Callable[[float], bool] = is_whole,
     is_surely_valid: Callable[[object, str], bool] = lambda _value, _reference: False,
+    keywords: Mapping[str, Callable[[Any, Any, Any, Any], Iterator[ValidationError]]] | None = None,
 ) -> Callable[[Any], Iterator[FailedKeyword]]:
     """What finds all failures of a value and of what is in it: by path, those of one value in the order of the schema.
 
     is_whole: whether a float is an integer.
     is_surely_valid: a quick answer for a value and a `$ref`; False means that the schema has to be read.
+    keywords: those of the schema that JSON Schema does not have, as jsonschema takes them.
     """
     draft = Draft202012Validator
 
@@ -272,7 +274,7 @@ def schema_check(
         return is_whole(value) if isinstance(value, float) else type(value) is int
 
     types = draft.TYPE_CHECKER.redefine("integer", is_integer)
-    checker: Any = extend(draft, {"$ref": reference}, type_checker=types)  # type: ignore[no-untyped-call]  # no types
+    checker: Any = extend(draft, {"$ref": reference, **(keywords or {})}, type_checker=types)  # type: ignore[no-untyped-call]  # no types
     validator = checker(schema)
 
     def failures(value: Any) -> Iterator[FailedKeyword]:

@@ -34,7 +34,7 @@ from pai_lsp.source.nodes import (
     mapping_of,
 )
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.repairs import next_repair
+from pai_lsp.source.repairs import is_odd_line, next_repair
 from pai_lsp.source.scalar import Reader
 from pai_lsp.source.text import Span, TextEdit
 
@@ -129,7 +129,8 @@ class _SectionReader:
         parts, index = self._run(places, 0, depth, broken_off)
         while index < len(places) - 1:
             broken = self._broken
-            section = self._long_section(places[index], places[index + 1]) if depth == 0 else None
+            is_long = depth == 0 and not self._has_odd_line(places[index], places[index + 1])
+            section = self._long_section(places[index], places[index + 1]) if is_long else None
             part, index = (section, index + 1) if section else self._part(places, index, depth)
             parts.append(part)
             if self._broken > broken and index < len(places) - 1:
@@ -171,6 +172,12 @@ class _SectionReader:
         scalars = [scalar for scalar in tree.scalars if scalar.span.start < end]
         problems = [problem for problem in tree.problems if problem.span.start < end]
         return [Tree([run], scalars=scalars, problems=problems)], after
+
+    def _has_odd_line(self, start: int, end: int) -> bool:
+        """Whether a single slip in one line keeps the section from being read, so that its children fit together."""
+        part = self._text[start:end]
+        tree, error = build(part, self._reader)
+        return error is not None and is_odd_line(part, error, tree)
 
     def _long_section(self, start: int, end: int) -> Tree | None:
         """A section read child by child; None where it must be read as one part."""

@@ -12,6 +12,7 @@ from pai_lsp.source.building import STAND_INS, SURROGATE_ESCAPE, joined_surrogat
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.libyaml import yaml
 from pai_lsp.source.nodes import ProblemKind, Tree
+from pai_lsp.source.odd_lines import odd_line
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 from pai_lsp.source.writing import quoted
@@ -30,6 +31,9 @@ _UP_TO_QUOTE = lazy_pattern(r'[\s\w,:\[\]{}.-]*(?=")')
 _FLOW_TOKEN = lazy_pattern(r"""(?P<tag><%[^%]*%>|\{\{[^{}]*\}\})|"(?:[^"\\]|\\.)*"|'[^']*'|(?P<key>:\s)|[\[\]{},]""")
 _LONGEST_COMMAND = 2_000
 _HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
+# What begins a line after a quote that is not closed: an item of a list or a key.
+_NEXT_ITEM = lazy_pattern(r"\n[ \t]*(?:- |[\w.-]+:(?:\s|$))")
+_LINE_PROBLEM = lazy_pattern("mapping values|<document start>")
 _COMMENT_AFTER = lazy_pattern(r"\s#")
 
 
@@ -82,6 +86,7 @@ def next_repair(text: str, error: yaml.YAMLError, tree: Tree) -> Repair:
         _template_in_brackets,
         _stray_tab,
         _open_quote,
+        _odd_line,
         _half_typed_key,
         _second_colon,
         _open_bracket,
@@ -93,6 +98,21 @@ def next_repair(text: str, error: yaml.YAMLError, tree: Tree) -> Repair:
             return repair
     is_outside = "<document start>" in fault.problem
     return _hide_line(text, fault.at, _outside(text, fault.at) if is_outside else _plain_words(fault.problem))
+
+
+def _odd_line(fault: _ParserFault) -> Repair | None:
+    """A line near by that a single slip keeps from being read; flow collections and quotes have their own faults."""
+    context, problem = fault.context, fault.problem
+    is_list = "alias" in context and fault.text[fault.at - 1 : fault.at + 1] == "* "
+    if not (is_list or "block" in context or "simple key" in context or _LINE_PROBLEM.search(problem)):
+        return None
+    odd = odd_line(fault.text, fault.at, fault.context_at)
+    return None if odd is None else Repair(odd.message, odd.span, (odd.edit,), title=odd.title)
+
+
+def is_odd_line(text: str, error: yaml.YAMLError, tree: Tree) -> bool:
+    """Whether the fault that libyaml stopped at is a slip in a single line near by."""
+    return not isinstance(error, yaml.reader.ReaderError) and _odd_line(_fault(text, error, tree)) is not None
 
 
 def _outside(text: str, at: int) -> str:
@@ -280,7 +300,7 @@ def _open_quote(fault: _ParserFault) -> Repair | None:
     ):
         inside = text[last.span.start : last.span.end]
         between = text[last.span.end : at]
-        if "\n" not in between and re.search(r"\n[ \t]*(?:- )?[\w.-]+:(?:\s|$)", inside):
+        if "\n" not in between and _NEXT_ITEM.search(inside):
             return _close_quote(text, last.span.start)
     return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pai_lsp.cli import FINDINGS
 from pai_lsp.cli.commands.job_file import put
@@ -11,7 +12,6 @@ from pai_lsp.project.baseline import baseline_text, first_baseline, is_accepted,
 from pai_lsp.project.targets import STANDARD_INPUT
 from pai_lsp.source.text import visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence

@@ -6,13 +6,13 @@ import os
 import sys
 from pathlib import Path
 from time import process_time, sleep
+from typing import TYPE_CHECKING
 
 from pai_lsp.project.projects import stamp_of
 from pai_lsp.project.targets import run_projects, targets
 from pai_lsp.source.files import YAML_ENDINGS
 from pai_lsp.source.text import visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import NoReturn

@@ -15,10 +15,10 @@ import re
 import subprocess
 import tarfile
 from time import time
+from typing import TYPE_CHECKING
 
 from pai_lsp.cluster.task_plan import HOME
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 

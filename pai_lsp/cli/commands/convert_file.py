@@ -10,6 +10,7 @@ import json
 import sys
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import each_job, failed, job_of, put, show_findings
@@ -18,7 +19,6 @@ from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.source.text import visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 

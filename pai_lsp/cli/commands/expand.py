@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import each_job, failed, job_of, put, show_findings
@@ -22,7 +23,6 @@ from pai_lsp.source.nodes import ProblemKind
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 

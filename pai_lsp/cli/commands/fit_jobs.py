@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import TYPE_CHECKING, Any
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed, job_file, named_jobs
@@ -12,10 +13,8 @@ from pai_lsp.cluster.fit import fit
 from pai_lsp.cluster.profile import Profile, ProfileError, own_profiles, profile_named
 from pai_lsp.source.text import visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from typing import Any
 
     from pai_lsp.cluster.fit import Fit
     from pai_lsp.cluster.protocol_stage import Refusal

@@ -6,6 +6,7 @@ import os
 import subprocess
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import each_job, failed, job_of, put, show_findings
@@ -16,7 +17,6 @@ from pai_lsp.source.failures import OWN_FAILURE
 from pai_lsp.source.files import program_on_path
 from pai_lsp.source.text import visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 

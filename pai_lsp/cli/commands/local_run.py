@@ -21,6 +21,7 @@ from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands import container
@@ -45,7 +46,6 @@ from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import program_on_path
 from pai_lsp.source.text import LineIndex, visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence

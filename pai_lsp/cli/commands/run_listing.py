@@ -14,13 +14,13 @@ import sys
 from contextlib import suppress
 from difflib import SequenceMatcher
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pai_lsp.cluster.task_plan import SCRIPTS
 from pai_lsp.source.files import program_on_path, write_at_once
 from pai_lsp.source.text import LineIndex, visible
 from pai_lsp.source.user_folders import user_state_folder
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import TYPE_CHECKING, Any
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed, job_of
@@ -11,11 +12,9 @@ from pai_lsp.cluster.protocol_stage import is_accepted
 from pai_lsp.cluster.task_plan import NoTaskError, TaskPlan, task_plan
 from pai_lsp.source.text import visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
-    from typing import Any
 
     from pai_lsp.job.job import Job
 

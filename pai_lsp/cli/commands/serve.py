@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pai_lsp.lsp.language_server import main
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 

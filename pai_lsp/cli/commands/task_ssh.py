@@ -11,13 +11,13 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+from typing import TYPE_CHECKING
 
 from pai_lsp.cluster.task_files import ADDRESS
 from pai_lsp.cluster.task_plan import HOME
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.files import program_on_path
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed
@@ -15,7 +16,6 @@ from pai_lsp.project.trust import TrustAnswer, TrustAnswers, wanted
 from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.text import visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 

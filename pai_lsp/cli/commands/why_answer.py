@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import Any
 
 from pai_lsp.cli import WRONG_USAGE
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 def write_answer(answer: dict[str, Any], text: str, form: str) -> None:

@@ -21,6 +21,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pai_lsp.cli.report.results import fingerprints, placed
 from pai_lsp.findings.diagnostic import Severity
@@ -28,10 +29,7 @@ from pai_lsp.rules import family_of
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.version import __version__
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from pai_lsp.cli.report.results import PlacedDiagnostic, PlacedRelated, Results
     from pai_lsp.findings.diagnostic import Fix, Rule
     from pai_lsp.source.text import LineIndex, Place, Span

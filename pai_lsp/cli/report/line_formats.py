@@ -14,12 +14,13 @@ and one good case for a file without findings.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pai_lsp.cli.report.results import placed
 from pai_lsp.cli.report.terminal import Style
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.source.text import visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pai_lsp.cli.report.results import PlacedDiagnostic, Results
     from pai_lsp.cli.report.terminal import Terminal

@@ -11,6 +11,7 @@ its own; its last command line is the one that is being typed.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
@@ -36,10 +37,8 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.text import Span, TextEdit
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from pai_lsp.document import Document
     from pai_lsp.job.definition import Definition

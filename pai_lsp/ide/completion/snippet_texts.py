@@ -5,11 +5,12 @@ Each number has one default; further places of the number (`$1`) repeat what is 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pai_lsp.ide.completion.suggestion import escaped
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.writing import scalar_line
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterable

@@ -7,6 +7,7 @@ the images, roles and secrets of the job, gives names that are free, and brings 
 from __future__ import annotations
 
 from itertools import chain, count
+from typing import TYPE_CHECKING
 
 from pai_lsp.ide.completion import snippet_texts as texts
 from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, plain_text, snippet_suggestion
@@ -19,7 +20,6 @@ from pai_lsp.source.nodes import Mapping, Sequence
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.tree_edits import append_value, insert_values
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 

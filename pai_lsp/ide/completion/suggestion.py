@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import flow_scalar, scalar_line, within_quotes
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pai_lsp.ide.cursor import InsertionPoint
 

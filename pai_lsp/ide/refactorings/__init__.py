@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pai_lsp.ide.refactorings.conversions import conversion, mpijob_conversion
 from pai_lsp.ide.refactorings.extract_prerequisite import extract_prerequisite, legacy_field
 from pai_lsp.ide.refactorings.extract_value import parameter_from_text, secret_from_text
@@ -9,7 +11,6 @@ from pai_lsp.ide.refactorings.quick_fixes import duplicate_names, missing_keys, 
 from pai_lsp.ide.refactorings.refactoring import Refactoring, RefactoringKind, made
 from pai_lsp.ide.refactorings.resolve_references import expand_job, import_prerequisites, inline_prerequisites
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import shlex
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.shell_expansions import NAME
 from pai_lsp.ide.refactorings.refactoring import Refactoring, RefactoringKind, line_edits, refused
@@ -31,10 +32,8 @@ from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import apply_edits
 from pai_lsp.source.writing import flow_value, value_lines
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Any
 
     from pai_lsp.document import Document
     from pai_lsp.source.nodes import Node, Syntax

@@ -7,6 +7,7 @@ variables.
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 from pai_lsp.ide.cursor import Cursor
 from pai_lsp.ide.refactorings.refactoring import (
@@ -29,7 +30,6 @@ from pai_lsp.source.nodes import Mapping
 from pai_lsp.source.text import Span, TextEdit, apply_edits
 from pai_lsp.source.writing import flow_value, value_lines
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from enum import Enum
 from itertools import takewhile
+from typing import TYPE_CHECKING
 
 from pai_lsp.expansion.effective import effective_job
 from pai_lsp.expansion.released_job import expanded
@@ -22,7 +23,6 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit, apply_edits
 from pai_lsp.source.writing import written_key
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 

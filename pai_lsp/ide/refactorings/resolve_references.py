@@ -8,6 +8,7 @@ task roles run the same commands in the same order, in the extended protocol; th
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from pai_lsp.expansion.effective import (
     CmdPluginEntry,
@@ -48,11 +49,9 @@ from pai_lsp.source.nodes import Sequence, plain_value
 from pai_lsp.source.text import Span, TextEdit, apply_edits
 from pai_lsp.source.tree_edits import items_after, without_items
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from collections.abc import Sequence as SequenceOf
-    from typing import Any
 
     from pai_lsp.document import Document
     from pai_lsp.expansion.task_shell import Source

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from pai_lsp.embedded.shell import read_script
-from pai_lsp.findings.diagnostic import Finding, Fix, Misread, Related, Severity, rule
+from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.rules.commands.command_uses import all_scripts, edit_fix, scripts
 from pai_lsp.source.nodes import Scalar
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.variable_places import ScriptPlace
 
 
-@rule(Severity.ERROR, misread=(Misread.ABSENCE,))
+@rule(Severity.ERROR)
 def shell_syntax(job: Job) -> Iterator[Finding]:
     """Syntax error in a script.
 

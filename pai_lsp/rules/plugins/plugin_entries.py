@@ -9,7 +9,7 @@ Source: openpai-runtime, src/init.d/initializer.py.
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Misread, Severity, Stage, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix, fix_of, near_name_fixes, wrap_in_list_fix, wrap_mapping_fixes
 from pai_lsp.job.definition import STORAGE_PLUGINS, Origin, name_span
 from pai_lsp.job.parts import PluginEntry
@@ -226,7 +226,7 @@ def _single_task_roles(job: Job) -> Iterator[tuple[PluginEntry, Entry, Any]]:
             yield plugin, entry, entry.value.runtime_value
 
 
-@rule(Severity.ERROR, stage=Stage.RUNTIME, misread=(Misread.MAPPING, Misread.ABSENCE), about=("plugin",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, about=("plugin",))
 def plugin_missing_parameter(job: Job) -> Iterator[Finding]:
     """Missing required parameter of a runtime plugin.
 

@@ -5,7 +5,7 @@ Facts: openpai-runtime, src/plugins/cmd/init.py, src/plugins/plugin_utils.py and
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Misread, Related, Severity, Stage, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import (
     change_fix,
     choice_fixes,
@@ -86,7 +86,7 @@ def invalid_event(job: Job) -> Iterator[Finding]:
             yield Finding(span, no_event(name), fixes)
 
 
-@rule(Severity.ERROR, stage=Stage.RUNTIME, misread=(Misread.MAPPING, Misread.ABSENCE), about=("cmd",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, about=("cmd",))
 def callback_incomplete(job: Job) -> Iterator[Finding]:
     """Incomplete callback.
 

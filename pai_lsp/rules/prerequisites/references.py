@@ -11,7 +11,6 @@ from pai_lsp.findings.diagnostic import (
     DiagnosticTag,
     Finding,
     Fix,
-    Misread,
     Related,
     Severity,
     Stage,
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.parts import TaskRole
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.NAME,))
+@rule(Severity.ERROR, stage=Stage.SERVER)
 def unknown_prerequisite(job: Job) -> Iterator[Finding]:
     """A task role names a prerequisite that the job does not define.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from pai_lsp.findings.diagnostic import Finding, Misread, Related, Severity, Stage, rule
+from pai_lsp.findings.diagnostic import Finding, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix, near_name_fixes
 from pai_lsp.job.definition import Origin
 from pai_lsp.job.lookup import AddressFault, AddressKind, LookupState, looks_like_address, near_addresses, read_address
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MOST_RELATED = 20
 
 
-@rule(Severity.ERROR, stage=Stage.EXPANSION, misread=(Misread.NAME,), about=("require",))
+@rule(Severity.ERROR, stage=Stage.EXPANSION, about=("require",))
 def unknown_required_prerequisite(job: Job) -> Iterator[Finding]:
     """A prerequisite requires an undefined one.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from itertools import chain
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Misread, Related, Severity, Stage, rule
+from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import number_fix
 from pai_lsp.job.parts import whole_number
 from pai_lsp.source.edits import column, line_end
@@ -34,7 +34,6 @@ _INT_32, _INT_64 = 2**31 - 1, 2**63 - 1
 @rule(
     Severity.ERROR,
     stage=Stage.SERVER,
-    misread=(Misread.MAPPING, Misread.ABSENCE),
     former=("hived-needs-instances", "instances-required-by-hived"),
 )
 def instances_missing(job: Job) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ pai_lsp/rules/prerequisites/references.py checks names of prerequisites that ref
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import HIVED, Consequence, Finding, Fix, Misread, Related, Severity, Stage, rule
+from pai_lsp.findings.diagnostic import HIVED, Consequence, Finding, Fix, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import near_name_fixes, quote_fix
 from pai_lsp.job.definition import name_span
 from pai_lsp.platform.tables import ROLE_NAME, converted_role_name
@@ -250,7 +250,7 @@ def _short(name: str) -> str:
     return name if len(name) <= 40 else name[:39] + "…"
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.NAME,), about=("deployment",))
+@rule(Severity.ERROR, stage=Stage.SERVER, about=("deployment",))
 def unknown_deployment(job: Job) -> Iterator[Finding]:
     """`defaults.deployment` names a deployment that the job does not define.
 

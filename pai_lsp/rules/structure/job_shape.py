@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from pai_lsp.embedded.placeholders import is_placeholder, placeholder_spans
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Misread, Severity, Stage, later, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Severity, Stage, later, rule
 from pai_lsp.findings.fixes import change_fix
 from pai_lsp.job.definition import name_span
 from pai_lsp.platform.job_schema import keys_of_version_1_only
@@ -80,7 +80,7 @@ def job_too_large(job: Job) -> Iterator[Finding]:
         yield Finding(line_of_content(job.text), message)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING,), about=("unknown-key",))
+@rule(Severity.ERROR, stage=Stage.SERVER, about=("unknown-key",))
 def unknown_key(job: Job) -> Iterator[Finding]:
     """Unknown key.
 
@@ -117,7 +117,7 @@ def _removal(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     return remove_fixes(job, place.node, place.key)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING, Misread.ABSENCE))
+@rule(Severity.ERROR, stage=Stage.SERVER)
 def task_role_name_missing(job: Job) -> Iterator[Finding]:
     """Keys of a task role directly under `taskRoles`.
 
@@ -149,7 +149,7 @@ def task_role_name_missing(job: Job) -> Iterator[Finding]:
     yield Finding(first.key.span, message)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING,), about=("dockerimage-extra-key",))
+@rule(Severity.ERROR, stage=Stage.SERVER, about=("dockerimage-extra-key",))
 def dockerimage_extra_key(job: Job) -> Iterator[Finding]:
     """Key that is not allowed in a `dockerimage` prerequisite.
 
@@ -251,7 +251,7 @@ def _key_of_version_1(root: Node | None) -> Entry | None:
     return next((one for item in items if isinstance(item, Mapping) for one in item.entries if one.name in keys), None)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING,), about=("v1-job-key",))
+@rule(Severity.ERROR, stage=Stage.SERVER, about=("v1-job-key",))
 def v1_job_key(job: Job) -> Iterator[Finding]:
     """Key of a protocol v1 job in a protocol v2 job.
 
@@ -313,7 +313,7 @@ def _as_prerequisite(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     return (Fix("Convert to a prerequisite", (edit,)),)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING, Misread.ABSENCE), about=("missing-key",))
+@rule(Severity.ERROR, stage=Stage.SERVER, about=("missing-key",))
 def missing_key(job: Job) -> Iterator[Finding]:
     """Missing required key.
 
@@ -354,7 +354,7 @@ def missing_key(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, later(insert_fixes, job, place))
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING, Misread.ABSENCE), about=("empty-section",))
+@rule(Severity.ERROR, stage=Stage.SERVER, about=("empty-section",))
 def empty_section(job: Job) -> Iterator[Finding]:
     """Empty section.
 
@@ -441,7 +441,7 @@ def placeholders(job: Job) -> tuple[Span, ...]:
     return found if is_template else ()
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING,), about=("type-mismatch",))
+@rule(Severity.ERROR, stage=Stage.SERVER, about=("type-mismatch",))
 def type_mismatch(job: Job) -> Iterator[Finding]:
     """Value of the wrong type.
 
@@ -476,7 +476,7 @@ def type_mismatch(job: Job) -> Iterator[Finding]:
             yield Finding(place.span, place.error.message, later(type_fixes, job, place), consequence=happens)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING,), about=("invalid-enum",))
+@rule(Severity.ERROR, stage=Stage.SERVER, about=("invalid-enum",))
 def invalid_enum(job: Job) -> Iterator[Finding]:
     """Value that is not one of the allowed ones.
 
@@ -553,7 +553,7 @@ def invalid_job_name(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, fixes)
 
 
-@rule(Severity.ERROR, stage=Stage.RUNTIME, misread=(Misread.MAPPING,), about=("taskroles-not-mapping",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, about=("taskroles-not-mapping",))
 def taskroles_not_mapping(job: Job) -> Iterator[Finding]:
     """`taskRoles` is not a mapping.
 
@@ -579,7 +579,7 @@ def taskroles_not_mapping(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, later(roles_as_mapping_fixes, job, place), consequence=happens)
 
 
-@rule(Severity.ERROR, stage=Stage.RUNTIME, misread=(Misread.MAPPING,), about=("ports-not-mapping",))
+@rule(Severity.ERROR, stage=Stage.RUNTIME, about=("ports-not-mapping",))
 def ports_not_mapping(job: Job) -> Iterator[Finding]:
     """`ports` is not a mapping.
 

@@ -12,7 +12,6 @@ from pai_lsp.findings.diagnostic import (
     DiagnosticTag,
     Finding,
     Fix,
-    Misread,
     Related,
     Severity,
     Stage,
@@ -328,7 +327,7 @@ def _undeclare(job: Job, definition: Definition, node: Node) -> tuple[Fix, ...]:
     return fix_of("Remove the declaration", edits)
 
 
-@rule(Severity.ERROR, stage=Stage.EXPANSION, misread=(Misread.NAME,))
+@rule(Severity.ERROR, stage=Stage.EXPANSION)
 def unresolved_this(job: Job) -> Iterator[Finding]:
     """Unresolved `<% this.name %>`.
 

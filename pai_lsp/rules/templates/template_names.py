@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Misread, Related, Severity, Stage, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix, near_name_fixes
 from pai_lsp.job.definition import key_name_span
 from pai_lsp.job.template_answers import PathOutcome
@@ -24,7 +24,7 @@ _BLANK_INDEX = lazy_pattern(r"\[\s*([0-9]+)\s*\]")
 _QUOTED_INDEX = lazy_pattern(r"""\[\s*(["'])([\w -]+)\1\s*\]""")
 
 
-@rule(Severity.ERROR, misread=(Misread.NAME,), about=(PathOutcome.UNDEFINED.value,))
+@rule(Severity.ERROR, about=(PathOutcome.UNDEFINED.value,))
 def undefined_parameter(job: Job) -> Iterator[Finding]:
     """A template uses an undefined parameter.
 
@@ -53,7 +53,7 @@ def undefined_parameter(job: Job) -> Iterator[Finding]:
     yield from _undefined(job, "$parameters", "parameters", tuple(job.parameters))
 
 
-@rule(Severity.ERROR, misread=(Misread.NAME,), about=(PathOutcome.UNDEFINED.value,))
+@rule(Severity.ERROR, about=(PathOutcome.UNDEFINED.value,))
 def undefined_secret(job: Job) -> Iterator[Finding]:
     """A template uses an undefined secret.
 

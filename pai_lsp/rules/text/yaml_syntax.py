@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Misread, Related, Severity, Stage, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Related, Severity, Stage, rule
 from pai_lsp.platform.secrets_section import masked_span
 from pai_lsp.rules.structure.structure_places import places
 from pai_lsp.source.nodes import ProblemKind, SyntaxProblem
@@ -23,7 +23,7 @@ def _problems(job: Job, kind: ProblemKind) -> Iterator[SyntaxProblem]:
     return (problem for problem in job.syntax.problems if problem.kind is kind)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING,), is_about_reading=True, about=("yaml-syntax",))
+@rule(Severity.ERROR, stage=Stage.SERVER, is_about_reading=True, about=("yaml-syntax",))
 def yaml_syntax(job: Job) -> Iterator[Finding]:
     """The file is not valid YAML.
 
@@ -45,7 +45,7 @@ def yaml_syntax(job: Job) -> Iterator[Finding]:
         yield Finding(problem.span, problem.message, fixes, consequence=consequence)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, misread=(Misread.MAPPING,), is_about_reading=True, about=("duplicate-key",))
+@rule(Severity.ERROR, stage=Stage.SERVER, is_about_reading=True, about=("duplicate-key",))
 def duplicate_key(job: Job) -> Iterator[Finding]:
     """Duplicate key in a mapping.
 
