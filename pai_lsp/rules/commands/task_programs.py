@@ -156,7 +156,7 @@ def needs_terminal(job: Job) -> Iterator[Finding]:
             continue
         if line.program in {"vim", "vi", "emacs"} and {"-c", "-es", "--batch", "-E", "-s", "--version"} & set(texts):
             continue
-        if line.program in {"gdb", "screen"} and (texts and short and set("dLbm") & set(short)):
+        if line.program in {"gdb", "screen"} and (texts and short and set("dLbmX") & set(short)):
             continue
         if line.program == "read" and any(text in {"-t", "-u"} or text.startswith("-t") for text in texts):
             continue
