@@ -302,7 +302,7 @@ def test_a_clone_ends_with_a_run_that_is_killed(with_repository: str, tmp_path: 
         time.sleep(0.1)
     process.kill()
     ended(process)
-    while any(name.endswith("-git") for name in names_of(process)):
+    while any(name.endswith("-git") for name in names_of(process, "--all")):
         time.sleep(0.2)
     # The container of the task was made and never started.
     subprocess.run([PROGRAM, "rm", "--force", *names_of(process, "--all")], check=True, stdout=subprocess.DEVNULL)
