@@ -11,6 +11,7 @@ import json
 import os
 from collections import Counter
 
+from pai_lsp.findings.diagnostic import causes
 from pai_lsp.source.files import UnreadableFile, decoded, is_in_folder, read_bytes
 from pai_lsp.source.foreign import as_whole, json_mapping
 from pai_lsp.source.frozen import dataclass
@@ -97,7 +98,7 @@ def _place(baseline: Baseline, name: str) -> str:
 
 
 def _counts(diagnostics: Iterable[Diagnostic]) -> Counter[str]:
-    return Counter(one.code for one in diagnostics)
+    return Counter(one.code for one in causes(diagnostics))
 
 
 def baseline_text(baseline: Baseline) -> str:
