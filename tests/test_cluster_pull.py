@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from loopback import answering, marketplace
+from budgets import some
+from loopback import FAULTS, answering, marketplace
 
 from pai_lsp.cli.main import main
 from pai_lsp.cluster.cluster_access import cluster_access
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 SMALL, LARGE = {"gpu": 1, "cpu": 5, "memory": 56334}, {"gpu": 1, "cpu": 8, "memory": 80000}
 ANSWERS: dict[str, Any] = {
+    "/api/v2/tokens/check": {"username": "ann", "application": False},
     "/api/v2/info": {"version": "1.8.1"},
     "/api/v2/cluster/sku-types": {"K80": SMALL, "V100": LARGE},
     "/api/v2/cluster/sku-types?vc=default": {"K80": SMALL, "V100": LARGE},
@@ -59,7 +61,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def configured(home: Path, url: str) -> None:
-    (home / "clusters.yaml").write_text(f"lab: {{url: '{url}', user: ann, token_env: PAI_TOKEN}}\n", encoding="utf-8")
+    text = f"lab: {{url: '{url}', portal: '{url}', user: ann, token_env: PAI_TOKEN}}\n"
+    (home / "clusters.yaml").write_text(text, encoding="utf-8")
 
 
 CPU = {"gpu": 0, "cpu": 4, "memory": 8000}
@@ -118,7 +121,7 @@ def test_a_profile_from_the_api(home: Path, capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.parametrize(
     ("status", "body", "part"),
-    [(403, b"", "access is denied"), (200, b"<p>", "not JSON"), (500, b"", "failed (500)")],
+    [(403, b"", "access is denied"), (200, b"<p>", "not that of a rest-server"), (500, b"", "failed (500)")],
 )
 def test_no_profile_is_written_after_a_failure(
     status: int, body: bytes, part: str, home: Path, capsys: pytest.CaptureFixture[str]
@@ -128,6 +131,26 @@ def test_no_profile_is_written_after_a_failure(
         assert main(["cluster", "pull", "lab"]) == 2
     assert part in capsys.readouterr().err
     assert not (home / "clusters").exists()
+
+
+@pytest.mark.parametrize("fault", some(FAULTS))
+def test_no_fault_of_the_network_is_an_answer(fault: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither at once nor after some good answers."""
+    for after in (0, 2):
+        asked: list[str] = []
+
+        def react_some(request: Request, asked: list[str] = asked, after: int = after) -> None:
+            asked.append(request.path)
+            (react if len(asked) <= after else FAULTS[fault])(request)
+
+        with marketplace(react_some) as server:
+            configured(home, server.url)
+            assert main(["cluster", "pull", "lab"]) == 2
+        shown = capsys.readouterr()
+        assert shown.err.startswith("pai-lsp cluster pull: "), shown.err
+        assert "bug" not in shown.err
+        assert "\x1b" not in shown.err
+        assert not (home / "clusters").exists()
 
 
 def test_the_token_is_not_sent_without_encryption(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -362,3 +362,28 @@ def test_settings_and_sarif_know_the_rules(tmp_path: Path, capsys: pytest.Captur
     settings.write_text("rules: {mpijob-slot-zero: off}\n", encoding="utf-8")
     main(["check", "--format", "concise", str(settings)])
     assert "did you mean 'mpijob-slots-zero'?" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["mpirun", "-np", "9", "./a.out"],
+        ["timeout", "60", "mpirun", "-np", "9", "./a.out"],
+        ["mpirun", "--allow-run-as-root", "--nproc_per_node", "2", "./a.out"],
+        ["mpirun", "--allow-run-as-root", "-H", "other-0:4", "-np", "4", "./a.out"],
+        ["horovodrun", "-np", "9", "python", "train.py"],
+        ["mpiexec", "-n", "1", "--allow-run-as-root", "-mca", "plm_rsh_agent", "/etc/mpi/kubexec.sh", "hostname"],
+    ],
+    ids=" ".join,
+)
+def test_words_alone_and_in_a_shell_have_the_same_findings(words: list[str]) -> None:
+    command = '[mpirun, --allow-run-as-root, -np, "4", --hostfile, /etc/mpi/hostfile, python, train.py]'
+    assert command in GOOD
+    found = [
+        sorted(
+            (one.code, one.severity, one.message) for one in Document(GOOD.replace(command, str(written))).diagnostics
+        )
+        for written in (words, ["bash", "-c", " ".join(words)], ["sh", "-c", f"exec {' '.join(words)}"])
+    ]
+    assert found[0] == found[1] == found[2]
+    assert found[0]

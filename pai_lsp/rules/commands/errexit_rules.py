@@ -30,7 +30,7 @@ _FINDING = {
 _LISTING = frozenset(
     {
         "ps", "docker", "kubectl", "helm", "dpkg", "rpm", "lsof", "netstat", "ss", "nvidia-smi", "ls", "lsmod", "mount",
-        "env", "printenv", "pip", "conda", "jobs", "screen", "tmux", "who", "df", "find", "ip", "ifconfig", "lspci",
+        "env", "printenv", "pip", "conda", "jobs", "screen", "tmux", "who", "df", "find", "lspci",
     }
 )  # fmt: skip
 # Programs that nearly every image has.

@@ -75,7 +75,7 @@ def unset_positional(job: Job) -> Iterator[Finding]:
                 yield Finding(place.span(use.span), "this is the platform's own script, not a file of yours")
 
 
-@rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION, spreads=True)
 def unset_in_container(job: Job) -> Iterator[Finding]:
     """Variable that containers usually do not have.
 
@@ -120,7 +120,7 @@ def unset_in_container(job: Job) -> Iterator[Finding]:
             guarded.add(use.name)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, spreads=True)
 def used_before_set(job: Job) -> Iterator[Finding]:
     """Variable that is only set later, or only where it has no effect.
 
@@ -197,7 +197,7 @@ def _known_from(tree: Structure) -> dict[str, int]:
 class _Judge:
     """Says of the variables of one script whether they are set too late; what all of them need is found once."""
 
-    __slots__ = ("_all_steps", "_place", "_setting", "_shells", "_simple", "_starts", "_steps")
+    __slots__ = ("_all_steps", "_compound", "_place", "_setting", "_shells", "_simple", "_starts", "_steps")
 
     def __init__(self, place: ScriptPlace, tree: Structure) -> None:
         self._place = place
@@ -211,6 +211,7 @@ class _Judge:
             for assignment in step.assigned:
                 self._steps.setdefault(assignment.name, []).append(step)
         self._setting = dict.fromkeys(step for name in _SETTING for step in tree.calls.get(name, ()))
+        self._compound = [step for step in tree.all if step.kind not in {"command", "assignment"}]
         self._simple = sorted(
             (step for step in tree.all if step.kind in {"command", "assignment"}),
             key=lambda one: (one.span.start, -one.span.end),
@@ -219,7 +220,9 @@ class _Judge:
     def findings(self, use: VariableUse) -> Iterator[Finding]:
         """What is wrong with one use of a variable that the script sets."""
         around = self._step_at(use.span.start)
-        if around is not None and any(one.defines or one.kind in {"for", "while", "until"} for one in around.ancestors):
+        # A here-document is after its step, so it is in no step but those around that.
+        outer = around.ancestors if around else (one for one in self._compound if use.span.start in one.span)
+        if any(one.defines or one.kind in {"for", "while", "until"} for one in outer):
             return
         first = self._starts[use.name][0]
         if around is not None and around.command is not None and use.name in {one.name for one in around.assigned}:

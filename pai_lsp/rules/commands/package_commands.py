@@ -104,6 +104,14 @@ def pip_invalid_requirement(job: Job) -> Iterator[Finding]:
             yield Finding(use.word(word), "a version must follow its package without a space", fixes)
 
 
+# Packages that need nothing that the images of Debian and Ubuntu do not have, so that apt-get asks nothing.
+# Source: apt-cache depends, Debian 12.
+_ALONE = frozenset(
+    {"bzip2", "dos2unix", "less", "make", "net-tools", "ninja-build", "patch", "pigz", "psmisc", "pv", "retry", "time",
+     "tree", "unzip", "xz-utils"}
+)  # fmt: skip
+
+
 @rule(Severity.WARNING, about=("pip",))
 def pip_glued_option(job: Job) -> Iterator[Finding]:
     """Option that is part of a package's name, because the space before it is missing.
@@ -254,10 +262,15 @@ def asks_for_confirmation(job: Job) -> Iterator[Finding]:
             arguments = use.arguments("pip uninstall", 1) if word.text == "uninstall" else None
             if arguments is None or arguments.is_open or arguments.has("-y", "--yes", "-h") or not arguments.operands:
                 continue
-        elif word.text not in _APT_CHANGING or _says_yes(use):
+        elif word.text not in _APT_CHANGING or _says_yes(use) or _installs_alone(use.line.texts):
             continue
         message = f"'{use.line.program} {word.text}' asks for confirmation, which ends it here; add '-y'"
         yield Finding(use.word(word), message, insert_fix(use.place, word.span.end, " -y", safe=True))
+
+
+def _installs_alone(texts: tuple[str, ...]) -> bool:
+    operands = {text for text in texts if not text.startswith("-")}
+    return "install" in operands and operands - {"install"} <= _ALONE
 
 
 @rule(Severity.INFORMATION, about=("apt-get", "apt"))
@@ -323,7 +336,7 @@ def apt_version_like_pip(job: Job) -> Iterator[Finding]:
                 )
 
 
-@rule(Severity.ERROR, about=("conda", "mamba", "micromamba"))
+@rule(Severity.ERROR, about=("conda", "mamba", "micromamba"), spreads=True)
 def conda_activate_without_hook(job: Job) -> Iterator[Finding]:
     """`conda activate` in a shell that conda has not prepared.
 

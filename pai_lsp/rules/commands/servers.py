@@ -102,7 +102,7 @@ def server_on_localhost(job: Job) -> Iterator[Finding]:
         elif is_jupyter or use.line.program == "tensorboard":
             if any(text in {"--bind_all", "--version", "--help", "-h", "--inspect", "--db"} for text in use.line.texts):
                 continue
-            if any("config" in text or ".ip" in text for text in use.line.texts) or any(
+            if any("config" in text or ".ip" in text or text.endswith("$@") for text in use.line.texts) or any(
                 not word.is_literal and not use.line.written(word).startswith(("$PAI_", "${PAI_", '"'))
                 for word in use.line.arguments
             ):

@@ -57,7 +57,7 @@ _ADDRESS_OPTION = lazy_pattern(r"--(?:master|main|server|head)[\w-]*")
 _HOST = lazy_pattern(r"(?:[A-Za-z_][\w-]*@)?([a-z0-9]+)-([0-9]+)(?::.*)?")
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, spreads=True)
 def program_not_in_container(job: Job) -> Iterator[Finding]:
     """Program that containers do not have.
 
@@ -156,7 +156,7 @@ def needs_terminal(job: Job) -> Iterator[Finding]:
             continue
         if line.program in {"vim", "vi", "emacs"} and {"-c", "-es", "--batch", "-E", "-s", "--version"} & set(texts):
             continue
-        if line.program in {"gdb", "screen"} and (texts and short and set("dLbm") & set(short)):
+        if line.program in {"gdb", "screen"} and (texts and short and set("dLbmX") & set(short)):
             continue
         if line.program == "read" and any(text in {"-t", "-u"} or text.startswith("-t") for text in texts):
             continue
@@ -195,7 +195,7 @@ def reads_empty_input(job: Job) -> Iterator[Finding]:
             yield Finding(use.word(use.line.name), f"'{use.line.program}' reads a program from its empty input")
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, spreads=True)
 def path_without_storage(job: Job) -> Iterator[Finding]:
     """Path under `/mnt` that no storage is mounted to.
 

@@ -342,7 +342,8 @@ def braces_not_expanded(job: Job) -> Iterator[Finding]:
               - N=3; for i in $(seq 1 $N); do echo $i; done
     """
     for place in scripts(job, with_callbacks=True):
-        for word in (word for line in place.lines.all for word in line.words if ".." in word.text):
+        lines = (line for line in place.lines.all if line.step.command is None or line.step.command.name != "eval")
+        for word in (word for line in lines for word in line.words if ".." in word.text):
             if (match := _BRACES_OF_VARIABLES.fullmatch(place.written(word.span))) is not None:
                 first, last = match[1] or match[3], match[2] or match[4]
                 fixes = edit_fix(place, "Use 'seq'", word.span, f"$(seq {first} {last})")
