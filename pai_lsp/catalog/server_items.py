@@ -12,18 +12,18 @@ import json
 from urllib.parse import quote
 
 from pai_lsp.catalog.definition_text import Content, read_definition_text
-from pai_lsp.catalog.fetching import FetchFailure, Limits, NoTokenError, access_token, exchange, keeps_secrets
 from pai_lsp.source.foreign import as_list, as_mapping, as_text
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.syntax import parse
+from pai_lsp.web.fetching import FetchFailure, Limits, NoTokenError, access_token, exchange, keeps_secrets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping as MappingOf
 
-    from pai_lsp.catalog.fetching import AccessToken, HttpAnswer
     from pai_lsp.catalog.setup import ServerSource
+    from pai_lsp.web.fetching import AccessToken, HttpAnswer
 
 
 class ServerError(Exception):
