@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
 import threading
@@ -142,6 +143,72 @@ def endless(request: Request) -> None:
             request.handler.wfile.write(b"x" * 65536)
     except OSError:
         return
+
+
+def cut(request: Request) -> None:
+    """Ends the connection without a word."""
+    request.handler.connection.shutdown(socket.SHUT_RDWR)
+
+
+def no_http(request: Request) -> None:
+    """Answers in another protocol."""
+    request.handler.wfile.write(b"220 mail.example.com ESMTP ready\r\n")
+    request.handler.connection.shutdown(socket.SHUT_RDWR)
+
+
+def many_headers(request: Request) -> None:
+    """Sends more headers than any server has."""
+    request.handler.send_response(200)
+    for number in range(1_000):
+        request.handler.send_header(f"X-{number}", "a")
+    request.handler.end_headers()
+
+
+HTML = "text/html; charset=utf-8"
+# What no client may take for an answer about what it asked for.
+FAULTS: dict[str, Reaction] = {
+    "cut": cut,
+    "half": half,
+    "no HTTP": no_http,
+    "many headers": many_headers,
+    "204": answering(204),
+    "299": answering(299, b"{}"),
+    "304 to nothing": answering(304),
+    "400": answering(400, b"bad"),
+    "402": answering(402, b"pay"),
+    "403": answering(403, b"{}"),
+    "407": answering(407),
+    "418": answering(418),
+    "429": answering(429, Retry_After="60"),
+    "429 with a date": answering(429, Retry_After="Wed, 21 Oct 2026 07:28:00 GMT"),
+    "451": answering(451, b"{}"),
+    "500": answering(500, b'{"errors": [{"message": "\x1b[2Jno"}]}'),
+    "502": answering(502, b"<html><h1>Bad Gateway</h1></html>", Content_Type=HTML),
+    "503": answering(503, Retry_After="-1"),
+    "599": answering(599),
+    "999": answering(999),
+    "empty": answering(200),
+    "a web page": answering(200, b"<html>Sign in</html>", Content_Type=HTML),
+    "a web page as JSON": answering(200, b"<html>Sign in</html>", Content_Type="application/json"),
+    "half of JSON": answering(200, b'{"a": [{'),
+    "deep JSON": answering(200, b"[" * 100_000),
+    "JSON of another kind": answering(200, b"[[5]]", Content_Type="application/json"),
+    "a number": answering(200, b"5" * 5_000),
+    "null": answering(200, b"null"),
+    "Latin-1": answering(200, b'{"a": "\xe9"}'),
+    "zero bytes": answering(200, b"\0" * 1_000),
+    "no gzip": answering(200, b"no gzip", Content_Encoding="gzip"),
+    "gzip that ends early": answering(200, gzip.compress(b"{}" * 1_000)[:20], Content_Encoding="gzip"),
+    "an unknown encoding": answering(200, b"\x8b\x02\x80", Content_Encoding="br, zstd"),
+    "a gzip bomb": answering(200, gzip.compress(gzip.compress(b" " * 80_000_000)), Content_Encoding="gzip"),
+    "elsewhere": answering(302, Location="http://example.com/items"),
+    "another port": answering(302, Location="http://127.0.0.1:1/items"),
+    "a file": answering(301, Location="file:///etc/passwd"),
+    "nowhere": answering(302),
+    "no address": answering(302, Location="http://[::1"),
+    "in a circle": lambda request: request.send(307, b"", Location=request.path),
+    "300": answering(300, b"{}", Location="/a"),
+}
 
 
 @contextmanager

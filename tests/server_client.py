@@ -109,7 +109,7 @@ class Client:
         return await asyncio.wait_for(wait(), TIMEOUT)
 
     async def answer(self, question: dict[str, Any]) -> dict[str, Any]:
-        return await self.next(lambda message: "method" not in message and message["id"] == question["id"])
+        return await self.next(lambda message: "method" not in message and message.get("id") == question["id"])
 
     async def ask(self, method: str, **parameters: Any) -> Any:
         """The result of a request."""

@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from loopback import answering, marketplace
+from budgets import some
+from loopback import FAULTS, answering, marketplace
 
 from pai_lsp.cli.main import main
 from pai_lsp.cluster.cluster_access import cluster_access
@@ -128,6 +129,26 @@ def test_no_profile_is_written_after_a_failure(
         assert main(["cluster", "pull", "lab"]) == 2
     assert part in capsys.readouterr().err
     assert not (home / "clusters").exists()
+
+
+@pytest.mark.parametrize("fault", some(FAULTS))
+def test_no_fault_of_the_network_is_an_answer(fault: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither at once nor after some good answers."""
+    for after in (0, 2):
+        asked: list[str] = []
+
+        def react_some(request: Request, asked: list[str] = asked, after: int = after) -> None:
+            asked.append(request.path)
+            (react if len(asked) <= after else FAULTS[fault])(request)
+
+        with marketplace(react_some) as server:
+            configured(home, server.url)
+            assert main(["cluster", "pull", "lab"]) == 2
+        shown = capsys.readouterr()
+        assert shown.err.startswith("pai-lsp cluster pull: "), shown.err
+        assert "bug" not in shown.err
+        assert "\x1b" not in shown.err
+        assert not (home / "clusters").exists()
 
 
 def test_the_token_is_not_sent_without_encryption(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

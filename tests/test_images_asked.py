@@ -13,7 +13,8 @@ from urllib.parse import parse_qsl
 
 import pytest
 import trustme
-from loopback import Marketplace, Reaction, Request, alone, answering, marketplace, never
+from budgets import some
+from loopback import FAULTS, Marketplace, Reaction, Request, alone, answering, marketplace, never
 
 from pai_lsp.catalog.fetching import Limits
 from pai_lsp.cli.main import main
@@ -325,16 +326,22 @@ def test_accounts_of_podman_come_after_those_of_docker(tmp_path: Path) -> None:
     assert DockerAccounts(elsewhere).at("r.example.com") == RegistryAccount("moved", "glue")
 
 
-@pytest.mark.parametrize(
-    "reaction",
-    [
-        answering(200, b"<html>Sign in</html>", Content_Type="text/html"),
-        answering(302, b"", Location="https://login.example.com/"),
-        answering(429, b"", Retry_After="60"),
-    ],
-)
-def test_a_login_page_is_no_image(reaction: Reaction, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with marketplace(reaction) as server:
+@pytest.mark.parametrize("fault", some(FAULTS, 1))
+def test_no_fault_of_the_network_is_an_image_that_is_not_there(
+    fault: str, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with marketplace(FAULTS[fault]) as server:
+        place.write_text(job(server.url), encoding="utf-8")
+        assert main(["check", "--images", str(place)]) == 0
+    shown = "".join(capsys.readouterr())
+    assert "image-not-found" not in shown
+    assert "bug" not in shown
+    assert "\x1b" not in shown
+
+
+@pytest.mark.parametrize("fault", ["cut", "403", "418", "429", "500", "a web page", "another port", "in a circle"])
+def test_a_registry_that_could_not_be_asked(fault: str, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with marketplace(FAULTS[fault]) as server:
         place.write_text(job(server.url), encoding="utf-8")
         assert explanation(place, capsys).startswith("image-not-asked: ")
         assert main(["check", "--images", str(place)]) == 0  # not hidden, although it is below the threshold

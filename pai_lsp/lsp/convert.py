@@ -212,11 +212,15 @@ def written_beside(uri: str, addition: str, text: str) -> lsp.WorkspaceEdit | No
 
 @lru_cache(maxsize=256)
 def path_of(uri: str) -> str:
-    """The file's path; for a document that is not a file (`untitled:…`, `git:…`), the text that names it."""
+    """The file's path; for a document that is not a file (`untitled:…`, `git:…`), the text that names it.
+
+    It has no zero byte, which no path may have.
+    """
     try:
-        return to_fs_path(uri) or urlparse(uri)[2]
+        path = to_fs_path(uri) or urlparse(uri)[2]
     except ValueError:  # a text that is not a URI still is a name
-        return uri
+        path = uri
+    return path.replace("\0", "\ufffd")
 
 
 _FENCE = re.compile(r"^[ \t]*`{3,}[\w-]*[ \t]*$")

@@ -85,6 +85,8 @@ class Protocol(LanguageServerProtocol):
         identifier, method = message.get("id"), message.get("method")
         is_request = "id" in message and "method" in message
         refused = self._refused(method) if "method" in message else None
+        if is_request and not isinstance(identifier, (int, str)):
+            identifier, refused = None, JsonRpcInvalidRequest("an id is a number or a string")
         if refused is not None:
             if is_request:
                 self._send_error(identifier, refused)

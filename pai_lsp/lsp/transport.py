@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 
 _CHUNK = 1 << 16
-_LENGTH = re.compile(rb"content-length:[ \t]*(\d{1,12})[ \t]*\r?\n", re.IGNORECASE)
+# A message of a gigabyte is none: to wait for it would be to hear nothing else.
+_LENGTH = re.compile(rb"content-length:[ \t]*(\d{1,9})[ \t]*\r?\n", re.IGNORECASE)
 
 
 class Writer(Protocol):

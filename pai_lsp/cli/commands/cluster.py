@@ -128,9 +128,12 @@ def _pulled(name: str) -> dict[str, Any]:
                 return None
             raise ProfileError(f"{asked}: {found.note}")
         try:
-            return json_value(found.body)
+            answer = json_value(found.body)
         except ValueError:
             raise ProfileError(f"{asked}: the answer is not JSON") from None
+        if not isinstance(answer, dict):
+            raise ProfileError(f"{asked}: the answer is not a JSON object")
+        return answer
 
     return profile_of_api(ask, name, access, datetime.now(timezone.utc))
 
