@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.document import Document, check_expanded, diagnostics_of_expansion
 from pai_lsp.document import check as checked
-from pai_lsp.findings.diagnostic import Settings, Severity, limited
+from pai_lsp.findings.diagnostic import Settings, Severity, causes, limited
 from pai_lsp.platform.platforms import ALL_NAMES, platform_named
 from pai_lsp.project.projects import Projects
 from pai_lsp.source.failures import kind_and_place
@@ -216,5 +216,5 @@ def _diagnostics(document: Document, found: Iterable[diagnostic.Diagnostic]) -> 
                 for related in one.related
             ),
         )
-        for one in (shown.without_secrets(hidden) for shown in limited(tuple(found)))
+        for one in (shown.without_secrets(hidden) for shown in limited(causes(found)))
     ]

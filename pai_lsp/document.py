@@ -16,6 +16,7 @@ from pai_lsp.findings.diagnostic import (
     Diagnostic,
     Settings,
     Severity,
+    causes,
     later,
     limited,
 )
@@ -265,7 +266,7 @@ def diagnostics_of_expansion(
     ignored: the codes of rules that only ask for expansion.
     """
     found = check(document) if findings is None else findings
-    shown = limited([one for one in found if one.severity <= Severity.WARNING and one.code not in ignored])
+    shown = limited(causes(one for one in found if one.severity <= Severity.WARNING and one.code not in ignored))
     errors = [one for one in shown if one.severity is Severity.ERROR]
     new = [one for one in islice(problems, MOST_FOUND) if not any(one.span.overlaps(error.span) for error in errors)]
     return sorted([*shown, *new], key=lambda one: (one.span.start, one.span.end))
@@ -424,9 +425,14 @@ def _diagnostics(rule: Rule, findings: Iterable[Finding], document: Document, on
             found.tags,
             found.field,
             found.consequence or rule.consequence_at(found.severity),
+            _cause(found) if rule.spreads else "",
         )
         for found in findings
     ]
+
+
+def _cause(found: Finding) -> str:
+    return str(found.related[0].span) if found.related else found.message
 
 
 def _applicable(rule: Rule, fixes: Sequence[Fix], applicable: ApplicableFixes, on_fault: OnFault) -> tuple[Fix, ...]:

@@ -19,6 +19,7 @@ PACKAGE = Path(__file__).parent.parent / "pai_lsp"
 LAYERS = (
     "version",
     "source",
+    "web",
     "embedded",
     "platform",
     "job",

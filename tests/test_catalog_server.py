@@ -31,13 +31,13 @@ from loopback import (
     never,
 )
 
-from pai_lsp.catalog import fetching
-from pai_lsp.catalog.fetching import FetchFailure, Limits, fetch
 from pai_lsp.catalog.loading import Surroundings, load_catalog, refreshed_catalog
 from pai_lsp.catalog.remote_sources import NoItemsError, read_items
 from pai_lsp.catalog.setup import CatalogSetup, ServerSource
 from pai_lsp.catalog.store import SourceState
 from pai_lsp.job.lookup import LookupState
+from pai_lsp.web import fetching
+from pai_lsp.web.fetching import FetchFailure, Limits, fetch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -367,7 +367,7 @@ def test_certificates(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         failed = refreshed(setup(server), Limits())
         assert failed.state is SourceState.UNREACHABLE
         assert failed.doubts[0].startswith(f"{server.url}: the certificate is not trusted: ")
-        assert failed.doubts[0].endswith("; set SSL_CERT_FILE to the your CA certificates")
+        assert failed.doubts[0].endswith("; set SSL_CERT_FILE to the file of your CA")
         file = tmp_path / "ca.pem"
         authority.cert_pem.write_to_path(str(file))
         monkeypatch.setenv("SSL_CERT_FILE", str(file))

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 from loopback import Marketplace, Request, alone, answering, marketplace, never
 
-from pai_lsp.catalog.fetching import Limits
 from pai_lsp.catalog.loading import Surroundings, load_catalog, refreshed_catalog, uses_of
 from pai_lsp.catalog.remote_sources import page_path, why_not_asked
 from pai_lsp.catalog.setup import CatalogSetup
 from pai_lsp.catalog.store import SourceState
 from pai_lsp.document import Document
 from pai_lsp.job.lookup import LookupState
+from pai_lsp.web.fetching import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

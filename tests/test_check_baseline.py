@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,10 @@ def test_the_configuration_names_one_for_everybody(capsys: pytest.CaptureFixture
     write(".pai-lsp.yaml", "baseline: absent.json\n")
     status, codes, _ = run(capsys, "jobs")
     assert (status, codes.count("invalid-configuration")) == (1, 1)
+    if hasattr(os, "mkfifo"):
+        os.mkfifo("pipe.json")
+        write(".pai-lsp.yaml", "baseline: pipe.json\n")
+        assert "invalid-configuration" in run(capsys, "jobs")[1]
     write(".pai-lsp.yaml", "baseline: ../known.json\n")
     (folder / ".git").mkdir()
     assert "invalid-configuration" in run(capsys, "jobs")[1]

@@ -10,6 +10,7 @@ import pytest
 
 from pai_lsp.cli.main import main
 from pai_lsp.cluster.fit import fit
+from pai_lsp.cluster.hived_stage import Cells
 from pai_lsp.cluster.profile import Profile, ProfileError, Sku, read_profile, sku_types_of
 from pai_lsp.document import Document
 
@@ -275,6 +276,12 @@ def test_the_server_reads_units_in_its_own_way() -> None:
     assert sku_types_of(written) == {"a": Sku(2, 0, 2048), "b": Sku(0, 1, 0), "c": Sku(0, 0, 2)}
 
 
+WITHOUT_CELL_TYPE = """\
+{"profileVersion": 1, "name": "x", "platform": "openpai", "scheduler": "hived",
+ "hived": {"skuTypes": {}, "cellTypes": {}, "physicalCells": [{}], "virtualClusters": {}}}
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "part"),
     [
@@ -282,11 +289,18 @@ def test_the_server_reads_units_in_its_own_way() -> None:
         ("{}", "'profileVersion'"),
         ('{"profileVersion": 2}', "cannot read"),
         ('{"profileVersion": 1, "name": "x", "platform": "other", "scheduler": "hived"}', "platform"),
+        (WITHOUT_CELL_TYPE, "cellType"),
     ],
 )
 def test_what_is_not_a_profile(text: str, part: str) -> None:
     with pytest.raises(ProfileError, match=part):
         read_profile(text)
+
+
+def test_a_number_of_cells_that_no_cluster_has() -> None:
+    cells = [{"cellType": "node", "cellNumber": 10**number} for number in (2, 300, 300)]
+    found = Cells({"cellTypes": {}, "physicalCells": [], "virtualClusters": {"a": {"virtualCells": cells}}}).chains("a")
+    assert [len(one.sizes) for one in found] == [100_000]
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

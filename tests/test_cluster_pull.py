@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 SMALL, LARGE = {"gpu": 1, "cpu": 5, "memory": 56334}, {"gpu": 1, "cpu": 8, "memory": 80000}
 ANSWERS: dict[str, Any] = {
+    "/api/v2/tokens/check": {"username": "ann", "application": False},
     "/api/v2/info": {"version": "1.8.1"},
     "/api/v2/cluster/sku-types": {"K80": SMALL, "V100": LARGE},
     "/api/v2/cluster/sku-types?vc=default": {"K80": SMALL, "V100": LARGE},
@@ -60,7 +61,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def configured(home: Path, url: str) -> None:
-    (home / "clusters.yaml").write_text(f"lab: {{url: '{url}', user: ann, token_env: PAI_TOKEN}}\n", encoding="utf-8")
+    text = f"lab: {{url: '{url}', portal: '{url}', user: ann, token_env: PAI_TOKEN}}\n"
+    (home / "clusters.yaml").write_text(text, encoding="utf-8")
 
 
 CPU = {"gpu": 0, "cpu": 4, "memory": 8000}
@@ -119,7 +121,7 @@ def test_a_profile_from_the_api(home: Path, capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.parametrize(
     ("status", "body", "part"),
-    [(403, b"", "access is denied"), (200, b"<p>", "not JSON"), (500, b"", "failed (500)")],
+    [(403, b"", "access is denied"), (200, b"<p>", "not that of a rest-server"), (500, b"", "failed (500)")],
 )
 def test_no_profile_is_written_after_a_failure(
     status: int, body: bytes, part: str, home: Path, capsys: pytest.CaptureFixture[str]

@@ -15,10 +15,10 @@ from loopback import Reaction, Request, answering, half, marketplace, never
 from test_cluster_fit import cluster
 from test_cluster_pull import configured, home
 
-from pai_lsp.catalog.fetching import Limits
 from pai_lsp.cli.main import main
-from pai_lsp.cluster import cluster_access
+from pai_lsp.cluster import rest_server
 from pai_lsp.document import Document
+from pai_lsp.web.fetching import Limits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +43,7 @@ secrets: {word: paper-and-glue}
 """
 
 
-def rest_server(post: Reaction, *, keeps: bool = True) -> Reaction:
+def server_with(post: Reaction, *, keeps: bool = True) -> Reaction:
     """Accepts the user's token, has the jobs that were sent (if `keeps`), and answers a POST as `post` does."""
     sent: list[bytes] = []
 
@@ -54,8 +54,10 @@ def rest_server(post: Reaction, *, keeps: bool = True) -> Reaction:
             if keeps:
                 sent.append(request.body)
             post(request)
+        elif request.path == "/api/v2/tokens/check":
+            request.send(200, b'{"username": "ann"}')
         elif request.path == "/api/v2/jobs/ann~train":
-            request.send(200 if sent else 404, b"{}")
+            request.send(200 if sent else 404, b'{"code": "NoJobError"}')
         else:
             request.send(404, b"{}")
 
@@ -74,7 +76,7 @@ def job(tmp_path: Path) -> str:
 
 
 def test_a_job_is_expanded_and_sent_once(home: Path, job: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with marketplace(rest_server(answering(202, b"{}"))) as server:
+    with marketplace(server_with(answering(202, b"{}"))) as server:
         configured(home, f"{server.url}/")
         assert main(["submit", "--cluster", "lab", "--yes", job]) == 0
         (sent,) = [request for request in server.requests if request.method == "POST"]
@@ -104,7 +106,7 @@ def test_a_job_is_expanded_and_sent_once(home: Path, job: str, capsys: pytest.Ca
             (error(404, "NoStorageError", "Storage x is not found."), False, 1, "refuses the job (404): Storage x"),
             (answering(404, b"<html>"), False, 1, "no rest-server at"),
             (error(409, "ConflictJobError", "exists"), False, 1, "a job named 'train' already exists"),
-            (answering(413, b""), False, 1, "does not accept a job of this size (413)"),
+            (answering(413, b""), False, 1, "does not accept a request of this size (413)"),
             (
                 answering(302, b"", Location="https://other.example.com/"),
                 False,
@@ -134,8 +136,8 @@ def test_faults(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(cluster_access, "LIMITS", Limits(silence=0.4))
-    with marketplace(rest_server(reaction, keeps=keeps)) as server:
+    monkeypatch.setattr(rest_server, "LIMITS", Limits(silence=0.4))
+    with marketplace(server_with(reaction, keeps=keeps)) as server:
         configured(home, server.url)
         assert main(["submit", "--cluster", "lab", "--yes", job]) == status
         assert sum(request.method == "POST" for request in server.requests) == 1
@@ -150,12 +152,12 @@ def test_nothing_goes_to_a_server_that_is_not_trusted_or_in_the_open(
     authority = trustme.CA()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("127.0.0.1").configure_cert(context)
-    with marketplace(rest_server(answering(202, b"{}"))) as open_server:
+    with marketplace(server_with(answering(202, b"{}"))) as open_server:
         leads = answering(307, b"", Location=f"{open_server.url}/api/v2/jobs")
         with marketplace(leads, context) as server:
             configured(home, server.url)
             assert main(["submit", "--cluster", "lab", "--yes", job]) == 1
-            assert "was not submitted: the certificate is not trusted" in capsys.readouterr().err
+            assert "nothing was sent: the certificate is not trusted" in capsys.readouterr().err
             assert server.requests == []
             authority.cert_pem.write_to_path(str(home / "ca.pem"))
             monkeypatch.setenv("SSL_CERT_FILE", str(home / "ca.pem"))
@@ -168,18 +170,19 @@ def test_nothing_goes_to_a_server_that_is_not_trusted_or_in_the_open(
 def test_a_cluster_that_says_nothing_at_all(
     home: Path, job: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster_access, "LIMITS", Limits(silence=0.3))
-    with marketplace(never) as server:
+    monkeypatch.setattr(rest_server, "LIMITS", Limits(silence=0.3))
+    knows_user = server_with(never)
+    with marketplace(lambda request: (knows_user if "tokens" in request.path else never)(request)) as server:
         configured(home, server.url)
         assert main(["submit", "--cluster", "lab", "--yes", job]) == 3
     assert "not known whether the job was submitted" in capsys.readouterr().err
     configured(home, server.url)
     assert main(["submit", "--cluster", "lab", "--yes", job]) == 1
-    assert "was not submitted: connection refused" in capsys.readouterr().err
+    assert "nothing was sent: connection refused" in capsys.readouterr().err
 
 
 def test_nothing_is_sent(home: Path, tmp_path: Path, job: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with marketplace(rest_server(answering(202, b"{}"))) as server:
+    with marketplace(server_with(answering(202, b"{}"))) as server:
         configured(home, server.url)
 
         def is_refused(text: str, *options: str, part: str) -> bool:
@@ -208,7 +211,7 @@ def test_a_token_in_the_key_store_of_the_system(
         get_password=lambda service, name: stored.get((service, name)),
         set_password=lambda service, name, text: stored.update({(service, name): text}),
     )
-    with marketplace(rest_server(answering(202, b"{}"))) as server:
+    with marketplace(server_with(answering(202, b"{}"))) as server:
         text = f"lab: {{url: '{server.url}', user: ann, token_keyring: true}}\n"
         (home / "clusters.yaml").write_text(text, encoding="utf-8")
         monkeypatch.setitem(sys.modules, "keyring", None)

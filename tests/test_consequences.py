@@ -118,6 +118,13 @@ PLUGIN_OF_EXTRAS = "[ls]\nextras:\n  com.microsoft.pai.runtimeplugin:\n    - "
             "fails",
         ),
         (
+            PLUGIN_OF_EXTRAS + "{plugin: cmd, parameters: {preCommands: [null, .inf]}}\n",
+            "callback-command-not-text",
+            Severity.ERROR,
+            "fails",
+        ),
+        ("[ls]\nsecrets:\n  key: {{ key }}\n", "unquoted-template", Severity.ERROR, "fails"),
+        (
             PLUGIN_OF_EXTRAS + "{plugin: teamwise_storage, parameters: }\n",
             "plugin-parameter-type",
             Severity.ERROR,

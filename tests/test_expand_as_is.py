@@ -310,7 +310,14 @@ def test_secrets_stay_as_they_are_and_other_tags_are_emptied() -> None:
     assert run.command == "x <% $secrets.token %>    y"
 
 
-SECRETS = {"list": ["s", ["t"]], "map": {"key": "s", "on": True}, "html": "a&b<'\"", "none": None, "empty": ""}
+SECRETS = {
+    "list": ["s", ["t"]],
+    "map": {"key": "s", "on": True},
+    "html": "a&b<'\"",
+    "none": None,
+    "empty": "",
+    "bytes": b"a&b",
+}
 
 
 @pytest.mark.parametrize(
@@ -320,6 +327,7 @@ SECRETS = {"list": ["s", ["t"]], "map": {"key": "s", "on": True}, "html": "a&b<'
         ("<% $secrets.map.key %>[<% $secrets.map.no %>]", "<% $secrets.map.key %>[]", "s[]"),
         ("<% $secrets.html %>", "<% $secrets.html %>", "a&amp;b&lt;&#x27;&quot;"),
         ("<%& $secrets.html %>", "<%& $secrets.html %>", "a&b<'\""),
+        ("<% $secrets.bytes %>", "<% $secrets.bytes %>", "a&amp;b"),
         ("<%{ $secrets.html }%>", "<%{ $secrets.html }%>", "a&b<'\""),
         ("<% $secrets.none %>|<% $secrets.empty %>", "<% $secrets.none %>|<% $secrets.empty %>", "None|"),
         ("<% $secrets.map %>", "<% $secrets.map %>", "{&#x27;key&#x27;: &#x27;s&#x27;, &#x27;on&#x27;: True}"),
@@ -344,6 +352,11 @@ def test_what_the_second_reader_makes_of_tags(text: str, left: str, filled: str)
 def test_what_the_second_reader_fails_on_ends_the_task(text: str) -> None:
     with pytest.raises(RuntimeStopError, match="the runtime fails on the commands"):
         after_runtime(text, SECRETS, shows_secrets=True)
+
+
+def test_a_secret_that_is_no_text_ends_the_task() -> None:
+    with pytest.raises(RuntimeStopError, match="its bytes are not UTF-8"):
+        after_runtime("echo <% $secrets.key %>", {"key": b"\xff"}, shows_secrets=False)
 
 
 @pytest.mark.parametrize(

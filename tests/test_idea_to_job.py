@@ -13,9 +13,8 @@ from documentation_blocks import marked_blocks
 from programs import harmless_programs
 from test_cluster_import import SERVICES
 
-from pai_lsp.cli.commands import submit_job
 from pai_lsp.cli.main import main
-from pai_lsp.cluster.cluster_access import ApiAnswer
+from pai_lsp.cluster.rest_server import ApiAnswer, ClusterConnection
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +22,12 @@ if TYPE_CHECKING:
 BLOCKS = marked_blocks("idea-to-job.md")
 CLUSTERS = "lab: {url: 'https://pai.example.com/rest-server', user: ann, token_env: PAI_TOKEN}\n"
 LOG = "I am task 0\n/usr/local/pai/runtime.d/user.sh: line 26: python3: command not found\n"
+
+
+def answer(_: ClusterConnection, method: str, place: str, __: str = "") -> ApiAnswer:
+    if place == "tokens/check":
+        return ApiAnswer(200, {"username": "ann"})
+    return ApiAnswer(202, {}) if method == "POST" else ApiAnswer(404, {}, "NoJobError")
 
 
 @pytest.fixture
@@ -37,9 +42,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "services-configuration.yaml").write_text(SERVICES, encoding="utf-8")
     assert main(["cluster", "import", "services-configuration.yaml", "--name", "lab"]) == 0
     (tmp_path / "config" / "pai-lsp" / "clusters.yaml").write_text(CLUSTERS, encoding="utf-8")
-    monkeypatch.setattr(
-        submit_job, "send", lambda _, __, method, *___: ApiAnswer(202 if method == "POST" else 404, is_json=True)
-    )
+    monkeypatch.setattr(ClusterConnection, "send", answer)
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True, readline=lambda: "y\n"))
     return tmp_path
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pai_lsp.catalog.fetching import keeps_secrets
 from pai_lsp.cluster.image_check import CouldNotAskError, NetworkRegistry, RegistryAccount, Reply, image_verdict
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.platform.platforms import platform_named
+from pai_lsp.web.access_token import keeps_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

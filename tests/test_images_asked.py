@@ -16,12 +16,12 @@ import trustme
 from budgets import some
 from loopback import FAULTS, Marketplace, Reaction, Request, alone, answering, marketplace, never
 
-from pai_lsp.catalog.fetching import Limits
 from pai_lsp.cli.main import main
 from pai_lsp.cluster import image_check
 from pai_lsp.cluster.image_check import CouldNotAskError, DockerAccounts, NetworkRegistry, RegistryAccount
 from pai_lsp.document import Document
 from pai_lsp.project.image_answers import ImageAnswers, image_diagnostics
+from pai_lsp.web.fetching import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

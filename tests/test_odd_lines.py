@@ -77,3 +77,7 @@ def test_one_error_at_the_odd_line(right: str, wrong: str, message: str) -> None
     (fix,) = error.fixes
     if wrong not in {"cp", "proto"}:
         assert apply_edits(text, fix.edits) == JOB if "'" not in wrong else fix.title == "Close it with '"
+
+
+def test_a_tab_before_a_comment_is_no_content() -> None:
+    assert Document('a: "\n\t#"\n"\n').syntax.problems

@@ -31,6 +31,8 @@ CALLS = {
     "run": "run --dry good.pai.yaml",
     "why": "why 137",
     "submit": "submit --help",
+    "jobs": "jobs --help",
+    "logs": "logs --help",
     "cluster": "cluster import services-configuration.yaml --name lab --output -",
     "trust": "trust --list",
     "shell": "shell < scripts.ndjson",

@@ -472,6 +472,22 @@ def test_commands_that_forge_reports_do_no_harm(tmp_path: Path, capfd: pytest.Ca
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs bash")
+@pytest.mark.slow
+def test_a_task_ends_with_a_run_that_is_killed(tmp_path: Path) -> None:
+    path = tmp_path / "job.pai.yaml"
+    command = "exec 9>/dev/null; echo ready; while true; do read -r -t 1 <> <(:) || true; done"
+    path.write_text(TWO_TASKS.replace("COMMAND", json.dumps(command)), encoding="utf-8")
+    words = [sys.executable, "-m", "pai_lsp", "run", "--all", *HERE, str(path)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        while "[worker-1] ready" not in process.stdout.readline():
+            pass
+        process.kill()
+        # The tasks have this pipe, too: it ends with the last of them.
+        process.stdout.read()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs bash")
 def test_all_tasks_at_once_know_each_other(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     ports = "echo me=$PAI_CONTAINER_HOST_PORT all=$PAI_TASK_ROLE_worker_HOST_LIST"
     path = tmp_path / "job.pai.yaml"

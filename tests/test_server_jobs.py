@@ -262,7 +262,7 @@ async def test_a_failure_is_explained_with_its_line() -> None:
     async with connected() as client:
         client.open(JOB)
         found = await result(client, "why", log, URI)
-        assert found["text"].startswith("command-not-found")
+        assert found["text"].startswith("The image does not have this command.\n")
         assert found["place"]["range"]["start"]["line"] == JOB[: JOB.index("python train.py")].count("\n")
         assert (await result(client, "why", "137", None))["text"].startswith("137 ContainerSigKillReceived")
         assert (await result(client, "why", log, None))["place"] is None

@@ -87,6 +87,12 @@ def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
     assert answers[1]["message"] is None
 
 
+def test_bytes_that_are_no_text(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'{"id": 1, "script": "\xff"\n'), encoding="utf-8"))
+    assert main(["shell"]) == 2
+    assert "line 1 is not an object" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("line", ["no JSON", "[]", '{"id": 1}', '{"id": 1, "script": 2}'])
 def test_a_line_of_another_shape(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, line: str

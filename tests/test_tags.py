@@ -47,6 +47,7 @@ VALUES: list[tuple[str, Any, Any]] = [
     ("!!timestamp 2001-01-01", NEW_YEAR, date(2001, 1, 1)),
     ("!!timestamp 2001-1-1 0:00:00", NEW_YEAR, datetime(2001, 1, 1)),  # noqa: DTZ001 - as PyYAML has it
     ("!!timestamp 2000-13-01", NEW_YEAR, DIES),
+    ("!!timestamp 0001-01-01", Date(datetime(1901, 1, 1, tzinfo=timezone.utc)), date(1, 1, 1)),
     ("!!binary aGk=", Binary(b"hi"), b"hi"),
     ("!!binary |\n  aGkh\n  aA==\n", Binary(b"hi!h"), b"hi!h"),
     ("!!merge <<", "<<", DIES),

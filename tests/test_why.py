@@ -250,7 +250,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert json.loads(capsys.readouterr().out)["cause"] == "waits-vc"
     assert main(["why", "no-such-file"]) == 2
     assert (
-        capsys.readouterr().err == "pai-lsp why: 'no-such-file' is neither an exit code, a file nor a known message\n"
+        capsys.readouterr().err == "pai-lsp why: 'no-such-file' is neither an exit code, a file nor a known message; "
+        "for a job on a cluster, give --cluster\n"
     )
     assert main(["why"]) == 2
     assert capsys.readouterr().err.startswith("pai-lsp why: give an exit code, ")

@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from pai_lsp.catalog.definition_text import DefinitionText
-    from pai_lsp.catalog.fetching import Limits
     from pai_lsp.catalog.setup import CatalogSetup, ServerSource
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
     from pai_lsp.job.lookup import JobTemplate, Lookup, LookupAnswer, SuggestedDefinition
+    from pai_lsp.web.fetching import Limits
 
 # A folder with more files is not a marketplace; the rest is not read.
 MOST_FILES = 50_000

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping as MappingOf
     from typing import Any
 
-    from pai_lsp.catalog.fetching import Limits
     from pai_lsp.catalog.setup import ServerSource
     from pai_lsp.catalog.store import Store
+    from pai_lsp.web.fetching import Limits
 
 
 UNTRUSTED_NOTE = "not requested, because the folder is not trusted; see 'pai-lsp trust --help'"
@@ -104,13 +104,8 @@ def refresh_server(
         limits: the limits of the request.
         pause: called between items, so that the caller can let other work run.
     """
-    from pai_lsp.catalog.fetching import (  # noqa: PLC0415 - loads asyncio and ssl; most runs send no request
-        FetchFailure,
-        NoTokenError,
-        access_token,
-        fetch,
-        keeps_secrets,
-    )
+    from pai_lsp.web.access_token import NoTokenError, access_token, keeps_secrets  # noqa: PLC0415 - as below
+    from pai_lsp.web.fetching import FetchFailure, fetch  # noqa: PLC0415 - loads asyncio and ssl; often not needed
 
     key, base = server_key(server), server.url.rstrip("/")
     stored = store.load(key)
@@ -118,7 +113,7 @@ def refresh_server(
         reason = f"a token is sent only over https; '{server.url}' begins with 'http://'"
         return _failed_server(server, store, stored, reason)
     try:
-        token = access_token(server, environment, folder)
+        token = access_token(server.token_env, server.token_command, environment, folder)
         answer = fetch(
             f"{base}/items",
             accept="application/json",
@@ -403,7 +398,7 @@ class _Answers:
 
 def _requested(address: str, known: _Answers, limits: Limits | None) -> WebPage:
     """The page at an address now; what is to be stored of it is put into `known`."""
-    from pai_lsp.catalog.fetching import (  # noqa: PLC0415 - loads asyncio and ssl; most runs send no request
+    from pai_lsp.web.fetching import (  # noqa: PLC0415 - loads asyncio and ssl; most runs send no request
         FetchFailure,
         Limits,
         fetch,

@@ -99,7 +99,11 @@ caused it, and what to change.
 
 TEXT is an exit code, a file, - for standard input, or the text itself: the end
 of a log, the diagnostics of the portal, or an event of the scheduler. Nothing
-is sent anywhere.
+of it is sent anywhere.
+
+Or it is the name of a job on a cluster of your own clusters.yaml: its
+diagnostics and the end of its log are fetched, and the file that was submitted
+is looked for in the current folder.
 
 The platform reports another code than the commands end with. A number as TEXT
 is explained as both, where it can be both; --exit-code is the code of the
@@ -116,6 +120,7 @@ examples:
   pai-lsp why 137
   pai-lsp why --exit-code 127
   pai-lsp why --job train.pai.yaml --exit-code 1 user.pai.all
+  pai-lsp why --cluster lab train
   pai-lsp why "Pod needs to wait, reason: insufficient capacity"
 """
 
@@ -125,7 +130,9 @@ def why(parser: argparse.ArgumentParser) -> None:
     parser.description = _WHY_DESCRIPTION
     parser.epilog = _WHY_EPILOG
     add = parser.add_argument
-    add("text", nargs="?", metavar="TEXT", help="an exit code, a file, - for standard input, or the text itself")
+    help_text = "an exit code, a file, - for standard input, the text itself, or a job's name"
+    add("text", nargs="?", metavar="TEXT", help=help_text)
+    add("--cluster", metavar="CLUSTER", help="TEXT is the name of a job on this cluster of your own clusters.yaml")
     add("--job", type=path, metavar="JOB", help="the job that failed, to find the line")
     add("--role", metavar="ROLE", help="the task role that failed (default: the one that TEXT names, or the first)")
     add("--exit-code", type=int, metavar="N", help="the exit code of the commands, alone or with their log")
@@ -202,14 +209,14 @@ The token is sent only over https, or to this machine.
 
 _SUBMIT_EPILOG = """\
 exit status:
-  0  the cluster has accepted the job
-  1  the job was not submitted
+  0  the cluster has accepted the job; with --follow, it has succeeded
+  1  the job was not submitted; with --follow, also: it did not succeed
   2  wrong usage, or you did not agree
   3  it is not known whether the job was submitted
 
 examples:
   pai-lsp submit train.pai.yaml
-  pai-lsp submit --cluster lab --yes train.pai.yaml
+  pai-lsp submit --cluster lab --yes --follow train.pai.yaml
 """
 
 
@@ -223,3 +230,54 @@ def submit(parser: argparse.ArgumentParser) -> None:
     add("--cluster", metavar="CLUSTER", help=help_text)
     add("--yes", action="store_true", help="do not ask before the job is sent")
     add("--force", action="store_true", help="send the job even if it has errors")
+    add("--follow", action="store_true", help="show how the job gets on until its end, then why it failed")
+
+
+_JOBS_DESCRIPTION = """\
+List your jobs on a cluster with their states, or show one of them: its tasks,
+retries, what ended it, and what it waits for. It only reads; the page of the
+job in the portal, whose address is shown, can stop it and has its metrics.
+"""
+
+_LOGS_DESCRIPTION = """\
+Print the log of a task of a job on a cluster: that of the task that ended the
+job, else of one that failed, else of the first one.
+"""
+
+_LIVE_EPILOG = """\
+exit status:
+  0  done      1  the cluster does not answer, or refuses      2  wrong usage
+
+examples:
+  pai-lsp jobs
+  pai-lsp jobs --cluster lab train
+  pai-lsp logs train --role worker --task 1 --follow
+  pai-lsp why train
+"""
+
+
+def jobs(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp jobs`."""
+    parser.description = _JOBS_DESCRIPTION
+    parser.epilog = _LIVE_EPILOG
+    help_text = "a job (default: list all); USER~NAME for that of another user"
+    parser.add_argument("name", nargs="?", metavar="NAME", help=help_text)
+    _live(parser)
+
+
+def logs(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp logs`."""
+    parser.description = _LOGS_DESCRIPTION
+    parser.epilog = _LIVE_EPILOG
+    add = parser.add_argument
+    add("name", metavar="NAME", help="a job; USER~NAME for that of another user")
+    add("--role", metavar="ROLE", help="the task role")
+    add("--task", type=int, metavar="N", help="the index of the task, from 0")
+    add("--follow", action="store_true", help="go on with what is still written, until the task ends")
+    _live(parser)
+
+
+def _live(parser: argparse.ArgumentParser) -> None:
+    help_text = "the cluster's name in your own clusters.yaml (default: 'cluster' in .pai-lsp.yaml, or your only one)"
+    parser.add_argument("--cluster", metavar="CLUSTER", help=help_text)
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="output format (default: text)")

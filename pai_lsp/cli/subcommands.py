@@ -79,6 +79,8 @@ GROUPS = {
         Subcommand("fit", "check whether jobs fit a cluster", "cluster_arguments", "fit_jobs:run"),
         Subcommand("run", "run one task of a job here as a cluster would", "cluster_arguments", "run_task:run"),
         Subcommand("submit", "submit a job to one of your clusters", "cluster_arguments", "submit_job:run"),
+        Subcommand("jobs", "list your jobs on a cluster, or show one", "cluster_arguments", "job_states:run"),
+        Subcommand("logs", "print the log of a task on a cluster", "cluster_arguments", "job_log:run"),
         Subcommand("why", "explain why a task failed", "cluster_arguments", "why_failed:run"),
         Subcommand("cluster", "create and list the profiles of clusters", "cluster_arguments", "cluster:run"),
     ),

@@ -1,50 +1,44 @@
-"""How the user reaches a cluster: the user's own file of clusters, the access token, and requests to its REST API.
+"""How the user reaches a cluster: the user's own file of clusters, and the access token.
 
 Addresses come from that file alone, never from a job or a project. The token comes from the environment, from a
-command, or from the key store of the system, and is sent only over https or to this machine. No redirect is followed.
+command, or from the key store of the system, and is sent only over https or to this machine, unless the file says
+`allow_http`.
 """
 
 from __future__ import annotations
 
 import os
-from urllib.parse import quote, urljoin
+from pathlib import Path
+from urllib.parse import quote
 
-from pai_lsp.catalog.fetching import (
-    REDIRECTS,
-    AccessToken,
-    FetchFailure,
-    Limits,
-    NoTokenError,
-    access_token,
-    exchange,
-    keeps_secrets,
-    unfollowed_redirect,
-)
-from pai_lsp.catalog.setup import ServerSource
 from pai_lsp.cluster.profile import CLUSTERS_EXAMPLE, ProfileError, clusters_file
 from pai_lsp.source.failures import why
-from pai_lsp.source.foreign import as_mapping, as_text, json_value
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import visible
+from pai_lsp.web.access_token import AccessToken, NoTokenError, access_token, keeps_secrets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_KEYS = frozenset({"url", "user", "token_env", "token_command", "token_keyring", "platform"})
+_KEYS = frozenset(
+    {"url", "portal", "user", "token_env", "token_command", "token_keyring", "platform", "allow_http", "ca_file"}
+)
 _ORIGINS = ("token_env", "token_command", "token_keyring")
 # The name under which tokens are in the system's key store.
 KEYRING_SERVICE = "pai-lsp"
-LIMITS = Limits(connect=10.0, silence=30.0, total=60.0, size=1024 * 1024)
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterAccess:
     """How the user reaches a cluster: the address of its REST API, and the origin of the access token.
 
+    user: the name in the file, which only says whom to expect; the token says who the user is.
     token_keyring: whether the system's key store holds the token, under the name of the cluster.
+    portal: the address of the web portal, where it is not beside the rest-server.
+    ca_file: certificates to trust besides the public ones.
     """
 
     url: str
@@ -53,20 +47,33 @@ class ClusterAccess:
     token_command: tuple[str, ...] = ()
     token_keyring: bool = False
     platform: str = "openpai"
+    portal: str | None = None
+    allow_http: bool = False
+    ca_file: str | None = None
 
     def address(self, place: str) -> str:
         """The address of a path below `/api/v2/` of the REST API."""
         return f"{self.url}/api/v2/{place}"
 
-    def page_of(self, job: str) -> str | None:
-        """The address of a job's page in the portal, which is beside its rest-server; None without the user's name.
+    @property
+    def site(self) -> str | None:
+        """The address of the portal; None where it is not known, as for a rest-server at its own port.
+
+        Source: microsoft/pai, src/pylon/deploy/pylon-config/location.conf.template: the portal is at the root, the
+        rest-server below `/rest-server`, the logs below `/log-manager`. No answer of the REST API names the portal.
+        """
+        if self.portal is not None:
+            return self.portal
+        return self.url.removesuffix("/rest-server") if self.url.endswith("/rest-server") else None
+
+    def page_of(self, user: str, job: str) -> str | None:
+        """The address of a job's page in the portal; None where the portal's address is not known.
 
         Source: microsoft/pai, src/webportal/src/app/job/job-view/fabric/job-list/Table.jsx.
         """
-        if self.user is None:
+        if self.site is None:
             return None
-        portal = self.url.removesuffix("/rest-server")
-        return f"{portal}/job-detail.html?username={quote(self.user, safe='')}&jobName={quote(job, safe='')}"
+        return f"{self.site}/job-detail.html?username={quote(user, safe='')}&jobName={quote(job, safe='')}"
 
 
 def named_access(name: str) -> ClusterAccess:
@@ -75,6 +82,19 @@ def named_access(name: str) -> ClusterAccess:
     Raises:
         ProfileError: if the file cannot be read, has no such entry, or the entry is not valid.
     """
+    return cluster_access(_clusters_text(), name)
+
+
+def only_cluster() -> str | None:
+    """The name of the cluster in the user's own file, if it has exactly one."""
+    try:
+        clusters = plain_value(parse(_clusters_text()).root)
+    except ProfileError:
+        return None
+    return str(next(iter(clusters))) if isinstance(clusters, dict) and len(clusters) == 1 else None
+
+
+def _clusters_text() -> str:
     path = clusters_file()
     try:
         text = path.read_text(encoding="utf-8")
@@ -82,7 +102,7 @@ def named_access(name: str) -> ClusterAccess:
         reason = why(error) if isinstance(error, OSError) else "not UTF-8"
         step = f"write the address of your cluster into this file:\n\n{CLUSTERS_EXAMPLE.rstrip()}"
         raise ProfileError(f"{visible(str(path))}: {reason}; {step}") from None
-    return cluster_access(text, name)
+    return text
 
 
 def cluster_access(text: str, name: str) -> ClusterAccess:
@@ -101,20 +121,38 @@ def cluster_access(text: str, name: str) -> ClusterAccess:
         raise ProfileError(f"no cluster is named '{visible(name)}'; known clusters: {known or 'none'}")
     if unknown := sorted(set(entry) - _KEYS):
         raise ProfileError(f"'{name}': unknown key '{unknown[0]}'; the keys are {', '.join(sorted(_KEYS))}")
-    url, command, in_keyring = entry.get("url"), entry.get("token_command", []), entry.get("token_keyring", False)
-    if not isinstance(url, str) or not url.startswith(("http://", "https://")) or "@" in url:
-        raise ProfileError(f"'{name}': 'url' must be an address with http:// or https://, without a user name")
-    if entry.get("platform", "openpai") not in {"openpai", "ltp"}:
+    for key in ("url", "portal"):
+        address = entry.get(key)
+        if (key == "url" or address is not None) and not _is_address(address):
+            raise ProfileError(f"'{name}': '{key}' must be an address with http:// or https://, without a user name")
+    platform, command = entry.get("platform", "openpai"), entry.get("token_command", [])
+    if platform not in {"openpai", "ltp"}:
         raise ProfileError(f"'{name}': 'platform' must be 'openpai' or 'ltp'")
-    texts = [entry.get(key) for key in ("user", "token_env")]
-    if not all(isinstance(one, str | None) for one in texts) or not isinstance(command, list):
-        raise ProfileError(f"'{name}': 'user' and 'token_env' must be strings, 'token_command' a list")
-    if not isinstance(in_keyring, bool):
-        raise ProfileError(f"'{name}': 'token_keyring' must be true or false")
+    texts = {key: entry.get(key) for key in ("user", "token_env", "ca_file")}
+    if not all(isinstance(one, str | None) for one in texts.values()) or not isinstance(command, list):
+        raise ProfileError(f"'{name}': 'user', 'token_env' and 'ca_file' must be strings, 'token_command' a list")
+    switches = {key: entry.get(key, False) for key in ("token_keyring", "allow_http")}
+    for key, value in switches.items():
+        if not isinstance(value, bool):
+            raise ProfileError(f"'{name}': '{key}' must be true or false")
     if len(given := [key for key in _ORIGINS if entry.get(key)]) > 1:
         raise ProfileError(f"'{name}': the token comes from '{given[0]}' or from '{given[1]}', not from both")
-    platform = entry.get("platform", "openpai")
-    return ClusterAccess(url.rstrip("/"), texts[0], texts[1], tuple(map(str, command)), in_keyring, platform)
+    portal, ca_file = entry.get("portal"), texts["ca_file"]
+    return ClusterAccess(
+        url=entry["url"].rstrip("/"),
+        user=texts["user"],
+        token_env=texts["token_env"],
+        token_command=tuple(map(str, command)),
+        token_keyring=switches["token_keyring"],
+        platform=platform,
+        portal=portal and portal.rstrip("/"),
+        allow_http=switches["allow_http"],
+        ca_file=ca_file and str(clusters_file().parent / Path(ca_file).expanduser()),
+    )
+
+
+def _is_address(value: object) -> bool:
+    return isinstance(value, str) and value.startswith(("http://", "https://")) and "@" not in value
 
 
 def token_of(access: ClusterAccess, name: str) -> AccessToken | None:
@@ -127,13 +165,13 @@ def token_of(access: ClusterAccess, name: str) -> AccessToken | None:
         if access.token_keyring:
             token: AccessToken | None = AccessToken(_from_keyring(name))
         else:
-            source = ServerSource(access.url, access.token_env, access.token_command)
-            token = access_token(source, os.environ, str(clusters_file().parent))
+            folder = str(clusters_file().parent)
+            token = access_token(access.token_env, access.token_command, os.environ, folder)
     except NoTokenError as error:
         raise ProfileError(str(error)) from None
-    if token is not None and not keeps_secrets(access.url):
+    if token is not None and not access.allow_http and not keeps_secrets(access.url):
         message = f"'{visible(name)}': the token is sent only over https, or to this machine, not to {access.url}"
-        raise ProfileError(message)
+        raise ProfileError(f"{message}; 'allow_http: true' in {visible(str(clusters_file()))} permits it")
     return token
 
 
@@ -175,54 +213,3 @@ class SystemKeyStore:
             self._module.set_password(KEYRING_SERVICE, name, token)
         except Exception as error:  # noqa: BLE001 - as above
             raise ProfileError(f"the system's key store cannot be written ({type(error).__name__})") from None
-
-
-@dataclass(frozen=True, slots=True)
-class ApiAnswer:
-    """An answer of the REST API, without the token in any part of it.
-
-    is_json: whether the body is a JSON object; the page of a login or of a proxy is not.
-    code, message: those of the API's errors; empty if there are none.
-    refusal: the message about an unsuccessful status.
-    """
-
-    status: int
-    is_json: bool = False
-    code: str = ""
-    message: str = ""
-    refusal: str = ""
-
-
-class NoAnswerError(Exception):
-    """No answer came. `was_sent`: the cluster may have received the request nevertheless."""
-
-    def __init__(self, message: str, *, was_sent: bool) -> None:
-        super().__init__(message)
-        self.was_sent = was_sent
-
-
-def send(access: ClusterAccess, token: AccessToken | None, method: str, place: str, body: str = "") -> ApiAnswer:
-    """Send one request to a path below `/api/v2/`; a body is a job.
-
-    Raises:
-        NoAnswerError: if no answer comes.
-    """
-    headers = {"Accept": "application/json"}
-    if body:
-        headers["Content-Type"] = "text/yaml"
-    if token is not None:
-        headers["Authorization"] = f"Bearer {token.secret}"
-    url = access.address(place)
-    found = exchange(method, url, headers, body=body.encode(), limits=LIMITS)
-    if isinstance(found, FetchFailure):
-        raise NoAnswerError(found.note, was_sent=found.was_sent)
-    hide = token.hidden_in if token is not None else str
-    refusal = hide(visible(found.refusal))
-    if found.status in REDIRECTS:
-        refusal = unfollowed_redirect(url, urljoin(url, found.headers.get("location", "")))
-    try:
-        answer = json_value(found.body)
-    except ValueError:
-        answer = None
-    code, message = (hide(visible(as_text(as_mapping(answer).get(key)) or "")) for key in ("code", "message"))
-    return ApiAnswer(found.status, is_json=isinstance(answer, dict), code=code, message=message, refusal=refusal)

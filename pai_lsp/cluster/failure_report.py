@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import takewhile
 
 from pai_lsp.platform.tables import RUNTIME_PLUGIN, converted_role_name, exit_codes
-from pai_lsp.source.foreign import number_of
+from pai_lsp.source.foreign import as_mapping, number_of
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.text import LineIndex
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 _UNKNOWN_FAILURE = 255
 _CHILD = re.compile(r"child process is (\w+), exit code is (\d+)")
 _POD = re.compile(r"matched:\s*(\{.*\})", re.DOTALL)
+# The rest-server writes the same as YAML. Source: models/v2/utils/frameworkConverter.js, generateExitDiagnostics.
+_POD_IN_YAML = "matched:\n"
 _RUNTIME_BLOCK = re.compile(r"\[PAI_RUNTIME_ERROR_START\](.*?)\[PAI_RUNTIME_ERROR_END\]", re.DOTALL)
 _CODE = re.compile(r"^\s*(?:code|containerExitCode|exitCode|exitcode|exit code)\s*[:=]\s*(-?\d+)\s*$", re.MULTILINE)
 _ORIGINAL_CODE = re.compile(r"originUserExitCode:\s*(\d+)")
@@ -166,12 +169,22 @@ def _user_code(text: str) -> int | None:
 def _pod(text: str) -> Any:
     found = _POD.search(text)
     if not found:
-        return None
+        _, _, written = text.partition(_POD_IN_YAML)
+        return _from_yaml(written) if written else None
     try:
         pod, _ = json.JSONDecoder().raw_decode(found[1])
     except ValueError:
         return None
     return pod if isinstance(pod, dict) else None
+
+
+def _from_yaml(text: str) -> Any:
+    """The mapping that a text begins with; the sections of the portal after it begin with other characters."""
+    from pai_lsp.source.nodes import plain_value  # noqa: PLC0415 - most texts have none
+    from pai_lsp.source.syntax import parse  # noqa: PLC0415 - as above
+
+    lines = takewhile(lambda line: not line or line[0].islower() or line[0] in " -", text.splitlines())
+    return as_mapping(plain_value(parse("\n".join(lines)).root)) or None
 
 
 def _pod_code(pod: Any) -> int | None:

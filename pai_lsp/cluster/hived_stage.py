@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from pai_lsp.cluster.profile import Profile, Sku
 
 
+# More than any cluster has; a profile can name any number.
+_MOST_NODES = 100_000
+
+
 @dataclass(frozen=True, slots=True)
 class Pieces:
     """Cells that the scheduler fills one by one: the number of SKUs in each, in its order, and their SKU type.
@@ -138,7 +142,7 @@ class Cells:
         sizes: list[int] = []
         for cell_type, number in cells:
             parts, size = self._nodes(cell_type)
-            sizes += [size] * (parts * number)
+            sizes += [size] * min(parts * number, _MOST_NODES - len(sizes))
         return Pieces(chain, self._leaf(chain), tuple(sorted(sizes, reverse=True)))
 
     def _nodes(self, cell_type: str) -> tuple[int, int]:

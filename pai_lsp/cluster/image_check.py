@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlencode, urlsplit
 
-from pai_lsp.catalog.fetching import FetchFailure, Limits, ProgramError, exchange, keeps_secrets, program_output
 from pai_lsp.expansion.released_run import RuntimeStopError, after_runtime, runtime_job
 from pai_lsp.platform.image_addresses import REPOSITORY, TAG, image_host, without_host
 from pai_lsp.source.failures import why
@@ -32,6 +31,8 @@ from pai_lsp.source.foreign import (
 )
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.text import visible
+from pai_lsp.web.access_token import ProgramError, keeps_secrets, program_output
+from pai_lsp.web.fetching import FetchFailure, Limits, exchange
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from pai_lsp.cluster.cluster_access import ClusterAccess
 
 # rest-server, deploy/rest-server.yaml.template; the end is not included.
 _PORTS = {"start": 15000, "end": 40000}
@@ -249,8 +248,13 @@ def _port(server: Mapping[str, Any], key: str, otherwise: int) -> int:
 _RESOURCES = ("gpu", "cpu", "memory")
 
 
-def profile_of_api(ask: Callable[[str], Any], name: str, access: ClusterAccess, now: datetime) -> dict[str, Any]:
-    """The profile that the answers describe; `ask` takes a path below `/api/v2/` and gives the answer, or None."""
+def profile_of_api(
+    ask: Callable[[str], Any], name: str, platform: str, user: str | None, now: datetime
+) -> dict[str, Any]:
+    """The profile that the answers describe, with the rights of a user.
+
+    ask: takes a path below `/api/v2/` and gives the answer, or None.
+    """
     version = as_mapping(ask("info")).get("version")
     types = {
         sku: {key: int(number) for key, number in zip(_RESOURCES, numbers, strict=True) if number is not None}
@@ -261,11 +265,11 @@ def profile_of_api(ask: Callable[[str], Any], name: str, access: ClusterAccess, 
     profile: dict[str, Any] = {
         "profileVersion": PROFILE_VERSION,
         "name": name,
-        "platform": access.platform,
+        "platform": platform,
         "source": {"kind": "api", "takenAt": now.strftime("%Y-%m-%dT%H:%M:%SZ")},
         "scheduler": "hived" if types else "default",
         "virtualClusters": {
-            one: _virtual_cluster(ask, one, as_mapping(answer), types, access.platform)
+            one: _virtual_cluster(ask, one, as_mapping(answer), types, platform)
             for one, answer in sorted(reported.items())
         },
     }
@@ -275,10 +279,8 @@ def profile_of_api(ask: Callable[[str], Any], name: str, access: ClusterAccess, 
         profile["skuTypes"] = types
     storages = [one for one in mappings_in(as_mapping(ask("storages")).get("storages")) if as_text(one.get("name"))]
     profile["storages"] = {one["name"]: {"share": one.get("share") is not False} for one in storages}
-    if access.user is not None and (
-        user := _answered_user(as_mapping(ask(f"users/{quote(access.user, safe='')}")), storages)
-    ):
-        profile["user"] = user
+    if user is not None and (answered := _answered_user(as_mapping(ask(f"users/{quote(user, safe='')}")), storages)):
+        profile["user"] = answered
     return profile
 
 

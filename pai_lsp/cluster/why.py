@@ -21,6 +21,8 @@ from pai_lsp.source.text import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from pai_lsp.cluster.failure_causes import Cause
     from pai_lsp.cluster.log_errors import LogError, LogVerdict
     from pai_lsp.cluster.log_reading import Log, LogLine
@@ -139,6 +141,27 @@ def failure_text(found: Failure, job: Job | None, path: str) -> str:
     return text
 
 
+def failure_answer(found: Failure, job: Job | None) -> dict[str, Any]:
+    """The explanation as JSON has it, without a secret of the job."""
+
+    def shown(text: str) -> str:
+        return job.hidden.without(text) if job is not None else text
+
+    evidence = found.evidence
+    return {
+        "code": found.code,
+        "cause": found.cause.name,
+        "blame": found.cause.blame.value,
+        "sureness": found.sureness.value,
+        "line": found.line,
+        "evidence": None if evidence is None else {"line": evidence.number, "text": shown(evidence.text)},
+        "names": {name: shown(value) for name, value in found.names},
+        "worthReading": [{"line": line.number, "text": shown(line.text)} for line in found.worth_reading],
+        "explanation": found.cause.explanation,
+        "do": found.cause.fix,
+    }
+
+
 def _plain_text(text: str | Log, log: Log) -> str:
     return text if isinstance(text, str) else "\n".join(line.text for line in log.lines)
 
@@ -162,6 +185,8 @@ def _explained(report: FailureReport, log: Log, said: Log, platform_log: str, jo
     if not is_log:
         found = _of_platform(report, said)
         is_trigger = found is not None and found.cause.name in _SECONDARY
+        if found is not None and read.error is not None and read.error.cause == found.cause.name:
+            return _of_error(read.error, report) if found.evidence is None else found
         if found is not None and not (is_trigger and read.error is not None and read.error.weight >= Weight.GENERAL):
             return found
     elif report.user_code == _BARRIER_ENDED and job is not None and _has_ssh_barrier(job) and not report.text.strip():

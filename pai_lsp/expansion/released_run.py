@@ -272,6 +272,8 @@ def _rendered(parts: list[_Part], text: str, stack: list[Any], *, shows_secrets:
             yield part
             continue
         value = _found(part.name, stack)
+        if isinstance(value, bytes):
+            value = _decoded(value)
         if value is not MISSING and not shows_secrets:
             yield text[part.span.start : part.span.end]
         elif isinstance(part, _Name):
@@ -281,6 +283,14 @@ def _rendered(parts: list[_Part], text: str, stack: list[Any], *, shows_secrets:
             yield written if part.is_raw else escape(written)
         else:
             yield from _section(part, "" if value is MISSING else value, text, stack, shows_secrets=shows_secrets)
+
+
+def _decoded(value: bytes) -> str:
+    """What `!!binary` holds, as pystache writes it."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        raise RuntimeStopError("a secret that is used in the commands is no text: its bytes are not UTF-8") from None
 
 
 def _section(section: _Section, value: Any, text: str, stack: list[Any], *, shows_secrets: bool) -> Iterator[str]:

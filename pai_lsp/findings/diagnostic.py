@@ -198,7 +198,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """A finding with the code of its rule and the severity in force."""
+    """A finding with the code of its rule and the severity in force.
+
+    cause: findings of one rule with the same cause, if it is not empty, come from one mistake; see `causes`.
+    """
 
     code: str
     severity: Severity
@@ -209,6 +212,7 @@ class Diagnostic:
     tags: tuple[DiagnosticTag, ...] = ()
     field: str = ""
     consequence: Consequence = Consequence.FAILS
+    cause: str = ""
 
     @property
     def url(self) -> str:
@@ -250,6 +254,30 @@ MOST_SHOWN = 100
 MOST_RELATED = 20
 
 
+def causes(diagnostics: Iterable[Diagnostic], *, keeps_places: bool = False) -> list[Diagnostic]:
+    """One finding for one cause, at its first place; the other places are related ones, and the message counts them.
+
+    keeps_places: whether the findings at the other places stay, as hints: editors mark them, and offer fixes there.
+    """
+    found: list[Diagnostic] = []
+    places: dict[tuple[str, str], list[Diagnostic]] = {}
+    for one in diagnostics:
+        same = places.setdefault((one.code, one.cause), []) if one.cause else []
+        same.append(one)
+        if len(same) == 1:
+            found.append(one)
+        elif keeps_places:
+            found.append(replace(one, severity=Severity.HINT))
+    counted = {id(same[0]): same[1:] for same in places.values() if len(same) > 1}
+    return [_with_places(one, counted[id(one)]) if id(one) in counted else one for one in found]
+
+
+def _with_places(one: Diagnostic, others: Sequence[Diagnostic]) -> Diagnostic:
+    count = f"{len(others)} more place{'s' if len(others) > 1 else ''}"
+    related = (*one.related, *(Related(other.span, "also here") for other in others))
+    return replace(one, message=f"{one.message} (and {count})", related=related[:MOST_RELATED])
+
+
 def limited(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
     """The findings to show: of each rule the first `MOST_SHOWN`; the last of them states how many are not shown."""
     if len(diagnostics) <= MOST_SHOWN:
@@ -282,6 +310,7 @@ class Rule:
     only_on: the platform that a rule without examples is about; empty for all.
     about: a file that the rule reports has one of these words, see `pai_lsp.rules.subjects`; empty for any file.
     former: the codes that it had in former versions, and those of rules that it contains now; they still name it.
+    spreads: one mistake may show at many places: findings with the same first related place, else message, are one.
     scheduler: the scheduler whose settings it is about, so that it does not matter on a cluster with another one.
     """
 
@@ -299,6 +328,7 @@ class Rule:
     former: tuple[str, ...] = ()
     scheduler: str = ""
     is_about_reading: bool = False
+    spreads: bool = False
 
     @property
     def usual(self) -> Severity | None:
@@ -354,6 +384,7 @@ def rule(
     former: Iterable[str] = (),
     scheduler: str = "",
     is_about_reading: bool = False,
+    spreads: bool = False,
 ) -> Callable[[Callable[[Any], Iterable[Finding]]], Rule]:
     """Make a rule of a function of a job or a manifest: its name is the code, its docstring the documentation.
 
@@ -378,6 +409,7 @@ def rule(
             tuple(former),
             scheduler,
             is_about_reading,
+            spreads,
         )
 
     return make

@@ -187,7 +187,7 @@ class JobTree:
             if not isinstance(entry.value, Sequence):
                 return True
             names = (item.get("name") if isinstance(item, Mapping) else None for item in entry.value.items)
-            if not all(isinstance(one, Scalar) and one.text for one in names):
+            if not all(isinstance(one, Scalar) and one.is_string and one.text for one in names):
                 return True
         if not self.syntax.problems:
             return False

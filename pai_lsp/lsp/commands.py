@@ -305,7 +305,8 @@ def _explained_failure(text: str, document: OpenDocument | None) -> dict[str, An
         span = Span(start, start + len(lines.line_text(found.line - 1)))
         place = get_converter().unstructure(location(document.uri, span, document.places))
     name = PurePath(document.path).name if document is not None else ""
-    return {"text": failure_text(found, job, name), "place": place}
+    # The editor shows the first line as a title; there the name of the cause is for programs.
+    return {"text": failure_text(found, job, name).removeprefix(f"{found.cause.name}: "), "place": place}
 
 
 # An editor shows the definitions in one searchable list.

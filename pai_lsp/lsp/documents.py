@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pygls.uris import from_fs_path
 
-from pai_lsp.findings.diagnostic import Settings, Severity, limited
+from pai_lsp.findings.diagnostic import Settings, Severity, causes, limited
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.lsp.convert import Places, changed_text
 from pai_lsp.project.configuration import FILE_NAME
@@ -184,7 +184,7 @@ def _without_secrets(document: Document, others: tuple[Diagnostic, ...]) -> tupl
 
         old = is_accepted(found, document.settings.accepted)
         found = tuple(replace(one, severity=Severity.HINT) if one.code in old else one for one in found)
-    return tuple(one.without_secrets(document.job.hidden) for one in limited(found))
+    return tuple(one.without_secrets(document.job.hidden) for one in limited(causes(found, keeps_places=True)))
 
 
 class FilePlaces(NamedTuple):

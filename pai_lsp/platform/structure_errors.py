@@ -68,10 +68,18 @@ def explained(errors: Iterable[FailedKeyword], homes: Mapping[str, str]) -> tupl
             # A value of a wrong type fails its other keywords as well, in any order.
             if one.types and not earlier.types:
                 found[one.path, one.key] = one
-    # The key that is missing, misspelled in its own mapping, or one level too deep.
     elsewhere = {(one.path, one.expected[0]) for one in found.values() if one.key is not None and one.expected}
     elsewhere |= {(one.path[:-1], one.key) for one in found.values() if one.kind == "unknown-key" and one.key}
-    return tuple(one for one in found.values() if one.kind != "missing-key" or (one.path, one.key) not in elsewhere)
+    at_root = {one.key for one in found.values() if one.kind == "unknown-key" and not (one.path or one.expected)}
+
+    def is_elsewhere(one: StructureError) -> bool:
+        """Whether what is missing is written elsewhere: misspelled, one level too deep, or at the left margin."""
+        if one.kind == "empty-section":
+            return len(one.path) == 1 and bool(at_root)
+        is_below = one.path[:1] == ("taskRoles",) and one.key in at_root
+        return one.kind == "missing-key" and (is_below or (one.path, one.key) in elsewhere)
+
+    return tuple(one for one in found.values() if not is_elsewhere(one))
 
 
 def _explained(error: FailedKeyword, homes: Mapping[str, str]) -> Iterator[StructureError]:
@@ -84,7 +92,9 @@ def _explained(error: FailedKeyword, homes: Mapping[str, str]) -> Iterator[Struc
         for key in schema["required"]:
             if key not in instance:
                 where = _mapping_in_words(path, schema, instance)
-                yield StructureError("missing-key", path, key, f"{where} needs the key '{key}'")
+                near = nearest(key, (one for one in instance if one not in schema.get("properties", ())))[:1]
+                meant = f"; is '{_shortened(near[0])}' meant?" if near else ""
+                yield StructureError("missing-key", path, key, f"{where} needs the key '{key}'{meant}", near)
     elif error.is_name:
         yield _wrong_name(path, keyword, schema, instance)
     elif keyword == "not":

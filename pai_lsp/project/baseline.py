@@ -4,13 +4,14 @@ It has counts and no places, so that moved lines change nothing. An update only 
 findings of a rule than the baseline accepts, all of them are reported: nobody knows which one is new.
 """
 
-# ruff: noqa: PTH100, PTH110, PTH118, PTH120 - importing pathlib takes longer than this module's work
+# ruff: noqa: PTH100, PTH110, PTH113, PTH118, PTH120 - importing pathlib takes longer than this module's work
 from __future__ import annotations
 
 import json
 import os
 from collections import Counter
 
+from pai_lsp.findings.diagnostic import causes
 from pai_lsp.source.files import UnreadableFile, decoded, is_in_folder, read_bytes
 from pai_lsp.source.foreign import as_whole, json_mapping
 from pai_lsp.source.frozen import dataclass
@@ -58,6 +59,8 @@ def read_baseline(path: str) -> Baseline:
     Raises:
         BaselineError: if it is none, or cannot be read.
     """
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise BaselineError("it is not a plain file")
     data = read_bytes(path)
     source = data if isinstance(data, UnreadableFile) else decoded(path, data)
     if isinstance(source, UnreadableFile):
@@ -95,7 +98,7 @@ def _place(baseline: Baseline, name: str) -> str:
 
 
 def _counts(diagnostics: Iterable[Diagnostic]) -> Counter[str]:
-    return Counter(one.code for one in diagnostics)
+    return Counter(one.code for one in causes(diagnostics))
 
 
 def baseline_text(baseline: Baseline) -> str:

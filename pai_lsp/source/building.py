@@ -123,13 +123,15 @@ def nodes_in(text: str) -> int:
 
 
 def duplicate_keys(entries: Iterable[Entry]) -> Iterator[SyntaxProblem]:
-    """The keys of a mapping that are written in it before."""
+    """A problem at the first key of a mapping that is written in it before, if there is one; it counts the others."""
     seen: dict[str, Entry] = {}
-    for entry in entries:
-        first = seen.setdefault(entry.name, entry)
-        if first is not entry and not entry.is_merge:
-            message = f"the key '{entry.name}' occurs twice in one mapping"
-            yield SyntaxProblem(ProblemKind.DUPLICATE_KEY, entry.key.span, message, first.key.span)
+    again = [entry for entry in entries if seen.setdefault(entry.name, entry) is not entry and not entry.is_merge]
+    if again:
+        names = list(dict.fromkeys(entry.name for entry in again))
+        others = f"{len(names) - 1} more" if len(names) > 2 else f"'{names[-1]}'"
+        subject = f"key '{names[0]}' occurs" if len(names) == 1 else f"keys '{names[0]}' and {others} occur"
+        message = f"the {subject} twice in one mapping"
+        yield SyntaxProblem(ProblemKind.DUPLICATE_KEY, again[0].key.span, message, seen[names[0]].key.span)
 
 
 class _OpenCollection:

@@ -122,10 +122,11 @@ def _lines(text: str, at: int) -> list[_WrittenLine]:
         end = len(text) if end < 0 else end
         line = text[start:end].rstrip()
         content = line.lstrip(" ")
+        at_content = start + len(line) - len(content)
         comment = _COMMENT.search(content)
+        content = content[: comment.start()] if comment else content
         if content and not content.startswith("#"):
-            shown = content[: comment.start()] if comment else content
-            found.append(_WrittenLine(start, start + len(line) - len(content), shown))
+            found.append(_WrittenLine(start, at_content, content))
             number_after += start > at
         start = end + 1
     return found

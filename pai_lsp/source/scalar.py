@@ -254,10 +254,12 @@ def _date(match: re.Match[str]) -> Date | str:
 
     # Date.UTC carries what is out of range into the next unit: 2020-13-02 is the 2nd of January 2021.
     months = number("month", "month2") - 1
+    year = number("year", "year2")
+    year += 1900 if year < 100 else 0  # as Date.UTC takes it
     fraction = int((match["fraction"] or "")[:3].ljust(3, "0") or 0)
     offset = timedelta(hours=number("zone_hour"), minutes=number("zone_minute"))
     try:
-        moment = datetime(number("year", "year2") + months // 12, months % 12 + 1, 1, tzinfo=timezone.utc)
+        moment = datetime(year + months // 12, months % 12 + 1, 1, tzinfo=timezone.utc)
         moment += timedelta(
             days=number("day", "day2") - 1,
             hours=number("hour"),

@@ -74,6 +74,21 @@ export interface Expansion {
   readonly errors: readonly string[];
 }
 
+/** A job on a cluster. */
+export interface JobState {
+  readonly name: string;
+  readonly state: string;
+  readonly retries: number;
+  readonly virtualCluster: string;
+}
+
+/** Why a job on a cluster failed, and the line of its file, from 1, if one led to it. */
+export interface JobFailure {
+  readonly title: string;
+  readonly detail: string;
+  readonly line: number | undefined;
+}
+
 /** The value of `DiagnosticSeverity.Error`. */
 const ERROR = 1;
 
@@ -142,6 +157,32 @@ export function jobStatus(answer: unknown): JobStatus | undefined {
 export function failureAnswer(answer: unknown): FailureAnswer | undefined {
   const { text, place: named } = fields(answer);
   return typeof text === "string" ? { text, place: place(named) } : undefined;
+}
+
+/** A list of jobs as `pai-lsp jobs --format json` prints it. */
+export function jobStates(answer: unknown): readonly JobState[] | undefined {
+  return Array.isArray(answer) ? answer.map(jobState).filter((one) => one !== undefined) : undefined;
+}
+
+function jobState(answer: unknown): JobState | undefined {
+  const { name, state, retries, virtualCluster } = fields(answer);
+  return typeof name === "string" && name !== "" && typeof state === "string"
+    ? { name, state, retries: typeof retries === "number" ? retries : 0, virtualCluster: string(virtualCluster) }
+    : undefined;
+}
+
+/** The explanation that `pai-lsp why NAME --format json` prints. */
+export function jobFailure(answer: unknown): JobFailure | undefined {
+  const { cause, explanation, do: fix, line, evidence, job, state, waitsFor, notes } = fields(answer);
+  if (typeof explanation !== "string") {
+    const waits = Array.isArray(waitsFor) ? waitsFor.map(String).join("\n") : "";
+    const title = `${string(job)} has not failed: ${string(state)}`;
+    return typeof cause === "string" ? { title, detail: waits, line: undefined } : undefined;
+  }
+  const { line: number, text } = fields(evidence);
+  const quoted = typeof text === "string" && typeof number === "number" ? [`Log line ${String(number)}: ${text}`] : [];
+  const detail = [string(fix), ...quoted, ...(Array.isArray(notes) ? notes.map(String) : [])].join("\n\n");
+  return { title: explanation, detail, line: typeof line === "number" ? line : undefined };
 }
 
 export function textAnswer(answer: unknown): TextAnswer | undefined {

@@ -20,6 +20,7 @@ import { signInToRegistry } from "./commands/registrySignIn";
 import { showPlace, showReferences } from "./commands/references";
 import { runTask } from "./commands/runTask";
 import { submitJob } from "./commands/submit";
+import { LiveJobs } from "./jobs/liveJobs";
 import { SHOW_PLACE } from "./graphPage";
 import { indentAsConfigured, offerJobLanguage, useJobLanguage } from "./jobLanguage";
 import { SHOW_REFERENCES } from "./server/connection";
@@ -49,6 +50,7 @@ export function activate(context: vscode.ExtensionContext): Interface {
   const previews = new Previews(controller, context.workspaceState);
   const graphs = new Graphs(controller, context);
   const explanations = new Explanations(controller);
+  const jobs = new LiveJobs(controller);
   const command = (name: string, run: (...words: unknown[]) => unknown) =>
     vscode.commands.registerCommand(`openpai.${name}`, (...words: unknown[]) => reportingFailure(() => run(...words)));
   context.subscriptions.push(
@@ -56,6 +58,7 @@ export function activate(context: vscode.ExtensionContext): Interface {
     previews,
     graphs,
     explanations,
+    jobs,
     new CheckTasks(controller),
     statusItem(controller),
     command("preview", (job, role) => previews.show(job, role)),
@@ -73,7 +76,12 @@ export function activate(context: vscode.ExtensionContext): Interface {
     command("runTask", (job) => runTask(controller, previews, job)),
     command("checkImages", (job) => checkImages(controller, job)),
     command("registrySignIn", () => signInToRegistry(context.secrets)),
-    command("submit", (job) => submitJob(controller, job)),
+    command("submit", (job) => submitJob(controller, jobs, job)),
+    command("showJobs", () => jobs.show()),
+    command("refreshJobs", () => jobs.refresh()),
+    command("followedJob", (name) => jobs.offer(name)),
+    command("showJobLog", (job) => jobs.showLog(job)),
+    command("whyJobFailed", (job) => jobs.why(job)),
     command("explainFailure", () => explainFailure(controller)),
     command("useJobLanguage", () => useJobLanguage()),
     command("restartServer", () => controller.restart()),

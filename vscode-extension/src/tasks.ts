@@ -1,5 +1,6 @@
 /** The server's program on its command line: in tasks that people define, and for commands that ask in a terminal. */
 
+import { execFile } from "node:child_process";
 import * as vscode from "vscode";
 import { NoAnswer } from "./ask";
 import type { Controller } from "./server/controller";
@@ -59,22 +60,63 @@ function checkTask(
 }
 
 /**
- * Run a command line in a terminal, which stays after the end.
+ * What a command line prints as JSON, without a terminal.
  *
- * @throws NoAnswer when no server runs, or the folder is not trusted.
+ * @throws NoAnswer when no server runs, the folder is not trusted, or the exit status is not one of `statuses`.
  */
-export async function runInTerminal(controller: Controller, title: string, words: readonly string[]): Promise<void> {
+export async function printedAnswer(
+  controller: Controller,
+  words: readonly string[],
+  statuses: readonly number[] = [0],
+): Promise<unknown> {
+  const launch = await trustedLaunch(controller);
+  const cwd = vscode.workspace.workspaceFolders?.find(({ uri }) => uri.scheme === "file")?.uri.fsPath;
+  const options = { cwd, timeout: 120_000, maxBuffer: 64 * 1024 * 1024, windowsHide: true };
+  return new Promise((resolve, reject) => {
+    execFile(launch.program, [...launch.words, ...words], options, (error, output, messages) => {
+      const status = error === null ? 0 : error.code;
+      // The last line is the failure; warnings come before it.
+      const [last = ""] = messages.trim().split("\n").slice(-1);
+      if (typeof status !== "number" || !statuses.includes(status) || output === "") {
+        reject(new NoAnswer(last.replace(/^pai-lsp( \w+)?: /, "") || "the program gave no answer"));
+        return;
+      }
+      try {
+        resolve(JSON.parse(output));
+      } catch {
+        reject(new NoAnswer("the program's answer cannot be read"));
+      }
+    });
+  });
+}
+
+async function trustedLaunch(controller: Controller): Promise<Launch> {
   if (!vscode.workspace.isTrusted) {
     throw new NoAnswer("this command runs only in a trusted folder; see 'Workspaces: Manage Workspace Trust'");
   }
+  await controller.client();
   const { launch } = controller;
   if (launch === undefined) {
     throw new NoAnswer("the server is not running; 'OpenPAI: Show Output' shows why");
   }
+  return launch;
+}
+
+/**
+ * Run a command line in a terminal, which stays after the end.
+ *
+ * @throws NoAnswer when no server runs, or the folder is not trusted.
+ */
+export async function runInTerminal(
+  controller: Controller,
+  title: string,
+  words: readonly string[],
+): Promise<vscode.TaskExecution> {
+  const launch = await trustedLaunch(controller);
   const run = new vscode.ProcessExecution(launch.program, [...launch.words, ...words]);
   const task = new vscode.Task({ type: TYPE, task: words[0] }, vscode.TaskScope.Workspace, title, "OpenPAI", run);
   task.presentationOptions = { reveal: vscode.TaskRevealKind.Always, focus: true, clear: true };
-  await vscode.tasks.executeTask(task);
+  return vscode.tasks.executeTask(task);
 }
 
 /**

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 def run(_arguments: argparse.Namespace) -> int:
     """Answer each line."""
     status = 0
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="backslashreplace")
     for number, line in enumerate(sys.stdin, 1):
         if not line.strip():
             continue

@@ -21,7 +21,6 @@ from pai_lsp.cluster.profile import (
 from pai_lsp.cluster.profile_import import profile_of_api, profile_of_files
 from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
-from pai_lsp.source.foreign import json_value
 from pai_lsp.source.text import visible
 
 TYPE_CHECKING = False
@@ -113,29 +112,28 @@ def _pulled(name: str) -> dict[str, Any]:
     Raises:
         ProfileError: if the cluster is not known, or does not answer.
     """
-    from pai_lsp.catalog.fetching import FetchFailure, fetch  # noqa: PLC0415 - only to ask
-    from pai_lsp.cluster.cluster_access import named_access, token_of  # noqa: PLC0415 - as above
+    from pai_lsp.cli.commands.live_cluster import connected, user_of  # noqa: PLC0415 - only to ask
+    from pai_lsp.cluster.rest_server import ClusterError  # noqa: PLC0415 - as above
 
-    access = named_access(name)
-    token = token_of(access, name)
+    cluster = connected("cluster pull", name)
 
     def ask(place: str) -> Any:
-        address = access.address(place)
-        asked = visible(address.partition("?")[0])
-        found = fetch(address, accept="application/json", token=token)
-        if isinstance(found, FetchFailure):
-            if found.is_absent:
-                return None
-            raise ProfileError(f"{asked}: {found.note}")
         try:
-            answer = json_value(found.body)
-        except ValueError:
-            raise ProfileError(f"{asked}: the answer is not JSON") from None
+            answer = cluster.value(place)
+        except ClusterError as error:
+            if error.status == 404:
+                return None
+            asked = visible(cluster.access.address(place).partition("?")[0])
+            raise ProfileError(f"{asked}: {error}") from None
         if not isinstance(answer, dict):
-            raise ProfileError(f"{asked}: the answer is not a JSON object")
+            raise ProfileError(f"{visible(cluster.access.address(place))}: the answer is not a JSON object")
         return answer
 
-    return profile_of_api(ask, name, access, datetime.now(timezone.utc))
+    try:
+        user = user_of("cluster pull", cluster) if cluster.token is not None else None
+    except ClusterError as error:
+        raise ProfileError(f"{visible(cluster.access.url)}: {error}") from None
+    return profile_of_api(ask, name, cluster.access.platform, user, datetime.now(timezone.utc))
 
 
 def _written(action: str, profile: dict[str, Any], output: str) -> int:

@@ -68,9 +68,8 @@ def create(
     ports: Iterable[str] = (),
     mounts: Iterable[tuple[str, str]] = (),
     has_ssh: bool = False,
-    is_kept: bool = False,
 ) -> bool:
-    """Create a container, which removes itself at its end unless it is kept; False if that fails.
+    """Create a container, which removes itself at its end; False if that fails.
 
     The engine shows how it pulls the image.
 
@@ -82,7 +81,7 @@ def create(
     if plan is not None and plan.memory is not None:
         limits.append(f"--memory={plan.memory}m")
     arguments = [
-        *(engine, "create", *(() if is_kept else ("--rm",)), f"--name={name}", *limits),
+        *(engine, "create", "--rm", "--interactive", f"--name={name}", *limits),
         *([f"--network=container:{network}"] if network else []),
         *(f"--publish=127.0.0.1:{port}:{port}" for port in ports),
         *(f"--cap-drop={one}" for one in (*_DROPPED, *(() if has_ssh else (_ONLY_FOR_SSH,)))),
@@ -131,11 +130,25 @@ def copy_folder(engine: str, source: str, target: str, path: str) -> bool:
     return reader.returncode == 0 and writer.returncode == 0
 
 
-def started_in_background(engine: str, name: str) -> bool:
-    """Start a container; False if that fails."""
-    done = subprocess.run(  # noqa: S603 - words of our own
-        [engine, "start", name], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False
-    )
+# The command of a container that does nothing: it ends some seconds after its standard input. By then those are gone
+# that share its network, without which it could not be removed.
+HOLDS = ("-c", "read -r; exec {never}<> <(:); read -r -t 10 -u $never")
+
+
+def held(engine: str, name: str) -> subprocess.Popen[bytes] | None:
+    """Start a container that does nothing as long as this process lives, also if it is killed; None if that fails.
+
+    The answer holds it: at the end of its standard input, the container ends.
+    """
+    null = subprocess.DEVNULL
+    if subprocess.run([engine, "start", name], stdin=null, stdout=null, check=False).returncode:  # noqa: S603 - words of our own
+        return None
+    return subprocess.Popen([engine, "attach", name], stdin=subprocess.PIPE, stdout=null, start_new_session=True)  # noqa: S603 - as above
+
+
+def ran(engine: str, name: str, script: str) -> bool:
+    """Run a script of bash in a container that is held; False if it fails."""
+    done = subprocess.run([engine, "exec", name, "/bin/bash", script], stdin=subprocess.DEVNULL, check=False)  # noqa: S603 - words of our own
     return done.returncode == 0
 
 

@@ -58,8 +58,6 @@ _KEPT = 256 * 1024
 _SECONDS_TO_END = 5.0
 # What timeout(1) returns.
 _TIMED_OUT = 124
-# A container that lends its network ends by itself after a week at the latest.
-_HOLDS_NETWORK = "exec {pipe}<> <(:); read -t 604800 -r -u $pipe"
 _REMOTE = re.compile(r"(?:https|ssh)://[^\s\x00-\x1f-][^\s\x00-\x1f]*|[\w.]+@[\w.][\w.-]*:(?!:)[^\s\x00-\x1f]+")
 
 
@@ -293,7 +291,9 @@ def _prepared(
             raise _NotStartedError(f"{arguments.container} could not make the container; see its message above")
         if plan.clones and arguments.git_image:
             _clone_in(program, f"{name}-git", arguments.git_image, plan, name, stack)
-        runs.append(_Run(plan, [program, "start", "--attach", name], HOME, None, label, token, container=name))
+        runs.append(
+            _Run(plan, [program, "start", "--attach", "--interactive", name], HOME, None, label, token, container=name)
+        )
     return runs
 
 
@@ -306,10 +306,31 @@ def _hold_network(plans: Sequence[TaskPlan], engine: str, name: str, ports: Port
     published = [port for plan in plans for port in published_ports(plan, ports)]
     stack.callback(container.remove, engine, name)
     if not (
-        container.create(engine, name, plans[0].image, ["-c", _HOLDS_NETWORK], ports=dict.fromkeys(published))
-        and container.started_in_background(engine, name)
+        container.create(engine, name, plans[0].image, container.HOLDS, ports=dict.fromkeys(published))
+        and _is_held(engine, name, stack)
     ):
         raise _NotStartedError("the network of the tasks could not be made; see the message above")
+
+
+def _is_held(engine: str, name: str, stack: ExitStack) -> bool:
+    """Start a container that does nothing; at the end of the run, it ends."""
+    holder = container.held(engine, name)
+    if holder is not None:
+        stack.callback(_let_go, holder)
+    return holder is not None
+
+
+def _let_go(holder: subprocess.Popen[bytes]) -> None:
+    _close(holder)
+    holder.kill()
+    holder.wait()
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
+    """End the standard input of a process, which ends the containers that it holds."""
+    if process.stdin is not None:
+        with suppress(OSError):
+            process.stdin.close()
 
 
 def _clone_in(engine: str, name: str, image: str, plan: TaskPlan, target: str, stack: ExitStack) -> None:
@@ -322,9 +343,10 @@ def _clone_in(engine: str, name: str, image: str, plan: TaskPlan, target: str, s
     stack.callback(container.remove, engine, name)
     sys.stderr.write(f"[{TITLES[CLONE]}]\n")
     is_done = (
-        container.create(engine, name, image, [f"{HOME}/{script}"], is_kept=True)
+        container.create(engine, name, image, container.HOLDS)
         and container.fill(engine, name, {script: clone_script(plan)})
-        and subprocess.run([engine, "start", "--attach", name], stdin=subprocess.DEVNULL, check=False).returncode == 0  # noqa: S603 - words of our own
+        and _is_held(engine, name, stack)
+        and container.ran(engine, name, f"{HOME}/{script}")
         and container.copy_folder(engine, name, target, "code")
     )
     container.remove(engine, name)
@@ -411,7 +433,8 @@ def _run_together(runs: Sequence[_Run], seconds: float | None) -> _Run | None:
                 one.command,
                 cwd=one.folder,
                 env=_environment(one),
-                stdin=subprocess.DEVNULL,
+                # It is the sign that this process lives: see the script of the task.
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -428,6 +451,7 @@ def _run_together(runs: Sequence[_Run], seconds: float | None) -> _Run | None:
                 _signal(process, signal.SIGTERM)
         for process in processes:
             _end(process)
+            _close(process)
         for reader in readers:
             reader.join(_SECONDS_TO_END)
 
@@ -551,14 +575,15 @@ def _explained(run: _Run, job: Job, arguments: argparse.Namespace) -> int:
     if run.part == CLONE:
         return failed("run", "a repository of the plugin git cannot be cloned", FINDINGS)
     write = sys.stderr.write
+    task = f"{visible(run.label)}: " if run.label else ""
     if run.part != "user.sh":
-        write(f"\npai-lsp run: the {TITLES.get(run.part, run.part)} ended with {status}\n")
+        write(f"\npai-lsp run: {task}the {TITLES.get(run.part, run.part)} ended with {status}\n")
         if source := _failed_plugin(run):
             line = LineIndex(job.text).line_of(source.offset) + 1
             write(f"{visible(arguments.job)}:{line}: {visible(source.title)}\n")
         return status
     found = failure(run.log.replace(f"{run.home}/", f"{HOME}/"), job, status, role=plan.role.name)
-    write(f"\npai-lsp run: the commands ended with {status}; a cluster would report {found.code}\n")
+    write(f"\npai-lsp run: {task}the commands ended with {status}; a cluster would report {found.code}\n")
     write(f"{found.cause.name}: {found.cause.explanation}\n{found.cause.fix}\n")
     commands = plan.files[f"{SCRIPTS}/user.sh"]
     number = ended_line(run.ended, commands)

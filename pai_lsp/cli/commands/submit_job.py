@@ -7,18 +7,18 @@ asked whether it has the job, and nothing is sent again.
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from urllib.parse import quote
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed, job_of, show_findings
+from pai_lsp.cli.commands.live_cluster import cluster_name, connected, user_of
 from pai_lsp.cli.report.results import checked_file
-from pai_lsp.cluster.cluster_access import NoAnswerError, named_access, send, token_of
+from pai_lsp.cluster.live_jobs import job_named
 from pai_lsp.cluster.profile import Profile, ProfileError, path_of_name, profile_named
+from pai_lsp.cluster.rest_server import ClusterError, NoAnswerError
 from pai_lsp.document import check_expanded
 from pai_lsp.expansion.released_job import ExpandedJob, expanded
 from pai_lsp.findings.diagnostic import Severity, limited
-from pai_lsp.project.targets import STANDARD_INPUT, missing, run_projects
+from pai_lsp.project.targets import STANDARD_INPUT, missing
 from pai_lsp.rules.structure.job_shape import MAX_BYTES
 from pai_lsp.source.failures import OWN_FAILURE
 from pai_lsp.source.frozen import dataclass, replace
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from pai_lsp.catalog.fetching import AccessToken
-    from pai_lsp.cluster.cluster_access import ApiAnswer, ClusterAccess
+    from pai_lsp.cluster.rest_server import ApiAnswer, ClusterConnection
     from pai_lsp.document import Document
     from pai_lsp.job.job import Job
 
@@ -42,36 +41,31 @@ class _Submission:
     job: Job
     text: str
     name: str
-    cluster: str
-    access: ClusterAccess
-    token: AccessToken | None
+    cluster: ClusterConnection
+    user: str
+    path: str
+    is_followed: bool
 
     def has_job(self) -> bool | None:
         """Whether the cluster has a job of this name; None if that cannot be asked."""
-        if self.access.user is None:
-            return None
-        place = f"jobs/{quote(self.access.user, safe='')}~{quote(self.name, safe='')}"
         try:
-            answer = send(self.access, self.token, "GET", place)
-        except NoAnswerError:
-            return None
-        return {200: True, 404: False}.get(answer.status) if answer.is_json else None
+            job_named(self.cluster, self.user, self.name)
+        except ClusterError as error:
+            return False if error.status == 404 else None
+        return True
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Submit a job."""
     if message := missing([arguments.job]):
         return failed("submit", message, WRONG_USAGE)
-    cluster = arguments.cluster or run_projects().configuration_of(str(Path(arguments.job).absolute())).cluster
-    if not cluster or cluster.endswith(".json"):  # a project's file names no address
-        return failed("submit", "give --cluster NAME, or write 'cluster: NAME' into .pai-lsp.yaml", WRONG_USAGE)
+    cluster = cluster_name(arguments.cluster, arguments.job)
     try:
-        access = named_access(cluster)
-        profile = profile_named(cluster) if path_of_name(cluster).is_file() else None
-        token = token_of(access, cluster)
+        live = connected("submit", cluster)
+        profile = profile_named(live.name) if path_of_name(live.name).is_file() else None
     except ProfileError as error:
         return failed("submit", str(error), WRONG_USAGE)
-    document = job_of("submit", arguments.job, profile.platform.name if profile else access.platform)
+    document = job_of("submit", arguments.job, profile.platform.name if profile else live.access.platform)
     if isinstance(document, int):
         return document
     document = replace(document, settings=replace(document.settings, cluster=profile))
@@ -84,7 +78,11 @@ def run(arguments: argparse.Namespace) -> int:
     if len(found.text.encode("utf-8")) > MAX_BYTES:
         return failed("submit", f"nothing was sent: the expanded job has more than {MAX_BYTES:,} bytes", FINDINGS)
     name = str(found.job.plain.get("name", "")) if isinstance(found.job.plain, dict) else ""
-    ready = _Submission(document.job, found.text, name, cluster, access, token)
+    try:
+        user = user_of("submit", live)
+    except ClusterError as error:
+        return failed("submit", f"nothing was sent: {error}", FINDINGS)
+    ready = _Submission(document.job, found.text, name, live, user, arguments.job, arguments.follow)
     sys.stderr.write("\n".join(_summary(ready, found.job, profile)) + "\n")
     if not arguments.yes and not _is_agreed(arguments.job):
         step = "" if sys.stdin.isatty() else "; give --yes to submit without asking"
@@ -107,7 +105,8 @@ def _summary(ready: _Submission, job: Job, profile: Profile | None) -> Iterator[
     written = job.text[virtual_cluster.value.span.start : virtual_cluster.value.span.end] if virtual_cluster else ""
     clean = ready.job.hidden.without
     yield f"job       {clean(visible(ready.name))}"
-    yield f"cluster   {ready.cluster} ({ready.access.url}), virtual cluster {clean(visible(written)) or 'default'}"
+    cluster = f"{ready.cluster.name} ({ready.cluster.access.url}) as '{visible(ready.user)}'"
+    yield f"cluster   {cluster}, virtual cluster {clean(visible(written)) or 'default'}"
     for role in job.task_roles:
         resources = role.resources
         parts = (f"{key} {_text(resources, key)}" for key in ("gpu", "cpu", "memoryMB"))
@@ -117,7 +116,7 @@ def _summary(ready: _Submission, job: Job, profile: Profile | None) -> Iterator[
     if secrets is not None and secrets.entries:
         yield f"secrets   {len(secrets.entries)}, sent with the job"
     if profile is None:
-        yield f"not checked for the cluster's SKUs and rights: run pai-lsp cluster pull {ready.cluster} first"
+        yield f"not checked for the cluster's SKUs and rights: run pai-lsp cluster pull {ready.cluster.name} first"
 
 
 def _text(mapping: object, key: str) -> str:
@@ -140,7 +139,7 @@ def _submit(ready: _Submission) -> int:
     if ready.has_job():
         return failed("submit", f"nothing was sent: {taken}", FINDINGS)
     try:
-        answer = send(ready.access, ready.token, "POST", "jobs", ready.text)
+        answer = ready.cluster.send("POST", "jobs", ready.text)
     except NoAnswerError as error:
         if not error.was_sent:
             return failed("submit", f"the job was not submitted: {error}", FINDINGS)
@@ -154,9 +153,14 @@ def _submit(ready: _Submission) -> int:
 
 
 def _done(ready: _Submission) -> int:
-    page = ready.access.page_of(ready.name)
+    page = ready.cluster.access.page_of(ready.user, ready.name)
     sys.stdout.write(f"{page}\n" if page else f"submitted: {visible(ready.name)}\n")
-    return 0
+    if not ready.is_followed:
+        return 0
+    from pai_lsp.cli.commands.job_states import follow_submitted  # noqa: PLC0415 - few want it
+
+    sys.stdout.flush()
+    return follow_submitted(ready.cluster, ready.user, ready.name, (ready.path, ready.job))
 
 
 def _unsure(ready: _Submission, reason: str) -> int:
@@ -172,11 +176,7 @@ def _unsure(ready: _Submission, reason: str) -> int:
 
 
 def _refusal(ready: _Submission, answer: ApiAnswer) -> str:
-    if answer.status == 404 and not answer.code:
-        return f"no rest-server at '{ready.access.url}' (404); check 'url' in your file of clusters"
-    if answer.status == 413:
-        return f"the cluster does not accept a job of this size (413){_quoted(ready, answer)}"
-    if answer.code and answer.status not in {401, 403}:
+    if answer.code and answer.status not in {401, 403, 413}:
         return f"the cluster refuses the job ({answer.status}){_quoted(ready, answer)}"
     return ready.job.hidden.without(answer.refusal)
 

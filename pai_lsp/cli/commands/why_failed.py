@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 def run(arguments: argparse.Namespace) -> int:
     """Explain a code or a text."""
     text = arguments.text
+    if arguments.cluster is not None and text is not None:
+        from pai_lsp.cli.commands.why_job import explain_job  # noqa: PLC0415 - a code needs no cluster
+
+        return explain_job(arguments, arguments.cluster)
     if text is None and arguments.exit_code is None:
         return refused("give an exit code, a file or the end of a log, or --exit-code")
     if text is None:

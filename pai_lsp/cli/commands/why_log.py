@@ -7,9 +7,10 @@ from functools import partial
 from itertools import chain
 
 from pai_lsp.cli import FINDINGS
+from pai_lsp.cli.commands.live_cluster import cluster_name
 from pai_lsp.cli.commands.why_answer import refused, write_answer
 from pai_lsp.cluster.log_reading import read_log
-from pai_lsp.cluster.why import NOT_KNOWN, failure, failure_text
+from pai_lsp.cluster.why import NOT_KNOWN, failure, failure_answer, failure_text
 from pai_lsp.project.targets import STANDARD_INPUT, missing
 from pai_lsp.source.failures import why
 from pai_lsp.source.files import UnreadableFile, read_bytes
@@ -31,7 +32,12 @@ def explain_text(arguments: argparse.Namespace) -> int:
     if not text.strip():
         return refused("the text is empty; give an exit code, a file or the end of a log")
     if _is_unknown_word(text):
-        return refused(f"'{visible(text)}' is neither an exit code, a file nor a known message")
+        if (cluster := cluster_name(None)) is not None:
+            from pai_lsp.cli.commands.why_job import explain_job  # noqa: PLC0415 - a text needs no cluster
+
+            return explain_job(arguments, cluster)
+        message = "is neither an exit code, a file nor a known message; for a job on a cluster, give --cluster"
+        return refused(f"'{visible(text)}' {message}")
     return _explain(text, arguments)
 
 
@@ -93,22 +99,6 @@ def _log(file: BinaryIO) -> str | Log:
 
 
 def _print(found: Failure, job: Job | None, arguments: argparse.Namespace) -> int:
-    cause, evidence = found.cause, found.evidence
-
-    def shown(text: str) -> str:
-        return job.hidden.without(text) if job is not None else text
-
-    answer = {
-        "code": found.code,
-        "cause": cause.name,
-        "blame": cause.blame.value,
-        "sureness": found.sureness.value,
-        "line": found.line,
-        "evidence": None if evidence is None else {"line": evidence.number, "text": shown(evidence.text)},
-        "names": {name: shown(value) for name, value in found.names},
-        "worthReading": [{"line": line.number, "text": shown(line.text)} for line in found.worth_reading],
-        "explanation": cause.explanation,
-        "do": cause.fix,
-    }
-    write_answer(answer, failure_text(found, job, visible(arguments.job or "")), arguments.format)
-    return FINDINGS if cause.name == NOT_KNOWN else 0
+    text = failure_text(found, job, visible(arguments.job or ""))
+    write_answer(failure_answer(found, job), text, arguments.format)
+    return FINDINGS if found.cause.name == NOT_KNOWN else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pai_lsp.findings.diagnostic import limited
+from pai_lsp.findings.diagnostic import causes, limited
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.text import LineIndex, Span, any_overlaps
 
@@ -136,7 +136,7 @@ def fingerprints(results: Results) -> Iterator[tuple[PlacedDiagnostic, str]]:
 
 def checked_file(document: Document, diagnostics: Iterable[Diagnostic], *, not_shown: int = 0) -> CheckedFile:
     """A document with the findings to report, `limited`, and nothing hidden in its text, its messages and its fixes."""
-    path, found = document.path or "", limited(tuple(diagnostics))
+    path, found = document.path or "", limited(causes(diagnostics))
     if not found:
         return CheckedFile(path, "", not_shown=not_shown)
     hidden = document.job.hidden

@@ -341,7 +341,7 @@ def _values(job: Job, names: tuple[str, ...]) -> Iterator[tuple[ScriptPlace, str
                 yield place, one.name, one.value
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, spreads=True)
 def undeclared_port(job: Job) -> Iterator[Finding]:
     """Undeclared port in a variable.
 
@@ -447,7 +447,7 @@ def env_role_spelling(job: Job) -> Iterator[Finding]:
             )
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, spreads=True)
 def env_index_out_of_range(job: Job) -> Iterator[Finding]:
     """Task index out of range in a variable.
 

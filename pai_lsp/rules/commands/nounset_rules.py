@@ -75,7 +75,7 @@ def unset_positional(job: Job) -> Iterator[Finding]:
                 yield Finding(place.span(use.span), "this is the platform's own script, not a file of yours")
 
 
-@rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION, spreads=True)
 def unset_in_container(job: Job) -> Iterator[Finding]:
     """Variable that containers usually do not have.
 
@@ -120,7 +120,7 @@ def unset_in_container(job: Job) -> Iterator[Finding]:
             guarded.add(use.name)
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, spreads=True)
 def used_before_set(job: Job) -> Iterator[Finding]:
     """Variable that is only set later, or only where it has no effect.
 

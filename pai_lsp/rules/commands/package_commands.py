@@ -336,7 +336,7 @@ def apt_version_like_pip(job: Job) -> Iterator[Finding]:
                 )
 
 
-@rule(Severity.ERROR, about=("conda", "mamba", "micromamba"))
+@rule(Severity.ERROR, about=("conda", "mamba", "micromamba"), spreads=True)
 def conda_activate_without_hook(job: Job) -> Iterator[Finding]:
     """`conda activate` in a shell that conda has not prepared.
 

@@ -155,7 +155,7 @@ def _exported(
     return Finding(exporter.owner.reference, message, related=(*exporter.owner.related, *related))
 
 
-@rule(Severity.INFORMATION)
+@rule(Severity.INFORMATION, spreads=True)
 def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
     """Variable that is not set in the commands.
 

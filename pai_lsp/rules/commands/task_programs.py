@@ -57,7 +57,7 @@ _ADDRESS_OPTION = lazy_pattern(r"--(?:master|main|server|head)[\w-]*")
 _HOST = lazy_pattern(r"(?:[A-Za-z_][\w-]*@)?([a-z0-9]+)-([0-9]+)(?::.*)?")
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, spreads=True)
 def program_not_in_container(job: Job) -> Iterator[Finding]:
     """Program that containers do not have.
 
@@ -195,7 +195,7 @@ def reads_empty_input(job: Job) -> Iterator[Finding]:
             yield Finding(use.word(use.line.name), f"'{use.line.program}' reads a program from its empty input")
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, spreads=True)
 def path_without_storage(job: Job) -> Iterator[Finding]:
     """Path under `/mnt` that no storage is mounted to.
 

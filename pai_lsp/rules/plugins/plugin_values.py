@@ -240,7 +240,9 @@ def _teamwise_storage(job: Job, use: PluginUse) -> Iterator[Finding]:
         yield _for_server(job, found, fails=not isinstance(names.value, Scalar) or bool(names.value.value))
     for item in names.value.items if names and isinstance(names.value, Sequence) else ():
         if not isinstance(item, Scalar):
-            yield _for_server(job, Finding(item.span, "the name of a storage must be a string"), fails=True)
+            yield _for_server(
+                job, Finding(item.span, "the name of a storage must be a string"), fails=isinstance(item, Mapping)
+            )
 
 
 _CHECKS = {"git": _git, "tensorboard": _tensorboard, "ssh": _ssh, "teamwise_storage": _teamwise_storage}

@@ -29,6 +29,7 @@ from pai_lsp.job.uses import callback_items, callbacks, command_entries, item_pl
 from pai_lsp.platform.tables import event_at, events, released_events
 from pai_lsp.rules.plugins.plugin_entries import as_severe
 from pai_lsp.source.edits import append_item, insert_entry, line_span, remove_entry, remove_item
+from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.writing import quoted
@@ -186,7 +187,15 @@ def callback_command_not_text(job: Job) -> Iterator[Finding]:
     """
     for use in job.uses_of_plugin("cmd"):
         for entry in command_entries(use):
-            yield from (as_severe(use, found) for found in _no_commands(job, entry))
+            for found in _no_commands(job, entry):
+                yield as_severe(use, replace(found, consequence=found.consequence or job.once(_of_wrong_commands)))
+
+
+def _of_wrong_commands(job: Job) -> Consequence | None:
+    """What becomes of the job where the plugin writes something all the same: `None`, or `inf`."""
+    from pai_lsp.expansion.released_run import released_run  # noqa: PLC0415 - most jobs have no such command
+
+    return None if job.syntax.problems or released_run(job).stops else Consequence.FAILS
 
 
 def _no_commands(job: Job, entry: Entry) -> Iterator[Finding]:
@@ -199,8 +208,7 @@ def _no_commands(job: Job, entry: Entry) -> Iterator[Finding]:
         fix = wrap_in_list_fix(job.text, entry.value)
         is_text = isinstance(entry.value.runtime_value, str)
         message = f"'{entry.name}' must be a list{'; a string runs letter by letter' if is_text else ''}"
-        happens = Consequence.FAILS if is_text else None
-        yield Finding(entry.value.span, message, (fix,) if fix else (), consequence=happens)
+        yield Finding(entry.value.span, message, (fix,) if fix else ())
     elif entry.name in SIMPLE_KEYS:
         yield Finding(entry.place, f"'{entry.name}' must be a list of strings, but is empty")
 
@@ -218,7 +226,7 @@ def _not_text(job: Job, commands: Sequence, item: Node) -> Iterator[Finding]:
         return  # unreadable_value reports what the runtime cannot read at all
     if value is None and not item.text:
         removal = fix_of("Remove it", remove_item(job.text, commands, item))
-        yield Finding(item_place(job, item), "an empty command runs 'None'", removal, consequence=Consequence.FAILS)
+        yield Finding(item_place(job, item), "an empty command runs 'None'", removal)
         return
     kind = _KINDS.get(type(value).__name__, "a date")
     message = f"a command must be a string; the runtime reads '{item.text}' as {kind}"

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.parts import TaskRole
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER)
+@rule(Severity.ERROR, stage=Stage.SERVER, spreads=True)
 def unknown_prerequisite(job: Job) -> Iterator[Finding]:
     """A task role names a prerequisite that the job does not define.
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MOST_RELATED = 20
 
 
-@rule(Severity.ERROR, stage=Stage.EXPANSION, about=("require",))
+@rule(Severity.ERROR, stage=Stage.EXPANSION, about=("require",), spreads=True)
 def unknown_required_prerequisite(job: Job) -> Iterator[Finding]:
     """A prerequisite requires an undefined one.
 

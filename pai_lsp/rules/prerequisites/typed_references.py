@@ -112,7 +112,7 @@ def _unknown(job: Job, field: str) -> Iterator[Finding]:
         yield Finding(reference.place, f"no {kind} prerequisite is named '{name}'{did_you_mean(name, names)}", fixes)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER)
+@rule(Severity.ERROR, stage=Stage.SERVER, spreads=True)
 def unknown_docker_image(job: Job) -> Iterator[Finding]:
     """A task role's `dockerImage` is not defined.
 
@@ -143,7 +143,7 @@ def unknown_docker_image(job: Job) -> Iterator[Finding]:
     return _unknown(job, "dockerImage")
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER)
+@rule(Severity.ERROR, stage=Stage.SERVER, spreads=True)
 def unknown_data(job: Job) -> Iterator[Finding]:
     """A task role's `data` is not defined.
 
@@ -171,7 +171,7 @@ def unknown_data(job: Job) -> Iterator[Finding]:
     return _unknown(job, "data")
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER)
+@rule(Severity.ERROR, stage=Stage.SERVER, spreads=True)
 def unknown_script(job: Job) -> Iterator[Finding]:
     """A task role's `script` is not defined.
 
@@ -199,7 +199,7 @@ def unknown_script(job: Job) -> Iterator[Finding]:
     return _unknown(job, "script")
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER)
+@rule(Severity.ERROR, stage=Stage.SERVER, spreads=True)
 def unknown_output(job: Job) -> Iterator[Finding]:
     """A task role's `output` is not defined.
 

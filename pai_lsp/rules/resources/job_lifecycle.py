@@ -210,7 +210,7 @@ def completion_zero_or_null(job: Job) -> Iterator[Finding]:
             yield Finding(entry.place, f"{written} means the default, {default}; write -1 for never", fixes)
 
 
-@rule(Severity.ERROR, stage=Stage.CLUSTER, about=("completion",))
+@rule(Severity.ERROR, stage=Stage.CLUSTER)
 def completion_out_of_range(job: Job) -> Iterator[Finding]:
     """Completion policy below -1, or more than 10,000 instances.
 

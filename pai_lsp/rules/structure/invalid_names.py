@@ -250,7 +250,7 @@ def _short(name: str) -> str:
     return name if len(name) <= 40 else name[:39] + "…"
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, about=("deployment",))
+@rule(Severity.ERROR, stage=Stage.SERVER, about=("deployment",), spreads=True)
 def unknown_deployment(job: Job) -> Iterator[Finding]:
     """`defaults.deployment` names a deployment that the job does not define.
 

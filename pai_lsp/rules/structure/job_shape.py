@@ -575,7 +575,9 @@ def taskroles_not_mapping(job: Job) -> Iterator[Finding]:
     for place in places(job, "taskroles-not-mapping"):
         from pai_lsp.rules.structure.structure_fixes import roles_as_mapping_fixes
 
-        happens = Consequence.REFUSED if isinstance(place.node, Scalar) else None
+        # A number has no keys for JavaScript: the job has no task roles, and Kubernetes refuses that.
+        is_refused = isinstance(place.node, Scalar) and (place.node.value is None or isinstance(place.node.value, str))
+        happens = Consequence.REFUSED if is_refused else None
         yield Finding(place.span, place.error.message, later(roles_as_mapping_fixes, job, place), consequence=happens)
 
 

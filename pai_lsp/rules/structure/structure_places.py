@@ -86,7 +86,9 @@ def _place(job: Job, error: StructureError, known: _Entries) -> ErrorPlace | Non
     if not isinstance(node, Mapping):
         return None
     if error.kind == "missing-key":
-        return ErrorPlace(error, _label(node, entry), node, owner, entry)
+        misspelt = _written(node, error.expected[0], known) if error.expected else None
+        span = key_name_span(misspelt[1]) if misspelt else _label(node, entry)
+        return ErrorPlace(error, span, node, owner, entry)
     found = _written(node, error.key, known)
     if found is None:
         return None

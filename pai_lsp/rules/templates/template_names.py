@@ -24,7 +24,7 @@ _BLANK_INDEX = lazy_pattern(r"\[\s*([0-9]+)\s*\]")
 _QUOTED_INDEX = lazy_pattern(r"""\[\s*(["'])([\w -]+)\1\s*\]""")
 
 
-@rule(Severity.ERROR, about=(PathOutcome.UNDEFINED.value,))
+@rule(Severity.ERROR, about=(PathOutcome.UNDEFINED.value,), spreads=True)
 def undefined_parameter(job: Job) -> Iterator[Finding]:
     """A template uses an undefined parameter.
 
@@ -53,7 +53,7 @@ def undefined_parameter(job: Job) -> Iterator[Finding]:
     yield from _undefined(job, "$parameters", "parameters", tuple(job.parameters))
 
 
-@rule(Severity.ERROR, about=(PathOutcome.UNDEFINED.value,))
+@rule(Severity.ERROR, about=(PathOutcome.UNDEFINED.value,), spreads=True)
 def undefined_secret(job: Job) -> Iterator[Finding]:
     """A template uses an undefined secret.
 
@@ -112,7 +112,7 @@ def bracket_fixes(answer: TemplateAnswer) -> tuple[Fix, ...] | None:
     return (change_fix(answer.span, meant, safe=True),)
 
 
-@rule(Severity.ERROR, about=(PathOutcome.NO_MEMBER.value,))
+@rule(Severity.ERROR, about=(PathOutcome.NO_MEMBER.value,), spreads=True)
 def undefined_template_member(job: Job) -> Iterator[Finding]:
     """A template uses an undefined key of a prerequisite or value.
 

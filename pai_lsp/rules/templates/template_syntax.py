@@ -373,7 +373,7 @@ def _change(job: Job, span: Span, text: str, title: str) -> tuple[Fix, ...]:
     return (Fix(title, (TextEdit(span, text),), safe=True),)
 
 
-@rule(Severity.ERROR, about=(PathOutcome.NO_FIELD.value,))
+@rule(Severity.ERROR, about=(PathOutcome.NO_FIELD.value,), spreads=True)
 def template_root_without_field(job: Job) -> Iterator[Finding]:
     """`$data`, `$script` or `$output` in a task role without that field.
 

@@ -109,7 +109,9 @@ def unquoted_template(job: Job) -> Iterator[Finding]:
     for problem in _problems(job, ProblemKind.UNQUOTED_TEMPLATE):
         written = job.text[problem.span.start : problem.span.end]
         fix = Fix("Quote it", (TextEdit(problem.span, quoted(written)),), safe=True)
-        yield Finding(problem.span, problem.message, (fix,))
+        # The runtime does not read the secrets in the file; it is given what the rest-server reads.
+        is_secret = problem.span.start in masked_span(job.text)
+        yield Finding(problem.span, problem.message, (fix,), consequence=Consequence.FAILS if is_secret else None)
 
 
 @rule(Severity.ERROR, stage=Stage.SERVER, is_about_reading=True, about=("too-large-to-read",))

@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,8 @@ from runtime_container import FINISHED, STARTING, USER_END, USER_START, Containe
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PODMAN = str(shutil.which("podman"))
+ENGINE = os.environ.get("ENGINE", "podman")
+PROGRAM = str(shutil.which(ENGINE))
 OURS = "pai-lsp-run-"
 # The runs of a test, whose numbers their containers have in their names: other tests may run at the same time.
 _STARTED: list[int] = []
@@ -63,7 +65,7 @@ def job(
 def started(folder: Path, text: str, *options: str) -> subprocess.Popen[str]:
     path = folder / "job.pai.yaml"
     path.write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "pai_lsp", "run", "--container", "podman", "--yes", *options, str(path)]
+    command = [sys.executable, "-m", "pai_lsp", "run", "--container", ENGINE, "--yes", *options, str(path)]
     process = subprocess.Popen(
         command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -105,8 +107,13 @@ def nothing_is_left() -> Iterator[None]:
 
 def names(*options: str) -> list[str]:
     """Those of the containers that run."""
-    command = [PODMAN, "ps", *options, "--format", "{{.Names}}"]
+    command = [PROGRAM, "ps", *options, "--format", "{{.Names}}"]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+
+def names_of(process: subprocess.Popen[str], *options: str) -> list[str]:
+    """Those of the containers of one run."""
+    return [name for name in names(*options) if name.startswith(f"{OURS}{process.pid}-")]
 
 
 CALLBACKS = (
@@ -197,6 +204,15 @@ def test_limits_and_rights(tmp_path: Path) -> None:
     assert found.status == 1
 
 
+def _limits_memory() -> bool:
+    """Whether the engine can: not without root where the kernel has control groups of version 1."""
+    if ENGINE != "podman":
+        return True
+    words = [PROGRAM, "info", "--format", "{{.Host.Security.Rootless}} {{.Host.CgroupsVersion}}"]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.split() != ["true", "v1"]
+
+
+@pytest.mark.skipif(not _limits_memory(), reason="without root, podman limits memory with cgroups of version 2 only")
 def test_memory_ends_with_what_the_job_asks_for(tmp_path: Path) -> None:
     found = ran(tmp_path, job("echo one", "tail /dev/zero", "echo two"))
     assert (found.status, found.lines[0]) == (137, "one")
@@ -213,7 +229,7 @@ def test_an_image_with_a_user_of_its_own(tmp_path: Path) -> None:
 def test_an_image_without_bash(tmp_path: Path) -> None:
     found = ran(tmp_path, job("echo one", image="bare"))
     assert (found.status, "[commands]" in found.output) == (3, False)
-    assert "podman could not start the container" in found.notes
+    assert f"{ENGINE} could not start the container" in found.notes
     assert "/bin/bash" in found.notes
 
 
@@ -221,22 +237,22 @@ def test_an_image_that_is_not_there(tmp_path: Path) -> None:
     text = job("echo one").replace("localhost/pai-lsp-tools:1", "127.0.0.1:1/nothing:1")
     found = ran(tmp_path, text)
     assert (found.status, found.output) == (3, "")
-    assert "podman could not make the container" in found.notes
+    assert f"{ENGINE} could not make the container" in found.notes
 
 
 def test_an_engine_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     found = ran(tmp_path, job("echo one"))
-    assert (found.status, found.output, "'podman' is not installed" in found.notes) == (2, "", True)
+    assert (found.status, found.output, f"'{ENGINE}' is not installed" in found.notes) == (2, "", True)
 
 
 def test_a_disk_that_is_full(tmp_path: Path) -> None:
     """The engine cannot write the files of the task."""
-    stand_in = tmp_path / "bin" / "podman"
+    stand_in = tmp_path / "bin" / ENGINE
     stand_in.parent.mkdir()
     stand_in.write_text(
         f'#!/bin/bash\n[ "$1" != cp ] || {{ cat >/dev/null; echo "no space left on device" >&2; exit 125; }}\n'
-        f'exec {PODMAN} "$@"\n',
+        f'exec {PROGRAM} "$@"\n',
         encoding="utf-8",
     )
     stand_in.chmod(0o755)
@@ -259,6 +275,37 @@ def test_the_end_of_the_run_reaches_the_commands(number: signal.Signals, status:
     process.send_signal(number)
     found = ended(process, begun)
     assert (found.status, found.lines[-1]) == (status, "asked")
+
+
+@pytest.mark.parametrize("commands", [("sleep 1000",), ("trap '' TERM", "while true; do sleep 0.1; done")])
+def test_nothing_is_left_of_a_run_that_is_killed(commands: tuple[str, ...], tmp_path: Path) -> None:
+    process = started(tmp_path, job("echo ready", *commands, role="    instances: 2\n"), "--all")
+    until(process, "[worker-1] ready")
+    assert len(names_of(process)) == 3
+    process.kill()
+    ended(process)
+    while names_of(process, "--all"):
+        time.sleep(0.2)
+
+
+def test_a_clone_ends_with_a_run_that_is_killed(with_repository: str, tmp_path: Path) -> None:
+    # The address is a pipe that never answers.
+    plugins = GIT.replace("file:///srv/repository", "ext::sleep 1000").replace(
+        "OPTIONS", "options: [-c, protocol.ext.allow=always],"
+    )
+    image = f"localhost/pai-lsp-{with_repository}:1"
+    process = started(tmp_path, job("echo one", image="small", plugins=plugins), "--git-image", image)
+    assert process.stderr is not None
+    while "[git clone]" not in process.stderr.readline():
+        pass
+    while not any(name.endswith("-git") for name in names_of(process)):
+        time.sleep(0.1)
+    process.kill()
+    ended(process)
+    while any(name.endswith("-git") for name in names_of(process, "--all")):
+        time.sleep(0.2)
+    # The container of the task was made and never started.
+    subprocess.run([PROGRAM, "rm", "--force", *names_of(process, "--all")], check=True, stdout=subprocess.DEVNULL)
 
 
 def test_commands_that_ignore_their_end_are_killed(tmp_path: Path) -> None:
@@ -319,8 +366,8 @@ def test_neither_processes_nor_the_engine_know_a_secret(tmp_path: Path) -> None:
     text = job("export TOKEN=<% $secrets.token %>", "echo ready", 'echo "${#TOKEN}"', "sleep 2")
     process = started(tmp_path, text + "secrets: {token: hunter2-very-secret}\n")
     begun = until(process, "ready")
-    running = [name for name in names() if name.startswith(f"{OURS}{process.pid}-")]
-    seen = subprocess.run([PODMAN, "inspect", *running], capture_output=True, text=True, check=True).stdout
+    running = names_of(process)
+    seen = subprocess.run([PROGRAM, "inspect", *running], capture_output=True, text=True, check=True).stdout
     lists = subprocess.run(["ps", "axww", "-o", "args"], capture_output=True, text=True, check=False).stdout
     found = ended(process, begun)
     assert (found.status, found.lines) == (0, ["ready", "19"])
@@ -338,14 +385,14 @@ MADE = (
 @pytest.fixture(scope="session")
 def with_repository(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The name of an image that has git and a repository."""
-    name = "pai-lsp-repository"
+    name = "localhost/pai-lsp-repository"
     commands = " && ".join(MADE)
     made = f"pai-lsp-made-{os.getpid()}"
-    build = [PODMAN, "run", "--name", made, "localhost/pai-lsp-tools:1", "/bin/bash", "-c", commands]
+    build = [PROGRAM, "run", "--name", made, "localhost/pai-lsp-tools:1", "/bin/bash", "-c", commands]
     subprocess.run(build, check=True, cwd=tmp_path_factory.mktemp("build"))
-    subprocess.run([PODMAN, "commit", "--quiet", "--change=WORKDIR /root", made, f"{name}:1"], check=True)
-    subprocess.run([PODMAN, "rm", "--force", made], check=True)
-    return name.removeprefix("pai-lsp-")
+    subprocess.run([PROGRAM, "commit", "--change=WORKDIR /root", made, f"{name}:1"], check=True)
+    subprocess.run([PROGRAM, "rm", "--force", made], check=True)
+    return name.removeprefix("localhost/pai-lsp-")
 
 
 def test_a_repository_is_cloned_in_the_container(with_repository: str, tmp_path: Path) -> None:
@@ -368,6 +415,9 @@ def test_a_repository_is_not_moved_into_a_folder_with_files(with_repository: str
     )
 
 
+@pytest.mark.skipif(
+    ENGINE == "docker", reason="docker keeps the owner of the clone, which the user of the image cannot move"
+)
 def test_another_image_clones(with_repository: str, tmp_path: Path) -> None:
     text = job("bash code/train.sh", "ls -la code | wc -l", image="small", plugins=GIT.replace("OPTIONS", ""))
     found = ran(tmp_path, text)

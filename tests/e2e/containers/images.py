@@ -1,7 +1,8 @@
 """Makes the images of the tests from programs of this machine, with the libraries that they need.
 
-Run by scripts/e2e_containers.sh with a folder for the files: `pai-lsp-tools` has bash, busybox, git, and ssh if this
-machine has it; `pai-lsp-small` bash and busybox, a user of its own and a working directory; `pai-lsp-bare` has no bash.
+Run by scripts/e2e_containers.sh with a folder for the files and the engine: `pai-lsp-tools` has bash, busybox, git, and
+ssh if this machine has it; `pai-lsp-small` bash and busybox, a user of its own and a working directory; `pai-lsp-bare`
+has no bash.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ _USERS = (
 )
 
 
-def main(root: Path) -> None:
+def main(root: Path, engine: str) -> None:
     bare, small, tools = root / "bare", root / "small", root / "tools"
     _put_busybox(bare)
-    _imported(bare, "pai-lsp-bare:1")
+    _imported(engine, bare, "pai-lsp-bare:1")
     _put_busybox(small)
     _put_program(small, "bash")
     home = small / "home" / "ann"
     home.mkdir(parents=True)
-    _imported(small, "pai-lsp-small:1", "USER ann", "WORKDIR /home/ann")
+    _imported(engine, small, "pai-lsp-small:1", "USER ann", "WORKDIR /home/ann")
     _put_busybox(tools)
     for name in ("bash", "git", *(name for name in _SSH if shutil.which(name))):
         _put_program(tools, name)
@@ -42,7 +43,7 @@ def main(root: Path) -> None:
     (tools / "etc/nsswitch.conf").write_text("passwd: files\ngroup: files\n", encoding="utf-8")
     for library in Path("/lib").glob("*-linux-gnu/libnss_files*"):
         _copied(tools, library)
-    _imported(tools, "pai-lsp-tools:1", "WORKDIR /srv")
+    _imported(engine, tools, "pai-lsp-tools:1", "WORKDIR /srv")
 
 
 def _put_busybox(root: Path) -> None:
@@ -77,12 +78,13 @@ def _copied(root: Path, file: Path, to: Path | None = None) -> None:
     shutil.copy2(file, target)
 
 
-def _imported(root: Path, name: str, *changes: str) -> None:
+def _imported(engine: str, root: Path, name: str, *changes: str) -> None:
     options = [f"--change={change}" for change in ("ENV PATH=/usr/bin:/usr/sbin:/bin", *changes)]
     archive = root.with_suffix(".tar")
     with tarfile.open(archive, "w") as tar:
         tar.add(root, ".", filter=_owned)
-    subprocess.run(["podman", "import", "--quiet", *options, str(archive), name], check=True)
+    prefix = "localhost/" if engine == "docker" else ""
+    subprocess.run([engine, "import", *options, str(archive), f"{prefix}{name}"], check=True)
     archive.unlink()
 
 
@@ -94,4 +96,4 @@ def _owned(entry: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2])

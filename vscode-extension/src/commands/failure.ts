@@ -22,11 +22,22 @@ export async function explainFailure(controller: Controller): Promise<void> {
   if (answer === undefined) {
     throw new NoAnswer("there is no explanation for the text in the clipboard");
   }
+  const [first = "", ...rest] = answer.text.trim().split("\n");
+  const { place } = answer;
+  await showExplanation(
+    first,
+    rest.join("\n").trim(),
+    place === undefined ? undefined : () => showPlace(controller, place),
+  );
+}
+
+/** Show an explanation in a dialog, which offers to go to the line if there is one. */
+export async function showExplanation(title: string, detail: string, go?: () => Promise<void>): Promise<void> {
   // The dialog shows plain text.
-  const [first = "", ...rest] = answer.text.trim().replaceAll("`", "'").split("\n");
-  const offers = answer.place === undefined ? [] : [GO_TO_LINE];
-  const options = { modal: true, detail: rest.join("\n").trim() };
-  if ((await vscode.window.showInformationMessage(sentence(first), options, ...offers)) === GO_TO_LINE) {
-    await showPlace(controller, answer.place);
+  const plain = (text: string) => text.replaceAll("`", "'");
+  const options = { modal: true, detail: plain(detail) };
+  const offers = go === undefined ? [] : [GO_TO_LINE];
+  if ((await vscode.window.showInformationMessage(sentence(plain(title)), options, ...offers)) === GO_TO_LINE) {
+    await go?.();
   }
 }

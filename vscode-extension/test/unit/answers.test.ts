@@ -6,6 +6,8 @@ import {
   failureAnswer,
   graph,
   imageAnswers,
+  jobFailure,
+  jobStates,
   jobStatus,
   listing,
   marketplaceStatus,
@@ -28,6 +30,25 @@ test("answers of another form are no answers", () => {
     assert.equal(listing(answer), undefined);
     assert.equal(templates(answer), undefined);
     assert.equal(marketplaceStatus(answer), undefined);
+  }
+});
+
+test("the jobs on a cluster, and why one failed", () => {
+  const job = { name: "train", state: "FAILED", retries: 1, virtualCluster: "vc1" };
+  assert.deepEqual(jobStates([{ ...job, gpus: 4 }, {}, 7, { name: "a", state: "RUNNING" }]), [
+    job,
+    { name: "a", state: "RUNNING", retries: 0, virtualCluster: "" },
+  ]);
+  const evidence = { line: 5, text: "No module named 'x'" };
+  const answer = { cause: "python-import", explanation: "A module is missing.", do: "Install it.", line: 3, evidence };
+  const detail = "Install it.\n\nLog line 5: No module named 'x'";
+  assert.deepEqual(jobFailure({ ...answer, notes: [] }), { title: "A module is missing.", detail, line: 3 });
+  const waiting = { cause: "no-failure", job: "train", state: "WAITING", waitsFor: ["a", "b"] };
+  const title = "train has not failed: WAITING";
+  assert.deepEqual(jobFailure(waiting), { title, detail: "a\nb", line: undefined });
+  for (const answer of NONSENSE) {
+    assert.equal(jobFailure(answer), undefined);
+    assert.ok((jobStates(answer) ?? []).length === 0);
   }
 });
 

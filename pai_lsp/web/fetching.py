@@ -1,8 +1,7 @@
 """HTTP requests with limits for time, size, redirects, and the part of an answer that messages quote.
 
-Proxies and certificates come from the environment (HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR). The access
-token of a marketplace server comes from the environment or a command, never from a file of the project. httpx is
-imported with the first request.
+Proxies and certificates come from the environment (HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR), unless the
+caller names a file of certificates. httpx is imported with the first request.
 """
 
 from __future__ import annotations
@@ -14,22 +13,19 @@ from functools import cache
 from typing import TypeVar
 from urllib.parse import urljoin, urlsplit
 
-from pai_lsp.source.failures import why
 from pai_lsp.source.foreign import as_text, json_mapping
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import visible
 from pai_lsp.version import USER_AGENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Iterator, Mapping
     from typing import Any
 
     import httpx
 
-    from pai_lsp.catalog.setup import ServerSource
-
+    from pai_lsp.web.access_token import AccessToken
 
 _CHECK_ENVIRONMENT = "check the variables HTTPS_PROXY, HTTP_PROXY, SSL_CERT_FILE and SSL_CERT_DIR"
 _MOST_REDIRECTS = 3
@@ -111,13 +107,21 @@ def fetch(
 
 
 def exchange(
-    method: str, url: str, headers: Mapping[str, str], *, body: bytes = b"", limits: Limits
+    method: str,
+    url: str,
+    headers: Mapping[str, str],
+    *,
+    body: bytes = b"",
+    limits: Limits,
+    ca_file: str | None = None,
 ) -> HttpAnswer | FetchFailure:
     """Send one request and wait for the answer, whatever its status; no redirect is followed.
 
+    ca_file: certificates to trust besides the public ones, instead of those that the environment names.
+
     Never raises; must not be called while an event loop runs.
     """
-    return _limited(url, headers, limits, lambda client: _received(client, method, url, limits, body))
+    return _limited(url, headers, limits, lambda client: _received(client, method, url, limits, body), ca_file)
 
 
 def _limited(
@@ -125,15 +129,22 @@ def _limited(
     headers: Mapping[str, str],
     limits: Limits,
     work: Callable[[httpx.AsyncClient], Coroutine[Any, Any, _T | FetchFailure]],
+    ca_file: str | None = None,
 ) -> _T | FetchFailure:
     """The outcome of `work` with a client; a failure if the address is not valid, or no answer comes in time."""
     if not _host(url):
         return FetchFailure("this is not a valid web address", was_sent=False)
-    return asyncio.run(_within(url, {"User-Agent": USER_AGENT, **headers}, limits, work))
+    return asyncio.run(_within(url, {"User-Agent": USER_AGENT, **headers}, limits, work, ca_file))
 
 
-def _certificates() -> ssl.SSLContext | bool:
+def _certificates(ca_file: str | None) -> ssl.SSLContext | bool:
     """The certificates to trust; True lets httpx read those that the environment names, which may have changed."""
+    if ca_file is not None:
+        import httpx  # noqa: PLC0415 - see the module's docstring
+
+        context = httpx.create_ssl_context(trust_env=False)
+        context.load_verify_locations(ca_file)
+        return context
     is_named = any(os.environ.get(name) for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"))
     return is_named or _public_certificates()
 
@@ -151,12 +162,18 @@ async def _within(
     headers: Mapping[str, str],
     limits: Limits,
     work: Callable[[httpx.AsyncClient], Coroutine[Any, Any, _T | FetchFailure]],
+    ca_file: str | None,
 ) -> _T | FetchFailure:
     import httpx  # noqa: PLC0415 - see the module's docstring
 
     timeout = httpx.Timeout(limits.silence, connect=limits.connect)
     try:
-        made = httpx.AsyncClient(headers=headers, timeout=timeout, verify=_certificates())
+        certificates = _certificates(ca_file)
+    except (OSError, ValueError) as error:
+        note = f"the certificates in '{visible(ca_file or '')}' cannot be read ({type(error).__name__})"
+        return FetchFailure(note, was_sent=False)
+    try:
+        made = httpx.AsyncClient(headers=headers, timeout=timeout, verify=certificates)
     except Exception as error:  # noqa: BLE001 - several types; the environment's proxies and certificates are read here
         note = f"the request cannot be made ({type(error).__name__}); {_CHECK_ENVIRONMENT}"
         return FetchFailure(note, was_sent=False)
@@ -209,7 +226,7 @@ async def _received(
     async with client.stream(method, url, content=content or None) as response:
         if response.status_code == 407:
             return FetchFailure(_proxy_refusal("407"), was_sent=False)
-        most = limits.size if response.status_code == 200 else min(limits.size, _MOST_EXPLAINED)
+        most = limits.size if response.status_code in {200, 206} else min(limits.size, _MOST_EXPLAINED)
         body = bytearray()
         async for chunk in response.aiter_bytes():
             body += chunk
@@ -293,9 +310,7 @@ def _unconnected(error: BaseException) -> str:
     causes = list(_causes(error))
     for cause in causes:
         if isinstance(cause, ssl.SSLCertVerificationError):
-            return (
-                f"the certificate is not trusted: {cause.verify_message}; set SSL_CERT_FILE to the your CA certificates"
-            )
+            return f"the certificate is not trusted: {cause.verify_message}; set SSL_CERT_FILE to the file of your CA"
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
         return "no TLS connection can be made"
     for cause in causes:
@@ -335,103 +350,3 @@ def _host(url: str) -> str:
     except ValueError:
         return ""
     return parts.hostname or "" if is_askable else ""
-
-
-# How long a token command may take, in seconds: long enough for a password store, not for a dialog.
-PATIENCE = 15.0
-# IPv4 addresses of this machine. RFC 1122, section 3.2.1.3.
-_LOOPBACK = lazy_pattern(r"127(?:\.[0-9]{1,3}){3}")
-# The characters that a header can hold. RFC 6750, section 2.1, allows fewer, but servers may issue others.
-_TOKEN = lazy_pattern(r"[\x21-\x7e]{1,8192}")
-
-
-@dataclass(frozen=True, slots=True)
-class AccessToken:
-    """A token, which its `repr` does not show."""
-
-    secret: str
-
-    def __repr__(self) -> str:
-        return "AccessToken(***)"
-
-    def hidden_in(self, text: str) -> str:
-        """A text with `***` instead of the token."""
-        return text.replace(self.secret, "***")
-
-
-class NoTokenError(Exception):
-    """The configured token is not available; the message has the reason, and no output of the token command."""
-
-
-def access_token(source: ServerSource, environment: Mapping[str, str], folder: str) -> AccessToken | None:
-    """The token of a server; None if none is configured. Runs a token command in `folder`.
-
-    Raises:
-        NoTokenError: if a configured token is not available.
-    """
-    if source.token_env is not None:
-        text = environment.get(source.token_env, "").strip()
-        if not text:
-            raise NoTokenError(f"the environment variable '{source.token_env}' is empty; set it to the access token")
-        origin = f"the value of the environment variable '{source.token_env}'"
-    elif source.token_command:
-        text = _printed(source.token_command, folder)
-        origin = f"the output of the token command '{source.token_command[0]}'"
-    else:
-        return None
-    if not _TOKEN.fullmatch(text):
-        raise NoTokenError(f"{origin} is not a valid token")
-    return AccessToken(text)
-
-
-def keeps_secrets(url: str) -> bool:
-    """Whether others on the network cannot read a request: over https, or to this machine."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    return parts.scheme == "https" or host in {"localhost", "::1"} or _LOOPBACK.fullmatch(host) is not None
-
-
-def _printed(command: tuple[str, ...], folder: str) -> str:
-    name = f"the token command '{command[0]}'"
-    try:
-        status, printed = program_output(command, name, folder=folder)
-    except ProgramError as error:
-        raise NoTokenError(str(error)) from None
-    if status:
-        raise NoTokenError(f"{name} failed with status {status}")
-    return printed.decode("utf-8", "replace").strip()
-
-
-class ProgramError(Exception):
-    """A program cannot be run, or does not end in time; the message has the reason."""
-
-
-def program_output(
-    command: Sequence[str], name: str, *, standard_input: bytes = b"", folder: str = ""
-) -> tuple[int, bytes]:
-    """Run a program that the user's own configuration names, without a shell: its status and what it printed.
-
-    name: its name in messages. standard_input: what it reads. folder: where it runs; empty for this process' own.
-
-    Raises:
-        ProgramError: if it cannot be run, or does not end within `PATIENCE`.
-    """
-    import subprocess  # noqa: PLC0415 - few servers need a command
-
-    try:
-        ended = subprocess.run(  # noqa: S603 - callers see to it that the configuration is trusted
-            command,
-            cwd=folder or None,
-            input=standard_input,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=PATIENCE,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise ProgramError(f"{name} did not end within {PATIENCE:g} seconds") from None
-    except (OSError, ValueError) as error:
-        raise ProgramError(
-            f"{name} cannot be run: {why(error) if isinstance(error, OSError) else 'an error'}"
-        ) from None
-    return ended.returncode, ended.stdout
