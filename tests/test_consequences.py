@@ -123,6 +123,25 @@ PLUGIN_OF_EXTRAS = "[ls]\nextras:\n  com.microsoft.pai.runtimeplugin:\n    - "
             Severity.ERROR,
             "fails",
         ),
+        (PLUGIN_OF_EXTRAS + "{plugin: ssh, parameters: jobssh}\n", "plugin-parameter-type", Severity.ERROR, "fails"),
+        (
+            PLUGIN_OF_EXTRAS + "{plugin: cmd, parameters: {callbacks: [{event: never}]}}\n",
+            "callback-incomplete",
+            Severity.ERROR,
+            "fails",
+        ),
+        (
+            PLUGIN_OF_EXTRAS + "{plugin: cmd, parameters: {callbacks: [{event: taskStarts}]}}\n",
+            "callback-incomplete",
+            Severity.ERROR,
+            "dies",
+        ),
+        (
+            "[ls]\nextras: {storages: [{name: nfs, mountPath: {a: b}}]}\n",
+            "type-mismatch",
+            Severity.ERROR,
+            "fails",
+        ),
         ("[ls]\nsecrets:\n  key: {{ key }}\n", "unquoted-template", Severity.ERROR, "fails"),
         (
             PLUGIN_OF_EXTRAS + "{plugin: teamwise_storage, parameters: }\n",

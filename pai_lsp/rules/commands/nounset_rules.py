@@ -197,7 +197,7 @@ def _known_from(tree: Structure) -> dict[str, int]:
 class _Judge:
     """Says of the variables of one script whether they are set too late; what all of them need is found once."""
 
-    __slots__ = ("_all_steps", "_compound", "_place", "_setting", "_shells", "_simple", "_starts", "_steps")
+    __slots__ = ("_all_steps", "_place", "_setting", "_shells", "_simple", "_starts", "_steps")
 
     def __init__(self, place: ScriptPlace, tree: Structure) -> None:
         self._place = place
@@ -211,7 +211,6 @@ class _Judge:
             for assignment in step.assigned:
                 self._steps.setdefault(assignment.name, []).append(step)
         self._setting = dict.fromkeys(step for name in _SETTING for step in tree.calls.get(name, ()))
-        self._compound = [step for step in tree.all if step.kind not in {"command", "assignment"}]
         self._simple = sorted(
             (step for step in tree.all if step.kind in {"command", "assignment"}),
             key=lambda one: (one.span.start, -one.span.end),
@@ -220,9 +219,8 @@ class _Judge:
     def findings(self, use: VariableUse) -> Iterator[Finding]:
         """What is wrong with one use of a variable that the script sets."""
         around = self._step_at(use.span.start)
-        # A here-document is after its step, so it is in no step but those around that.
-        outer = around.ancestors if around else (one for one in self._compound if use.span.start in one.span)
-        if any(one.defines or one.kind in {"for", "while", "until"} for one in outer):
+        outer = around or self._step_of_here_document(use.span.start)
+        if outer and any(one.defines or one.kind in {"for", "while", "until"} for one in outer.ancestors):
             return
         first = self._starts[use.name][0]
         if around is not None and around.command is not None and use.name in {one.name for one in around.assigned}:
@@ -266,6 +264,11 @@ class _Judge:
         ]
         every = [*self._steps.get(name, ()), *(step for _, step in sorted(found, key=lambda one: one[0]))]
         return self._all_steps.setdefault(name, every)
+
+    def _step_of_here_document(self, at: int) -> Step | None:
+        """The step whose here-document a place is in, which comes after the step."""
+        before = self._simple[: bisect_right(self._simple, at, key=lambda one: one.span.start)][-1:]
+        return next((one for one in before if any(item.operator.startswith("<<") for item in one.redirections)), None)
 
     def _step_at(self, at: int) -> Step | None:
         """The innermost simple step that a place is in."""

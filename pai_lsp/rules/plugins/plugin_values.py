@@ -72,7 +72,11 @@ def plugin_parameter_type(job: Job) -> Iterator[Finding]:
             if entry and not isinstance(entry.value, Mapping) and _fails_without_mapping(use, entry.value):
                 found = Finding(entry.place, f"'parameters' of '{use.plugin.name}' must be a mapping")
                 is_storage = use.plugin.name == "teamwise_storage"
-                yield _for_server(job, found, fails=_is_null(entry.value)) if is_storage else as_severe(use, found)
+                if is_storage:
+                    yield _for_server(job, found, fails=_is_null(entry.value))
+                else:  # Python looks for the keys in a text, and finds none
+                    happens = Consequence.FAILS if _is_text(entry.value) else None
+                    yield as_severe(use, replace(found, consequence=happens))
         yield from _CHECKS.get(use.plugin.name, _nothing)(job, use)
 
 

@@ -117,7 +117,8 @@ def callback_incomplete(job: Job) -> Iterator[Finding]:
                 commands: ["echo hello"]
     """
     for use in job.uses_of_plugin("cmd"):
-        yield from (as_severe(use, found) for found in _incomplete_in(job, use))
+        for found in _incomplete_in(job, use):
+            yield as_severe(use, replace(found, consequence=job.once(_of_wrong_commands)))
 
 
 def _incomplete_in(job: Job, use: PluginUse) -> Iterator[Finding]:
@@ -192,7 +193,7 @@ def callback_command_not_text(job: Job) -> Iterator[Finding]:
 
 
 def _of_wrong_commands(job: Job) -> Consequence | None:
-    """What becomes of the job where the plugin writes something all the same: `None`, or `inf`."""
+    """What becomes of the job where the plugin does not fail: it writes `inf`, or reads no callback."""
     from pai_lsp.expansion.released_run import released_run  # noqa: PLC0415 - most jobs have no such command
 
     return None if job.syntax.problems or released_run(job).stops else Consequence.FAILS

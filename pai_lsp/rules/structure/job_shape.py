@@ -471,7 +471,8 @@ def type_mismatch(job: Job) -> Iterator[Finding]:
             from pai_lsp.rules.structure.structure_fixes import type_fixes
 
             # The rest-server checks no part of `extras`; a mapping where it walks over a list is an error 500.
-            is_late = place.error.path[:1] == ("extras",) != place.error.path and not isinstance(place.node, Mapping)
+            path = place.error.path
+            is_late = len(path) > 1 and path[0] == "extras" and (len(path) > 2 or not isinstance(place.node, Mapping))
             happens = Consequence.FAILS if is_late else None
             yield Finding(place.span, place.error.message, later(type_fixes, job, place), consequence=happens)
 
@@ -578,6 +579,8 @@ def taskroles_not_mapping(job: Job) -> Iterator[Finding]:
         # A number has no keys for JavaScript: the job has no task roles, and Kubernetes refuses that.
         is_refused = isinstance(place.node, Scalar) and (place.node.value is None or isinstance(place.node.value, str))
         happens = Consequence.REFUSED if is_refused else None
+        if place.error.path[:1] == ("deployments",):
+            happens = Consequence.FAILS  # it names no role, so its commands do not run
         yield Finding(place.span, place.error.message, later(roles_as_mapping_fixes, job, place), consequence=happens)
 
 
