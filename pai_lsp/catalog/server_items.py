@@ -16,14 +16,16 @@ from pai_lsp.source.foreign import as_list, as_mapping, as_text
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.syntax import parse
-from pai_lsp.web.fetching import FetchFailure, Limits, NoTokenError, access_token, exchange, keeps_secrets
+from pai_lsp.web.access_token import NoTokenError, access_token, keeps_secrets
+from pai_lsp.web.fetching import FetchFailure, Limits, exchange
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping as MappingOf
 
     from pai_lsp.catalog.setup import ServerSource
-    from pai_lsp.web.fetching import AccessToken, HttpAnswer
+    from pai_lsp.web.access_token import AccessToken
+    from pai_lsp.web.fetching import HttpAnswer
 
 
 class ServerError(Exception):
@@ -129,7 +131,7 @@ def server_access(server: ServerSource, environment: MappingOf[str, str], folder
     if not keeps_secrets(server.url):
         raise ServerError(f"a token is sent only over https; '{server.url}' begins with 'http://'")
     try:
-        token = access_token(server, environment, folder)
+        token = access_token(server.token_env, server.token_command, environment, folder)
     except NoTokenError as error:
         raise ServerError(str(error)) from None
     if token is None:
