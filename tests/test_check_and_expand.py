@@ -91,7 +91,8 @@ def _words(one: Diagnostic) -> tuple[str, Span]:
 def _may_be_defined(document: Document, span: Span) -> bool:
     """Whether a mistake in the definitions, which is reported itself, may hide the definition of the name there."""
     name = document.text[span.start : span.end].strip("'\"")
-    return document.job.may_define(name) or name in document.job.as_meant.definitions_by_name
+    is_defined = (name in job.definitions_by_name for job in (document.job, document.job.as_meant))
+    return document.job.may_define(name) or [*is_defined] == [False, True]
 
 
 def _is_run(document: Document, span: Span) -> bool:
