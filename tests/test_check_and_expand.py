@@ -39,8 +39,9 @@ CODES = {
     "cannot-be-expressed",
 }
 
-# Not an error as long as the job is not expanded: a plugin that no cluster has does nothing until then.
-REASONS = {"marketplace-not-asked", "prerequisite-without-effect"}
+# Not an error as long as the job is not expanded: a plugin that no cluster has does nothing until then, and one whose
+# failure is ignored only does not run its callbacks.
+REASONS = {"marketplace-not-asked", "prerequisite-without-effect", "callback-incomplete"}
 
 # Those that `expand` finds before it looks at how the definitions go together.
 FOUND_FIRST = {"unresolved-this", "undeclared-template-variable", "unfilled-template-variable", "invalid-event"}
@@ -53,7 +54,9 @@ def assert_agreed(document: Document) -> None:
     reasons = [one for one in found if one.severity is Severity.ERROR or one.code in REASONS]
     places = [span for one in reasons for span in (one.span, *(related.span for related in one.related))]
     lines = {document.lines.line_of(span.start) for span in places}
-    silent = [one for one in problems if not any(map(one.span.overlaps, places))]
+    # What has no rule of its own is reported where the file has no other error.
+    told = {"cannot-be-expanded"} if any(one.severity is Severity.ERROR for one in found) else set()
+    silent = [one for one in problems if one.code not in told and not any(map(one.span.overlaps, places))]
     is_extended = ANSWERED.intersection(one.code for one in document.diagnostics)
     assert not is_extended or [one for one in silent if document.lines.line_of(one.span.start) not in lines] == []
     assert result.text is not None or reasons
@@ -87,7 +90,9 @@ def _words(one: Diagnostic) -> tuple[str, Span]:
 
 def _may_be_defined(document: Document, span: Span) -> bool:
     """Whether a mistake in the definitions, which is reported itself, may hide the definition of the name there."""
-    return document.job.may_define(document.text[span.start : span.end].strip("'\""))
+    name = document.text[span.start : span.end].strip("'\"")
+    is_defined = (name in job.definitions_by_name for job in (document.job, document.job.as_meant))
+    return document.job.may_define(name) or [*is_defined] == [False, True]
 
 
 def _is_run(document: Document, span: Span) -> bool:

@@ -145,6 +145,17 @@ scene("why it failed, with the line of its file", async () => {
   await workbench.columnIn(page, 13, 1);
 });
 
+scene("the end of a job is told whoever asks", async () => {
+  state = "RUNNING";
+  await workbench.run(page, "OpenPAI: Show Jobs");
+  await followed("digits: RUNNING").waitFor();
+  state = "SUCCEEDED";
+  await workbench.run(page, "OpenPAI: Show Jobs");
+  await toast("digits: SUCCEEDED").waitFor();
+  await followed("digits: SUCCEEDED").waitFor();
+  await workbench.dismiss(page);
+});
+
 scene("a job that has ended is not asked for while its view is hidden", async () => {
   await page.locator(".pane-header", { hasText: "OpenPAI Jobs" }).click();
   await listed("digits").waitFor({ state: "hidden" });

@@ -85,11 +85,20 @@ export class LiveJobs implements vscode.TreeDataProvider<JobState>, vscode.Dispo
     await vscode.commands.executeCommand(`${VIEW}.focus`);
   }
 
-  /** Ask for the jobs now. */
+  /** Ask for the jobs now; whoever asks, the end of the job in the status bar is told. */
   async refresh(): Promise<void> {
     this.askedAt = Date.now();
-    this.jobs = jobStates(await printedAnswer(this.controller, ["jobs", ...this.words(), "--format", "json"])) ?? [];
+    const answer = await printedAnswer(this.controller, ["jobs", ...this.words(), "--format", "json"]);
+    const wasFollowing = this.isFollowing;
+    this.jobs = jobStates(answer) ?? [];
     this.changed.fire();
+    const job = this.jobs.find(({ name }) => name === this.followed?.name);
+    if (job !== undefined) {
+      this.showState(job);
+      if (wasFollowing && ENDED.includes(job.state)) {
+        void reportingFailure(() => this.tellEnd(job));
+      }
+    }
     this.look();
   }
 
@@ -198,7 +207,6 @@ export class LiveJobs implements vscode.TreeDataProvider<JobState>, vscode.Dispo
 
   private async askAgain(): Promise<void> {
     this.isAsking = true;
-    const before = this.jobs.find(({ name }) => name === this.followed?.name)?.state;
     try {
       await this.refresh();
       this.view.message = this.jobs.length === 0 ? "You have no jobs on this cluster." : "";
@@ -207,13 +215,6 @@ export class LiveJobs implements vscode.TreeDataProvider<JobState>, vscode.Dispo
       this.view.message = error instanceof NoAnswer ? error.message : String(error);
     } finally {
       this.isAsking = false;
-    }
-    const job = this.jobs.find(({ name }) => name === this.followed?.name);
-    if (job !== undefined) {
-      this.showState(job);
-      if (job.state !== before && ENDED.includes(job.state)) {
-        void reportingFailure(() => this.tellEnd(job));
-      }
     }
     this.look();
   }
