@@ -166,6 +166,13 @@ def test_an_item_that_an_alias_repeats_is_not_taken_out() -> None:
     assert without_item(before, "list", 1) == "list:\n  - &one a\n  - *one\n"
 
 
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_an_item_in_brackets_beside_an_alias_is_not_taken_out(number: int) -> None:
+    before = "one: &one a\nlist: [b, *one, c]\n"
+    assert without_item(before, "list", number) == before
+    assert without_item("list: [b, c]\n", "list", 0) == "list: [c]\n"
+
+
 ENDING_WITH_AN_ALIAS = {
     "an item": "x: &x 1\nb:\n  - 2\n  - *x\n",
     "the only item": "x: &x 1\nb:\n  - *x\n",

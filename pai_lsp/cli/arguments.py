@@ -99,9 +99,10 @@ def check(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="add comments that ignore current findings on their lines; with -, print the text",
     )
-    fixing.add_argument("--show-files", action="store_true", help="list the files that are checked; check nothing")
-    fixing.add_argument("--show-settings", action="store_true", help="show which settings apply to each file, and why")
-    fixing.add_argument("--watch", action="store_true", help="check again whenever a file changes, until Ctrl+C")
+    showing = parser.add_mutually_exclusive_group()
+    showing.add_argument("--show-files", action="store_true", help="list the files that are checked; check nothing")
+    showing.add_argument("--show-settings", action="store_true", help="show which settings apply to each file, and why")
+    showing.add_argument("--watch", action="store_true", help="check again whenever a file changes, until Ctrl+C")
     add("--baseline", type=path, metavar="FILE", help="leave out the findings that this file accepts")
     add("--update-baseline", action="store_true", help="write the file of --baseline: first all, later only fewer")
     add("--unsafe-fixes", action="store_true", help="with --fix and --diff: also apply fixes that may be wrong")

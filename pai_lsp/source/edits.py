@@ -129,7 +129,7 @@ def remove_item(text: str, sequence: Sequence, item: Node) -> tuple[TextEdit, ..
     """Take an item out of a list; the comments in it and after it stay.
 
     Nothing where a block would be left without any item (a list in brackets becomes `[]`), or where the item is an
-    alias or has one, so that the tree does not show which of them is meant.
+    alias or has one, or is in brackets beside one: the tree knows an alias only by the place of its anchor.
     """
     if sequence.items.count(item) != 1 or item.span.start < sequence.span.start:
         return ()
@@ -139,6 +139,8 @@ def remove_item(text: str, sequence: Sequence, item: Node) -> tuple[TextEdit, ..
         number = sequence.items.index(item)
         first = max(number - 1, 0)
         near = sequence.items[first : number + 2]
+        if any(one.span.start < sequence.span.start for one in near):
+            return ()
         removal = _removal_from_flow([one.span for one in near], number - first)
     else:
         dash = text.rfind("-", 0, item.span.start)

@@ -41,6 +41,13 @@ _FILES_A_PROCESS = 24
 
 def run(arguments: argparse.Namespace) -> int:
     """Check the files that the arguments name, and print the report."""
+    # argparse before Python 3.13 breaks no line within a group, so these are two groups.
+    written = [
+        next((name for name in names if getattr(arguments, name)), "")
+        for names in (("fix", "diff", "add_ignore"), ("show_files", "show_settings", "watch"))
+    ]
+    if all(written):
+        return _refused(" and ".join(f"--{name.replace('_', '-')}" for name in written) + " cannot go together")
     if not arguments.watch:
         return _run(arguments)
     if STANDARD_INPUT in arguments.paths or arguments.update_baseline:
