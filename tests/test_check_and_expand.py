@@ -92,8 +92,9 @@ def _words(one: Diagnostic) -> tuple[str, Span]:
 def _may_be_defined(document: Document, span: Span) -> bool:
     """Whether a mistake in the definitions, which is reported itself, may hide the definition of the name there."""
     name = document.text[span.start : span.end].strip("'\"")
-    is_defined = (name in job.definitions_by_name for job in (document.job, document.job.as_meant))
-    return document.job.may_define(name) or [*is_defined] == [False, True]
+    written, meant = document.job, document.job.as_meant
+    is_misread = name in meant.definitions_by_name and name not in written.definitions_by_name
+    return is_misread or written.may_define(name) or meant.may_define(name)
 
 
 def _is_run(document: Document, span: Span) -> bool:
