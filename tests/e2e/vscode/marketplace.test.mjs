@@ -1,6 +1,5 @@
 // A job takes definitions from a folder and from a marketplace server, which is silent, gone, and there again.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import http from "node:http";
 import path from "node:path";
@@ -33,7 +32,7 @@ const ITEM = {
   ].join("\n"),
 };
 
-let editor, page, marketplace, port, folder;
+let editor, page, marketplace, port;
 let isSilent = true;
 const asked = [];
 const waiting = new Set();
@@ -64,7 +63,7 @@ before(async () => {
   const home = editorHome();
   installExtension(home, process.env.E2E_VSIX);
   const sources = [{ directory: "marketplace" }, { url: `http://127.0.0.1:${port}` }];
-  folder = workspace({
+  const folder = workspace({
     ".pai-lsp.yaml": `marketplace: ${JSON.stringify({ sources })}\n`,
   });
   fs.cpSync(path.join(PROJECT, "examples/marketplace"), path.join(folder, "marketplace"), { recursive: true });
@@ -155,17 +154,6 @@ scene("once it is there again, its definitions are offered", async () => {
   await page.locator(".quick-input-list .monaco-list-row", { hasText: "Photographs in 1000 classes" }).waitFor();
   await workbench.chosen(page, "Small photographs in ten classes").waitFor();
   await workbench.picture(page, "marketplace", page.locator(".quick-input-widget"));
-  await page.keyboard.press("Escape");
-});
-
-scene("the definitions of the lock file are listed with what has changed", async () => {
-  const lock = ["marketplace", "lock", "--folder", folder];
-  execFileSync("pai-lsp", lock, { env: { ...process.env, PATH: foundServer().searchPath } });
-  await workbench.run(page, "OpenPAI: Update Locked Definitions...");
-  const list = page.locator(".quick-input-list .monaco-list-row");
-  await list.filter({ hasText: "marketplace://" }).first().waitFor();
-  await list.filter({ hasText: "up to date" }).first().waitFor();
-  await workbench.picture(page, "locked", page.locator(".quick-input-widget"));
   await page.keyboard.press("Escape");
 });
 

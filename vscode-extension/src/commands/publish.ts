@@ -24,6 +24,9 @@ export async function updateLocked(controller: Controller): Promise<void> {
   if (lock === undefined) {
     throw new NoAnswer("this project has no lock file; 'pai-lsp marketplace lock' writes one");
   }
+  if (lock.entries.length === 0) {
+    throw new NoAnswer("the lock file pins nothing: no saved job uses a definition");
+  }
   const items = lock.entries.map(({ reference, state }) => ({
     label: reference,
     description: state || "up to date",
