@@ -316,7 +316,7 @@ def _without_placeholders(found: Iterable[Diagnostic], template: Sequence[Span])
 
 def _check_mpijob(document: Document, on_fault: OnFault) -> tuple[Diagnostic, ...]:
     from pai_lsp.mpijob.manifest import filled_in  # noqa: PLC0415 - as in is_mpijob
-    from pai_lsp.mpijob.manifest_rules import manifest_checks  # noqa: PLC0415
+    from pai_lsp.mpijob.manifest_rules import manifest_checks  # noqa: PLC0415 - as above
 
     found = dict.fromkeys(_found(manifest_checks(document.syntax), document, on_fault))
     if template := filled_in(document.syntax):

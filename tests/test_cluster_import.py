@@ -145,7 +145,15 @@ def test_a_cluster_without_hived(tmp_path: Path, capsys: pytest.CaptureFixture[s
             ("--group", "vision"),
             "reads 'group-manager' only below 'authentication'",
         ),
-        (HIVED.replace("childCellNumber: 4, ", ""), (), "not complete"),
+        (
+            "authentication: {group-manager: {default-group: {groupname: [a]}, admin-group: {groupname: b}}}\n",
+            ("--group", "a"),
+            "no group is named 'a'; known groups: b",
+        ),
+        (HIVED.replace("childCellNumber: 4, ", ""), (), "not complete: 'cellTypes.K80-NODE': 'childCellNumber' is"),
+        (HIVED.replace("- cellType: K80-P", "- cellType: [1] #"), (), "'physicalCells.0.cellType': [1] is not of type"),
+        (HIVED.replace("cellNumber: 1", "cellNumber: some"), (), "'some' is not of type 'integer'"),
+        (HIVED.replace("[{pinnedCellId: last}]", "[last]"), (), "'pinnedCellId' is a required property"),
     ],
 )
 def test_what_cannot_be_imported(

@@ -143,6 +143,10 @@ def test_an_empty_one_changes_nothing(text: str) -> None:
             [("'ftp://b'", "'url' must begin with 'http://' or 'https://'")],
         ),
         (
+            "marketplace: {sources: [{url: 'https://[b'}]}\n",
+            [("'https://[b'", "'url' is not a valid web address")],
+        ),
+        (
             "marketplace: {sources: [{url: 'https://me:word@b/api'}]}\n",
             [("'https://me:word@b/api'", "'url' must not contain a user name or a password; see 'token_env'")],
         ),

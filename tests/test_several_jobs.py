@@ -74,6 +74,29 @@ def test_every_job_of_a_folder_is_fitted(folder: Path, capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        "expand jobs -o out",
+        "graph jobs -o out",
+        "fit --cluster lab.json jobs",
+        "run --dry jobs/a.pai.yaml",
+        "convert --to mpijob jobs/a.pai.yaml jobs/deep/b.yaml -o out",
+        "marketplace publish --dry-run jobs/a.pai.yaml",
+    ],
+)
+def test_a_mistake_of_the_configuration_is_said_once(
+    line: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    profile = '{"profileVersion": 1, "name": "lab", "platform": "openpai", "scheduler": "default"}'
+    (folder / "lab.json").write_text(profile, encoding="utf-8")
+    (folder / ".pai-lsp.yaml").write_text("rules: {}\nrulez: {}\n", encoding="utf-8")
+    errors = run(capsys, line)[2].splitlines()
+    assert [one for one in errors if "rulez" in one] == [
+        "pai-lsp: .pai-lsp.yaml:2: 'rulez' is not a key of a configuration"
+    ]
+
+
+@pytest.mark.parametrize(
     ("line", "message"),
     [
         ("expand jobs", NEEDS_FOLDER),

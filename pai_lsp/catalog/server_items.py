@@ -7,12 +7,11 @@ and administrators may change it; `PUT` and `DELETE` answer 500 to an unknown id
 
 from __future__ import annotations
 
-import base64
 import json
 from urllib.parse import quote
 
 from pai_lsp.catalog.definition_text import Content, read_definition_text
-from pai_lsp.source.foreign import as_list, as_mapping, as_text
+from pai_lsp.source.foreign import as_text, json_mapping, json_value, mappings_in
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.syntax import parse
@@ -68,12 +67,12 @@ class ServerAccess:
         """
         found = self._send("GET", f"items?author={quote(self.user, safe='')}", None)
         try:
-            answer = json.loads(found.body)
-        except (ValueError, RecursionError):
+            answer = json_value(found.body)
+        except ValueError:
             answer = None
         if not isinstance(answer, list):
             raise ServerError("the answer is not a list of items; check the server's address")
-        read = (_item(as_mapping(one)) for one in as_list(answer))
+        read = map(_item, mappings_in(answer))
         return tuple(one for one in read if one is not None and one.author == self.user)
 
     def add(self, fields: MappingOf[str, object]) -> str:
@@ -83,10 +82,7 @@ class ServerAccess:
             ServerError: if the server refuses it, or does not answer.
         """
         found = self._send("POST", "items", {"author": self.user, **fields})
-        try:
-            identifier = as_text(as_mapping(json.loads(found.body)).get("id"))
-        except (ValueError, RecursionError):
-            identifier = None
+        identifier = as_text(json_mapping(found.body).get("id"))
         if not identifier:
             raise ServerError("the answer is not that of a marketplace server", is_unsure=True)
         return identifier
@@ -136,20 +132,9 @@ def server_access(server: ServerSource, environment: MappingOf[str, str], folder
         raise ServerError(str(error)) from None
     if token is None:
         raise ServerError("the server needs an access token: set 'token_env' or 'token_command' beside its address")
-    user = _user_of(token.secret)
-    if not user:
+    if token.user is None:
         raise ServerError("the access token names no user; a token of OpenPAI's portal does")
-    return ServerAccess(server.url, token, user)
-
-
-def _user_of(token: str) -> str:
-    """The user in a JSON Web Token, which the server reads the same way; empty for none. RFC 7519, section 3."""
-    part = token.split(".")[1] if token.count(".") == 2 else ""
-    try:
-        content = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
-    except (ValueError, RecursionError):
-        return ""
-    return as_text(as_mapping(content).get("username")) or ""
+    return ServerAccess(server.url, token, token.user)
 
 
 def _item(item: MappingOf[str, object]) -> ServerItem | None:

@@ -216,6 +216,11 @@ class TaskLog:
         self._places = self._found()
         return self._cluster.log_piece(self._places[name], byte_range)
 
+    def _after(self, name: str, at: int) -> tuple[bytes, int | None]:
+        """What follows the first `at` bytes of a part, and the number of the first byte that was sent."""
+        piece, number = self._piece(name, f"{at}-")
+        return piece[at:] if number == 0 else piece, number  # some servers send no parts
+
     def end(self) -> tuple[bytes, bool]:
         """The end of the log, at most `PIECE` bytes, and whether that is all of it."""
         text, start = self._piece(_LOG, f"-{PIECE}")
@@ -239,9 +244,7 @@ class TaskLog:
             yield from self._rest(_ROTATED, 0)
         at = 0
         while True:
-            piece, number = self._piece(_LOG, f"{at}-")
-            if number == 0:  # some servers send no parts
-                piece = piece[at:]
+            piece, number = self._after(_LOG, at)
             if not piece and number is not None and number < at:  # shorter than before: a new part was begun
                 self._places = self._found()
                 if _ROTATED in self._places:
@@ -256,9 +259,7 @@ class TaskLog:
 
     def _rest(self, name: str, at: int) -> Iterator[bytes]:
         while True:
-            piece, number = self._piece(name, f"{at}-")
-            if number == 0:
-                piece = piece[at:]
+            piece, _ = self._after(name, at)
             if piece:
                 yield piece
             if len(piece) < PIECE:

@@ -10,13 +10,21 @@ Source: rest-server, src/docs/swagger.yaml; models/v2/virtual-cluster/k8s.js, mo
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 from urllib.parse import quote
 
 from pai_lsp.cluster.hived_stage import Cells
-from pai_lsp.cluster.profile import PROFILE_VERSION, ProfileError, sku_types_of
-from pai_lsp.source.foreign import as_list, as_mapping, as_number, as_text, as_whole, mappings_in, texts_in
+from pai_lsp.cluster.profile import PROFILE_VERSION, ProfileError, fault_in, sku_types_of
+from pai_lsp.source.foreign import (
+    as_list,
+    as_mapping,
+    as_number,
+    as_text,
+    as_whole,
+    mappings_in,
+    texts_in,
+    whole_number,
+)
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.syntax import parse
 
@@ -39,7 +47,6 @@ _CODE_KEYS = {
 }
 _CELL_TYPE_KEYS = ("childCellType", "childCellNumber", "isNodeLevel")
 _CELL_KEYS = ("cellType", "pinnedCellId")
-_DIGITS = re.compile(r"[0-9]+")
 
 
 def profile_of_files(
@@ -118,43 +125,45 @@ def _hived(config: Mapping[str, Any]) -> dict[str, Any]:
     physical = as_mapping(config.get("physicalCluster"))
     if "skuTypes" not in physical and "gpuTypes" in physical:
         raise ProfileError("'gpuTypes' is of an older OpenPAI; the rest-server now reads 'skuTypes'")
-    try:
-        hived: dict[str, Any] = {
-            "skuTypes": {
-                name: {key: units[key] for key in ("gpu", "cpu", "memory") if key in units}
-                for name, units in as_mapping(physical.get("skuTypes")).items()
-            },
-            "cellTypes": {
-                name: {key: cell[key] for key in _CELL_TYPE_KEYS if key in cell}
-                for name, cell in as_mapping(physical.get("cellTypes")).items()
-            },
-            "physicalCells": [_physical_cell(cell) for cell in physical.get("physicalCells") or ()],
-            "virtualClusters": {name: _cells(vc) for name, vc in as_mapping(config.get("virtualClusters")).items()},
-        }
-        skus = {name: Cells(hived).skus(name) for name in hived["virtualClusters"]}
-        types = sku_types_of(hived["skuTypes"])
-    except (TypeError, KeyError, AttributeError):
-        raise ProfileError("the configuration of HiveD is not complete") from None
+    hived: dict[str, Any] = {
+        "skuTypes": _parts(physical.get("skuTypes"), ("gpu", "cpu", "memory")),
+        "cellTypes": _parts(physical.get("cellTypes"), _CELL_TYPE_KEYS),
+        "physicalCells": _physical_cells(physical.get("physicalCells")),
+        "virtualClusters": {name: _cells(vc) for name, vc in as_mapping(config.get("virtualClusters")).items()},
+    }
+    if fault := fault_in(hived, "hived"):
+        raise ProfileError(f"the configuration of HiveD is not complete: {fault}")
+    skus = {name: Cells(hived).skus(name) for name in hived["virtualClusters"]}
+    types = sku_types_of(hived["skuTypes"])
     clusters = {name: {"skus": skus[name]} if name in skus else {} for name in sorted({*skus, "default"})}
     units = {name: {"gpu": one.gpu, "cpu": one.cpu, "memory": one.memory} for name, one in types.items()}
     return {"hived": hived, "skuTypes": units, "virtualClusters": clusters}
 
 
-def _physical_cell(cell: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {key: cell[key] for key in _CELL_KEYS if key in cell}
-    if children := cell.get("cellChildren"):
-        found["cellChildren"] = [_physical_cell(child) for child in children]
-    return found
+def _parts(value: object, keys: Sequence[str]) -> dict[str, Any]:
+    """These keys of the mappings in a mapping; the schema of a profile says what is missing or wrong."""
+    return {name: _part(one, keys) for name, one in as_mapping(value).items()}
 
 
-def _cells(virtual_cluster: Any) -> dict[str, Any]:
-    found = as_mapping(virtual_cluster)
-    cells: dict[str, Any] = {}
-    if virtual := found.get("virtualCells"):
-        cells["virtualCells"] = [{key: one[key] for key in ("cellType", "cellNumber")} for one in virtual]
-    if pinned := found.get("pinnedCells"):
-        cells["pinnedCells"] = [{"pinnedCellId": one["pinnedCellId"]} for one in pinned]
+def _part(value: object, keys: Sequence[str]) -> dict[str, Any]:
+    found = as_mapping(value)
+    return {key: found[key] for key in keys if key in found}
+
+
+def _physical_cells(value: object) -> list[dict[str, Any]]:
+    cells = []
+    for one in as_list(value):
+        cell = _part(one, _CELL_KEYS)
+        if children := _physical_cells(as_mapping(one).get("cellChildren")):
+            cell["cellChildren"] = children
+        cells.append(cell)
     return cells
+
+
+def _cells(virtual_cluster: object) -> dict[str, Any]:
+    found = as_mapping(virtual_cluster)
+    keys = {"virtualCells": ("cellType", "cellNumber"), "pinnedCells": ("pinnedCellId",)}
+    return {key: [_part(one, own) for one in as_list(found[key])] for key, own in keys.items() if found.get(key)}
 
 
 def _user(services: Mapping[str, Any], groups: Sequence[str], virtual_clusters: list[str]) -> dict[str, Any]:
@@ -220,8 +229,8 @@ def _group_manager(services: Mapping[str, Any]) -> Mapping[str, Any]:
     return as_mapping(as_mapping(services.get("authentication")).get("group-manager")) or default
 
 
-def _default_group(services: Mapping[str, Any]) -> Any:
-    return as_mapping(_group_manager(services).get("default-group")).get("groupname")
+def _default_group(services: Mapping[str, Any]) -> str | None:
+    return as_text(as_mapping(_group_manager(services).get("default-group")).get("groupname"))
 
 
 def _is_basic(services: Mapping[str, Any]) -> bool:
@@ -241,8 +250,8 @@ def _rules(server: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _port(server: Mapping[str, Any], key: str, otherwise: int) -> int:
-    written = str(server.get(key, otherwise))
-    return int(written) if _DIGITS.fullmatch(written) else otherwise
+    written = whole_number(str(server.get(key)))
+    return otherwise if written is None else written
 
 
 _RESOURCES = ("gpu", "cpu", "memory")

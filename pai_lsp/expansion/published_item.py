@@ -18,7 +18,7 @@ from pai_lsp.platform.job_schema import structure_errors
 from pai_lsp.platform.tables import free_prerequisite_name
 from pai_lsp.source.edits import insert_entry
 from pai_lsp.source.frozen import dataclass, replace
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence, plain_value
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence, nodes_along, plain_value
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span, TextEdit, apply_edits
 from pai_lsp.source.writing import indented, item_lines, scalar_line
@@ -118,21 +118,7 @@ def _schema_refusals(content: Node | None) -> Iterator[ItemRefusal]:
         yield ItemRefusal(Span(0, 0), "the file is empty")
         return
     for error in structure_errors(plain_value(content)):
-        yield ItemRefusal(_deepest(content, error.path).span, f"the server refuses this: {error.message}")
-
-
-def _deepest(node: Node, path: tuple[str | int, ...]) -> Node:
-    """The node at the longest part of a path that there is."""
-    for step in path:
-        inner: Node | None = None
-        if isinstance(node, Mapping) and isinstance(step, str):
-            inner = node.get(step)
-        elif isinstance(node, Sequence) and isinstance(step, int) and step < len(node.items):
-            inner = node.items[step]
-        if inner is None:
-            break
-        node = inner
-    return node
+        yield ItemRefusal(nodes_along(content, error.path)[-1].span, f"the server refuses this: {error.message}")
 
 
 class _Wrapping:
@@ -160,8 +146,8 @@ class _Wrapping:
         if found := structure_errors(wrapped.plain):
             for error in found:
                 number = next((one for one in error.path[1:2] if isinstance(one, int)), 0)
-                part: Any = self.job.definitions[min(number, len(self.names) - 1)].node
-                where = _deepest(part, error.path[2:]).span
+                part = self.job.definitions[min(number, len(self.job.definitions) - 1)].node
+                where = nodes_along(part, error.path[2:])[-1].span
                 self.refusals.append(ItemRefusal(where, f"the server refuses this: {error.message}; {_FOLDER}"))
             return tuple(dict.fromkeys(self.refusals))
         assert isinstance(own, Sequence)  # noqa: S101 - the schema has found a list

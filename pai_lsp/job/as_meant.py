@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from pai_lsp.platform.job_schema import fields
-from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence, mapping_of
+from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence, mapping_of, nodes_along
 from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
@@ -30,7 +30,8 @@ def root_as_meant(job: JobTree) -> Mapping | None:
             continue
         if job.expected_keys[error.path, error.expected] > 1:
             continue
-        mapping = _at(job.root, error.path)
+        nodes = nodes_along(job.root, error.path)
+        mapping = nodes[-1] if len(nodes) > len(error.path) else None
         entry = mapping.entry(error.key) if isinstance(mapping, Mapping) else None
         if isinstance(mapping, Mapping) and entry is not None and mapping.entry(error.expected[0]) is None:
             names[entry] = error.expected[0]
@@ -79,15 +80,6 @@ def _with_roles_filled(root: Mapping) -> Mapping:
     roles = mapping_of(section.value.span, tuple(entry for entry in entries if entry is not None))
     new = Entry(section.key, roles, section.name)
     return mapping_of(root.span, tuple(new if entry is section else entry for entry in root.entries))
-
-
-def _at(node: Node | None, path: tuple[str | int, ...]) -> Node | None:
-    for step in path:
-        if isinstance(step, str):
-            node = node.get(step) if isinstance(node, Mapping) else None
-        else:
-            node = node.items[step] if isinstance(node, Sequence) and step < len(node.items) else None
-    return node
 
 
 class _Renaming:

@@ -24,6 +24,7 @@ from pai_lsp.source.nodes import Mapping, Scalar, Sequence, plain_value
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import visible
+from pai_lsp.web.addresses import address_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -237,6 +238,8 @@ def _source_errors(value: Any) -> Iterator[StructureError]:
             yield StructureError(_HOME_FOLDER, (*path, "directory"), None, message)
         if url and not url.startswith(("http://", "https://")):
             yield StructureError("address", (*path, "url"), None, "'url' must begin with 'http://' or 'https://'")
+        elif url and not address_parts(url).hostname:
+            yield StructureError("address", (*path, "url"), None, "'url' is not a valid web address")
         elif url and "@" in url.split("/")[2]:
             message = "'url' must not contain a user name or a password; see 'token_env'"
             yield StructureError("address", (*path, "url"), None, message)

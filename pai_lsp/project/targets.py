@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from pai_lsp.catalog.setup import CatalogFolder
+    from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.project.configuration import Configuration
     from pai_lsp.project.exclusion import IgnoredByGit
 
@@ -78,21 +79,24 @@ def faulty(projects: Projects, *, besides: Sequence[Target]) -> Iterator[Configu
 
 
 def report_faults(projects: Projects) -> bool:
-    """Print the mistakes in the configuration files that were read; returns whether there are any errors."""
+    """Report the mistakes in the configuration files that were read; returns whether there are any errors."""
     faults = [(found, fault) for found in projects.configurations() for fault in found.diagnostics]
     for found, fault in faults:
-        line = LineIndex(found.text).line_of(fault.span.start) + 1
-        sys.stderr.write(f"pai-lsp: {visible(found.path or '')}:{line}: {visible(fault.message)}\n")
+        projects.report(_at_line(found, fault))
     return any(fault.severity is Severity.ERROR for _, fault in faults)
 
 
 def report_renamed(projects: Projects) -> None:
-    """Print the former codes of rules in the configuration files that were read: they still work."""
+    """Report the former codes of rules in the configuration files that were read: they still work."""
     for found in projects.configurations():
         for one in found.diagnostics:
             if DiagnosticTag.DEPRECATED in one.tags:
-                line = LineIndex(found.text).line_of(one.span.start) + 1
-                sys.stderr.write(f"pai-lsp: {visible(found.path or '')}:{line}: {visible(one.message)}\n")
+                projects.report(_at_line(found, one))
+
+
+def _at_line(configuration: Configuration, fault: Diagnostic) -> str:
+    line = LineIndex(configuration.text).line_of(fault.span.start) + 1
+    return f"{visible(configuration.path or '')}:{line}: {visible(fault.message)}"
 
 
 def missing(paths: Sequence[str]) -> str | None:

@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from pai_lsp.findings.diagnostic import Consequence, Finding, Severity, Stage, rule
 from pai_lsp.findings.fixes import near_name_fixes
 from pai_lsp.job.definition import key_name_span, name_span
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence
+from pai_lsp.source.nodes import Mapping, Scalar, nodes_along
 from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from pai_lsp.cluster.profile import Profile
     from pai_lsp.job.job import Job
-    from pai_lsp.source.nodes import Entry, Node
 
 # From this age on, a message states how old the facts are, and they give warnings only: clusters change.
 _DAYS_UNTIL_OLD = 30
@@ -170,16 +169,10 @@ def _age(profile: Profile, now: datetime) -> str:
 
 def _place(job: Job, path: tuple[str | int, ...]) -> tuple[Span, str]:
     """The place of a value, and its text if it is a name; where a key is missing, the key above it."""
-    node: Node | None = job.syntax.root
-    entry: Entry | None = None
-    for step in path:
-        if isinstance(node, Mapping) and isinstance(step, str):
-            found = node.entry(step)
-            if found is None:
-                return (key_name_span(entry) if entry else Span(0, 0)), ""
-            entry, node = found, found.value
-        elif isinstance(node, Sequence) and isinstance(step, int) and step < len(node.items):
-            node = node.items[step]
-    if isinstance(node, Scalar) and node.text:
-        return name_span(node), node.text
-    return (key_name_span(entry) if entry else Span(0, 0)), ""
+    nodes = nodes_along(job.syntax.root, path)
+    if len(nodes) > len(path) and isinstance(nodes[-1], Scalar) and nodes[-1].text:
+        return name_span(nodes[-1]), nodes[-1].text
+    for node, step in reversed(list(zip(nodes, path, strict=False))):
+        if isinstance(node, Mapping) and (entry := node.entry(str(step))) is not None:
+            return key_name_span(entry), ""
+    return Span(0, 0), ""

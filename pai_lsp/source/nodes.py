@@ -17,7 +17,7 @@ from pai_lsp.source.text import Span, TextEdit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any, TypeAlias
 
 YAML_TAG = "tag:yaml.org,2002:"
@@ -306,6 +306,22 @@ def walk(node: Node | None) -> Iterator[Node]:
                 waiting += entry.value, entry.key
         elif isinstance(here, Sequence):
             waiting += reversed(here.items)
+
+
+def nodes_along(node: Node | None, path: Iterable[str | int]) -> tuple[Node, ...]:
+    """The node, and those that keys and indexes from 0 lead to; fewer than the path has where it ends too early."""
+    found = [] if node is None else [node]
+    for step in path:
+        if isinstance(node, Mapping) and isinstance(step, str):
+            node = node.get(step)
+        elif isinstance(node, Sequence) and isinstance(step, int) and 0 <= step < len(node.items):
+            node = node.items[step]
+        else:
+            node = None
+        if node is None:
+            break
+        found.append(node)
+    return tuple(found)
 
 
 def plain_value(node: Node | None) -> Any:

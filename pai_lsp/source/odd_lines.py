@@ -12,7 +12,7 @@ import re
 from pai_lsp.source.building import nodes_in
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.text import Span
+from pai_lsp.source.text import UNSEEN, Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ _LINES_BEFORE = 60
 _LINES_AFTER = 25
 # Characters that are drawn as a blank, or not at all, and that YAML reads as letters.
 BLANKS = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
-UNSEEN = "\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
 _ODD = lazy_pattern(f"[{BLANKS}{UNSEEN}]|[\u2010-\u2015\u2212](?= )|\uff1a")
 # A word that no colon follows; completion puts a character of private use into the word that is typed.
 _WORD_ALONE = lazy_pattern(

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # LSP knows these three line ends and no others (specification 3.17, "Text Documents").
 _LINE_END = lazy_pattern(r"\r\n|\n|\r")
+# Characters that are not shown, as in the brackets of a regular expression. Unicode, "Default Ignorable Code Points".
+UNSEEN = "\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
 
 
 @dataclass_of_many(frozen=True, slots=True, order=True)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
+import base64
 
 from pai_lsp.source.failures import why
+from pai_lsp.source.foreign import as_text, json_mapping
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.text import visible
+from pai_lsp.web.addresses import address_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
 PATIENCE = 15.0
 # IPv4 addresses of this machine. RFC 1122, section 3.2.1.3.
 _LOOPBACK = lazy_pattern(r"127(?:\.[0-9]{1,3}){3}")
+# POSIX.1-2017, volume Base Definitions, chapter 8.1.
+_VARIABLE = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 # The characters that a header can hold. RFC 6750, section 2.1, allows fewer, but servers may issue others.
 _TOKEN = lazy_pattern(r"[\x21-\x7e]{1,8192}")
 
@@ -28,6 +33,16 @@ class AccessToken:
 
     def __repr__(self) -> str:
         return "AccessToken(***)"
+
+    @property
+    def user(self) -> str | None:
+        """The user that the token names, as the servers read it; not verified. RFC 7519, section 3."""
+        part = self.secret.split(".")[1] if self.secret.count(".") == 2 else ""
+        try:
+            content = json_mapping(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+        except ValueError:
+            return None
+        return as_text(content.get("username")) or None
 
     def hidden_in(self, text: str) -> str:
         """A text with `***` instead of the token."""
@@ -47,6 +62,8 @@ def access_token(
         NoTokenError: if a configured token is not available.
     """
     if variable is not None:
+        if not _VARIABLE.fullmatch(variable):
+            raise NoTokenError(f"'{visible(variable)}' is not a name that a variable of the environment can have")
         text = environment.get(variable, "").strip()
         if not text:
             raise NoTokenError(f"the environment variable '{variable}' is empty; set it to the access token")
@@ -63,7 +80,7 @@ def access_token(
 
 def keeps_secrets(url: str) -> bool:
     """Whether others on the network cannot read a request: over https, or to this machine."""
-    parts = urlsplit(url)
+    parts = address_parts(url)
     host = parts.hostname or ""
     return parts.scheme == "https" or host in {"localhost", "::1"} or _LOOPBACK.fullmatch(host) is not None
 

@@ -27,15 +27,16 @@ if TYPE_CHECKING:
 def settings_text(found: Sequence[Target], projects: Projects, options: Options, arguments: argparse.Namespace) -> str:
     """The names of the files that have the same settings, and these settings, one a line."""
     files: dict[str, list[str]] = {}
+    by_git = None if arguments.no_gitignore else IgnoredByGit(projects.report)
     for target in found:
-        rows = _settings(target, projects, options, arguments)
+        rows = _settings(target, projects, by_git, options, arguments)
         lines = "".join(f"  {name:<15}{visible(value)}\n" for name, value in rows)
         files.setdefault(lines, []).append(f"{visible(target.path)}\n")
     return "\n".join("".join(names) + lines for lines, names in files.items())
 
 
 def _settings(
-    target: Target, projects: Projects, options: Options, arguments: argparse.Namespace
+    target: Target, projects: Projects, by_git: IgnoredByGit | None, options: Options, arguments: argparse.Namespace
 ) -> Iterator[tuple[str, str]]:
     settings, file = settings_for(target, options), target.configuration
     full = str(Path(target.path).absolute())
@@ -51,7 +52,7 @@ def _settings(
         yield "configuration", f"{file.path} ({reason}){wrong}"
     if file.excludes(full):
         yield "excluded", "by 'exclude' of the configuration; checked only because it is named"
-    elif not arguments.no_gitignore and IgnoredByGit(projects.report).excludes(full, is_folder=False):
+    elif by_git is not None and by_git.excludes(full, is_folder=False):
         yield "excluded", "by .gitignore; checked only because it is named"
     yield "platform", _platform(target, settings, options)
     if options.cluster is not None:

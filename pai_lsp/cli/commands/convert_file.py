@@ -22,6 +22,8 @@ from pai_lsp.source.text import visible
 if TYPE_CHECKING:
     import argparse
 
+    from pai_lsp.project.projects import Projects
+
 
 def run(arguments: argparse.Namespace) -> int:
     """Convert the files and print or write the results."""
@@ -34,9 +36,9 @@ def run(arguments: argparse.Namespace) -> int:
     return each_job("convert", arguments.jobs, arguments.output, partial(_convert, arguments.to, is_json), ending)
 
 
-def _convert(to: str, is_json: bool, path: str, output: str | None) -> int:
+def _convert(to: str, is_json: bool, path: str, output: str | None, projects: Projects) -> int:
     """Convert one file."""
-    old = job_of("convert", path)
+    old = job_of("convert", path, projects)
     if isinstance(old, int):
         return old
     if to == "v2":

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pai_lsp.document import Document
     from pai_lsp.job.hidden import Hidden
     from pai_lsp.job.job import Job
+    from pai_lsp.project.projects import Projects
 
 _VERSION = 1
 
@@ -43,9 +44,9 @@ def run(arguments: argparse.Namespace) -> int:
     return each_job("expand", arguments.jobs, arguments.output, work, ending, writes=not arguments.check)
 
 
-def _expand(arguments: argparse.Namespace, form: str, path: str, output: str | None) -> int:
+def _expand(arguments: argparse.Namespace, form: str, path: str, output: str | None, projects: Projects) -> int:
     """Expand one job."""
-    document = job_of("expand", path, arguments.platform)
+    document = job_of("expand", path, projects, arguments.platform)
     if isinstance(document, int):
         return document
     if document.is_catalog:

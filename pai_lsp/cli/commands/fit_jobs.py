@@ -11,6 +11,7 @@ from pai_lsp.cli.commands.job_file import failed, job_file, named_jobs
 from pai_lsp.cli.report.results import CheckedFile
 from pai_lsp.cluster.fit import fit
 from pai_lsp.cluster.profile import Profile, ProfileError, own_profiles, profile_named
+from pai_lsp.project.targets import run_projects
 from pai_lsp.source.text import visible
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what the cluster makes of each job."""
-    jobs = named_jobs("fit", arguments.jobs)
+    projects = run_projects()
+    jobs = named_jobs("fit", arguments.jobs, projects)
     if isinstance(jobs, int):
         return jobs
     try:
@@ -32,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     answers: list[Any] = []
     is_good = True
     for path, _ in jobs:
-        document = job_file(path, named.platform.name if named else None)
+        document = job_file(path, projects, named.platform.name if named else None)
         if isinstance(document, CheckedFile):
             message = document.diagnostics[0].message
             answers.append({"job": path, "outcome": "refused", "stage": "protocol", "code": None, "message": message})

@@ -20,6 +20,8 @@ from pai_lsp.source.text import visible
 if TYPE_CHECKING:
     import argparse
 
+    from pai_lsp.project.projects import Projects
+
 _WRITERS = {"mermaid": mermaid, "dot": dot}
 _LONGEST = 60  # seconds for Graphviz
 _ENDINGS = {".mmd": "mermaid", ".dot": "dot", ".gv": "dot", ".svg": "svg", ".png": "png", ".pdf": "pdf"}
@@ -37,9 +39,9 @@ def run(arguments: argparse.Namespace) -> int:
     return each_job("graph", arguments.jobs, output, partial(_draw, form), suffix)
 
 
-def _draw(form: str, path: str, output: str | None) -> int:
+def _draw(form: str, path: str, output: str | None, projects: Projects) -> int:
     """Draw the graph of one job."""
-    document = job_of("graph", path)
+    document = job_of("graph", path, projects)
     if isinstance(document, int):
         return document
     graph, broken = prerequisite_graph(document.job), _broken(document)

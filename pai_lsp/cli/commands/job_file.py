@@ -27,10 +27,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from pai_lsp.project.projects import Projects
     from pai_lsp.project.targets import Target
 
 
-def job_file(path: str, platform: str | None = None) -> Document | CheckedFile:
+def job_file(path: str, projects: Projects, platform: str | None = None) -> Document | CheckedFile:
     """The job in a file, or on standard input for `-`; for an unreadable file, its finding.
 
     A file in a marketplace folder is read as definitions. `platform` is the name of the platform that the command line
@@ -43,24 +44,24 @@ def job_file(path: str, platform: str | None = None) -> Document | CheckedFile:
     if isinstance(source, UnreadableFile):
         diagnostic = Diagnostic(unreadable_file.code, Severity.ERROR, source.span, source.message)
         return CheckedFile(name, source.text, (diagnostic,))
-    named, projects = None if platform is None else platform_named(platform), run_projects()
+    named = None if platform is None else platform_named(platform)
     document = projects.document_of(source.text, str(Path(name).absolute()), str(Path.cwd()), name, named)
     report_faults(projects)
     return document
 
 
-def job_of(command: str, path: str, platform: str | None = None) -> Document | int:
+def job_of(command: str, path: str, projects: Projects, platform: str | None = None) -> Document | int:
     """The job in a file that the user names; without one, prints why and returns the exit status."""
     if message := missing([path]):
         return failed(command, message, WRONG_USAGE)
-    found = job_file(path, platform)
+    found = job_file(path, projects, platform)
     if isinstance(found, CheckedFile):
         show_findings(found)
         return FINDINGS
     return found
 
 
-def named_jobs(command: str, paths: Sequence[str]) -> list[tuple[str, str]] | int:
+def named_jobs(command: str, paths: Sequence[str], projects: Projects) -> list[tuple[str, str]] | int:
     """The files that a user named and the jobs in named folders, each with its path below that folder.
 
     Where there are none, prints why and returns the exit status.
@@ -72,7 +73,7 @@ def named_jobs(command: str, paths: Sequence[str]) -> list[tuple[str, str]] | in
         if not Path(path).is_dir():
             found.append((path, Path(path).name))
             continue
-        for one in targets([path], run_projects(), given=b"", given_name="", force_exclude=False):
+        for one in targets([path], projects, given=b"", given_name="", force_exclude=False):
             if one.candidate.problem is not None:
                 return failed(command, f"{visible(one.path)}: {one.candidate.problem}", OWN_FAILURE)
             if _is_job(one):
@@ -92,18 +93,19 @@ def each_job(
     command: str,
     paths: Sequence[str],
     output: str | None,
-    work: Callable[[str, str | None], int],
+    work: Callable[[str, str | None, Projects], int],
     ending: str | None = None,
     *,
     writes: bool = True,
 ) -> int:
     """Do the work for each job; returns the highest exit status.
 
-    work: is called with a job, and the file to write or None. With several jobs, or with a folder as `output`, that is
-        a file in this folder with the name of the job, and another `ending` if one is given.
+    work: is called with a job, the file to write or None, and the run's projects. With several jobs, or with a folder
+        as `output`, the file is in this folder and has the name of the job, with another `ending` if one is given.
     writes: whether folders for the files are made.
     """
-    jobs = named_jobs(command, paths)
+    projects = run_projects()
+    jobs = named_jobs(command, paths, projects)
     if isinstance(jobs, int):
         return jobs
     is_folder = output is not None and Path(output).is_dir()
@@ -123,7 +125,7 @@ def each_job(
     for (path, _), one in zip(jobs, outputs, strict=True):
         if writes and one is not None and len(jobs) > 1:
             Path(one).parent.mkdir(parents=True, exist_ok=True)
-        status = max(status, work(path, one))
+        status = max(status, work(path, one, projects))
     return status
 
 

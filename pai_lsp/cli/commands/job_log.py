@@ -11,6 +11,7 @@ from pai_lsp.cli.commands.job_file import failed
 from pai_lsp.cluster.live_jobs import ENDED, TaskLog, job_named, patiently
 from pai_lsp.cluster.profile import ProfileError
 from pai_lsp.cluster.rest_server import ClusterError
+from pai_lsp.project.targets import run_projects
 from pai_lsp.source.text import visible
 
 TYPE_CHECKING = False
@@ -26,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.follow and arguments.format == "json":
         return failed("logs", "--follow prints text only", WRONG_USAGE)
     try:
-        cluster = live_cluster.connected("logs", live_cluster.cluster_name(arguments.cluster))
+        cluster = live_cluster.connected("logs", live_cluster.cluster_name(arguments.cluster, run_projects()))
         user = live_cluster.user_of("logs", cluster)
         return _print(cluster, live_cluster.owner_and_name(user, arguments.name), arguments)
     except ProfileError as error:

@@ -17,6 +17,7 @@ from pai_lsp.cluster.live_jobs import followed, job_named, own_jobs, submitted_c
 from pai_lsp.cluster.profile import ProfileError
 from pai_lsp.cluster.rest_server import ClusterError
 from pai_lsp.cluster.waiting import waits_for
+from pai_lsp.project.targets import run_projects
 from pai_lsp.source.text import visible
 
 TYPE_CHECKING = False
@@ -35,7 +36,7 @@ _MOST_TASKS = 20
 def run(arguments: argparse.Namespace) -> int:
     """List the user's jobs, or show one."""
     try:
-        cluster = live_cluster.connected("jobs", live_cluster.cluster_name(arguments.cluster))
+        cluster = live_cluster.connected("jobs", live_cluster.cluster_name(arguments.cluster, run_projects()))
         user = live_cluster.user_of("jobs", cluster)
         if arguments.name is None:
             _list(own_jobs(cluster, user), arguments.format)

@@ -9,16 +9,16 @@ from pathlib import Path
 from pai_lsp.cluster.cluster_access import only_cluster
 from pai_lsp.cluster.profile import ProfileError
 from pai_lsp.cluster.rest_server import connection
-from pai_lsp.project.targets import run_projects
 from pai_lsp.source.text import visible
 from pai_lsp.web.access_token import keeps_secrets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pai_lsp.cluster.rest_server import ClusterConnection
+    from pai_lsp.project.projects import Projects
 
 
-def cluster_name(given: str | None, path: str | None = None) -> str | None:
+def cluster_name(given: str | None, projects: Projects, path: str | None = None) -> str | None:
     """The name of the cluster: as given, else `cluster` in the configuration; to ask, also the user's only one.
 
     path: a job to send; None to ask, with the configuration of the current folder.
@@ -26,7 +26,7 @@ def cluster_name(given: str | None, path: str | None = None) -> str | None:
     if given:
         return given
     file = Path(path or "job.pai.yaml").absolute()
-    configured = run_projects().configuration_of(str(file)).cluster
+    configured = projects.configuration_of(str(file)).cluster
     if configured and not configured.endswith(".json"):  # a project's file names no address
         return configured
     return only_cluster() if path is None else None

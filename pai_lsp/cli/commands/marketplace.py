@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.action in {"publish", "withdraw"}:
         from pai_lsp.cli.commands import publish_item  # noqa: PLC0415 - changes a server, as no other action does
 
-        return publish_item.run(arguments, catalog, surroundings)
+        return publish_item.run(arguments, catalog, surroundings, projects)
     names = [one for one in arguments.paths if arguments.action == "lock" and not Path(one).exists()]
     if message := missing([one for one in names if not setup.lock or one.endswith(YAML_ENDINGS)]):
         return failed("marketplace lock", message, WRONG_USAGE)

@@ -28,17 +28,18 @@ if TYPE_CHECKING:
     from pai_lsp.catalog.loading import Surroundings
     from pai_lsp.catalog.server_items import ServerAccess, ServerItem
     from pai_lsp.catalog.setup import CatalogSetup, ServerSource
+    from pai_lsp.project.projects import Projects
 
 # Findings about a job that is submitted as it is; an item is a source of other jobs.
 _OF_SUBMISSION = frozenset({"refused-until-expanded", "needs-expansion"})
 
 
-def run(arguments: argparse.Namespace, catalog: Catalog, surroundings: Surroundings) -> int:
+def run(arguments: argparse.Namespace, catalog: Catalog, surroundings: Surroundings, projects: Projects) -> int:
     """Run the action."""
     command = f"marketplace {arguments.action}"
     item: PublishedItem | None = None
     if arguments.action == "publish":
-        ready = _ready(arguments)
+        ready = _ready(arguments, projects)
         if isinstance(ready, int):
             return ready
         item = ready
@@ -62,10 +63,10 @@ def run(arguments: argparse.Namespace, catalog: Catalog, surroundings: Surroundi
         return failed(command, visible(f"nothing was changed: {error}"), FINDINGS)
 
 
-def _ready(arguments: argparse.Namespace) -> PublishedItem | int:
+def _ready(arguments: argparse.Namespace, projects: Projects) -> PublishedItem | int:
     """The item of a file; if it cannot be published, prints why and returns the exit status."""
     command = "marketplace publish"
-    document = job_of(command, arguments.file)
+    document = job_of(command, arguments.file, projects)
     if isinstance(document, int):
         return document
     document = document.as_definitions(is_wanted=True)

@@ -10,6 +10,7 @@ from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed, job_of
 from pai_lsp.cluster.protocol_stage import is_accepted
 from pai_lsp.cluster.task_plan import NoTaskError, TaskPlan, task_plan
+from pai_lsp.project.targets import run_projects
 from pai_lsp.source.text import visible
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _MOST_TASKS = 64
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the task, or print its plan."""
-    document = job_of("run", arguments.job)
+    document = job_of("run", arguments.job, run_projects())
     if isinstance(document, int):
         return document
     job = document.job

@@ -18,7 +18,7 @@ from pai_lsp.cluster.rest_server import ClusterError, NoAnswerError
 from pai_lsp.document import check_expanded
 from pai_lsp.expansion.released_job import ExpandedJob, expanded
 from pai_lsp.findings.diagnostic import Severity, limited
-from pai_lsp.project.targets import missing
+from pai_lsp.project.targets import missing, run_projects
 from pai_lsp.rules.structure.job_shape import MAX_BYTES
 from pai_lsp.source.failures import OWN_FAILURE
 from pai_lsp.source.frozen import dataclass, replace
@@ -59,13 +59,15 @@ def run(arguments: argparse.Namespace) -> int:
     """Submit a job."""
     if message := missing([arguments.job]):
         return failed("submit", message, WRONG_USAGE)
-    cluster = cluster_name(arguments.cluster, arguments.job)
+    projects = run_projects()
+    cluster = cluster_name(arguments.cluster, projects, arguments.job)
     try:
         live = connected("submit", cluster)
         profile = profile_named(live.name) if path_of_name(live.name).is_file() else None
     except ProfileError as error:
         return failed("submit", str(error), WRONG_USAGE)
-    document = job_of("submit", arguments.job, profile.platform.name if profile else live.access.platform)
+    platform = profile.platform.name if profile else live.access.platform
+    document = job_of("submit", arguments.job, projects, platform)
     if isinstance(document, int):
         return document
     document = replace(document, settings=replace(document.settings, cluster=profile))

@@ -18,6 +18,7 @@ from pai_lsp.cluster.waiting import waits_for
 from pai_lsp.cluster.why import NO_FAILURE, NOT_KNOWN, failure_answer, failure_text
 from pai_lsp.document import Document
 from pai_lsp.expansion.released_job import ExpandedJob, expanded
+from pai_lsp.project.targets import run_projects
 from pai_lsp.source.foreign import as_mapping
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.text import LineIndex, Span, visible
@@ -64,8 +65,7 @@ def explain_live(
     if attempt is None or attempt.state == "SUCCEEDED":
         return _no_failure(cluster, job, form)
     config = submitted_config(cluster, job)
-    path, source = written if isinstance(written, tuple) else _written(written, config)
-    sent = expanded(source) if source is not None else ExpandedJob(None)
+    path, source, sent = (*written, expanded(written[1])) if isinstance(written, tuple) else _written(written, config)
     known = sent.job or Document(json.dumps(config, indent=1)).job
     answer = live_failure(cluster, attempt, known, role)
     found, task, line = answer.found, answer.task, ""
@@ -109,23 +109,25 @@ def _no_failure(cluster: ClusterConnection, job: LiveJob, form: str) -> int:
     return 0
 
 
-def _written(path: str | None, config: dict[str, Any]) -> tuple[str | None, Job | None]:
-    """The file that was submitted: the named one, else of those here with the job's name the one that is equal."""
-    found: list[tuple[str, Job]] = []
+def _written(path: str | None, config: dict[str, Any]) -> tuple[str | None, Job | None, ExpandedJob]:
+    """The file that was submitted: the named one, else of those here with the job's name the one that is equal.
+
+    With the job that it becomes, of which the cluster knows the lines.
+    """
+    found: list[tuple[str, Job, ExpandedJob]] = []
+    projects = run_projects()
     names = [path] if path is not None else sorted(str(one) for one in Path().glob("*.pai.y*ml"))
     for name in names:
-        document = job_file(name)
+        document = job_file(name, projects)
         if isinstance(document, CheckedFile):
             if path is not None:
                 raise ProfileError(f"{visible(path)}: {document.diagnostics[0].message}")
             continue
         if path is not None or as_mapping(document.job.plain).get("name") == config.get("name"):
-            found.append((name, document.job))
-    for name, job in found:
-        sent = expanded(job).job
-        if sent is not None and _without_secrets(sent.plain) == _without_secrets(config):
-            return name, job
-    return found[0] if found else (None, None)
+            found.append((name, document.job, expanded(document.job)))
+    wanted = _without_secrets(config)
+    equal = (one for one in found if one[2].job is not None and _without_secrets(one[2].job.plain) == wanted)
+    return next(equal, found[0] if found else (None, None, ExpandedJob(None)))
 
 
 def _without_secrets(plain: object) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pai_lsp.cli.commands.live_cluster import cluster_name
 from pai_lsp.cli.commands.why_answer import refused, write_answer
 from pai_lsp.cluster.log_reading import read_log
 from pai_lsp.cluster.why import NOT_KNOWN, failure, failure_answer, failure_text
-from pai_lsp.project.targets import STANDARD_INPUT, missing
+from pai_lsp.project.targets import STANDARD_INPUT, missing, run_projects
 from pai_lsp.source.failures import why
 from pai_lsp.source.files import UnreadableFile, read_bytes
 from pai_lsp.source.text import visible
@@ -32,7 +32,7 @@ def explain_text(arguments: argparse.Namespace) -> int:
     if not text.strip():
         return refused("the text is empty; give an exit code, a file or the end of a log")
     if _is_unknown_word(text):
-        if (cluster := cluster_name(None)) is not None:
+        if (cluster := cluster_name(None, run_projects())) is not None:
             from pai_lsp.cli.commands.why_job import explain_job  # noqa: PLC0415 - a text needs no cluster
 
             return explain_job(arguments, cluster)
@@ -55,7 +55,7 @@ def _explain(given: str, arguments: argparse.Namespace) -> int:
         from pai_lsp.cli.commands.job_file import job_file  # noqa: PLC0415 - a log alone needs no rules
         from pai_lsp.cli.report.results import CheckedFile  # noqa: PLC0415 - as above
 
-        document = job_file(arguments.job)
+        document = job_file(arguments.job, run_projects())
         if isinstance(document, CheckedFile):
             return refused(f"{visible(arguments.job)}: {document.diagnostics[0].message}")
         job = document.job

@@ -16,7 +16,7 @@ from pai_lsp.rules.commands.command_uses import all_scripts, edit_fix, scripts
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import server_text
-from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.text import UNSEEN, Span, TextEdit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ _PASTED = {
 }  # fmt: skip
 _DASHES = {"\u2013": "-", "\u2014": "--", "\u2212": "-", "\u2012": "-", "\u2010": "-", "\u2011": "-", "\u2015": "--"}
 _QUOTES = {"\u201c": '"', "\u201d": '"', "\u201e": '"', "\u2018": "'", "\u2019": "'", "\u00ab": '"', "\u00bb": '"'}
-_INVISIBLE = lazy_pattern("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\u00ad\u180e]|(?<!^)\ufeff")
+_INVISIBLE = lazy_pattern(f"[{UNSEEN}]")
 _CLOSING = lazy_pattern(f"[{''.join(_QUOTES)}]")
 _SMART = lazy_pattern("[" + "".join((*_PASTED, *_DASHES, *_QUOTES)) + "]")
 
@@ -268,7 +268,7 @@ def invisible_character(job: Job) -> Iterator[Finding]:
         if match.start() == 0:
             continue
         before, after = job.text[match.start() - 1], job.text[match.end() : match.end() + 1]
-        if match[0] in "\u200c\u200d\u200e\u200f" and not (before.isascii() and after.isascii()):
+        if match[0] in "\u061c\u200c\u200d\u200e\u200f" and not (before.isascii() and after.isascii()):
             continue  # a part of an emoji or of another script
         fix = Fix("Remove it", (TextEdit(Span(*match.span()), ""),))
         yield Finding(Span(*match.span()), f"invisible character U+{ord(match[0]):04X}", (fix,))
