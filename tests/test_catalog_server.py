@@ -202,6 +202,7 @@ def test_the_token_is_sent_and_never_shown(server: Marketplace) -> None:
     ("more", "note"),
     [
         ({"token_env": "NO_SUCH"}, "the environment variable 'NO_SUCH' is empty; set it to the access token"),
+        ({"token_env": "PAI BAD"}, "'PAI BAD' is not a name that a variable of the environment can have"),
         ({"token_env": "PAI_BAD"}, "the value of the environment variable 'PAI_BAD' is not a valid token"),
         (
             {"token_command": ("no-such-command",)},

@@ -16,7 +16,6 @@ from __future__ import annotations
 import hashlib
 import time
 from contextlib import suppress
-from urllib.parse import urlsplit
 
 from pai_lsp.catalog.definition_text import Content, DefinitionText, first_line, read_definition_text
 from pai_lsp.catalog.store import FRESH, LoadedSource, SourceState, Stored, age
@@ -28,6 +27,7 @@ from pai_lsp.source.nodes import Mapping
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.writing import scalar_line
+from pai_lsp.web.addresses import DEFAULT_PORTS, address_parts, host_and_port
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -456,8 +456,10 @@ def page_key(address: str) -> str:
 
 def page_path(address: str) -> str:
     """An address for display: without a user name; the first digits of its hash replace a query."""
-    parts = urlsplit(address)
-    shown = f"{parts.scheme}://{(parts.netloc or '').rpartition('@')[2]}{parts.path}"
+    parts = address_parts(address)
+    if not parts.netloc:
+        return f"(not a valid address)#{page_key(address)[:8]}"
+    shown = f"{parts.scheme}://{host_and_port(address)}{parts.path}"
     return f"{shown}#{page_key(address)[:8]}" if parts.query or parts.fragment else shown
 
 
@@ -466,15 +468,14 @@ def why_not_asked(address: str, allowed_hosts: Collection[str]) -> str:
 
     An allowed host is a name, for all ports, or a name with a port.
     """
-    try:
-        parts = urlsplit(address)
-        host, port = (parts.hostname or "").lower(), parts.port or (443 if parts.scheme == "https" else 80)
-    except ValueError:
+    parts = address_parts(address)
+    host, port = (parts.hostname or "").lower(), parts.port or DEFAULT_PORTS.get(parts.scheme)
+    if not host:
         return "this is not a valid web address"
     if parts.username is not None or parts.password is not None:
         return "an address that contains a user name or a password is not requested"
     allowed = {one.lower() for one in allowed_hosts}
     name = f"[{host}]" if ":" in host else host
-    if host and not allowed.isdisjoint({host, name, f"{name}:{port}"}):
+    if not allowed.isdisjoint({host, name, f"{name}:{port}"}):
         return ""
     return f"add the host '{host}' to 'allowed_hosts' under 'marketplace' in the configuration"

@@ -18,14 +18,24 @@ from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import visible
 from pai_lsp.web.access_token import AccessToken, NoTokenError, access_token, keeps_secrets
+from pai_lsp.web.addresses import DEFAULT_PORTS, address_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_KEYS = frozenset(
-    {"url", "portal", "user", "token_env", "token_command", "token_keyring", "platform", "allow_http", "ca_file"}
-)
+_TYPES = {
+    "url": str,
+    "portal": str,
+    "user": str,
+    "token_env": str,
+    "token_command": list,
+    "token_keyring": bool,
+    "platform": str,
+    "allow_http": bool,
+    "ca_file": str,
+}
+_TYPES_IN_WORDS = {str: "a string", list: "a list", bool: "true or false"}
 _ORIGINS = ("token_env", "token_command", "token_keyring")
 # The name under which tokens are in the system's key store.
 KEYRING_SERVICE = "pai-lsp"
@@ -119,40 +129,37 @@ def cluster_access(text: str, name: str) -> ClusterAccess:
     if not isinstance(entry, dict):
         known = ", ".join(clusters) if isinstance(clusters, dict) else ""
         raise ProfileError(f"no cluster is named '{visible(name)}'; known clusters: {known or 'none'}")
-    if unknown := sorted(set(entry) - _KEYS):
-        raise ProfileError(f"'{name}': unknown key '{unknown[0]}'; the keys are {', '.join(sorted(_KEYS))}")
+    if unknown := sorted(set(entry) - set(_TYPES)):
+        raise ProfileError(f"'{name}': unknown key '{unknown[0]}'; the keys are {', '.join(sorted(_TYPES))}")
+    for key, kind in _TYPES.items():
+        if entry.get(key) is not None and not isinstance(entry[key], kind):
+            raise ProfileError(f"'{name}': '{key}' must be {_TYPES_IN_WORDS[kind]}")
     for key in ("url", "portal"):
         address = entry.get(key)
-        if (key == "url" or address is not None) and not _is_address(address):
+        if (key == "url" or address is not None) and not _is_address(address or ""):
             raise ProfileError(f"'{name}': '{key}' must be an address with http:// or https://, without a user name")
-    platform, command = entry.get("platform", "openpai"), entry.get("token_command", [])
+    platform = entry.get("platform") or "openpai"
     if platform not in {"openpai", "ltp"}:
         raise ProfileError(f"'{name}': 'platform' must be 'openpai' or 'ltp'")
-    texts = {key: entry.get(key) for key in ("user", "token_env", "ca_file")}
-    if not all(isinstance(one, str | None) for one in texts.values()) or not isinstance(command, list):
-        raise ProfileError(f"'{name}': 'user', 'token_env' and 'ca_file' must be strings, 'token_command' a list")
-    switches = {key: entry.get(key, False) for key in ("token_keyring", "allow_http")}
-    for key, value in switches.items():
-        if not isinstance(value, bool):
-            raise ProfileError(f"'{name}': '{key}' must be true or false")
     if len(given := [key for key in _ORIGINS if entry.get(key)]) > 1:
         raise ProfileError(f"'{name}': the token comes from '{given[0]}' or from '{given[1]}', not from both")
-    portal, ca_file = entry.get("portal"), texts["ca_file"]
+    portal, ca_file = entry.get("portal"), entry.get("ca_file")
     return ClusterAccess(
         url=entry["url"].rstrip("/"),
-        user=texts["user"],
-        token_env=texts["token_env"],
-        token_command=tuple(map(str, command)),
-        token_keyring=switches["token_keyring"],
+        user=entry.get("user"),
+        token_env=entry.get("token_env"),
+        token_command=tuple(map(str, entry.get("token_command") or ())),
+        token_keyring=bool(entry.get("token_keyring")),
         platform=platform,
         portal=portal and portal.rstrip("/"),
-        allow_http=switches["allow_http"],
+        allow_http=bool(entry.get("allow_http")),
         ca_file=ca_file and str(clusters_file().parent / Path(ca_file).expanduser()),
     )
 
 
-def _is_address(value: object) -> bool:
-    return isinstance(value, str) and value.startswith(("http://", "https://")) and "@" not in value
+def _is_address(value: str) -> bool:
+    parts = address_parts(value)
+    return parts.scheme in DEFAULT_PORTS and bool(parts.hostname) and "@" not in value
 
 
 def token_of(access: ClusterAccess, name: str) -> AccessToken | None:

@@ -16,7 +16,7 @@ import re
 from enum import Enum
 from pathlib import Path
 from typing import Protocol
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from pai_lsp.expansion.released_run import RuntimeStopError, after_runtime, runtime_job
 from pai_lsp.platform.image_addresses import REPOSITORY, TAG, image_host, without_host
@@ -32,6 +32,7 @@ from pai_lsp.source.foreign import (
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.text import visible
 from pai_lsp.web.access_token import ProgramError, keeps_secrets, program_output
+from pai_lsp.web.addresses import host_and_port
 from pai_lsp.web.fetching import FetchFailure, Limits, exchange
 
 TYPE_CHECKING = False
@@ -288,7 +289,7 @@ class _Question:
     @property
     def asked(self) -> str:
         """The host and port of the registry that is asked."""
-        return urlsplit(self.registry).netloc.rpartition("@")[2]
+        return host_and_port(self.registry)
 
     def name(self) -> tuple[str, str]:
         """The repository and the tag.

@@ -13,7 +13,7 @@ from pathlib import Path
 from pai_lsp.platform.platforms import platform_named
 from pai_lsp.platform.tables import table
 from pai_lsp.source.failures import why
-from pai_lsp.source.foreign import json_value
+from pai_lsp.source.foreign import json_value, number_of
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.text import visible
 from pai_lsp.source.user_folders import user_config_folder
@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from pai_lsp.platform.platforms import Platform
 
 PROFILE_VERSION = 1
-# Leading whole number and the unit; the rest-server knows no other unit (rest-server, utils/k8sUtils.js).
-_MEMORY = re.compile(r"\s*([+-]?[0-9]+)(.*)", re.DOTALL)
-_MEBIBYTES = {"Ti": 1024.0 * 1024, "Gi": 1024.0, "Mi": 1.0, "Ki": 1 / 1024}
+# The unit is what is left of an amount without its digits (rest-server, utils/k8sUtils.js).
+_DIGITS = re.compile(r"[0-9]")
+# From a unit to mebibytes, in bits.
+_SHIFTS = {"Ti": 20, "Gi": 10, "Mi": 0, "Ki": -10}
 _WHOLE = re.compile(r"\s*([+-]?[0-9]+)")
 
 
@@ -140,14 +141,14 @@ def sku_types_of(written: Mapping[str, Mapping[str, Any]]) -> dict[str, Sku]:
 
 def _whole(value: object) -> int:
     found = _WHOLE.match(str(value))
-    return int(found[1]) if found else 0
+    return number_of(found[1]) if found else 0
 
 
 def _mebibytes(text: str) -> int:
-    found = _MEMORY.match(text)
-    if not found:
-        return 0
-    return int(int(found[1]) * _MEBIBYTES.get(found[2].strip(), 1 / 1024 / 1024))
+    amount = _whole(text)
+    shift = _SHIFTS.get(_DIGITS.sub("", text), -20)
+    size = abs(amount) << shift if shift >= 0 else abs(amount) >> -shift
+    return size if amount >= 0 else -size
 
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

@@ -6,13 +6,13 @@ Sources: microsoft/pai, src/rest-server/src/routes and controllers; LTP's where 
 from __future__ import annotations
 
 import base64
-from urllib.parse import urljoin, urlsplit
 
 from pai_lsp.cluster.cluster_access import named_access, token_of
 from pai_lsp.source.foreign import as_mapping, as_text, json_value, whole_number
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.text import visible
 from pai_lsp.web.access_token import keeps_secrets
+from pai_lsp.web.addresses import address_below, host_and_port
 from pai_lsp.web.fetching import REDIRECTS, FetchFailure, Limits, exchange, unfollowed_redirect
 
 TYPE_CHECKING = False
@@ -109,7 +109,7 @@ class ClusterConnection:
 
     def _refusal(self, found: HttpAnswer, url: str, code: str) -> str:
         if found.status in REDIRECTS:
-            return unfollowed_redirect(url, urljoin(url, found.headers.get("location", "")))
+            return unfollowed_redirect(url, address_below(url, found.headers.get("location", "")))
         if found.status == 404 and not code:
             return f"no rest-server at '{self.access.url}' (404); check 'url' in your file of clusters"
         if found.status == 413:
@@ -157,14 +157,15 @@ class ClusterConnection:
             ClusterError: if there is no answer, or none with a log.
         """
         base = self.access.site
-        if base is None and urlsplit(uri).netloc == "":
+        if base is None and not host_and_port(uri):
             step = f"add 'portal' to '{self.name}' in your file of clusters"
             raise ClusterError(f"logs are below the portal, whose address is not known; {step}", 404)
-        url = urljoin(f"{base}/", uri)
-        if not keeps_secrets(url) and not (
-            self.access.allow_http and urlsplit(base or "").netloc == urlsplit(url).netloc
-        ):
-            raise ClusterError(f"the log is at '{urlsplit(url).netloc}' over http, where others can read it", 403)
+        url = address_below(f"{base}/", uri)
+        host = host_and_port(url)
+        if not host:
+            raise ClusterError("the address of the log that the cluster gave is not valid", 404)
+        if not keeps_secrets(url) and not (self.access.allow_http and host_and_port(base or "") == host):
+            raise ClusterError(f"the log is at '{visible(host)}' over http, where others can read it", 403)
         headers = {"Range": f"bytes={byte_range}"}
         found = exchange("GET", url, headers, limits=_LOG_LIMITS, ca_file=self.access.ca_file)
         if isinstance(found, FetchFailure):

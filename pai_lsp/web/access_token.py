@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from pai_lsp.source.failures import why
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.text import visible
+from pai_lsp.web.addresses import address_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 PATIENCE = 15.0
 # IPv4 addresses of this machine. RFC 1122, section 3.2.1.3.
 _LOOPBACK = lazy_pattern(r"127(?:\.[0-9]{1,3}){3}")
+# POSIX.1-2017, volume Base Definitions, chapter 8.1.
+_VARIABLE = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 # The characters that a header can hold. RFC 6750, section 2.1, allows fewer, but servers may issue others.
 _TOKEN = lazy_pattern(r"[\x21-\x7e]{1,8192}")
 
@@ -47,6 +49,8 @@ def access_token(
         NoTokenError: if a configured token is not available.
     """
     if variable is not None:
+        if not _VARIABLE.fullmatch(variable):
+            raise NoTokenError(f"'{visible(variable)}' is not a name that a variable of the environment can have")
         text = environment.get(variable, "").strip()
         if not text:
             raise NoTokenError(f"the environment variable '{variable}' is empty; set it to the access token")
@@ -63,7 +67,7 @@ def access_token(
 
 def keeps_secrets(url: str) -> bool:
     """Whether others on the network cannot read a request: over https, or to this machine."""
-    parts = urlsplit(url)
+    parts = address_parts(url)
     host = parts.hostname or ""
     return parts.scheme == "https" or host in {"localhost", "::1"} or _LOOPBACK.fullmatch(host) is not None
 

@@ -11,12 +11,12 @@ import os
 import ssl
 from functools import cache
 from typing import TypeVar
-from urllib.parse import urljoin, urlsplit
 
 from pai_lsp.source.foreign import as_text, json_mapping
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.text import visible
 from pai_lsp.version import USER_AGENT
+from pai_lsp.web.addresses import DEFAULT_PORTS, address_below, address_parts, host_and_port
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ _MOST_EXPLAINED = 64 * 1024
 # Statuses that lead to another address. RFC 9110, section 15.4.
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _T = TypeVar("_T")
-_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +212,7 @@ async def _fetched(client: httpx.AsyncClient, url: str, limits: Limits) -> Answe
         target = found.headers.get("location")
         if target is None or found.status not in REDIRECTS:
             return _checked(found, limits)
-        target = urljoin(url, target)
+        target = address_below(url, target)
         if not _is_same_host(url, target):
             return FetchFailure(unfollowed_redirect(url, target))
         url = target
@@ -248,13 +247,12 @@ def _checked(found: HttpAnswer, limits: Limits) -> Answer | FetchFailure:
 
 def unfollowed_redirect(url: str, target: str) -> str:
     """The message about a redirect that is not followed."""
-    here, there = (urlsplit(one).netloc.rpartition("@")[2] for one in (url, target))
-    if here != there:
+    if host_and_port(url) != host_and_port(target):
         where = f"another host, '{_host(target)}',"
     elif url.startswith("https:") and not target.startswith("https:"):
         where = "http, where others can read it,"
     else:
-        where = f"'{visible(urlsplit(target).path)}'"
+        where = f"'{visible(address_parts(target).path)}'"
     return f"a redirect to {where} is not followed; if that is a login page, the request needs a token"
 
 
@@ -296,12 +294,11 @@ def _proxy_of(url: str) -> str:
     from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415 - only for a message
 
     try:
-        parts = urlsplit(url)
         proxies = getproxies()
-        found = proxies.get(parts.scheme) or proxies.get("all", "")
-        if not found or proxy_bypass(parts.netloc.rpartition("@")[2]):
+        found = proxies.get(address_parts(url).scheme) or proxies.get("all", "")
+        if not found or proxy_bypass(host_and_port(url)):
             return ""
-        return visible(urlsplit(found if "://" in found else f"//{found}").netloc.rpartition("@")[2])
+        return visible(host_and_port(found if "://" in found else f"//{found}"))
     except (ValueError, OSError):
         return ""
 
@@ -329,13 +326,10 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 def _is_same_host(url: str, target: str) -> bool:
     """Whether a redirect leads to the same host and port, or from http to https of the same host."""
-    try:
-        here, there = urlsplit(url), urlsplit(target)
-        if there.scheme not in _DEFAULT_PORTS or there.username is not None:
-            return False
-        ports = [one.port or _DEFAULT_PORTS.get(one.scheme) for one in (here, there)]
-    except ValueError:
+    here, there = address_parts(url), address_parts(target)
+    if there.scheme not in DEFAULT_PORTS or there.username is not None:
         return False
+    ports = [one.port or DEFAULT_PORTS.get(one.scheme) for one in (here, there)]
     if here.hostname != there.hostname:
         return False
     is_upgrade = (here.scheme, there.scheme) == ("http", "https") and ports == [80, 443]
@@ -344,9 +338,5 @@ def _is_same_host(url: str, target: str) -> bool:
 
 def _host(url: str) -> str:
     """The host of an address; empty if it is not a valid HTTP address."""
-    try:
-        parts = urlsplit(url)
-        is_askable = parts.scheme in _DEFAULT_PORTS and parts.port != 0
-    except ValueError:
-        return ""
-    return parts.hostname or "" if is_askable else ""
+    parts = address_parts(url)
+    return parts.hostname or "" if parts.scheme in DEFAULT_PORTS and parts.port != 0 else ""
