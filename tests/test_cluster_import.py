@@ -145,6 +145,11 @@ def test_a_cluster_without_hived(tmp_path: Path, capsys: pytest.CaptureFixture[s
             ("--group", "vision"),
             "reads 'group-manager' only below 'authentication'",
         ),
+        (
+            "authentication: {group-manager: {default-group: {groupname: [a]}, admin-group: {groupname: b}}}\n",
+            ("--group", "a"),
+            "no group is named 'a'; known groups: b",
+        ),
         (HIVED.replace("childCellNumber: 4, ", ""), (), "not complete"),
     ],
 )

@@ -10,13 +10,21 @@ Source: rest-server, src/docs/swagger.yaml; models/v2/virtual-cluster/k8s.js, mo
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 from urllib.parse import quote
 
 from pai_lsp.cluster.hived_stage import Cells
 from pai_lsp.cluster.profile import PROFILE_VERSION, ProfileError, sku_types_of
-from pai_lsp.source.foreign import as_list, as_mapping, as_number, as_text, as_whole, mappings_in, texts_in
+from pai_lsp.source.foreign import (
+    as_list,
+    as_mapping,
+    as_number,
+    as_text,
+    as_whole,
+    mappings_in,
+    texts_in,
+    whole_number,
+)
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.syntax import parse
 
@@ -39,7 +47,6 @@ _CODE_KEYS = {
 }
 _CELL_TYPE_KEYS = ("childCellType", "childCellNumber", "isNodeLevel")
 _CELL_KEYS = ("cellType", "pinnedCellId")
-_DIGITS = re.compile(r"[0-9]+")
 
 
 def profile_of_files(
@@ -220,8 +227,8 @@ def _group_manager(services: Mapping[str, Any]) -> Mapping[str, Any]:
     return as_mapping(as_mapping(services.get("authentication")).get("group-manager")) or default
 
 
-def _default_group(services: Mapping[str, Any]) -> Any:
-    return as_mapping(_group_manager(services).get("default-group")).get("groupname")
+def _default_group(services: Mapping[str, Any]) -> str | None:
+    return as_text(as_mapping(_group_manager(services).get("default-group")).get("groupname"))
 
 
 def _is_basic(services: Mapping[str, Any]) -> bool:
@@ -241,8 +248,8 @@ def _rules(server: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _port(server: Mapping[str, Any], key: str, otherwise: int) -> int:
-    written = str(server.get(key, otherwise))
-    return int(written) if _DIGITS.fullmatch(written) else otherwise
+    written = whole_number(str(server.get(key)))
+    return otherwise if written is None else written
 
 
 _RESOURCES = ("gpu", "cpu", "memory")
