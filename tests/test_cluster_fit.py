@@ -393,3 +393,25 @@ QUOTA = {"maxGpusPerJob": 8, "expiration": "2030-01-01"}
 def test_facts_of_an_ltp_cluster_decide(facts: dict[str, Any], text: str, message: str | None) -> None:
     found = fit(Document(text).job, profile_of(facts, "ltp"), NOW)
     assert [message in one.message for one in found.refusals] == [True] if message else not found.refusals
+
+
+def test_amounts_of_sku_types_are_read_as_the_server_reads_them() -> None:
+    amounts = {
+        "2Ti": 2 << 20,
+        "3Gi": 3072,
+        "5Mi": 5,
+        "4096Ki": 4,
+        "3145728": 3,
+        "1Gi5": 1024,
+        "8 Gi": 0,
+        "Gi": 0,
+        "": 0,
+    }
+    skus = sku_types_of({name or "none": {"gpu": "2 of 8", "memory": name} for name in amounts})
+    assert [sku.memory for sku in skus.values()] == list(amounts.values())
+    assert {sku.gpu for sku in skus.values()} == {2}
+
+
+def test_an_amount_of_thousands_of_digits_is_only_large() -> None:
+    skus = sku_types_of({"K80": {"gpu": "9" * 5000, "memory": f"{'9' * 5000}Gi"}})
+    assert skus["K80"].gpu > 10**300 < skus["K80"].memory

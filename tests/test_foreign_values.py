@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 from budgets import stride
+from hypothesis import given
+from hypothesis import strategies as st
 from random_edits import no_failures
 from test_mpijob_conversion import JOB, MANIFEST
 
@@ -14,6 +16,7 @@ from pai_lsp.mpijob.manifest import plain_value, quantity
 from pai_lsp.source.foreign import as_list, as_mapping, as_text, as_whole, whole_number
 from pai_lsp.source.nodes import Mapping, walk
 from pai_lsp.source.syntax import parse
+from pai_lsp.web.addresses import address_below, address_parts, host_and_port
 
 FULL = (
     MANIFEST.replace("spec:\n", "spec:\n  runPolicy: {cleanPodPolicy: Running, backoffLimit: 2, managedBy: x}\n", 1)
@@ -102,6 +105,14 @@ def test_values_are_read_as_the_type_that_is_asked_for(value: object) -> None:
     assert as_list(value) == (value if isinstance(value, list) else [])
     assert as_text(value) == (value if isinstance(value, str) else None)
     assert as_whole(value) == (value if is_whole else None)
+
+
+@given(st.text(alphabet=st.sampled_from("htps:/[]@.?#%:0aA \x00\ud800"), max_size=30))
+def test_addresses_of_any_form(text: str) -> None:
+    base = "https://example.com/folder/"
+    assert isinstance(address_parts(f"http://{text}").netloc, str)
+    assert isinstance(address_below(base, text), str)
+    assert "@" not in host_and_port(f"http://{text}")
 
 
 def test_numbers_of_any_length() -> None:
