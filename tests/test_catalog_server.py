@@ -392,7 +392,7 @@ def test_certificates_are_read_once(server: Marketplace, monkeypatch: pytest.Mon
 
 def test_a_proxy_from_the_environment_is_used(server: Marketplace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", server.url)
-    outcome = fetch("http://marketplace.example/items", accept="application/json", limits=QUICK)
+    outcome = fetch("http://marketplace.example/items", accept="application/json", limits=PATIENT)
     assert not isinstance(outcome, FetchFailure)
     assert [request.path for request in server.requests] == ["http://marketplace.example/items"]
     for proxy, note in (
@@ -403,7 +403,7 @@ def test_a_proxy_from_the_environment_is_used(server: Marketplace, monkeypatch: 
         ("nonsense://x", "the request cannot be made (ValueError); check the variables HTTPS_PROXY, HTTP_PROXY, "),
     ):
         monkeypatch.setenv("HTTP_PROXY", proxy)
-        failure = fetch("http://marketplace.example/items", accept="*/*", limits=QUICK)
+        failure = fetch("http://marketplace.example/items", accept="*/*", limits=PATIENT)
         assert isinstance(failure, FetchFailure)
         assert failure.note.startswith(note)
 
