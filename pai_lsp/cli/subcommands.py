@@ -1,4 +1,4 @@
-"""The table of the subcommands of `pai-lsp`, and the parsers of the command line."""
+"""The subcommands of `pai-lsp`, and the parsers of the command line; their table is schemas/command_line.json."""
 
 # ruff: noqa: PLC0415 - a run needs the imports of one subcommand
 from __future__ import annotations
@@ -7,58 +7,45 @@ import argparse
 import sys
 
 from pai_lsp.cli import WRONG_USAGE
+from pai_lsp.platform.tables import table
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Collection
     from typing import Any, NoReturn
 
     from _typeshed import SupportsWrite
 
-_EXAMPLES = """\
-examples:
-  pai-lsp check                       check the jobs in this folder and below
-  pai-lsp check job.pai.yaml --fix    fix one job and report the rest
-  pai-lsp explain unknown-prerequisite
-  pai-lsp check --help                show all options of a command
-
-exit status:
-  0  no findings      1  findings      2  wrong usage      3  pai-lsp failed
-"""
+_TABLE = table("command_line.json")
 
 
 @dataclass(frozen=True, slots=True)
 class Subcommand:
-    """A name on the command line, and a short summary.
-
-    arguments: the module of pai_lsp.cli whose function of this name describes a parser.
-    code: `module:function` of pai_lsp.cli.commands, which takes the parsed arguments and returns the exit status.
-    """
+    """A name on the command line, and its entry in schemas/command_line.json."""
 
     name: str
-    summary: str
-    arguments: str
-    code: str
+    entry: dict[str, Any]
+
+    @property
+    def summary(self) -> str:
+        """A few words about it."""
+        return str(self.entry["summary"])
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Describe its arguments."""
-        _function(self.arguments, self.name)(parser)
+        from pai_lsp.cli.arguments import describe
+
+        describe(parser, self.entry, _TABLE["shared"])
 
     def run(self, found: argparse.Namespace) -> int:
-        """Run it; returns the exit status."""
-        module, _, function = self.code.partition(":")
-        status: int = _function(f"commands.{module}", function)(found)
+        """Import its code, and run it; returns the exit status."""
+        from importlib import import_module
+
+        module, _, function = self.entry["code"].partition(":")
+        status: int = getattr(import_module(f"pai_lsp.cli.commands.{module}"), function)(found)
         return status
-
-
-def _function(module: str, name: str) -> Callable[..., Any]:
-    """A function, whose module is imported now: `check` does not wait for the imports of `server`."""
-    from importlib import import_module
-
-    found: Callable[..., Any] = getattr(import_module(f"pai_lsp.cli.{module}"), name)
-    return found
 
 
 # Looking for translations of argparse's own words imports `locale`, and finds none: all else here is English too.
@@ -67,33 +54,7 @@ setattr(argparse, "_", lambda text: text)  # noqa: B010 - not among the names th
 
 
 GROUPS = {
-    "write and check": (
-        Subcommand("check", "check job files and fix what can be fixed safely", "arguments", "check:run"),
-        Subcommand("expand", "expand jobs into what any released cluster accepts", "arguments", "expand:run"),
-        Subcommand("convert", "convert protocol v1 jobs and MPIJob manifests", "arguments", "convert_file:run"),
-        Subcommand("graph", "draw the prerequisite graph: mermaid, dot, svg, png, pdf", "arguments", "graph:run"),
-        Subcommand("rules", "list the rules", "arguments", "reference:list_rules"),
-        Subcommand("explain", "explain a rule, with examples, or an exit code", "arguments", "reference:explain"),
-    ),
-    "try, submit and follow": (
-        Subcommand("fit", "check whether jobs fit a cluster", "cluster_arguments", "fit_jobs:run"),
-        Subcommand("run", "run one task of a job here as a cluster would", "cluster_arguments", "run_task:run"),
-        Subcommand("submit", "submit a job to one of your clusters", "cluster_arguments", "submit_job:run"),
-        Subcommand("jobs", "list your jobs on a cluster, or show one", "cluster_arguments", "job_states:run"),
-        Subcommand("logs", "print the log of a task on a cluster", "cluster_arguments", "job_log:run"),
-        Subcommand("why", "explain why a task failed", "cluster_arguments", "why_failed:run"),
-        Subcommand("cluster", "create and list the profiles of clusters", "cluster_arguments", "cluster:run"),
-    ),
-    "share": (
-        Subcommand("marketplace", "list, fetch, pin and publish shared definitions", "arguments", "marketplace:run"),
-        Subcommand("trust", "trust the marketplace configuration of a folder", "arguments", "trust_folders:run"),
-    ),
-    "for programs": (
-        Subcommand("server", "run the language server", "arguments", "serve:run"),
-        Subcommand("schema", "print a JSON schema for other YAML editors", "arguments", "reference:print_schema"),
-        Subcommand("shell", "check the syntax of bash scripts as bash does", "arguments", "check_shell:run"),
-        Subcommand("completion", "print a shell completion script", "arguments", "completion:run"),
-    ),
+    title: tuple(Subcommand(name, entry) for name, entry in group.items()) for title, group in _TABLE["groups"].items()
 }
 SUBCOMMANDS = tuple(one for group in GROUPS.values() for one in group)
 
@@ -115,7 +76,7 @@ def whole_parser(words: Collection[str] = ()) -> argparse.ArgumentParser:
         prog="pai-lsp",
         usage="%(prog)s [-h] [-V] COMMAND ...",
         description="\n\n".join(["Check OpenPAI job files before you submit them.", *map(_group_help, GROUPS)]),
-        epilog=_EXAMPLES,
+        epilog="\n".join(_TABLE["examples"]),
         formatter_class=_Help,
         allow_abbrev=False,
     )
