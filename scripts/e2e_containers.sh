@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/apt_packages.sh "tasks in containers" podman=podman runc=runc busybox=busybox-static git=git \
-  slirp4netns=slirp4netns /usr/lib/podman/netavark=netavark ssh=openssh-client || exit
+  slirp4netns=slirp4netns /usr/lib/podman/netavark=netavark iptables=iptables ssh=openssh-client || exit
 [ -e .venv/.ready ] || make -s --no-print-directory .venv/.ready
 made=$(mktemp -d)
 trap 'podman system reset --force >/dev/null 2>&1 || true; rm -rf "$made"' EXIT

@@ -1,23 +1,35 @@
 #!/usr/bin/env bash
 # Runs the unit tests on every supported Python of this machine, also after a failure; extra arguments go to pytest.
 # The oldest and the newest run all of them, those between the fast lane: no fault was ever seen on one of them alone.
+# With --set-up, it only makes their environments.
 set -uo pipefail
 pythons=$(scripts/pythons.sh) || exit
 oldest=$(head -n 1 <<<"$pythons") newest=$(tail -n 1 <<<"$pythons")
 TESTED_PYTHONS=$([ "$oldest" = "$newest" ] && echo 1 || echo 2)
 export TESTED_PYTHONS
-status=0
+
+version_of() { "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])'; }
+
+setting_up=()
 while read -r python; do
-  version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-  venv=.venvs/$version
+  venv=.venvs/$(version_of "$python")
   if [ ! -e "$venv/.ready" ] || [ requirements/test.txt -nt "$venv/.ready" ] || [ pyproject.toml -nt "$venv/.ready" ] \
     || [ hatch_build.py -nt "$venv/.ready" ] || [ schemas/job.schema.json -nt "$venv/.ready" ]; then
-    echo "== setting up Python $version"
-    scripts/setup_venv.sh "$venv" "$python" test || exit
+    echo "== setting up ${venv#.venvs/}"
+    scripts/setup_venv.sh "$venv" "$python" test &
+    setting_up+=($!)
   fi
+done <<<"$pythons"
+for process in ${setting_up[@]+"${setting_up[@]}"}; do wait "$process" || exit; done
+[ "${1:-}" != --set-up ] || exit 0
+
+status=0
+while read -r python; do
+  version=$(version_of "$python")
   lane=()
   [ "$python" = "$oldest" ] || [ "$python" = "$newest" ] || lane=(-m "not slow" --hypothesis-profile fast)
   echo "== tests on Python $version${lane:+, fast lane}"
-  "$venv/bin/python" -m pytest -q -n auto --dist worksteal ${lane[@]+"${lane[@]}"} "$@" || { echo "== tests on Python $version: failed" >&2; status=1; }
+  ".venvs/$version/bin/python" -m pytest -q -n auto --dist worksteal ${lane[@]+"${lane[@]}"} "$@" \
+    || { echo "== tests on Python $version: failed" >&2; status=1; }
 done <<<"$pythons"
 exit $status

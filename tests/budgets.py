@@ -1,15 +1,25 @@
-"""On how many cases a property is tried: on all in `make test`, on a tenth with `--hypothesis-profile fast`."""
+"""On how many cases a property is tried: on all in `make test`, on a tenth with `--hypothesis-profile fast`.
+
+Where whole tests run on several Pythons (scripts/test_pythons.sh), they share the random cases.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TYPE_CHECKING, TypeVar
 
 from hypothesis import settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 Case = TypeVar("Case")
+
+PYTHONS = int(os.environ.get("TESTED_PYTHONS", "1"))
+
+# The first seed of this Python: each tries texts of its own.
+FIRST_SEED = sys.version_info.minor * 100_000
 
 IS_FAST = settings.get_current_profile_name() == "fast"
 
@@ -17,6 +27,17 @@ IS_FAST = settings.get_current_profile_name() == "fast"
 def budget(count: int) -> int:
     """The number of cases, where `count` is that of the whole tests."""
     return max(count // 10, 3) if IS_FAST else count
+
+
+def shared(count: int) -> range:
+    """The seeds of this Python, where `count` random cases are tried on all of them."""
+    return range(FIRST_SEED, FIRST_SEED + budget(max(count // PYTHONS, 1)))
+
+
+def shared_places(cases: Sequence[Case], step: int) -> Sequence[Case]:
+    """The cases of this Python, where each `step`-th is tried."""
+    distance = stride(step * PYTHONS)
+    return cases[sys.version_info.minor % distance :: distance]
 
 
 def stride(step: int) -> int:

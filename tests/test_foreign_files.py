@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from budgets import stride
+from budgets import shared_places
 from job_text import HEAD
 from test_foreign_values import changed
 
@@ -84,7 +84,7 @@ def test_any_value_in_any_place(
         files[".pai-lsp.yaml"] = "marketplace: {sources: [{directory: defs}]}\n"
     for path, content in files.items():
         (tmp_path / path).write_text(content, encoding="utf-8")
-    for other in changed(text)[:: stride(7)]:
+    for other in shared_places(changed(text), 7):
         (tmp_path / name).write_text(other, encoding="utf-8")
         main(command)
         printed = capsys.readouterr()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from budgets import stride
+from budgets import shared_places
 from hypothesis import given
 from hypothesis import strategies as st
 from random_edits import no_failures
@@ -86,7 +86,7 @@ def changed(text: str) -> list[str]:
 @pytest.mark.parametrize("text", [FULL, OLDER, OLDEST, OTHER, STORING], ids=["now", "v1", "v1alpha1", "other", "job"])
 def test_any_value_in_any_place(text: str) -> None:
     assert all(one.code != "mpijob-unreadable" for one in Document(text).diagnostics)
-    for other in changed(text)[:: stride(3)]:
+    for other in shared_places(changed(text), 3):
         with no_failures():
             document = Document(other, path="a.pai.yaml" if text == STORING else "a.yaml")
             for one in document.diagnostics:

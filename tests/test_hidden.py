@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from budgets import budget, some, stride
+from budgets import shared, some, stride
 from marks import examples, is_catalog
 from random_edits import edited, job_texts, random_edit
 
@@ -157,7 +157,7 @@ def assert_not_shown(words: set[str], document: Document) -> None:
 
 @pytest.mark.parametrize("text", some(FILES.values(), 1), ids=some(FILES, 1))
 def test_every_output_hides_what_is_hidden_in_an_edited_text(text: str) -> None:
-    for seed in range(budget(40)):
+    for seed in shared(40):
         document = document_of(edited(text, seed).replace("\ud83d", "?"))
         assert_not_shown(hidden_words(document), document)
 
@@ -171,7 +171,7 @@ def test_secrets_stay_hidden_while_other_sections_are_edited(text: str) -> None:
     if len(sections) != 1:
         return
     before, after = text[: sections[0].start()], text[sections[0].end() :]
-    for seed in range(budget(40)):
+    for seed in shared(40):
         source = random.Random(seed)  # noqa: S311 - nothing to keep secret
         above = random_edit(before[:-1], source).applied(before[:-1]) + "\n"
         below = random_edit(after, source).applied(after)

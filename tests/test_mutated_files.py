@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from budgets import budget
+from budgets import FIRST_SEED, shared
 from mutated_files import KINDS, faults
 
 if TYPE_CHECKING:
@@ -17,4 +17,5 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="the programs that must 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_of_ours_fails(kind: str, tmp_path: Path) -> None:
-    assert faults(0, budget(20), tmp_path, kind) == ({kind: budget(20)}, [])
+    count = len(shared(20))
+    assert faults(FIRST_SEED, count, tmp_path, kind) == ({kind: count}, [])

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import sys
-
 import pytest
-from budgets import budget, some
+from budgets import shared, some
 from expansion import marketplace
 from job_mutations import SOUND, assert_all_holds, errors, mutated_job
 from test_expand_round_trip import ANSWERED
@@ -14,10 +11,9 @@ from test_expand_round_trip import ANSWERED
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Severity
 
-# How many texts are tried, and in how many tests; several Pythons (scripts/test_pythons.sh) share them.
-TEXTS = budget(5_000 // int(os.environ.get("TESTED_PYTHONS", "1")))
+# The texts that are tried, and in how many tests.
+TEXTS = shared(5_000)
 TESTS = 20
-FIRST = sys.version_info.minor * 100_000
 
 # The share of wrong indentations that may give several errors; it was a quarter once.
 MOST_WITH_SEVERAL = 0.1
@@ -125,7 +121,7 @@ def test_what_was_found(text: str) -> None:
 
 @pytest.mark.parametrize("part", some(range(TESTS)))
 def test_all_holds_for_odd_jobs(part: int) -> None:
-    for seed in range(FIRST + part, FIRST + TEXTS, TESTS):
+    for seed in TEXTS[part::TESTS]:
         text = mutated_job(seed)
         try:
             assert_all_holds(text, is_fixed=seed % 10 == 0)
