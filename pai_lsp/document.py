@@ -16,6 +16,7 @@ from pai_lsp.findings.diagnostic import (
     Diagnostic,
     Settings,
     Severity,
+    Stage,
     causes,
     later,
     limited,
@@ -77,6 +78,7 @@ _MISREAD_LINES = 2
 _CONSEQUENCE = cannot_be_expanded.code
 # Of a file that has such a key, one finding says all.
 _WHOLE_FILES = ((key_of_version_1, v1_job), (key_of_kubernetes, not_a_job))
+_OF_TASKS = frozenset({Stage.RUNTIME, Stage.COMMANDS})
 # They are about the placeholders.
 _TEMPLATE_CODES = frozenset({job_template.code, "mpijob-template"})
 
@@ -224,7 +226,7 @@ def check(
     job = document.job.as_meant
     rules = _asked(rules_on(None if template else document.settings.cluster, RULES), job)
     checks = [(rule, rule.check) for rule in rules if not rule.is_last]
-    found = dict.fromkeys(_found(checks, document, on_fault, job))
+    found = dict.fromkeys(_without_skipped(_found(checks, document, on_fault, job), job))
     known = {(one.code, one.span) for one in found}
     outside = _in_definitions_outside(document, on_fault)
     found |= dict.fromkeys(one for one in outside if (one.code, one.span) not in known)
@@ -304,6 +306,19 @@ def _carried_back(
         related = tuple(other if other.path else replace(other, span=places.span(other.span)) for other in one.related)
         related = (*origin.related, *related) if origin else related
         yield origin, replace(one, span=places.span(one.span), message=message, fixes=(), related=related)
+
+
+def _without_skipped(found: list[Diagnostic], job: Job) -> list[Diagnostic]:
+    """The findings without errors of plugins that run for no task role: they end no task."""
+    if "taskroles" not in job.text or not (skipped := [entry.node.span for entry in job.skipped_plugins]):
+        return found
+    return [
+        one
+        for one in found
+        if one.severity is not Severity.ERROR
+        or BY_CODE[one.code].stage not in _OF_TASKS
+        or not any(_holds(span, one.span) for span in skipped)
+    ]
 
 
 def _without_placeholders(found: Iterable[Diagnostic], template: Sequence[Span]) -> Iterator[Diagnostic]:

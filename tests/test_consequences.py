@@ -93,6 +93,15 @@ PLUGIN_OF_EXTRAS = "[ls]\nextras:\n  com.microsoft.pai.runtimeplugin:\n    - "
             Severity.ERROR,
             "dies",
         ),
+        ("[ls]\nextras: {com.microsoft.pai.runtimeplugin: ''}\n", "plugin-not-list", Severity.WARNING, "ignored"),
+        ("[ls]\nextras: {com.microsoft.pai.runtimeplugin: 'a'}\n", "plugin-not-list", Severity.ERROR, "dies"),
+        (
+            PLUGIN_OF_EXTRAS + "{plugin: ssh, parameters: [jobssh: true]}\n",
+            "plugin-parameter-type",
+            Severity.ERROR,
+            "fails",
+        ),
+        (PLUGIN_OF_EXTRAS + "{plugin: ssh, parameters: [jobssh]}\n", "plugin-parameter-type", Severity.ERROR, "dies"),
         (
             PLUGIN_OF_EXTRAS + "{plugin: cmd, parameters: {preCommands: [1]}}\n",
             "callback-command-not-text",

@@ -13,6 +13,7 @@ from pai_lsp.job.tree import JobTree
 from pai_lsp.job.uses import PluginUse, PrerequisiteUses, plugin_uses, prerequisite_uses, roles_acted_for, roles_running
 from pai_lsp.job.variable_places import Mention, ScriptPlace, mentions, role_scripts
 from pai_lsp.platform.secrets_section import job_syntax
+from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping
 from pai_lsp.source.steps import counted
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.hidden import Hidden
-    from pai_lsp.job.parts import TaskRole
+    from pai_lsp.job.parts import PluginEntry, TaskRole
     from pai_lsp.source.nodes import Entry, Node
 
     _Answer = TypeVar("_Answer")
@@ -92,6 +93,13 @@ class Job(JobTree):
     def roles_of(self, use: PluginUse) -> tuple[TaskRole, ...]:
         """The task roles that a plugin acts for."""
         return roles_acted_for(self, use, self.prerequisite_uses)
+
+    @cached_property
+    def skipped_plugins(self) -> tuple[PluginEntry, ...]:
+        """The entries under `extras` whose `taskroles` selects no role of the job: the runtime never reads them."""
+        names = [converted_role_name(role.name) for role in self.task_roles]
+        filtered = (entry for entry in self.plugins if names and entry.selects_roles)
+        return tuple(entry for entry in filtered if not any(map(entry.acts_for, names)))
 
     @cached_property
     def role_scripts(self) -> tuple[ScriptPlace, ...]:

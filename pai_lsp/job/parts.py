@@ -184,6 +184,12 @@ class PluginEntry:
         """The roles that its list `taskroles` names; None for all."""
         return scalars(self.node.get("taskroles")) if self.node.entry("taskroles") else None
 
+    @property
+    def selects_roles(self) -> bool:
+        """Whether it has a `taskroles` that the runtime can search."""
+        filtered = self.node.get("taskroles")
+        return filtered is not None and (not isinstance(filtered, Scalar) or isinstance(filtered.runtime_value, str))
+
     def acts_for(self, role: str) -> bool:
         """Whether the runtime runs it for a role, by the role's converted name; false where the runtime fails.
 

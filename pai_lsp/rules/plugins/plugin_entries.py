@@ -132,7 +132,7 @@ def plugin_not_list(job: Job) -> Iterator[Finding]:
     """The runtime plugins under `extras` are not a list of mappings.
 
     For a mapping or null the rest-server responds with status 500; for a string the runtime fails while the task is
-    prepared.
+    prepared. An empty string has no effect.
     Source: rest-server, src/models/v2/job/k8s.js; openpai-runtime, src/init.d/initializer.py, collect_plugin_configs.
 
         extras:
@@ -150,8 +150,11 @@ def plugin_not_list(job: Job) -> Iterator[Finding]:
     if not isinstance(section.value, Sequence):
         fixes = wrap_mapping_fixes(section.value, safe=True)
         message = "runtime plugins must be a list of mappings with 'plugin' and 'parameters'"
-        is_text = isinstance(section.value, Scalar) and isinstance(section.value.value, str)
-        happens = Consequence.DIES if is_text else Consequence.REFUSED
+        text = section.value.value if isinstance(section.value, Scalar) else None
+        if text == "":  # neither finds a plugin in it
+            yield Finding(section.place, message, fixes, severity=Severity.WARNING, consequence=Consequence.IGNORED)
+            return
+        happens = Consequence.DIES if isinstance(text, str) else Consequence.REFUSED
         yield Finding(section.place, message, fixes, consequence=happens)
         return
     for item in section.value.items:

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from pai_lsp.source.nodes import Entry, Node
     from pai_lsp.source.text import Span
 
+# What `ssh` looks for first in its parameters.
+_SSH_KEYS = ("jobssh", "userssh")
+
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=("plugin",))
 def plugin_parameter_type(job: Job) -> Iterator[Finding]:
@@ -74,8 +77,8 @@ def plugin_parameter_type(job: Job) -> Iterator[Finding]:
                 is_storage = use.plugin.name == "teamwise_storage"
                 if is_storage:
                     yield _for_server(job, found, fails=_is_null(entry.value))
-                else:  # Python looks for the keys in a text, and finds none
-                    happens = Consequence.FAILS if _is_text(entry.value) else None
+                else:
+                    happens = Consequence.FAILS if _has_no_keys(use, entry.value) else None
                     yield as_severe(use, replace(found, consequence=happens))
         yield from _CHECKS.get(use.plugin.name, _nothing)(job, use)
 
@@ -94,6 +97,13 @@ def _fails_without_mapping(use: PluginUse, value: Node) -> bool:
     # The runtime reads null as no parameters; the rest-server, which mounts team storages, fails on it.
     is_null = isinstance(value, Scalar) and value.runtime_value is None
     return use.plugin.name == "teamwise_storage" or not is_null
+
+
+def _has_no_keys(use: PluginUse, value: Node) -> bool:
+    # Python looks for the keys in a text, and finds none; `ssh` does the same with the items of a list.
+    if use.plugin.name == "ssh" and isinstance(value, Sequence):
+        return not any(isinstance(item, Scalar) and item.text in _SSH_KEYS for item in value.items)
+    return _is_text(value)
 
 
 def _nothing(job: Job, use: PluginUse) -> Iterator[Finding]:
