@@ -102,7 +102,7 @@ lock: $(VENV)/.ready
 	    --no-header --group $$group pyproject.toml --output-file requirements/$$group.txt || exit 1; \
 	done
 
-# An editable installation, too, makes pai_lsp/platform/_job_validator*.py.
+# An editable installation, too, makes pai_lsp/platform/_job_validator.py.
 $(VENV)/.ready: requirements/test.txt requirements/lint.txt pyproject.toml hatch_build.py schemas/job.schema.json $(wildcard schemas/platforms/*.json)
 	scripts/setup_venv.sh $(VENV) "$$(scripts/pythons.sh | tail -n 1)" test lint
 

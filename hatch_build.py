@@ -1,8 +1,7 @@
-"""Makes pai_lsp/platform/_job_validator*.py while a wheel or an editable installation is built.
+"""Makes pai_lsp/platform/_job_validator.py while a wheel or an editable installation is built.
 
-Such a module is a fast yes or no to the structure of a job for one platform, made from schemas/job.schema.json and the
-platform's table. They are not in the repository; without them, `pai_lsp.platform.job_schema` reads the schema alone,
-which is slower.
+The module is a fast yes or no to the structure of a job, made from schemas/job.schema.json and the tables of
+platforms. It is not in the repository; without it, `pai_lsp.platform.job_schema` reads the schema, which is slower.
 
 fastjsonschema writes plain Python that raises an exception with a message. Only whether it raises matters here, so the
 messages go, and with them every import but `re`.
@@ -13,16 +12,13 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import fastjsonschema
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-if TYPE_CHECKING:
-    from pai_lsp.platform.platforms import Platform
-
 ROOT = Path(__file__).resolve().parent
-TARGET = "pai_lsp/platform/{module}.py"
+TARGET = "pai_lsp/platform/_job_validator.py"
 
 HEAD = '''"""Whether the structure of a job is right: a fast yes or no.
 
@@ -32,15 +28,13 @@ Made by hatch_build.py from schemas/job.schema.json and schemas/platforms/; do n
 
 import re
 
-from pai_lsp.source.scalar import is_whole
-
 
 class _Wrong(Exception):
     pass
 
 
-def is_valid(value: object, reference: str = "#") -> bool:
-    """Whether `value`, plain Python values with strings as keys, has the structure of a job, or of the part named."""
+def is_valid(value: object, reference: str) -> bool:
+    """Whether `value`, plain Python values with strings as keys, has the structure of the part that is named."""
     try:
         PARTS[reference](value)
     except _Wrong:
@@ -58,31 +52,31 @@ class BuildHook(BuildHookInterface):  # type: ignore[type-arg]  # what a builder
         """Write the module into the sources, and have it packed although git ignores it."""
         del version
         sys.path.insert(0, str(ROOT))
-        from pai_lsp.platform.job_schema import validator_module  # noqa: PLC0415 - found only from here on
-        from pai_lsp.platform.platforms import NAMES, platform_named  # noqa: PLC0415 - as above
-
-        for platform in map(platform_named, NAMES):
-            text, target = generated(platform), TARGET.format(module=validator_module(platform))
-            path = ROOT / target
-            if not path.exists() or path.read_text(encoding="utf-8") != text:
-                path.write_text(text, encoding="utf-8")
-            build_data["artifacts"].append(f"/{target}")
+        text, path = generated(), ROOT / TARGET
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+        build_data["artifacts"].append(f"/{TARGET}")
 
 
-def generated(platform: Platform) -> str:
-    """The text of the module for a platform."""
-    from pai_lsp.platform.job_schema import read_schema, structural  # noqa: PLC0415 - as above
+def generated() -> str:
+    """The text of the module: a function for each part of a job, and for the jobs of each platform."""
+    from pai_lsp.platform.job_schema import read_schema, structural  # noqa: PLC0415 - found only from here on
+    from pai_lsp.platform.platforms import NAMES, platform_named  # noqa: PLC0415 - as above
 
-    schema = structural(read_schema("job", platform))
-    # The name would become part of every function's, and fastjsonschema knows no newer draft than the seventh;
-    # the schema uses nothing that they read differently.
-    del schema["$id"], schema["$schema"]
+    jobs = {name: structural(read_schema("job", platform_named(name))) for name in NAMES}
+    # The parts of a job are the same on all platforms but for defaults and sources; tests/test_structure.py sees when
+    # they are not.
+    parts, *_ = [one.pop("$defs") for one in jobs.values()]
+    # The names would become parts of the functions', and fastjsonschema knows no newer draft than the seventh;
+    # the schemas use nothing that they read differently.
+    for one in jobs.values():
+        del one["$id"], one["$schema"]
+    schema = {"$defs": {**parts, **jobs}, "anyOf": [{"$ref": f"#/$defs/{name}"} for name in jobs]}
     code = fastjsonschema.compile_to_code(schema, use_default=False, detailed_exceptions=False)
     code = code[code.index("REGEX_PATTERNS") :]
     for pattern, replacement in (
         (r"raise JsonSchemaValueException\(.*\)$", "raise _Wrong"),
         (r"except (JsonSchemaValueException|\(JsonSchemaValueException, JsonSchemaValuesException\))", "except _Wrong"),
-        (r"\b(\w+)\.is_integer\(\)", r"is_whole(\1)"),
         (r", Decimal\)", ")"),
         (r"^def (\w+)\(data, custom_formats=\{\}, name_prefix=None\):", r"def \1(data):"),
         (r"^( *)(\w+)\((\w+), custom_formats, .*\)$", r"\1\2(\3)"),
@@ -92,9 +86,6 @@ def generated(platform: Platform) -> str:
         (r"^( *)if (not isinstance\((\w+), \(int\b.*):$", r"\1if type(\3) is not int and (\2):"),
     ):
         code = re.sub(pattern, replacement, code, flags=re.MULTILINE)
-    functions = {"#": "validate"}
-    functions |= {f"#/$defs/{name}": f"validate____defs_{name.lower()}" for name in schema["$defs"]}
-    parts = "".join(f'    "{part}": {name},\n' for part, name in functions.items() if f"def {name}(" in code)
-    is_whole = "is_whole" if platform.takes_infinite_integers else "is_finite_whole as is_whole"
-    head = HEAD.replace("import is_whole", f"import {is_whole}")
-    return f"{head}{code.rstrip()}\n\n\nPARTS = {{\n{parts}}}\n"
+    functions = {name: f"validate____defs_{name.lower()}" for name in schema["$defs"]}
+    found = "".join(f'    "#/$defs/{part}": {name},\n' for part, name in functions.items() if f"def {name}(" in code)
+    return f"{HEAD}{code.rstrip()}\n\n\nPARTS = {{\n{found}}}\n"

@@ -18,8 +18,10 @@ from job_text import SMALL
 
 from pai_lsp.platform._job_validator import PARTS, is_valid
 from pai_lsp.platform.job_schema import read_schema, structural, structure_errors
+from pai_lsp.platform.platforms import OPENPAI, platform_named
 from pai_lsp.platform.structure_errors import schema_check
 from pai_lsp.source.nodes import plain_value
+from pai_lsp.source.scalar import is_finite_whole, is_whole
 from pai_lsp.source.syntax import parse
 
 if TYPE_CHECKING:
@@ -329,7 +331,12 @@ def test_definitions(text: str, errors: list[str]) -> None:
 # The generated check and jsonschema, which must always agree.
 
 
-CHECK = schema_check(structural(read_schema("job")))
+PLATFORMS = [OPENPAI, platform_named("ltp")]
+CHECK = schema_check(structural(read_schema("job")), is_finite_whole)
+CHECKS = [
+    schema_check(structural(read_schema("job", one)), is_whole if one.takes_infinite_integers else is_finite_whole)
+    for one in PLATFORMS
+]
 STARTS = [value_of(SMALL), value_of(FULL)]
 NAMES = [
     "name",
@@ -398,10 +405,15 @@ def place_of(value: Any, error: StructureError) -> Any:
 
 
 def check_agreement(value: Any) -> None:
-    right = not list(CHECK(value))
-    assert is_valid(value) == right
-    errors = structure_errors(value)
-    assert (errors == ()) == right
+    assert is_valid(value, "#/$defs/openpai") == (
+        not list(CHECK(value))
+    )  # it never takes an infinite number for an integer
+    for platform, check in zip(PLATFORMS, CHECKS, strict=True):
+        check_errors(value, structure_errors(value, platform=platform), is_right=not list(check(value)))
+
+
+def check_errors(value: Any, errors: tuple[StructureError, ...], *, is_right: bool) -> None:
+    assert (errors == ()) == is_right
     assert len({(error.path, error.key) for error in errors}) == len(errors)
     for error in errors:
         place = place_of(value, error)
@@ -423,7 +435,7 @@ def test_both_ways_agree_on_anything(value: Any) -> None:
 
 
 def test_every_definition_has_a_fast_check() -> None:
-    assert set(PARTS) == {"#", *(f"#/$defs/{name}" for name in read_schema("job")["$defs"])}
+    assert set(PARTS) == {f"#/$defs/{name}" for name in (*read_schema("job")["$defs"], "openpai", "ltp")}
 
 
 def test_without_the_generated_check_the_answers_are_the_same() -> None:
@@ -450,4 +462,4 @@ def test_what_stands_for_the_compiled_part_of_jsonschema_in_the_browser_gives_th
 def test_the_generated_check_is_cheap_to_import() -> None:
     text = (ROOT / "pai_lsp" / "platform" / "_job_validator.py").read_text(encoding="utf-8")
     imports = re.findall(r"^ *(?:import|from) .*$", text, re.MULTILINE)
-    assert imports == ["import re", "from pai_lsp.source.scalar import is_whole"]
+    assert imports == ["import re"]

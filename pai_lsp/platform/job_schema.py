@@ -134,25 +134,25 @@ def structure_errors(value: Any, kind: Kind = "job", platform: Platform = OPENPA
     return explained(_schema_check(which)(value), _homes(which))
 
 
-def validator_module(platform: Platform) -> str:
-    """The name of the module that hatch_build.py makes for a platform."""
-    return "_job_validator" if platform is OPENPAI else f"_job_validator_{platform.name}"
-
-
 @cache
 def _is_surely_valid(platform: Platform) -> Callable[[object, str], bool]:
     """A quick answer for a value, or for a part of a job by its `$ref`: True if it has the right structure.
 
-    False means that the schema has to be read. The modules are made when the package is built, so they are missing
-    before, and there is none for older versions of a platform.
+    False means that the schema has to be read, as for an infinite integer. The module is made when the package is
+    built, so it is missing before; older versions of a platform do without it.
     """
     try:
-        module = import_module(f"pai_lsp.platform.{validator_module(platform)}") if platform.name in NAMES else None
+        module = import_module("pai_lsp.platform._job_validator") if platform.name in NAMES else None
     except ModuleNotFoundError:
         module = None
     if module is None:
         return lambda _value, _reference: False
-    return lambda value, reference: reference in module.PARTS and module.is_valid(value, reference)
+
+    def is_valid(value: object, reference: str) -> bool:
+        part = f"#/$defs/{platform.name}" if reference == "#" else reference
+        return part in module.PARTS and module.is_valid(value, part)
+
+    return is_valid
 
 
 @cache
