@@ -11,7 +11,7 @@ from enum import Enum
 from pai_lsp.job.definition import EXTENDED_KEYS, Definition, Origin, read_definitions
 from pai_lsp.platform.tables import PREREQUISITE_NAME, TYPES
 from pai_lsp.source.frozen import dataclass, field
-from pai_lsp.source.nodes import Entry, Mapping, Node, ProblemKind, Scalar, Sequence, mapping_of
+from pai_lsp.source.nodes import Entry, Mapping, Node, ProblemKind, Scalar, Sequence, mapping_of, value_at
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span
@@ -135,8 +135,7 @@ def _definitions(syntax: Syntax, content: Content) -> tuple[Definition, ...]:
     if content is Content.EITHER:
         content = Content.JOB if is_job(syntax) else Content.DEFINITIONS
     if content is Content.JOB:
-        root = syntax.root
-        node = root.get("prerequisites") if isinstance(root, Mapping) else None
+        node = value_at(syntax.root, "prerequisites")
         nodes: tuple[Node | None, ...] = (node,) if isinstance(node, Sequence) else ()
     else:
         nodes = () if is_job(syntax) else syntax.documents

@@ -13,7 +13,7 @@ from pathlib import Path, PurePath
 
 from pai_lsp.job.definition import Definition, Origin
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence, plain_value
+from pai_lsp.source.nodes import Mapping, Scalar, items_of, plain_value, value_at
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import LineIndex
@@ -68,14 +68,14 @@ def read_lock(path: str, text: str) -> Lock:
         reason = f"line {LineIndex(text).line_of(problem.span.start) + 1}: {problem.message}"
         return Lock(path, {}, f"'{_name(path)}' is ignored because it is broken; {_NEXT_STEP} ({reason})")
     root = syntax.root
-    node = root.get("definitions") if isinstance(root, Mapping) else None
-    version = root.get("version") if isinstance(root, Mapping) else None
+    node = value_at(root, "definitions")
+    version = value_at(root, "version")
     if not isinstance(node, Mapping) or not isinstance(version, Scalar) or version.value != VERSION:
         return Lock(path, {}, f"'{_name(path)}' is not a lock file of this version of pai-lsp")
     entries: dict[str, tuple[LockedDefinition, ...]] = {}
     faults: list[str] = []
     for entry in node.effective_entries():
-        items = entry.value.items if isinstance(entry.value, Sequence) else ()
+        items = items_of(entry.value)
         locked = [_locked(item) for item in items]
         found = tuple(one for one in locked if one is not None)
         if not found or len(found) < len(items):

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from pai_lsp.catalog.definition_text import Content, read_definition_text
 from pai_lsp.source.foreign import as_text, json_mapping, json_value, mappings_in
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Mapping, Scalar
+from pai_lsp.source.nodes import scalar_text, value_at
 from pai_lsp.source.syntax import parse
 from pai_lsp.web.access_token import NoTokenError, access_token, keeps_secrets
 from pai_lsp.web.fetching import FetchFailure, Limits, exchange
@@ -145,7 +145,5 @@ def _item(item: MappingOf[str, object]) -> ServerItem | None:
         return None
     headers = read_definition_text("", protocol, content=Content.JOB).headers
     names = tuple(one.name for one in headers if one.type != "dockerimage")
-    root = parse(protocol).root
-    job = root.get("name") if isinstance(root, Mapping) else None
-    name = job.text if isinstance(job, Scalar) else ""
+    name = scalar_text(value_at(parse(protocol).root, "name"))
     return ServerItem(identifier, title, author, kind, protocol, name, names)

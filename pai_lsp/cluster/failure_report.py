@@ -20,7 +20,7 @@ from itertools import takewhile
 from pai_lsp.platform.tables import RUNTIME_PLUGIN, converted_role_name, exit_codes
 from pai_lsp.source.foreign import as_mapping, number_of
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence, entry_at, if_mapping, scalar_text
 from pai_lsp.source.text import LineIndex
 
 TYPE_CHECKING = False
@@ -328,10 +328,10 @@ def _path_offset(path: str, report: FailureReport, job: Job, role: TaskRole) -> 
     node = role.node
     offset: int | None = None
     for name in path.split("."):
-        entry = node.entry(name) if isinstance(node, Mapping) else None
+        entry = entry_at(node, name)
         if entry is None:
             return None
-        offset, node = entry.key.span.start, entry.value if isinstance(entry.value, Mapping) else None
+        offset, node = entry.key.span.start, if_mapping(entry.value)
     return offset
 
 
@@ -382,8 +382,7 @@ def _storages(report: FailureReport, job: Job, _role: TaskRole) -> Node | None:
 
 
 def _name(node: Mapping) -> str:
-    name = node.get("name")
-    return name.text if isinstance(name, Scalar) else ""
+    return scalar_text(node.get("name"))
 
 
 def _equal_mounts(report: FailureReport, job: Job, _role: TaskRole) -> Node | None:
@@ -435,13 +434,9 @@ def _plugin_name(report: FailureReport, job: Job, _role: TaskRole) -> Node | Non
     found = _PLUGIN_FILE.search(report.text)
     named = [plugin.node for plugin in job.plugins if found and plugin.plugin == found[1]]
     prerequisites = [
-        one.node for one in job.prerequisites if found and _text(one.node.get("plugin")).endswith(f".{found[1]}")
+        one.node for one in job.prerequisites if found and scalar_text(one.node.get("plugin")).endswith(f".{found[1]}")
     ]
     return next(iter((*named, *prerequisites)), None)
-
-
-def _text(node: Node | None) -> str:
-    return node.text if isinstance(node, Scalar) else ""
 
 
 def _plugin_quotes(_report: FailureReport, job: Job, _role: TaskRole) -> Node | None:

@@ -45,7 +45,7 @@ from pai_lsp.job.this_lookup import looked_up, this_faults, this_tags, with_requ
 from pai_lsp.platform.tables import converted_role_name, events
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Mapping, Node, Scalar, Sequence, plain_value
+from pai_lsp.source.nodes import Mapping, Node, Scalar, Sequence, entry_at, items_of, plain_value, value_at
 from pai_lsp.source.scalar import server_text
 
 TYPE_CHECKING = False
@@ -113,10 +113,10 @@ def read_commands(
     callbacks = holder.get("callbacks")
     if callbacks is not None and not isinstance(callbacks, Sequence):
         report(CANNOT_BE_EXPANDED, where or callbacks.span, CALLBACKS_FORM)
-    for callback in callbacks.items if isinstance(callbacks, Sequence) else ():
-        entry = callback.entry("event") if isinstance(callback, Mapping) else None
+    for callback in items_of(callbacks):
+        entry = entry_at(callback, "event")
         event = entry.value if entry else None
-        node = callback.get("commands") if isinstance(callback, Mapping) else None
+        node = value_at(callback, "commands")
         if not isinstance(callback, Mapping) or entry is None or not isinstance(event, Scalar) or node is None:
             is_form = isinstance(callback, Mapping)
             missing = CALLBACK_NEEDS_EVENT if event is None else CALLBACK_NEEDS_COMMANDS if node is None else EVENT_FORM
@@ -219,9 +219,8 @@ def is_storage(definition: Definition) -> bool:
 
 def needed_storages(step: ExpansionStep, where: Span | None, report: Report) -> Iterator[Storage]:
     """What a definition needs to be mounted; `where` is the place in the job of one in another file."""
-    node = step.definition.node.get("requireStorages")
-    for item in node.items if isinstance(node, Sequence) else ():
-        name = item.get("name") if isinstance(item, Mapping) else None
+    for item in items_of(step.definition.node.get("requireStorages")):
+        name = value_at(item, "name")
         if not isinstance(item, Mapping) or not isinstance(name, Scalar) or not name.text:
             report(CANNOT_BE_EXPANDED, where or item.span, "a storage needs a name")
             continue
@@ -277,8 +276,8 @@ def _conflict(storage: Storage, other: Storage) -> Diagnostic:
 def mounted_storages(job: Job) -> Iterator[Storage]:
     """The entries of `extras.storages`. Source: rest-server, models/v2/job/k8s.js (the default path)."""
     node = job.extras.get("storages") if job.extras else None
-    for item in node.items if isinstance(node, Sequence) else ():
-        name = item.get("name") if isinstance(item, Mapping) else None
+    for item in items_of(node):
+        name = value_at(item, "name")
         if isinstance(item, Mapping) and isinstance(name, Scalar) and name.text:
             mount = item.get("mountPath")
             path = mount.text if isinstance(mount, Scalar) and mount.text else f"/mnt/{name.text}"

@@ -30,7 +30,7 @@ from pai_lsp.platform.tables import (
     moments_with,
 )
 from pai_lsp.source.edits import column, cut_entry, insert_entry, line_span
-from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, plain_value, walk
+from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, plain_value, scalar_text, value_at, walk
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span, TextEdit, apply_edits
@@ -136,7 +136,7 @@ def callback_edits(
         return edits, []
     removed: set[int] = set()
     for number, callback in enumerate(entry.value.items):
-        event = callback.get("event") if isinstance(callback, Mapping) else None
+        event = value_at(callback, "event")
         if not isinstance(event, Scalar) or not is_extended_event(event.text):
             continue
         known = events()[event.text]
@@ -390,7 +390,7 @@ def role_list_edits(
         return ()
     sequence = entry.value
     # What is listed twice runs twice on a cluster; the checker reports that, and it stays as it is.
-    if tuple(dict.fromkeys(item.text if isinstance(item, Scalar) else "" for item in sequence.items)) == names:
+    if tuple(dict.fromkeys(scalar_text(item) for item in sequence.items)) == names:
         return ()
     if not names:
         own = role.node.own("prerequisites")

@@ -7,7 +7,7 @@ import textwrap
 from pai_lsp.platform.programs import option_help
 from pai_lsp.platform.tables import EventForm, event_at
 from pai_lsp.rules.record import facts
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence, items_of
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.writing import entry_lines, flow_value, value_lines
 
@@ -119,8 +119,7 @@ def definition_documentation(definition: Definition, where: str = "") -> str:
 
 def _storages(definition: Definition) -> Iterator[str]:
     """The storages that it needs, with their mount paths. Source of the default path: docs/protocol.md."""
-    node = definition.node.get("requireStorages")
-    for item in node.items if isinstance(node, Sequence) else ():
+    for item in items_of(definition.node.get("requireStorages")):
         name, mount = (item.get("name"), item.get("mountPath")) if isinstance(item, Mapping) else (None, None)
         if isinstance(name, Scalar) and name.text:
             path = mount.text if isinstance(mount, Scalar) and mount.text else f"/mnt/{name.text}"

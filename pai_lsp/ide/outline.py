@@ -17,7 +17,7 @@ from pai_lsp.job.definition import TYPED_FIELDS, Definition, key_name_span, name
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass, replace
-from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence
+from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence, items_of, scalar_text, value_at
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
@@ -107,8 +107,7 @@ def _pods(entry: Entry) -> OutlineItem:
         return _field(entry)
     template = value.get("template")
     pod = (template if isinstance(template, Mapping) else value).get("spec")
-    found = pod.get("containers") if isinstance(pod, Mapping) else None
-    items = found.items if isinstance(found, Sequence) else ()
+    items = items_of(value_at(pod, "containers"))
     own = [_field(one) for one in value.entries if isinstance(one.value, Scalar)]
     number = value.get("replicas")
     detail = f"{number.text} pod{'' if number.text == '1' else 's'}" if isinstance(number, Scalar) else ""
@@ -119,7 +118,7 @@ def _pods(entry: Entry) -> OutlineItem:
 def _container(node: Mapping) -> OutlineItem:
     name, image = node.get("name"), node.get("image")
     at = name.span if isinstance(name, Scalar) else Span(node.span.start, node.span.start)
-    texts = [one.text if isinstance(one, Scalar) else "" for one in (name, image)]
+    texts = [scalar_text(one) for one in (name, image)]
     fields = [_item(one, OutlineKind.FIELD) for one in node.entries if one.name not in {"name", "image"}]
     return _nested(texts[0] or _NO_NAME, OutlineKind.PREREQUISITE, node.span, at, short(texts[1]), fields)
 

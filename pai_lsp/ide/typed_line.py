@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.platform.job_schema import field, fields
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence, value_at
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span, TextEdit
@@ -179,7 +179,7 @@ class _Above:
         """The value of a key of the mapping, or of the nearest one around it but the job itself."""
         around = [one for one, own, _ in self._collections[1:] if own == path[: len(own)]]
         for mapping in (node if path else None, *reversed(around)):
-            value = mapping.get(name) if isinstance(mapping, Mapping) else None
+            value = value_at(mapping, name)
             if isinstance(value, Scalar):
                 return value.text
         return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from pai_lsp.platform.job_schema import fields
-from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence, mapping_of, nodes_along
+from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence, entry_at, mapping_of, nodes_along
 from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
@@ -32,7 +32,7 @@ def root_as_meant(job: JobTree) -> Mapping | None:
             continue
         nodes = nodes_along(job.root, error.path)
         mapping = nodes[-1] if len(nodes) > len(error.path) else None
-        entry = mapping.entry(error.key) if isinstance(mapping, Mapping) else None
+        entry = entry_at(mapping, error.key)
         if isinstance(mapping, Mapping) and entry is not None and mapping.entry(error.expected[0]) is None:
             names[entry] = error.expected[0]
     root = _Renaming(job, names).node(job.root) if job.root and names else job.root

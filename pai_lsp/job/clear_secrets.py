@@ -7,7 +7,7 @@ from bisect import bisect_right
 from pai_lsp.job.definition import name_span
 from pai_lsp.job.secret_forms import is_placeholder, kind_of_name, secrets_in
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Mapping, Scalar, walk
+from pai_lsp.source.nodes import Mapping, Scalar, entry_at, walk
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
@@ -52,7 +52,7 @@ def _named_by_key(job: JobTree) -> Iterator[tuple[Entry, str]]:
     """The entries whose key names a secret."""
     for definition in job.definitions:
         auth = definition.node.get("auth") if definition.type == "dockerimage" else None
-        password = auth.entry("password") if isinstance(auth, Mapping) else None
+        password = entry_at(auth, "password")
         if password is not None and isinstance(password.value, Scalar) and _is_literal(password.value):
             yield password, "a registry's password"
     places: list[Node | None] = [job.mapping("parameters"), job.extras]

@@ -11,7 +11,19 @@ from functools import cached_property
 from pai_lsp.embedded.template import variables
 from pai_lsp.platform.tables import PLUGIN_PREFIX, ROLE_TYPES, RUNTIME_PLUGIN, Moment
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, ScalarStyle, Sequence, plain_value, walk
+from pai_lsp.source.nodes import (
+    Entry,
+    Mapping,
+    Node,
+    Scalar,
+    ScalarStyle,
+    if_mapping,
+    if_scalar,
+    items_of,
+    plain_value,
+    scalar_text,
+    walk,
+)
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
@@ -167,14 +179,12 @@ class Definition:
     @cached_property
     def type(self) -> str:
         """The type as written, such as `dockerimage`, `data`, `script` or `output`; empty if it is missing."""
-        node = self.node.get("type")
-        return node.text if isinstance(node, Scalar) else ""
+        return scalar_text(self.node.get("type"))
 
     @cached_property
     def plugin_scalar(self) -> Scalar | None:
         """The value of `plugin`; None if it is missing or not a scalar."""
-        node = self.node.get("plugin")
-        return node if isinstance(node, Scalar) else None
+        return if_scalar(self.node.get("plugin"))
 
     @property
     def plugin(self) -> str:
@@ -247,15 +257,13 @@ class Definition:
     @cached_property
     def requirements(self) -> tuple[Requirement, ...]:
         """What it requires, in written order."""
-        node = self.node.get("require")
-        items = node.items if isinstance(node, Sequence) else ()
+        items = items_of(self.node.get("require"))
         return tuple(requirement for item in items if (requirement := _requirement(item)))
 
     @cached_property
     def template_variables(self) -> tuple[TemplateVariable, ...]:
         """The template variables it declares."""
-        node = self.node.get("template_variables")
-        items = node.items if isinstance(node, Sequence) else ()
+        items = items_of(self.node.get("template_variables"))
         return tuple(variable for item in items if (variable := _template_variable(item)))
 
 
@@ -268,26 +276,23 @@ def is_empty(node: Node) -> bool:
 
 def read_callbacks(node: Node | None) -> tuple[Callback, ...]:
     """The items of a list that are mappings, as callbacks."""
-    found: list[Callback] = []
-    for item in node.items if isinstance(node, Sequence) else ():
-        if isinstance(item, Mapping):
-            event = item.get("event")
-            found.append(Callback(item, event if isinstance(event, Scalar) else None, scalars(item.get("commands"))))
-    return tuple(found)
+    return tuple(
+        Callback(item, if_scalar(item.get("event")), scalars(item.get("commands")))
+        for item in items_of(node)
+        if isinstance(item, Mapping)
+    )
 
 
 def read_definitions(node: Node | None, origin: Origin) -> tuple[Definition, ...]:
     """The definitions in a list, or in one mapping."""
-    items = node.items if isinstance(node, Sequence) else (node,)
-    return tuple(Definition(item, origin) for item in items if isinstance(item, Mapping))
+    return tuple(Definition(item, origin) for item in items_of(node) or (node,) if isinstance(item, Mapping))
 
 
 def _requirement(node: Node) -> Requirement | None:
     if isinstance(node, Scalar):
         return Requirement(Reference(node.text, node), node) if node.text else None
     if isinstance(node, Mapping) and isinstance(name := node.get("name"), Scalar) and name.text:
-        bindings = node.get("template_variables")
-        return Requirement(Reference(name.text, name), node, bindings if isinstance(bindings, Mapping) else None)
+        return Requirement(Reference(name.text, name), node, if_mapping(node.get("template_variables")))
     return None
 
 
@@ -300,7 +305,7 @@ def _template_variable(node: Node) -> TemplateVariable | None:
 
 def scalars(node: Node | None) -> tuple[Scalar, ...]:
     """The scalars of a list; nothing of anything else."""
-    return tuple(item for item in node.items if isinstance(item, Scalar)) if isinstance(node, Sequence) else ()
+    return tuple(item for item in items_of(node) if isinstance(item, Scalar))
 
 
 # Other template languages have dots and spaces between the same braces; a template variable is one word.

@@ -15,7 +15,7 @@ from pai_lsp.job.variable_places import Mention, ScriptPlace, mentions, role_scr
 from pai_lsp.platform.secrets_section import job_syntax
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import replace
-from pai_lsp.source.nodes import Mapping
+from pai_lsp.source.nodes import Mapping, value_at
 from pai_lsp.source.steps import counted
 
 TYPE_CHECKING = False
@@ -61,7 +61,7 @@ class Job(JobTree):
 
     @property
     def _written_roles(self) -> Node | None:
-        return self.content.get("taskRoles") if isinstance(self.content, Mapping) else None
+        return value_at(self.content, "taskRoles")
 
     @cached_property
     def require_graph(self) -> RequireGraph:

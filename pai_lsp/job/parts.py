@@ -18,7 +18,7 @@ from pai_lsp.job.definition import (
     written_name,
 )
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Mapping, Scalar
+from pai_lsp.source.nodes import Mapping, Scalar, entries_of, entry_at, if_mapping, if_scalar, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,20 +45,19 @@ class TaskRole:
     @cached_property
     def node(self) -> Mapping | None:
         """The mapping of the role; None where its value is not one."""
-        return self.entry.value if isinstance(self.entry.value, Mapping) else None
+        return if_mapping(self.entry.value)
 
     def get(self, name: str) -> Node | None:
         """The value of one of the role's keys."""
-        return self.node.get(name) if self.node else None
+        return value_at(self.node, name)
 
     def field(self, name: str) -> Entry | None:
         """One of the role's keys with its value."""
-        return self.node.entry(name) if self.node else None
+        return entry_at(self.node, name)
 
     def amount(self, name: str) -> int | None:
         """How much `cpu`, `memoryMB` or `gpu` a task has; None where that is not a whole number."""
-        node = self.resources.get(name) if self.resources else None
-        return whole_number(node) if node is not None else None
+        return whole_number(value_at(self.resources, name))
 
     @cached_property
     def prerequisites(self) -> tuple[Reference, ...]:
@@ -96,33 +95,28 @@ class TaskRole:
     @cached_property
     def resources(self) -> Mapping | None:
         """What each of its tasks asks for."""
-        node = self.get("resourcePerInstance")
-        return node if isinstance(node, Mapping) else None
+        return if_mapping(self.get("resourcePerInstance"))
 
     @cached_property
     def requests(self) -> tuple[Entry, ...]:
         """What it asks for of `cpu`, `memoryMB` and `gpu`, in this order."""
-        wanted = self.resources
-        return tuple([entry for name in ("cpu", "memoryMB", "gpu") if (entry := wanted.entry(name))]) if wanted else ()
+        return tuple([entry for name in ("cpu", "memoryMB", "gpu") if (entry := entry_at(self.resources, name))])
 
     @cached_property
     def shared_memory(self) -> Entry | None:
         """The size of shared memory that it asks for."""
-        node = self.get("extraContainerOptions")
-        return node.entry("shmMB") if isinstance(node, Mapping) else None
+        return entry_at(self.get("extraContainerOptions"), "shmMB")
 
     @cached_property
     def completion_limits(self) -> tuple[Entry, ...]:
         """The numbers of its completion policy."""
-        node = self.get("completion")
         names = ("minFailedInstances", "minSucceededInstances")
-        return tuple([entry for name in names if (entry := node.entry(name))]) if isinstance(node, Mapping) else ()
+        return tuple([entry for name in names if (entry := entry_at(self.get("completion"), name))])
 
     @cached_property
     def port_labels(self) -> tuple[Entry, ...]:
         """The ports that the role declares; `ssh` and `http` exist besides them."""
-        ports = self.resources.get("ports") if self.resources else None
-        return ports.effective_entries() if isinstance(ports, Mapping) else ()
+        return entries_of(value_at(self.resources, "ports"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,8 +138,7 @@ class Deployment:
     @property
     def role_entries(self) -> tuple[Entry, ...]:
         """The roles it adds commands to."""
-        node = self.node.get("taskRoles")
-        return node.effective_entries() if isinstance(node, Mapping) else ()
+        return entries_of(self.node.get("taskRoles"))
 
     def commands(self, role: str, key: str) -> tuple[Scalar, ...]:
         """The `preCommands` or `postCommands` (the `key`) that it gives a role."""
@@ -162,8 +155,7 @@ class PluginEntry:
     @property
     def plugin_scalar(self) -> Scalar | None:
         """The plugin's name as written."""
-        node = self.node.get("plugin")
-        return node if isinstance(node, Scalar) else None
+        return if_scalar(self.node.get("plugin"))
 
     @property
     def plugin(self) -> str:
@@ -177,7 +169,7 @@ class PluginEntry:
 
     def parameter(self, name: str) -> Entry | None:
         """One of the plugin's parameters."""
-        return self.parameters.entry(name) if isinstance(self.parameters, Mapping) else None
+        return entry_at(self.parameters, name)
 
     @cached_property
     def task_roles(self) -> tuple[Scalar, ...] | None:
@@ -207,8 +199,7 @@ class PluginEntry:
     @cached_property
     def callbacks(self) -> tuple[Callback, ...]:
         """The callbacks of a cmd plugin."""
-        entry = self.parameter("callbacks")
-        return read_callbacks(entry.value if entry else None)
+        return read_callbacks(value_at(self.parameters, "callbacks"))
 
 
 def whole_number(node: Node | None) -> int | None:

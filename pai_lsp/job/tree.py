@@ -23,7 +23,20 @@ from pai_lsp.platform.platforms import OPENPAI, Platform
 from pai_lsp.platform.tables import RUNTIME_PLUGIN, free_prerequisite_name
 from pai_lsp.source.content import MappedText, joined_lines
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence, Syntax, plain_value
+from pai_lsp.source.nodes import (
+    Entry,
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    Syntax,
+    entries_of,
+    entry_at,
+    if_mapping,
+    items_of,
+    plain_value,
+    value_at,
+)
 from pai_lsp.source.steps import counted
 from pai_lsp.source.text import Span
 
@@ -74,8 +87,7 @@ class JobTree:
 
     def mapping(self, name: str) -> Mapping | None:
         """The value of a top-level key that holds a mapping."""
-        entry = self.section(name)
-        return entry.value if entry and isinstance(entry.value, Mapping) else None
+        return if_mapping(value_at(self.root, name))
 
     @cached_property
     def plain(self) -> Any:
@@ -111,25 +123,21 @@ class JobTree:
     @cached_property
     def prerequisites(self) -> tuple[Definition, ...]:
         """The definitions under `prerequisites`."""
-        entry = self.section("prerequisites")
-        found = read_definitions(entry.value, Origin.JOB) if entry and isinstance(entry.value, Sequence) else ()
-        return counted(found)
+        node = value_at(self.root, "prerequisites")
+        return counted(read_definitions(node, Origin.JOB)) if isinstance(node, Sequence) else ()
 
     @cached_property
     def reference_prerequisites(self) -> tuple[Definition, ...]:
         """The definitions under `extras.reference_prerequisites`."""
-        entry = self.extras_entry("reference_prerequisites")
-        return read_definitions(entry.value, Origin.EXTRAS) if entry and isinstance(entry.value, Sequence) else ()
+        node = value_at(self.extras, "reference_prerequisites")
+        return read_definitions(node, Origin.EXTRAS) if isinstance(node, Sequence) else ()
 
     @cached_property
     def definitions(self) -> tuple[Definition, ...]:
         """All definitions in the file, those of the job first."""
         if self.is_catalog:
-            return counted(
-                definition
-                for document in self.syntax.documents
-                for definition in read_definitions(document, Origin.CATALOG)
-            )
+            documents = self.syntax.documents
+            return counted(one for node in documents for one in read_definitions(node, Origin.CATALOG))
         return counted(self.prerequisites + self.reference_prerequisites)
 
     def free_name(self, wanted: str, taken: Collection[str] = ()) -> str:
@@ -186,7 +194,7 @@ class JobTree:
         if entry is not None:
             if not isinstance(entry.value, Sequence):
                 return True
-            names = (item.get("name") if isinstance(item, Mapping) else None for item in entry.value.items)
+            names = (value_at(item, "name") for item in entry.value.items)
             if not all(isinstance(one, Scalar) and one.is_string and one.text for one in names):
                 return True
         if not self.syntax.problems:
@@ -203,20 +211,17 @@ class JobTree:
     @cached_property
     def parameters(self) -> dict[str, Entry]:
         """The job's parameters by name."""
-        node = self.mapping("parameters")
-        return {entry.name: entry for entry in node.effective_entries()} if node else {}
+        return {entry.name: entry for entry in entries_of(self.mapping("parameters"))}
 
     @cached_property
     def secrets(self) -> dict[str, Entry]:
         """The job's secrets by name; their values must never be shown."""
-        node = self.mapping("secrets")
-        return {entry.name: entry for entry in node.effective_entries()} if node else {}
+        return {entry.name: entry for entry in entries_of(self.mapping("secrets"))}
 
     @cached_property
     def task_roles(self) -> tuple[TaskRole, ...]:
         """The task roles, in written order."""
-        node = self.mapping("taskRoles")
-        return counted(TaskRole(entry) for entry in node.effective_entries()) if node else ()
+        return counted(TaskRole(entry) for entry in entries_of(self.mapping("taskRoles")))
 
     @cached_property
     def task_roles_by_name(self) -> dict[str, TaskRole]:
@@ -226,15 +231,13 @@ class JobTree:
     @cached_property
     def deployments(self) -> tuple[Deployment, ...]:
         """The deployments, in written order."""
-        entry = self.section("deployments")
-        items = entry.value.items if entry and isinstance(entry.value, Sequence) else ()
+        items = items_of(value_at(self.root, "deployments"))
         return tuple(Deployment(item) for item in items if isinstance(item, Mapping))
 
     @cached_property
     def default_deployment_reference(self) -> Reference | None:
         """What `defaults.deployment` names."""
-        defaults = self.mapping("defaults")
-        node = defaults.get("deployment") if defaults else None
+        node = value_at(self.mapping("defaults"), "deployment")
         return Reference(node.text, node) if isinstance(node, Scalar) and node.text else None
 
     @cached_property
@@ -250,42 +253,38 @@ class JobTree:
 
     def extras_entry(self, name: str) -> Entry | None:
         """A key of `extras` with its value."""
-        return self.extras.entry(name) if self.extras else None
+        return entry_at(self.extras, name)
 
     def has_extra(self, name: str) -> bool:
         """Whether a key of `extras` is the boolean `true`."""
-        entry = self.extras_entry(name)
-        return entry is not None and isinstance(entry.value, Scalar) and entry.value.value is True
+        node = value_at(self.extras, name)
+        return isinstance(node, Scalar) and node.value is True
 
     @property
     def has_gang_allocation(self) -> bool:
         """Whether the tasks wait for one another. Source: rest-server, models/v2/job/k8s.js (`=== false`)."""
-        gang = self.extras_entry("gangAllocation")
-        return gang is None or not isinstance(gang.value, Scalar) or gang.value.value is not False
+        gang = value_at(self.extras, "gangAllocation")
+        return not isinstance(gang, Scalar) or gang.value is not False
 
     @property
     def storages(self) -> tuple[Node, ...]:
         """The items of `extras.storages`."""
-        entry = self.extras_entry("storages")
-        return entry.value.items if entry and isinstance(entry.value, Sequence) else ()
+        return items_of(value_at(self.extras, "storages"))
 
     @property
     def hived(self) -> Mapping | None:
         """The mapping under `extras.hivedScheduler`."""
-        entry = self.extras_entry("hivedScheduler")
-        return entry.value if entry and isinstance(entry.value, Mapping) else None
+        return if_mapping(value_at(self.extras, "hivedScheduler"))
 
     @property
     def hived_role_entries(self) -> tuple[Entry, ...]:
         """The entries of each task role for HiveD, by its name."""
-        roles = self.hived.get("taskRoles") if self.hived else None
-        return roles.effective_entries() if isinstance(roles, Mapping) else ()
+        return entries_of(value_at(self.hived, "taskRoles"))
 
     @cached_property
     def plugins(self) -> tuple[PluginEntry, ...]:
         """The runtime plugins under `extras`."""
-        entry = self.extras_entry(RUNTIME_PLUGIN)
-        items = entry.value.items if entry and isinstance(entry.value, Sequence) else ()
+        items = items_of(value_at(self.extras, RUNTIME_PLUGIN))
         return counted(PluginEntry(item) for item in items if isinstance(item, Mapping))
 
     def command_parts(self, role: TaskRole) -> tuple[Scalar, ...]:

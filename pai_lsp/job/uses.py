@@ -11,7 +11,7 @@ from __future__ import annotations
 from pai_lsp.job.definition import SIMPLE_KEYS, Definition, name_span, scalars
 from pai_lsp.platform.tables import PLUGIN_PREFIX, Plugin, converted_role_name
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence
+from pai_lsp.source.nodes import Mapping, Scalar, if_mapping, items_of
 from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
@@ -116,7 +116,7 @@ class PluginUse:
         if isinstance(self.owner, Definition):
             params = self.owner.node.get("plugin_params")
             return params if isinstance(params, Mapping) else self.owner.node
-        return self.owner.parameters if isinstance(self.owner.parameters, Mapping) else None
+        return if_mapping(self.owner.parameters)
 
     def entry(self, name: str) -> Entry | None:
         """A parameter with its value."""
@@ -169,7 +169,7 @@ def plugin_uses(job: JobTree) -> tuple[PluginUse, ...]:
 def callback_items(use: PluginUse) -> tuple[Node, ...]:
     """The items of `callbacks`, of any shape."""
     entry = use.entry("callbacks")
-    return entry.value.items if entry and isinstance(entry.value, Sequence) else ()
+    return items_of(entry.value) if entry else ()
 
 
 def callbacks(use: PluginUse) -> Iterator[Mapping]:

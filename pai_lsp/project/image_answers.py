@@ -28,7 +28,7 @@ from pai_lsp.rules.command_rules import image_architecture, image_not_asked, ima
 from pai_lsp.source.files import write_at_once
 from pai_lsp.source.foreign import as_mapping, as_number, as_text, json_mapping, texts_in
 from pai_lsp.source.frozen import dataclass, replace
-from pai_lsp.source.nodes import Scalar
+from pai_lsp.source.nodes import Scalar, scalar_text
 from pai_lsp.source.text import visible
 from pai_lsp.source.user_folders import user_cache_folder
 
@@ -156,8 +156,7 @@ def _key(job: Job, image: Definition) -> str:
     auth = image.node.get("auth")
     parts = [job.platform.name]
     for node, key in ((image.node, "uri"), (auth, "registryuri"), (auth, "username")):
-        value = getattr(node, "get", lambda _: None)(key)
-        parts.append(value.text if isinstance(value, Scalar) else "")
+        parts.append(scalar_text(getattr(node, "get", lambda _: None)(key)))
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
 

@@ -295,6 +295,41 @@ class Tree:
     problems: list[SyntaxProblem] = field(default_factory=list)
 
 
+def if_scalar(node: Node | None) -> Scalar | None:
+    """The node if it is a scalar."""
+    return node if isinstance(node, Scalar) else None
+
+
+def if_mapping(node: Node | None) -> Mapping | None:
+    """The node if it is a mapping."""
+    return node if isinstance(node, Mapping) else None
+
+
+def scalar_text(node: Node | None) -> str:
+    """The text of a scalar; empty for anything else."""
+    return node.text if isinstance(node, Scalar) else ""
+
+
+def items_of(node: Node | None) -> tuple[Node, ...]:
+    """The items of a list; none of anything else."""
+    return node.items if isinstance(node, Sequence) else ()
+
+
+def entries_of(node: Node | None) -> tuple[Entry, ...]:
+    """The entries of a mapping, merged ones last; none of anything else."""
+    return node.effective_entries() if isinstance(node, Mapping) else ()
+
+
+def entry_at(node: Node | None, name: str) -> Entry | None:
+    """The entry of that name, own or merged, where the node is a mapping."""
+    return node.entry(name) if isinstance(node, Mapping) else None
+
+
+def value_at(node: Node | None, name: str) -> Node | None:
+    """The value of that name, own or merged, where the node is a mapping."""
+    return node.get(name) if isinstance(node, Mapping) else None
+
+
 def walk(node: Node | None) -> Iterator[Node]:
     """The node and all below it in their order, aliases followed; bounded by the caps of `parse`."""
     waiting = [] if node is None else [node]

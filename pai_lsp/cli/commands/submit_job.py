@@ -22,6 +22,7 @@ from pai_lsp.project.targets import missing, run_projects
 from pai_lsp.rules.structure.job_shape import MAX_BYTES
 from pai_lsp.source.failures import OWN_FAILURE
 from pai_lsp.source.frozen import dataclass, replace
+from pai_lsp.source.nodes import scalar_text, value_at
 from pai_lsp.source.text import visible
 
 TYPE_CHECKING = False
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from pai_lsp.cluster.rest_server import ApiAnswer, ClusterConnection
     from pai_lsp.document import Document
     from pai_lsp.job.job import Job
+    from pai_lsp.source.nodes import Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +123,8 @@ def _summary(ready: _Submission, job: Job, profile: Profile | None) -> Iterator[
         yield f"not checked for the cluster's SKUs and rights: run pai-lsp cluster pull {ready.cluster.name} first"
 
 
-def _text(mapping: object, key: str) -> str:
-    from pai_lsp.source.nodes import Mapping, Scalar  # noqa: PLC0415 - as short as its use
-
-    value = mapping.get(key) if isinstance(mapping, Mapping) else None
-    return value.text if isinstance(value, Scalar) else "?"
+def _text(mapping: Mapping | None, key: str) -> str:
+    return scalar_text(value_at(mapping, key)) or "?"
 
 
 def _submit(ready: _Submission) -> int:

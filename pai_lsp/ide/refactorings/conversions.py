@@ -25,7 +25,7 @@ from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import line_end
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.json_comments import without_json_comments
-from pai_lsp.source.nodes import Entry, Mapping, Scalar, Sequence, plain_value
+from pai_lsp.source.nodes import Entry, Mapping, Scalar, Sequence, entries_of, entry_at, items_of, plain_value
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.syntax import parse
@@ -114,7 +114,7 @@ def _named_roles(node: Node | None) -> Iterator[tuple[str, Mapping, Node]]:
     if isinstance(node, Mapping):
         found = [(one.name, one.value, one.key) for one in node.effective_entries()]
     else:
-        items = node.items if isinstance(node, Sequence) else ()
+        items = items_of(node)
         found = [(_text(item, "name"), item, item) for item in items if isinstance(item, Mapping)]
     seen: set[str] = set()
     for name, role, place in found:
@@ -187,7 +187,7 @@ def _role(
     for key, (missing, null) in _NUMBERS.items():
         section, _, last = moved[key].rpartition(".")
         today = role.get(section) if section else role
-        entry = role.entry(key) or (today.entry(last) if isinstance(today, Mapping) else None)
+        entry = role.entry(key) or entry_at(today, last)
         if key == "minSucceededTaskCount" and ends_early and role.entry("completion") is None:
             missing = null  # noqa: PLW2901 - this key alone depends on the job
         if (number := _number(entry, null) if entry else missing) is not None:
@@ -204,8 +204,7 @@ def _role(
 
 def _variables(root: Mapping) -> Iterator[tuple[str, Any, bool]]:
     """The names and values in `jobEnvs`, and whether the shell can export them."""
-    environment = root.get("jobEnvs")
-    for entry in environment.effective_entries() if isinstance(environment, Mapping) else ():
+    for entry in entries_of(root.get("jobEnvs")):
         is_variable = isinstance(entry.value, Scalar) and NAME.fullmatch(entry.name)
         yield entry.name, plain_value(entry.value), bool(is_variable)
 

@@ -32,7 +32,7 @@ from pai_lsp.rules.commands.command_uses import edit_fix, insert_fix, programs_o
 from pai_lsp.rules.resources.job_lifecycle import instances_place
 from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Mapping, Scalar
+from pai_lsp.source.nodes import Scalar, scalar_text, value_at
 from pai_lsp.source.patterns import lazy_pattern
 
 TYPE_CHECKING = False
@@ -156,7 +156,7 @@ def _roles_with_hydra(job: Job) -> frozenset[TaskRole]:
     def texts(role: TaskRole) -> tuple[str, ...]:
         image = job.image_of(role)
         uri = image.node.get("uri") if image else None
-        return (*command_lines(job.scripts[role]).texts, uri.text if isinstance(uri, Scalar) else "")
+        return (*command_lines(job.scripts[role]).texts, scalar_text(uri))
 
     return frozenset(role for role in job.task_roles if looks_like(HYDRA, texts(role)))
 
@@ -521,6 +521,5 @@ def _may_be_on(use: PluginUse, name: str) -> bool:
 
 
 def _has_infiniband(role: TaskRole) -> bool:
-    options = role.get("extraContainerOptions")
-    node = options.get("infiniband") if isinstance(options, Mapping) else None
+    node = value_at(role.get("extraContainerOptions"), "infiniband")
     return isinstance(node, Scalar) and node.value is True

@@ -8,7 +8,7 @@ from pai_lsp.findings.diagnostic import Consequence, Finding, Severity, Stage, r
 from pai_lsp.findings.fixes import quote_fix
 from pai_lsp.job.definition import Definition
 from pai_lsp.platform.clone_options import OpenQuoteError, clone_words, is_refused
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence, plain_value
+from pai_lsp.source.nodes import Mapping, Scalar, items_of, plain_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ def git_option_refused(job: Job) -> Iterator[Finding]:
         written = address.value.text if address and isinstance(address.value, Scalar) else ""
         if address and "<%" not in written and re.match(job.platform.git_refused_addresses, written):
             yield _git_refusal(use, address.place, "this address")
-        items = options.value.items if options and isinstance(options.value, Sequence) else ()
+        items = items_of(options.value) if options else ()
         scalars = [item for item in items if isinstance(item, Scalar) and "<%" not in item.text]
         try:
             words = clone_words([one.text for one in scalars], as_shell=job.platform.git_splits_as_shell)
@@ -311,7 +311,7 @@ def storage_name_not_string(job: Job) -> Iterator[Finding]:
         return
     if isinstance(names.value, Scalar) and not names.value.runtime_value and names.value.runtime_value != "":
         yield Finding(names.place, "'storageConfigNames' must be a list of strings; the task dies before it starts")
-    for item in names.value.items if isinstance(names.value, Sequence) else ():
+    for item in items_of(names.value):
         if isinstance(item, Scalar) and not isinstance(item.runtime_value, str):
             fixes = (quote_fix(item),) if item.text else ()
             yield Finding(item.span, "the name of a storage must be a string; the task dies before it starts", fixes)

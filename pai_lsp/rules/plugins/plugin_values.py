@@ -20,7 +20,7 @@ from pai_lsp.rules.templates.parameters import first_item_fix, kind_of_value
 from pai_lsp.rules.templates.template_fixes import quote_insertions
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import replace
-from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, walk
+from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, items_of, walk
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import TextEdit
@@ -155,7 +155,7 @@ def git_clone_option(job: Job) -> Iterator[Finding]:
     """
     for use in job.uses_of_plugin("git"):
         options = use.entry("options")
-        items = options.value.items if options and isinstance(options.value, Sequence) else ()
+        items = items_of(options.value) if options else ()
         scalars = [item for item in items if isinstance(item, Scalar) and isinstance(item.runtime_value, str)]
         if not scalars or len(scalars) < len(items) or any("<%" in one.text or damages(one.text) for one in scalars):
             continue
@@ -252,7 +252,7 @@ def _teamwise_storage(job: Job, use: PluginUse) -> Iterator[Finding]:
         fix = wrap_in_list_fix(job.text, names.value) if _is_text(names.value) else None
         found = Finding(names.place, "'storageConfigNames' must be a list of strings", (fix,) if fix else ())
         yield _for_server(job, found, fails=not isinstance(names.value, Scalar) or bool(names.value.value))
-    for item in names.value.items if names and isinstance(names.value, Sequence) else ():
+    for item in items_of(names.value) if names else ():
         if not isinstance(item, Scalar):
             yield _for_server(
                 job, Finding(item.span, "the name of a storage must be a string"), fails=isinstance(item, Mapping)

@@ -11,7 +11,7 @@ from pai_lsp.findings.fixes import choice_fixes, fix_of, near_name_fixes
 from pai_lsp.job.definition import Definition, name_span
 from pai_lsp.rules.plugins.plugin_entries import misspelt_key
 from pai_lsp.source.edits import insert_entry, remove_entry
-from pai_lsp.source.nodes import Mapping, Scalar
+from pai_lsp.source.nodes import Mapping, Scalar, scalar_text
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import TextEdit
 
@@ -286,7 +286,7 @@ def userssh_type_unknown(job: Job) -> Iterator[Finding]:
         kind, key = user.value.entry("type"), user.value.entry("value")
         if kind and not (isinstance(kind.value, Scalar) and (kind.value.text in _KEY_TYPES or "<%" in kind.value.text)):
             span = name_span(kind.value) if isinstance(kind.value, Scalar) and kind.value.text else kind.place
-            text = kind.value.text if isinstance(kind.value, Scalar) else ""
+            text = scalar_text(kind.value)
             fixes = near_name_fixes(span, text, ("custom",)) if text else ()
             yield Finding(span, f"'{text}' is not a key type; expected 'custom'", fixes)
         if kind and key and isinstance(key.value, Scalar) and key.value.runtime_value is None:

@@ -15,7 +15,7 @@ from pai_lsp.job.definition import key_name_span, name_span
 from pai_lsp.job.require_graph import expansion, mounted_already
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.edits import remove_entry, remove_item
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence, items_of, value_at
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.tree_edits import insert_values
 
@@ -140,8 +140,8 @@ _VOLUME_NAME = lazy_pattern(r"[a-z0-9][-a-z0-9]{0,55}")
 
 def _read_storage(node: Node) -> tuple[str, str, Span, Span] | None:
     """A storage's name and absolute mount path, with the spans of both; None without a name."""
-    name = node.get("name") if isinstance(node, Mapping) else None
-    path = node.get("mountPath") if isinstance(node, Mapping) else None
+    name = value_at(node, "name")
+    path = value_at(node, "mountPath")
     if not isinstance(name, Scalar) or not name.text or (path is not None and not isinstance(path, Scalar)):
         return None
     written = path.text if path and path.text else f"/mnt/{name.text}"
@@ -171,7 +171,7 @@ def storage_path_relative(job: Job) -> Iterator[Finding]:
     """
     required = (item for definition in job.definitions for item in _required(definition))
     for item in (*job.storages, *required):
-        path = item.get("mountPath") if isinstance(item, Mapping) else None
+        path = value_at(item, "mountPath")
         if not isinstance(path, Scalar) or not path.text or not path.is_string or path.text[0] in "/{<$":
             continue
         span = name_span(path)
@@ -181,8 +181,7 @@ def storage_path_relative(job: Job) -> Iterator[Finding]:
 
 def _required(definition: Definition) -> tuple[Node, ...]:
     """The storages that a definition requires."""
-    node = definition.node.get("requireStorages")
-    return node.items if isinstance(node, Sequence) else ()
+    return items_of(definition.node.get("requireStorages"))
 
 
 @rule(Severity.ERROR, stage=Stage.EXPANSION, about=("requireStorages",))
@@ -309,7 +308,7 @@ def _as_storages(job: Job, owner: object) -> tuple[Fix, ...]:
     if extras.is_flow or extras.entry("storages") or sum(one.plugin == plugin.plugin for one in job.plugins) > 1:
         return ()
     names = plugin.parameter("storageConfigNames")
-    items = names.value.items if names and isinstance(names.value, Sequence) else ()
+    items = items_of(names.value) if names else ()
     if any(not isinstance(item, Scalar) for item in items):
         return ()
     storages = [{"name": item.text} for item in items if isinstance(item, Scalar)]

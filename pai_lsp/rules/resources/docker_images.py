@@ -18,7 +18,7 @@ from pai_lsp.platform.image_addresses import (
     without_host,
 )
 from pai_lsp.source.edits import insert_entry
-from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle
+from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, entries_of, value_at
 from pai_lsp.source.text import Span, TextEdit
 
 TYPE_CHECKING = False
@@ -200,7 +200,7 @@ def auth_not_strings(job: Job) -> Iterator[Finding]:
     """
     for definition in job.prerequisites:
         auth = definition.node.get("auth") if definition.type == "dockerimage" else None
-        for entry in auth.effective_entries() if isinstance(auth, Mapping) else ():
+        for entry in entries_of(auth):
             value = entry.value
             # JavaScript renders nothing for a value that counts as false, such as null or 0.
             is_fine = isinstance(value, Scalar) and (value.is_string or not value.value)
@@ -348,7 +348,7 @@ def registry_mismatch(job: Job) -> Iterator[Finding]:
     """
     for definition in images(job):
         auth, uri = definition.node.get("auth"), text_of(definition, "uri")
-        registry = auth.get("registryuri") if isinstance(auth, Mapping) else None
+        registry = value_at(auth, "registryuri")
         if uri is None or not uri.text or not isinstance(registry, Scalar) or not isinstance(registry.value, str):
             continue
         if any(mark in registry.text + uri.text for mark in ("<%", "{{", " ")):

@@ -11,7 +11,7 @@ from pai_lsp.findings.fixes import change_fix, choice_fixes, fix_of, near_name_f
 from pai_lsp.job.definition import key_name_span, name_span
 from pai_lsp.platform.job_schema import key_order
 from pai_lsp.source.edits import remove_entry
-from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar
+from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, entry_at, value_at
 from pai_lsp.source.spelling import nearest
 
 TYPE_CHECKING = False
@@ -198,7 +198,7 @@ def hived_affinity_inconsistent(job: Job) -> Iterator[Finding]:
     """
     first: dict[str, tuple[tuple[str | None, ...], Scalar]] = {}
     for entry in job.hived_role_entries:
-        group = entry.value.get("affinityGroupName") if isinstance(entry.value, Mapping) else None
+        group = value_at(entry.value, "affinityGroupName")
         if not isinstance(entry.value, Mapping) or not isinstance(group, Scalar) or not isinstance(group.value, str):
             continue
         wanted = tuple(_text(entry.value.get(key)) for key in ("skuType", "pinnedCellId"))
@@ -240,7 +240,7 @@ def hived_sku_number_ignored(job: Job) -> Iterator[Finding]:
                 skuType: K80
     """
     for entry in job.hived_role_entries:
-        number = entry.value.entry("skuNumber") if isinstance(entry.value, Mapping) else None
+        number = entry_at(entry.value, "skuNumber")
         if number is not None:
             message = "'skuNumber' has no effect; it is computed from 'cpu', 'memoryMB' and 'gpu'"
             yield Finding(number.key.span, message)

@@ -18,7 +18,7 @@ from pai_lsp.rules.templates.parameters import removable, unused_entries, used_n
 from pai_lsp.rules.templates.template_fixes import text_at
 from pai_lsp.source.comments import comments, comments_within
 from pai_lsp.source.edits import add_to_section, cut_entry, keeping_comments, line_end, line_span, remove_entry
-from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, walk
+from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, value_at, walk
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.text import Span, TextEdit
@@ -119,7 +119,7 @@ def docker_password_not_secret_pattern(job: Job) -> Iterator[Finding]:
     """
     for definition in job.prerequisites:
         auth = definition.node.get("auth") if definition.type == "dockerimage" else None
-        password = auth.get("password") if isinstance(auth, Mapping) else None
+        password = value_at(auth, "password")
         if not isinstance(password, Scalar) or "$secrets" not in password.text or "<%" not in password.text:
             continue
         if _PORTAL_PATTERN.match(password.text):

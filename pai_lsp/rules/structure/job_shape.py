@@ -16,7 +16,7 @@ from pai_lsp.job.definition import name_span
 from pai_lsp.platform.job_schema import keys_of_version_1_only
 from pai_lsp.rules.structure.structure_places import line_of_content, places
 from pai_lsp.source.edits import line_end
-from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Sequence
+from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Sequence, items_of
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit, any_overlaps
 from pai_lsp.source.writing import entry_lines
@@ -247,7 +247,7 @@ def _key_of_version_1(root: Node | None) -> Entry | None:
         return name
     roles = root.get("taskRoles")
     _, keys = keys_of_version_1_only()
-    items = roles.items if isinstance(roles, Sequence) else ()
+    items = items_of(roles)
     return next((one for item in items if isinstance(item, Mapping) for one in item.entries if one.name in keys), None)
 
 

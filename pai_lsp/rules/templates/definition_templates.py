@@ -23,7 +23,7 @@ from pai_lsp.job.require_graph import needs_values, requires_without_value, unde
 from pai_lsp.job.this_lookup import this_faults
 from pai_lsp.source.content import mapped
 from pai_lsp.source.edits import remove_entry, remove_item
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence, entry_at
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.tree_edits import append_value, insert_values
@@ -97,7 +97,7 @@ def _declaration(variable: TemplateVariable, path: str | None) -> Related:
 
 
 def _default(variable: TemplateVariable) -> Entry | None:
-    return variable.node.entry("default") if isinstance(variable.node, Mapping) else None
+    return entry_at(variable.node, "default")
 
 
 def _path(job: Job, link: RequireLink) -> str | None:

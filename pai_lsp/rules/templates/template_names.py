@@ -7,7 +7,7 @@ from pai_lsp.findings.fixes import change_fix, near_name_fixes
 from pai_lsp.job.definition import key_name_span
 from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.rules.templates.template_fixes import add_name_fix, consequence, definition_place, may_hold_brackets
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence, entry_at
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, known_names
 from pai_lsp.source.text import Span, TextEdit
@@ -283,7 +283,7 @@ def null_parameter(job: Job) -> Iterator[Finding]:
             continue
         is_secret = answer.root == "$secrets" and bool(answer.roles)
         happens = "the command receives 'None'" if is_secret else consequence(job, answer)
-        entry = answer.container.entry(answer.name) if isinstance(answer.container, Mapping) else None
+        entry = entry_at(answer.container, answer.name)
         if entry is None or not isinstance(entry.value, Scalar):
             yield Finding(answer.span, f"'{answer.name}' has no value, so {happens}")
             continue
