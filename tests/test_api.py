@@ -182,6 +182,8 @@ def test_related_places() -> None:
 def test_fixes() -> None:
     assert pai_lsp.fix(JOB) == JOB.replace("imaje", "image")
     assert pai_lsp.fix(pai_lsp.fix(JOB)) == pai_lsp.fix(JOB)
+    asks = JOB.replace("commands:\n", "commands:\n      - apt-get install git\n", 1)
+    assert "      - apt-get install -y git\n" in pai_lsp.fix(asks), "of a warning"
 
 
 def test_a_cluster(tmp_path: Path) -> None:

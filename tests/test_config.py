@@ -159,6 +159,14 @@ def test_an_empty_one_changes_nothing(text: str) -> None:
             [("token_command", "'token_command' is empty; it needs at least one item")],
         ),
         ("plugins: []\nplugins: [a]\n", [("plugins", "the key 'plugins' occurs twice in one mapping")]),
+        (
+            "plugins: []\nexclude: []\nplugins: []\nexclude: []\n",
+            [("plugins", "the keys 'plugins' and 'exclude' occur twice in one mapping")],
+        ),
+        (
+            "plugins: []\nexclude: []\nrules: {}\nplugins: []\nexclude: []\nrules: {}\n",
+            [("plugins", "the keys 'plugins' and 2 more occur twice in one mapping")],
+        ),
     ],
 )
 def test_what_is_wrong_is_said_on_the_very_words(text: str, expected: list[tuple[str, str]]) -> None:

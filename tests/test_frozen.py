@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import pickle
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pai_lsp.source import frozen
 from pai_lsp.source.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @frozen.dataclass(frozen=True, slots=True, order=True)
@@ -86,3 +91,32 @@ def test_values_hash_by_their_fields() -> None:
 def test_identity_and_cached_parts() -> None:
     one = Open(2)
     assert (one.twice, one == Open(2), one == one) == (4, False, True)  # noqa: PLR0124 - that is the question
+
+
+# What changes while something is read, written or run; all other classes of values are frozen.
+MUTABLE = {
+    "Arguments", "CmdScripts", "Converted", "FreePieces", "LazyLookup", "RecordingLookup", "Step", "Tree", "_Answers",
+    "_Frame", "_Line", "_OpenStep", "_Pod", "_Run", "_UnfinishedCommand", "_Worker",
+}  # fmt: skip
+# Values with a part that is made when it is first asked for have no slots; these have none for other reasons.
+OPEN = {"api.Related", "api.Diagnostic", "completions.CompletionItems"}
+
+
+def decorated_classes() -> Iterator[tuple[str, str, dict[str, bool], bool]]:
+    """Module and name of each class of values, what its decorator asks for, and whether a part of it is made later."""
+    for path in sorted((Path(__file__).parent.parent / "pai_lsp").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for one in node.decorator_list if isinstance(node, ast.ClassDef) else ():
+                if isinstance(node, ast.ClassDef) and ast.unparse(one).startswith("dataclass"):
+                    text = ast.unparse(node)
+                    is_made_later = "@cached_property" in text or "@lazy" in text
+                    options = {key.arg or "": ast.literal_eval(key.value) for key in getattr(one, "keywords", ())}
+                    yield path.stem, node.name, options, is_made_later
+
+
+def test_values_are_frozen_and_have_slots() -> None:
+    found = list(decorated_classes())
+    assert len(found) > 200
+    assert {name for _, name, options, _ in found if not options.get("frozen")} == MUTABLE
+    for module, name, options, is_made_later in found:
+        assert options.get("slots", False) is not (is_made_later or f"{module}.{name}" in OPEN), name

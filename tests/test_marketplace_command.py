@@ -398,6 +398,7 @@ def test_a_broken_lock_is_refused(
     (finding,) = (one for one in report["diagnostics"] if one["code"] == "broken-lock-file")
     assert finding["message"].startswith(message)
     assert line in finding["message"]
+    assert run(capsys, "marketplace", "list")[2].startswith(f"pai-lsp: {message}")
     for command in (["expand", "job.pai.yaml"], ["marketplace", "list"], ["marketplace", "lock", "--check"]):
         status, printed, errors = run(capsys, *command)
         assert errors.count(message) == 1, command
