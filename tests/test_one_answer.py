@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from pai_lsp import document
 from pai_lsp.document import Document
 from pai_lsp.embedded.server_rendering import rendered
+from pai_lsp.embedded.shell import read_script
 from pai_lsp.expansion import effective
+from pai_lsp.findings.diagnostic import Rule, Settings, Severity
 from pai_lsp.ide.known_values import template_text
+from pai_lsp.platform.programs import launchers, runs_launcher
 from pai_lsp.platform.structure_errors import StructureError
 from pai_lsp.rules import BY_CODE, CLUSTER_RULES, RULES
 from pai_lsp.source.nodes import plain_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.findings.diagnostic import Finding
+    from pai_lsp.job.job import Job
 
 PACKAGE = Path(effective.__file__).parents[1]
 PARAMETERS = """\
@@ -66,3 +78,73 @@ def test_every_kind_of_a_structure_error_is_a_rule() -> None:
     kinds = set(re.findall(rf'{StructureError.__name__}\("([a-z0-9-]+)"', text))
     assert len(kinds) > 3
     assert kinds <= {rule.code for rule in RULES}
+
+
+@pytest.mark.parametrize("name", sorted(launchers()))
+@pytest.mark.parametrize(
+    "line", ["{} python train.py", "timeout 5 {} -np 2 a.out", "cd /x && /usr/bin/{} a.out", "! {} a"]
+)
+def test_every_launcher_is_one_wherever_it_runs(name: str, line: str) -> None:
+    assert runs_launcher([read_script(line.format(name))])
+    assert not runs_launcher([read_script(f"echo {name}; ls {name}")])
+
+
+MANIFEST = """\
+apiVersion: kubeflow.org/v2beta1
+kind: MPIJob
+metadata: {name: train}
+spec:
+  slotsPerWorker: 1
+  mpiReplicaSpecs:
+    Launcher:
+      template:
+        spec:
+          containers:
+            - name: launcher
+              image: mpi:1
+              command: COMMAND
+    Worker:
+      replicas: 2
+      template: {spec: {containers: [{name: worker, image: "mpi:1"}]}}
+"""
+LAUNCHES = (
+    "mpirun --allow-run-as-root -np 2 python train.py",
+    "mpirun -np 2 python train.py",
+    "mpirun --allow-run-as-root -np 9 python train.py",
+    "mpirun --allow-run-as-root --oversubscrib -np 2 python train.py",
+    "mpirun --allow-run-as-root -np 2 -H node-7:1 python train.py",
+    "mpirun --allow-run-as-root --hostfile /etc/hosts.txt -np 2 python train.py",
+    "horovodrun -np 2 -H train-worker-0:1,train-worker-9:1 python train.py",
+    "timeout 60 mpirun --allow-run-as-root -np nine python train.py",
+)
+
+
+@pytest.mark.parametrize("launch", LAUNCHES)
+def test_words_of_a_manifest_mean_the_same_as_in_a_shell(launch: str) -> None:
+    words, shell = (str(one).replace("'", '"') for one in (shlex.split(launch), ["bash", "-c", launch]))
+    found = [
+        [(one.code, one.message) for one in Document(MANIFEST.replace("COMMAND", one)).diagnostics]
+        for one in (words, shell)
+    ]
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("comment", ["", "# pai-lsp: ignore-file[broken]\n"], ids=["heeded", "ignored"])
+@pytest.mark.parametrize("is_on", [True, False], ids=["on", "off"])
+def test_a_rule_that_fails_silences_no_other(monkeypatch: pytest.MonkeyPatch, comment: str, *, is_on: bool) -> None:
+    def failing(job: Job) -> Iterator[Finding]:
+        yield from ()
+        raise ValueError(job.text)
+
+    broken = Rule("broken", Severity.ERROR, failing, "Never mind.")
+    text = f"{comment}protocolVersion: 2\nname: a\ntype: job\ntaskRoles: {{w: {{commands: [ls], secret: hunter2}}}}\n"
+    settings = Settings() if is_on else Settings(severities={"broken": None})
+    expected = {one.code for one in Document(text).diagnostics}
+    monkeypatch.setattr(document, "RULES", (broken, *RULES))
+    faults: list[str] = []
+    found = document.check(Document(text, settings), lambda rule, _: faults.append(rule.code))
+    assert {one.code for one in found} - {"unused-ignore", "unknown-ignore"} == expected - {
+        "unused-ignore",
+        "unknown-ignore",
+    }
+    assert set(faults) <= {"broken"}
