@@ -307,6 +307,9 @@ def test_too_many_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shelf = read_directory(str(folder))
     assert shelf.count == 3
     assert shelf.skipped == ("more than 3 files; the rest is not read",)
+    for number in range(3, 9):
+        (folder / f"{number}.yaml").unlink()
+    assert read_directory(str(folder)).skipped == ()
 
 
 def test_where_the_folder_is_found(tmp_path: Path) -> None:

@@ -67,3 +67,15 @@ def test_with_anchors() -> None:
 def test_in_other_jobs(file: Path) -> None:
     text = file.read_bytes().decode("utf-8", "replace")
     assert_the_same(text, max(len(text) // budget(40), 1))
+
+
+def test_places_of_a_template_variable() -> None:
+    """Where it is declared, where a requirement gives it a value, and where it is filled in."""
+    found = [one for one in Document(JOB).occurrences if one.symbol.name == "path"]
+    lines = [JOB[: one.span.start].count("\n") + 1 for one in found]
+    assert [(line, one.is_definition) for line, one in zip(lines, found, strict=True)] == [
+        (4, False),
+        (7, True),
+        (7, False),
+    ]
+    assert len({one.symbol for one in found}) == 1

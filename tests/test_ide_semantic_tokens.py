@@ -6,8 +6,10 @@ import pytest
 from budgets import some
 
 from pai_lsp.document import Document
-from pai_lsp.ide.semantic_tokens import semantic_tokens
-from pai_lsp.source.text import Span
+from pai_lsp.ide.semantic_tokens import SemanticToken, semantic_tokens
+from pai_lsp.ide.token_types import TokenType
+from pai_lsp.lsp.convert import Places, token_numbers
+from pai_lsp.source.text import ColumnUnit, LineIndex, Span
 
 JOB = """\
 protocolVersion: 2
@@ -109,3 +111,12 @@ def test_tokens_never_overlap(end: int, more: str) -> None:
 def test_an_alias_brings_no_tokens_of_its_own() -> None:
     text = "taskRoles:\n  a: {commands: &c [echo $A]}\n  b: {commands: *c}\n"
     assert words(Document(text)).splitlines() == ["a: class declaration", "$A: variable", "b: class declaration"]
+
+
+def test_numbers_count_from_the_token_before() -> None:
+    lines = LineIndex("ab cd\n  ef gh\nij\n")
+    spans = [Span(*place) for place in ((0, 2), (3, 5), (8, 10), (11, 13), (14, 16))]
+    tokens = [SemanticToken(span, TokenType.ROOT) for span in spans]
+    numbers = token_numbers(tokens, Places(lines, ColumnUnit.UTF16), spans_lines=True)
+    places = [tuple(numbers[at : at + 3]) for at in range(0, len(numbers), 5)]
+    assert places == [(0, 0, 2), (0, 3, 2), (1, 2, 2), (0, 3, 2), (1, 0, 2)]

@@ -422,6 +422,7 @@ def test_a_run_in_a_container(
     assert "hidden" not in "".join(calls)
     assert calls[-1].startswith("rm --force")
     assert "the storage 'home' is missing here, so the task does not find /home/me; give --storage home=FOLDER" in notes
+    assert "the storage 'data' is missing" not in notes, "it is given"
     monkeypatch.setenv("STATUS", "125")
     status, _, notes = started(tmp_path, capfd, "echo hi", *options)
     assert (status, "docker could not start the container" in notes) == (3, True)

@@ -155,7 +155,7 @@ def _files(directory: str) -> tuple[list[tuple[str, str]], list[str], int]:
                 else:
                     found.append((entry.path, stamp))
                     size += length
-    if len(found) >= MOST_FILES:
+    if folders or len(found) > MOST_FILES:
         skipped.append(f"more than {MOST_FILES:,} files; the rest is not read")
     return sorted(found)[:MOST_FILES], sorted(skipped), size
 

@@ -18,7 +18,7 @@ from collections import Counter
 from enum import Enum
 
 from pai_lsp.embedded.template import variables
-from pai_lsp.job.definition import TYPED_FIELDS, name_span
+from pai_lsp.job.definition import TYPED_FIELDS, key_name_span, name_span
 from pai_lsp.job.template_uses import TemplatePlace
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.content import mapped
@@ -272,10 +272,11 @@ def _template_variables(job: Job) -> Iterator[Occurrence]:
                         yield Occurrence(symbol, text.span(use.name_span.start, use.name_span.end))
         for requirement in definition.requirements:
             required = job.definitions_by_name.get(requirement.reference.name)
-            for entry in requirement.bindings.entries if requirement.bindings and required else ():
-                if required is not None and isinstance(entry.key, Scalar):
-                    symbol = Symbol(SymbolKind.TEMPLATE_VARIABLE, entry.name, definition_scope(required))
-                    yield Occurrence(symbol, name_span(entry.key))
+            if required is None or requirement.bindings is None:
+                continue
+            for entry in requirement.bindings.entries:
+                symbol = Symbol(SymbolKind.TEMPLATE_VARIABLE, entry.name, definition_scope(required))
+                yield Occurrence(symbol, key_name_span(entry))
 
 
 def _anchors(job: Job) -> Iterator[Occurrence]:
