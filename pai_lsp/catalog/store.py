@@ -21,6 +21,7 @@ from pai_lsp.job.lookup import JobTemplate
 from pai_lsp.source.files import write_at_once
 from pai_lsp.source.foreign import as_list, as_text, as_whole, json_mapping, texts_in
 from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.spelling import plural
 from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
@@ -75,7 +76,7 @@ def age(seconds: float) -> str:
     for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if seconds >= length:
             number = int(seconds // length)
-            return f"{number} {unit}{'s' if number > 1 else ''} ago"
+            return f"{plural(number, unit)} ago"
     return "just now"
 
 

@@ -13,6 +13,7 @@ from functools import partial
 from pai_lsp.platform.platforms import ALL_NAMES, OPENPAI, Platform, platform_comment, platform_named
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.spelling import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -273,7 +274,7 @@ def causes(diagnostics: Iterable[Diagnostic], *, keeps_places: bool = False) -> 
 
 
 def _with_places(one: Diagnostic, others: Sequence[Diagnostic]) -> Diagnostic:
-    count = f"{len(others)} more place{'s' if len(others) > 1 else ''}"
+    count = plural(len(others), "more place")
     related = (*one.related, *(Related(other.span, "also here") for other in others))
     return replace(one, message=f"{one.message} (and {count})", related=related[:MOST_RELATED])
 

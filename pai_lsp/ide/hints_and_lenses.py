@@ -16,6 +16,7 @@ from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, plain_value
 from pai_lsp.source.scalar import server_text
+from pai_lsp.source.spelling import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -177,7 +178,7 @@ def _references(document: Document) -> Iterator[Lens]:
     for kind, name, node in named:
         if name:
             places = tuple(uses.get(Symbol(kind, name), ()))
-            yield Lens(_begin(node), _count(len(places), "reference"), LensKind.REFERENCES, places)
+            yield Lens(_begin(node), plural(len(places), "reference"), LensKind.REFERENCES, places)
 
 
 def _tasks(job: Job) -> Iterator[Lens]:
@@ -196,7 +197,7 @@ def _tasks(job: Job) -> Iterator[Lens]:
 def _for(definition: Definition, roles: Iterable[TaskRole], words: str) -> Iterator[Lens]:
     tasks = sum(role.instances for role in roles)
     if tasks and definition.name:
-        yield Lens(_begin(definition.node), f"{words} {_count(tasks, 'task')}", LensKind.TASKS)
+        yield Lens(_begin(definition.node), f"{words} {plural(tasks, 'task')}", LensKind.TASKS)
 
 
 def _previews(job: Job) -> Iterator[Lens]:
@@ -221,7 +222,3 @@ def _skus(document: Document) -> Iterator[Lens]:
 def _begin(node: Mapping) -> Span:
     """The first key of a mapping: its lens is above that, and not in the middle of it."""
     return node.entries[0].key.span if node.entries else node.span
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

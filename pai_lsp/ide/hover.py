@@ -30,6 +30,7 @@ from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.spelling import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def _symbol(document: Document, here: Occurrence) -> str:
     title = f"**{prose(here.symbol.name)}**"
     job, symbol = document.job, here.symbol
     uses = sum(not one.is_definition for one in places_of(document, symbol))
-    used = f"_used {uses} time{'' if uses == 1 else 's'} in this file_"
+    used = f"_used {plural(uses, 'time')} in this file_"
     if symbol.kind is SymbolKind.PREREQUISITE:
         definition = meant_prerequisite(job, here)
         if definition is not None:

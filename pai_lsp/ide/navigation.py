@@ -23,6 +23,7 @@ from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.spelling import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -294,7 +295,7 @@ def _grouped(calls: Iterable[tuple[Member, Span, str | None]]) -> list[Call]:
 
 
 def _role(role: TaskRole) -> Member:
-    tasks = f"task role, {role.instances} task{'' if role.instances == 1 else 's'}"
+    tasks = f"task role, {plural(role.instances, 'task')}"
     return Member(role.name, tasks, role.entry.span, role.name_span, f"role {role.name}", is_role=True)
 
 

@@ -19,6 +19,7 @@ from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence, items_of, scalar_text, value_at
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.spelling import plural
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def _section(job: Job, entry: Entry) -> OutlineItem:
         return _item(entry, kind, _count(job.prerequisites), map(_definition, job.prerequisites))
     if name == "taskRoles":
         total = job_resources(job)
-        shown = ", ".join(filter(None, (_tasks(total.tasks), total.sentence()))) if job.task_roles else ""
+        shown = ", ".join(filter(None, (plural(total.tasks, "task"), total.sentence()))) if job.task_roles else ""
         return _item(entry, kind, shown, map(_role, job.task_roles))
     if name == "parameters":
         children = [_item(one, OutlineKind.PARAMETER, _shown(one.value)) for one in job.parameters.values()]
@@ -157,7 +158,7 @@ def _definition(definition: Definition) -> OutlineItem:
             OutlineKind.CALLBACK,
             callback.node.span,
             name_span(callback.event) if callback.event else Span(callback.node.span.start, callback.node.span.start),
-            _commands_count(len(callback.commands)),
+            plural(len(callback.commands), "command"),
             tuple(map(_command, callback.commands)),
         )
         for callback in definition.callbacks
@@ -172,11 +173,11 @@ def _role(role: TaskRole) -> OutlineItem:
     children = [_field(entry) for name in (*TYPED_FIELDS, "prerequisites") if (entry := role.field(name))]
     if commands := role.field("commands"):
         children.append(
-            _item(commands, OutlineKind.FIELD, _commands_count(len(role.commands)), map(_command, role.commands))
+            _item(commands, OutlineKind.FIELD, plural(len(role.commands), "command"), map(_command, role.commands))
         )
     asked = role_resources(role)
     gpu = f"{asked.gpu} GPU" if asked.gpu is not None else ""
-    shown = ", ".join(filter(None, (_tasks(asked.tasks), gpu)))
+    shown = ", ".join(filter(None, (plural(asked.tasks, "task"), gpu)))
     return _item(role.entry, OutlineKind.TASK_ROLE, shown, children)
 
 
@@ -252,14 +253,6 @@ def _shown(node: Node) -> str:
 
 def _count(things: tuple[object, ...] | list[OutlineItem]) -> str:
     return str(len(things)) if things else ""
-
-
-def _tasks(number: int) -> str:
-    return f"{number} task{'' if number == 1 else 's'}"
-
-
-def _commands_count(number: int) -> str:
-    return f"{number} command{'' if number == 1 else 's'}"
 
 
 _COMMENTS = lazy_pattern(r"(?:^[ \t]*#[^\r\n]*(?:\r\n|\n|\r))+^[ \t]*#[^\r\n]*", re.MULTILINE)

@@ -26,6 +26,7 @@ from pai_lsp.lsp.features import (
     QUICK_FIX,
 )
 from pai_lsp.safe_fixes import with_safe_fixes
+from pai_lsp.source.spelling import plural
 from pai_lsp.source.text import Span, apply_edits
 
 if TYPE_CHECKING:
@@ -117,10 +118,9 @@ def _fix_all(document: OpenDocument) -> Iterator[lsp.CodeAction]:
         return
     fixed = with_safe_fixes(document.document, lambda tried: tried.diagnostics, lambda _: True)
     if fixed.fixed:
-        noun = "problem" if fixed.fixed == 1 else "problems"
         edits = line_edits(document.text, fixed.document.text)
         edit = workspace_edit(edits, document.uri, document.version, document.places, document.client)
-        yield lsp.CodeAction(f"Fix {fixed.fixed} {noun}", kind=FIX_ALL, edit=edit)
+        yield lsp.CodeAction(f"Fix {plural(fixed.fixed, 'problem')}", kind=FIX_ALL, edit=edit)
 
 
 def _edit_action(

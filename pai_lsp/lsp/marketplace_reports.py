@@ -14,6 +14,7 @@ from pygls.exceptions import JsonRpcException
 
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.spelling import plural
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
@@ -81,7 +82,7 @@ def status_of(catalogs: Sequence[Catalog]) -> Status:
     worst = max(map(state_of, catalogs), key=[*MarketplaceState].index, default=MarketplaceState.NONE)
     if worst.is_good:
         count = sum(source.count for catalog in catalogs for source in catalog.sources)
-        return Status(worst, f"{count} definition{'s' if count > 1 else ''}" if count else "")
+        return Status(worst, plural(count, "definition") if count else "")
     notes = (note for catalog in catalogs if state_of(catalog) is worst for note in catalog.doubts)
     return Status(worst, "; ".join(dict.fromkeys(notes)))
 

@@ -147,6 +147,11 @@ def _letters(name: str) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(lower), frozenset(map("".join, pairwise(lower)))
 
 
+def plural(number: int, noun: str) -> str:
+    """A number with its noun: `1 task`, `2 tasks`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def did_you_mean(name: str, candidates: Candidates, *, besides: str | None = None) -> str:
     """The end of a message about an unknown name: `; did you mean 'x'?`, or nothing when no candidate is near."""
     near = nearest(name, candidates, besides=besides)

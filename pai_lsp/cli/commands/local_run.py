@@ -44,6 +44,7 @@ from pai_lsp.cluster.task_plan import HOME, SCRIPTS
 from pai_lsp.cluster.why import failure
 from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import program_on_path
+from pai_lsp.source.spelling import plural
 from pai_lsp.source.text import LineIndex, visible
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ def _listed(
     arguments: argparse.Namespace,
 ) -> str:
     is_contained = arguments.container != "none"
-    what = "1 task" if len(plans) == 1 else f"{len(plans)} tasks"
+    what = plural(len(plans), "task")
     where = f"in {arguments.container}" if is_contained else "on this machine, without a container"
     notes = {note: None for plan in plans for note in _notes(plan, folders, is_contained=is_contained)}
     written = "".join(f"note: {visible(note)}\n" for note in notes)

@@ -25,7 +25,7 @@ from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import YAML_ENDINGS, SourceFile, UnreadableFile, decoded, might_be_job, read_bytes
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import plain_value
-from pai_lsp.source.spelling import did_you_mean
+from pai_lsp.source.spelling import did_you_mean, plural
 from pai_lsp.source.text import visible
 
 TYPE_CHECKING = False
@@ -258,9 +258,10 @@ def _print_sources(catalog: Catalog) -> None:
     if not catalog.sources:
         sys.stdout.write("no marketplace is configured, and there is no folder 'marketplace'\n")
     for source in catalog.sources:
-        noun = "definition" if source.count == 1 else "definitions"
         note = f", {source.note}" if source.note else ""
-        sys.stdout.write(visible(f"{catalog.displayed(source.label)}: {source.count} {noun}{note}") + "\n")
+        sys.stdout.write(
+            visible(f"{catalog.displayed(source.label)}: {plural(source.count, 'definition')}{note}") + "\n"
+        )
         for skipped in source.skipped:
             sys.stdout.write(visible(f"  skipped: {skipped}") + "\n")
 

@@ -23,6 +23,7 @@ from pai_lsp.rules.structure.job_shape import MAX_BYTES
 from pai_lsp.source.failures import OWN_FAILURE
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import scalar_text, value_at
+from pai_lsp.source.spelling import plural
 from pai_lsp.source.text import visible
 
 TYPE_CHECKING = False
@@ -114,7 +115,7 @@ def _summary(ready: _Submission, job: Job, profile: Profile | None) -> Iterator[
     for role in job.task_roles:
         resources = role.resources
         parts = (f"{key} {_text(resources, key)}" for key in ("gpu", "cpu", "memoryMB"))
-        count = f"{role.instances} task{'' if role.instances == 1 else 's'}"
+        count = plural(role.instances, "task")
         yield clean(visible(f"role      {role.name}: {count}, each with {', '.join(parts)}"))
     secrets = job.mapping("secrets")
     if secrets is not None and secrets.entries:

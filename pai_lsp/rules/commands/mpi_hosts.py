@@ -23,7 +23,7 @@ from pai_lsp.rules.commands.mpi import (
     slots_of,
 )
 from pai_lsp.rules.resources.job_lifecycle import beyond_instances
-from pai_lsp.source.spelling import did_you_mean, nearest
+from pai_lsp.source.spelling import did_you_mean, nearest, plural
 from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
@@ -223,7 +223,7 @@ def mpi_slots_exceed_gpu(job: Job) -> Iterator[Finding]:
             number = whole_number(entry.value) if entry else None
             if role is None or entry is None or number is None or not 0 < number < slots_of(host):
                 continue
-            gpus = "1 GPU" if number == 1 else f"{number} GPUs"
+            gpus = plural(number, "GPU")
             related = (Related(entry.value.span, "the role's GPUs"),)
             yield Finding(
                 launch.span(host.slots_span),

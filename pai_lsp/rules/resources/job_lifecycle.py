@@ -19,7 +19,7 @@ from pai_lsp.rules.prerequisites.extension import uses_extended_protocol
 from pai_lsp.rules.structure.structure_places import line_of_content
 from pai_lsp.source.edits import remove_entry
 from pai_lsp.source.nodes import Entry, Mapping, Scalar
-from pai_lsp.source.spelling import did_you_mean
+from pai_lsp.source.spelling import did_you_mean, plural
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.tree_edits import insert_values
 
@@ -253,7 +253,7 @@ def _exceeding(job: Job, name: str) -> Iterator[tuple[TaskRole, Entry, int]]:
 
 
 def _instances(role: TaskRole) -> str:
-    return "1 instance" if role.instances == 1 else f"{role.instances} instances"
+    return plural(role.instances, "instance")
 
 
 def beyond_instances(role: TaskRole, index: int) -> tuple[str, tuple[Related, ...]] | None:
