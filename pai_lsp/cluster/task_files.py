@@ -12,7 +12,7 @@ import shlex
 from pai_lsp.cluster.ended_line import OPTIONS, REPORT, header
 from pai_lsp.cluster.task_environment import port_counts
 from pai_lsp.cluster.task_plan import GIT_CHECK, HOME, SCRIPTS
-from pai_lsp.platform.tables import converted_role_name
+from pai_lsp.platform.tables import converted_role_name, shell_text
 from pai_lsp.source.frozen import dataclass
 
 TYPE_CHECKING = False
@@ -78,7 +78,7 @@ def task_files(plan: TaskPlan, place: TaskHome, ports: Ports, token: str, left_o
         options = f"--logdir={shlex.quote(logs)} --port={shlex.quote(port)} --host={place.tensorboard_address}"
         files["plugins/tensorboard/tensorboard.sh"] = f"#!/bin/bash\n{OPTIONS}tensorboard {options} &\n"
     if plan.clones:
-        files[GIT_CHECK] = _GIT_CHECK
+        files[GIT_CHECK] = shell_text("git_check.sh")
     if place.clones and plan.clones:
         files[f"{SCRIPTS}/{CLONE}"] = clone_script(plan)
     exports = [f"export {name}={shlex.quote(value)}" for name, value in _values(plan, ports).items()]
@@ -86,14 +86,15 @@ def task_files(plan: TaskPlan, place: TaskHome, ports: Ports, token: str, left_o
     parts = [CLONE] if f"{SCRIPTS}/{CLONE}" in files else []
     parts += [one for one in _PHASES if one == "user.sh" or plan.files[f"{SCRIPTS}/{one}"]]
     calls = "".join(f"part {one}\n" for one in parts)
-    files[ENTRY] = _ENTRY.format(options=OPTIONS, scripts=f"{place.home}/{SCRIPTS}", token=token, report=REPORT) + calls
+    scripts = f"{place.home}/{SCRIPTS}"
+    files[ENTRY] = shell_text("entry.sh", OPTIONS=OPTIONS, SCRIPTS=scripts, TOKEN=token, REPORT=REPORT) + calls
     return files
 
 
 def clone_script(plan: TaskPlan) -> str:
     """Clones the repositories of the plugin git to where its script looks for them, with the git of the container."""
     calls = [f"git clone {shlex.join((*words, f'{HOME}/code'))}" for words in plan.clones]
-    return "\n".join([*_CLONE.splitlines(), *calls, ""])
+    return "\n".join([*shell_text("clone.sh").splitlines(), *calls, ""])
 
 
 def _values(plan: TaskPlan, allocated: Ports) -> dict[str, str]:
@@ -132,65 +133,3 @@ def published_ports(plan: TaskPlan, allocated: Ports) -> list[str]:
     labels = allocated[plan.role.name, plan.index]
     found = [number for label in sorted(asked) for number in labels[label].split(",") if number]
     return found + ([plan.tensorboard[1]] if plan.tensorboard is not None and plan.tensorboard[1].isdecimal() else [])
-
-
-# As on a cluster, the parts run in the background, so they ignore SIGINT and read nothing. The first process of a
-# container passes on what ends it: without a trap, it would ignore that signal. Standard input is open as long as
-# pai-lsp lives, and nobody else has it: at its end, the task is asked to end, and killed after 5 seconds.
-_ENTRY = """\
-#!/bin/bash
-{options}exec 2>&1
-PAI_WORK_DIR="$(pwd)"
-export PAI_WORK_DIR
-source {scripts}/runtime_env.sh
-echo "{token}user $EUID"
-all=0 first=0
-if [ "$$" = 1 ]; then
-  all=-1 first=1
-  trap 'trap : TERM; kill -TERM -1; wait; exit 143' TERM
-fi
-exec {{alive}}<&0
-{{
-  set +o errexit
-  read -r -u "$alive"
-  trap '' TERM
-  kill -TERM "$first"
-  exec {{never}}<> <(:)
-  read -r -t 5 -u "$never"
-  kill -KILL "$all"
-}} >/dev/null 2>&1 &
-ended_line() {{
-  local found
-  if found=$(LC_ALL=C bash -n "$1" 2>&1); then
-    [ ! -r "$1{report}" ] || echo "$(<"$1{report}")"
-  elif [[ $found =~ line\\ ([0-9]+): ]]; then
-    echo "syntax ${{BASH_REMATCH[1]}}"
-  fi
-}}
-part() {{
-  local ended
-  echo "{token}start $1"
-  bash {scripts}/"$1" </dev/null {{alive}}<&- &
-  wait "$!" || {{
-    ended=$?
-    echo "{token}end $1 $(ended_line {scripts}/"$1")"
-    exit "$ended"
-  }}
-}}
-"""
-_CLONE = """\
-#!/bin/bash
-set -o errexit -o nounset -o pipefail
-command -v git >/dev/null || {
-  echo "the image has no git; --git-image names one that has it" >&2
-  exit 127
-}
-export GIT_TERMINAL_PROMPT=0
-"""
-_GIT_CHECK = """\
-#!/bin/bash
-[ $# != 0 ] && [ -e "$1" ] || exit 0
-[ ! -d "$1" ] || [ -n "$(ls -A "$1")" ] || exit 0
-echo "fatal: destination path '$1' already exists and is not an empty directory."
-exit 1
-"""

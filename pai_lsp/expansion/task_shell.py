@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from functools import cache
 
 from pai_lsp.embedded.server_rendering import trim
 from pai_lsp.embedded.shell import read_script
@@ -29,7 +30,7 @@ from pai_lsp.expansion.effective import (
     problem,
 )
 from pai_lsp.expansion.released_commands import CanNotExpressError, FindsNothingError, command_text
-from pai_lsp.platform.tables import EventForm, Moment, event_at, moments_with
+from pai_lsp.platform.tables import EventForm, Moment, event_at, moments_with, shell_text
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.tree_edits import items_after, items_in_front
@@ -184,44 +185,13 @@ def _shared(callback: _AddedCallback) -> str:
 _SETTING = frozenset({"set", "shopt", "source", ".", "eval"})
 
 _RUN, _AT_END, _COMMANDS = "pai_lsp_run", "pai_lsp_at_end", "pai_lsp_commands"
-_FUNCTIONS = """\
-# Runs the commands in a process of their own, for which this script starts itself once more, and so each callback.
-pai_lsp_part=${1-whole} pai_lsp_folder=$PWD pai_lsp_titles=() pai_lsp_texts=()
-set --
-# Runs a callback now: its title is the argument, its commands are in file descriptor 3.
-pai_lsp_run() {
-  IFS= builtin read -r -d '' pai_lsp_text <&3 || :
-  (builtin cd "$pai_lsp_folder" || :; builtin exec /bin/bash -c "$pai_lsp_text" "$1" 3<&-)
-}
-# Keeps a callback for the end.
-pai_lsp_at_end() {
-  [ "$pai_lsp_part" = whole ] || return 0
-  IFS= read -r -d '' pai_lsp_text <&3 || :
-  pai_lsp_titles+=("$1") pai_lsp_texts+=("$pai_lsp_text")
-}
-# Runs all that follows, then the callbacks at the end. The exit code is that of what failed first.
-pai_lsp_commands() {
-  [ "$pai_lsp_part" = whole ] || return 0
-  local status=0 event number code
-  /bin/bash ${BASH_EXECUTION_STRING:+-c "$BASH_EXECUTION_STRING"} "$0" commands || status=$?
-  for event in EVENTS; do
-    for ((number = 0; number < ${#pai_lsp_titles[@]}; number++)); do
-      [ "${pai_lsp_titles[number]%% *}" = "$event" ] || continue
-      case "$event $status" in "ON_FAILURE 0" | "ON_SUCCESS "[1-9]*) continue ;; esac
-      code=0
-      /bin/bash -c "${pai_lsp_texts[number]}" "${pai_lsp_titles[number]}" || code=$?
-      [ "$status" -ne 0 ] || status=$code
-    done
-  done
-  exit "$status"
-}
-"""
 
 
+@cache
 def _functions() -> str:
     success, failure, last = map(event_at, (Moment.SUCCESS, Moment.FAILURE, Moment.EXIT))
-    text = _FUNCTIONS.replace("EVENTS", f"{success} {failure} {last}")
-    return text.replace("ON_SUCCESS", success).replace("ON_FAILURE", failure).removesuffix("\n")
+    values = {"EVENTS": f"{success} {failure} {last}", "ON_SUCCESS": success, "ON_FAILURE": failure}
+    return shell_text("callbacks.sh", **values).removesuffix("\n")
 
 
 def _start_of_process(commands: Iterable[object]) -> int | None:

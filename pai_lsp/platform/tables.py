@@ -39,6 +39,7 @@ _NOT_IN_NAME = lazy_pattern(r"[^a-zA-Z0-9_-]+")
 # Leaves room for the number that makes a name unique.
 _LONGEST_STEM = 249
 
+_PLACE = lazy_pattern(r"@([A-Z_]+)@")
 _EXIT_CODE = lazy_pattern(r"\s*[+-]?[0-9]{1,6}\s*")
 _NOT_IN_CONVERTED_NAME = lazy_pattern("[^a-z0-9]")
 
@@ -308,12 +309,25 @@ def table(name: str) -> Any:
     Raises:
         OSError: if the installation is broken and the file is not there.
     """
+    return json.loads(_shipped(name))
+
+
+def shell_text(name: str, **values: str) -> str:
+    """A script of schemas/shell with a value in place of each `@NAME@`.
+
+    Raises:
+        OSError: as `table`.
+    """
+    return _PLACE.sub(lambda place: values[place[1]], _shipped(os.path.join("shell", name)))
+
+
+def _shipped(name: str) -> str:
     package = os.path.dirname(os.path.dirname(__file__))
     # An installed package contains the folder; in a checkout it is beside the package.
     shipped = os.path.join(package, "schemas")
     folder = shipped if os.path.isdir(shipped) else os.path.join(os.path.dirname(package), "schemas")
     with open(os.path.join(folder, name), encoding="utf-8") as file:
-        return json.load(file)
+        return file.read()
 
 
 def _parameters(properties: Mapping[str, Any], required: list[str]) -> tuple[PluginParameter, ...]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.cluster.task_files import ADDRESS
 from pai_lsp.cluster.task_plan import HOME
-from pai_lsp.platform.tables import converted_role_name
+from pai_lsp.platform.tables import converted_role_name, shell_text
 from pai_lsp.source.files import program_on_path
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ _IS_ON = f"{_PLUGIN}sshd.sh true"
 _CLIENTS = ("ssh", "scp", "sftp")
 # Servers are usually in folders that PATH of a user does not have.
 _FOLDERS_OF_SERVERS = ("/usr/sbin", "/usr/local/sbin", "/sbin")
-_SECONDS_TO_START = 20
 _INSTALLS = "apt-get update;"
 
 
@@ -63,18 +62,8 @@ def make_keys(folder: Path) -> None:
         OSError: if that fails.
     """
     for name in ("job", "server"):
-        command = [
-            _program("ssh-keygen"),
-            "-q",
-            "-t",
-            "ed25519",
-            "-N",
-            "",
-            "-C",
-            "pai-lsp-run",
-            "-f",
-            str(folder / name),
-        ]
+        words = ["-q", "-t", "ed25519", "-N", "", "-C", "pai-lsp-run", "-f", str(folder / name)]
+        command = [_program("ssh-keygen"), *words]
         if subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode:  # noqa: S603 - our own words
             raise OSError(f"ssh-keygen failed in '{folder}'")
 
@@ -96,6 +85,7 @@ def ssh_files(plan: TaskPlan, place: TaskHome, keys: Path, ports: Mapping[tuple[
     home = place.home
     names = {f"{converted_role_name(role)}-{index}": port for (role, index), port in ports.items()}
     own = f"{converted_role_name(plan.role.name)}-{plan.index}"
+    others = [name for name in names if name != own]
     server = "/usr/sbin/sshd" if place.is_container else _program("sshd")
     hosts = "".join(_host(name, home, f"  Port {port}\n") for name, port in names.items())
     files = {
@@ -103,10 +93,10 @@ def ssh_files(plan: TaskPlan, place: TaskHome, keys: Path, ports: Mapping[tuple[
         "ssh-secret/ssh-publickey": keys.joinpath("job.pub").read_text(),
         "ssh/server-key": keys.joinpath("server").read_text(),
         "ssh/config": hosts + _host(ADDRESS, home),
-        "ssh/sshd_config": _SERVER.format(home=home, port=names[own], address=ADDRESS),
-        "ssh/session.sh": _SESSION.format(home=home, work="$PAI_WORK_DIR"),
-        "plugins/ssh/sshd.sh": _START.format(home=home, server=shlex.quote(server), tries=_SECONDS_TO_START * 10),
-        "plugins/ssh/sshbarrier.sh": _BARRIER.format(others=" ".join(name for name in names if name != own)),
+        "ssh/sshd_config": shell_text("sshd_config", HOME=home, PORT=names[own], ADDRESS=ADDRESS),
+        "ssh/session.sh": shell_text("ssh_session.sh", HOME=home),
+        "plugins/ssh/sshd.sh": shell_text("sshd.sh", HOME=home, SERVER=shlex.quote(server)),
+        "plugins/ssh/sshbarrier.sh": shell_text("sshbarrier.sh", OTHERS=" ".join(others)),
     }
     for name in _CLIENTS:
         program = f"/usr/bin/{name}" if place.is_container else _program(name)
@@ -125,67 +115,3 @@ def _host(name: str, home: str, port: str = "") -> str:
 def path_line(home: str) -> str:
     """The line that makes a task find the clients."""
     return f"export PATH={shlex.quote(f'{home}/bin')}:$PATH"
-
-
-_SERVER = """\
-ListenAddress {address}
-Port {port}
-HostKey {home}/ssh/server-key
-AuthorizedKeysFile {home}/ssh-secret/ssh-publickey
-AuthenticationMethods publickey
-PermitRootLogin prohibit-password
-StrictModes no
-UsePAM no
-PidFile none
-LogLevel ERROR
-ForceCommand /bin/bash {home}/ssh/session.sh
-Subsystem sftp internal-sftp
-"""
-# A session has the environment of the task, and begins in its folder, not in the user's home.
-_SESSION = """\
-source {home}/ssh/environment
-cd "{work}"
-case "${{SSH_ORIGINAL_COMMAND:-}}" in
-  '') exec /bin/bash ;;
-  internal-sftp)
-    for program in /usr/lib/openssh /usr/libexec/openssh /usr/lib/ssh /usr/libexec; do
-      [ -x $program/sftp-server ] && exec $program/sftp-server
-    done
-    exit 127 ;;
-  *) exec /bin/bash -c "$SSH_ORIGINAL_COMMAND" ;;
-esac
-"""
-_START = """\
-#!/bin/bash
-set -o errexit -o nounset -o pipefail
-export -p >{home}/ssh/environment
-[ "$(id -u)" != 0 ] || mkdir -p /run/sshd
-# ssh and sshd take a key only from a file of the user's own that nobody else can read or write.
-umask 077
-for file in {home}/ssh-secret/ssh-privatekey {home}/ssh/server-key {home}/ssh/config; do
-  cp "$file" "$file.own"
-  mv -f "$file.own" "$file"
-  chmod 600 "$file"
-done
-umask 022
-{server} -D -e -f {home}/ssh/sshd_config 2>{home}/ssh/server.log &
-for ((tries = 0; tries < {tries}; tries++)); do
-  (exec 3<>"/dev/tcp/127.0.0.1/$PAI_CONTAINER_SSH_PORT") 2>/dev/null && exit 0
-  kill -0 $! 2>/dev/null || break
-  sleep 0.1
-done
-echo "the ssh server did not start" >&2
-cat {home}/ssh/server.log >&2
-exit 1
-"""
-_BARRIER = """\
-#!/bin/bash
-tries=$((${{1:-300}} * 60))
-for name in {others}; do
-  until ssh -q -o BatchMode=yes "$name" true; do
-    ((tries-- > 0)) || {{ echo "no ssh connection to $name" >&2; exit 10; }}
-    sleep 1
-  done
-done
-echo "All ssh connections are established"
-"""
