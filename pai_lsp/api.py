@@ -22,7 +22,6 @@ from pai_lsp.source.spelling import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pai_lsp.cluster.profile import Profile
     from pai_lsp.findings import diagnostic
     from pai_lsp.source.text import Place
 
@@ -168,24 +167,16 @@ def _document(function: str, text: object, path: str | None, platform: str | Non
     if platform is not None and platform not in ALL_NAMES:
         raise ValueError(f"no platform is named '{platform}'; the platforms are {', '.join(ALL_NAMES)}")
     named = None if platform is None else platform_named(platform)
-    profile = None if cluster is None else _profile(cluster)
     if path is None:
         document = Document(text, Settings() if named is None else Settings().on(named))
     else:
         projects = Projects(lambda _: None, kind_and_place)
         document = projects.document_of(text, str(Path(path).absolute()), str(Path.cwd()), path, named)
-    return document if profile is None else replace(document, settings=profile.applied_to(document.settings))
-
-
-def _profile(cluster: str) -> Profile:
-    """The profile of a cluster.
-
-    Raises:
-        ValueError: if there is none, or it cannot be read.
-    """
+    if cluster is None:
+        return document
     from pai_lsp.cluster.profile import profile_named  # noqa: PLC0415 - most programs know no cluster
 
-    return profile_named(cluster)
+    return replace(document, settings=profile_named(cluster).applied_to(document.settings))
 
 
 def _severity(name: str) -> Severity:

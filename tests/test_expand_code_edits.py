@@ -9,7 +9,8 @@ from expansion import Ended, job_of, run_of, run_task
 from job_text import HEAD
 
 from pai_lsp.expansion.released_job import expanded
-from pai_lsp.ide.refactorings.resolve_references import CannotInlineError, import_edits, inline_edits, into_job_edits
+from pai_lsp.ide.refactorings.refactoring import CanNotRefactorError
+from pai_lsp.ide.refactorings.resolve_references import import_edits, inline_edits, into_job_edits
 from pai_lsp.source.text import apply_edits
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def test_nothing_is_inlined_that_would_then_run_at_another_time(
     listed: tuple[str, ...], name: str, reason: str
 ) -> None:
     before = job(*listed)
-    with pytest.raises(CannotInlineError) as error:
+    with pytest.raises(CanNotRefactorError) as error:
         inlined(before, "worker", reference(before, name))
     assert str(error.value) == reason
 

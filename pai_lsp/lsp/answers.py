@@ -35,7 +35,7 @@ from pai_lsp.ide.typed_line import moved_line
 from pai_lsp.lsp import commands, completions, workspace
 from pai_lsp.lsp.checks import diagnostics_of
 from pai_lsp.lsp.code_actions import code_actions, resolved_action
-from pai_lsp.lsp.commands import apply_edit, explain, open_rule
+from pai_lsp.lsp.commands import about_document, apply_edit, explain, open_rule
 from pai_lsp.lsp.convert import (
     around,
     fold_range,
@@ -336,21 +336,21 @@ COMMANDS: Mapping[str, Command] = {
     EXPLAIN: explain,
     OPEN_RULE: open_rule,
     APPLY_EDIT: apply_edit,
-    PREVIEW: commands.previewed,
-    SCRIPT: commands.scripted,
-    GRAPH: commands.drawn,
-    EXPAND: commands.expanded_job,
-    STATUS: commands.described,
+    PREVIEW: about_document(commands.previewed),
+    SCRIPT: about_document(commands.scripted),
+    GRAPH: about_document(commands.drawn),
+    EXPAND: about_document(commands.expanded_job),
+    STATUS: about_document(commands.described),
     WHY: commands.failure_explained,
     CHECK_IMAGES: commands.images_checked,
     CHECK_FOLDER: commands.folder_checked,
     CLEAR_FOLDERS: commands.folders_cleared,
     CLUSTERS: commands.clusters,
     TEMPLATES: commands.templates,
-    CONVERT: commands.converted_file,
+    CONVERT: about_document(commands.converted_file),
     MARKETPLACE_LIST: commands.listed,
     MARKETPLACE_LOCKED: commands.locked,
-    MARKETPLACE_INSERT: commands.inserted,
+    MARKETPLACE_INSERT: about_document(commands.inserted),
     MARKETPLACE_REFRESH: commands.refreshed,
     MARKETPLACE_TEXT: commands.text,
 }

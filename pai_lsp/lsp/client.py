@@ -101,9 +101,8 @@ def client_of(capabilities: lsp.ClientCapabilities, unit: ColumnUnit, options: A
         code_description=_can(marks, "code_description_support"),
         tags=_values(_part(marks, "tag_support")),
         document_changes=_can(edits, "document_changes"),
-        creates_files=_can(_part(workspace, "workspace_edit"), "document_changes")
-        and lsp.ResourceOperationKind.Create
-        in (_part(_part(workspace, "workspace_edit"), "resource_operations") or ()),
+        creates_files=_can(edits, "document_changes")
+        and lsp.ResourceOperationKind.Create in (_part(edits, "resource_operations") or ()),
         applies_edits=_can(workspace, "apply_edit"),
         code_action_literals=_part(actions, "code_action_literal_support") is not None,
         preferred_code_actions=_can(actions, "is_preferred_support"),

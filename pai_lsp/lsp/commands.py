@@ -119,7 +119,11 @@ def _role(arguments: Sequence[Any], command: str) -> str | None:
     return role
 
 
-def _scripted(document: OpenDocument, arguments: Sequence[Any]) -> list[dict[str, str]] | None:
+def scripted(document: OpenDocument, arguments: Sequence[Any]) -> list[dict[str, str]] | None:
+    """The commands of task roles, `[{"role", "text"}]`, each as a script for a terminal.
+
+    The arguments are the name of a role or null for all.
+    """
     wanted = _role(arguments, SCRIPT)
     if not _is_job(document):
         return None
@@ -127,7 +131,11 @@ def _scripted(document: OpenDocument, arguments: Sequence[Any]) -> list[dict[str
     return [{"role": role.name, "text": role_script(document.document, role)} for role in roles]
 
 
-def _previewed(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any] | None:
+def previewed(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any] | None:
+    """What a task role runs, as a text, and by the numbers of its lines, from 0, the locations that they come from.
+
+    The arguments are the name of a role or null for all.
+    """
     role = _role(arguments, PREVIEW)
     if not _is_job(document):
         return None
@@ -136,7 +144,8 @@ def _previewed(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, An
     return {"text": found.text, "languageId": "shellscript", "places": places}
 
 
-def _drawn(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any] | None:
+def drawn(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any] | None:
+    """The graph of prerequisites for Graphviz and Mermaid, and by its nodes' identifiers where each is defined."""
     del arguments
     if document.kind is not FileKind.JOB:
         return None
@@ -153,7 +162,8 @@ def _locations(document: OpenDocument, named: Sequence[tuple[str, Span, str | No
     return {name: convert(location(file.uri, span, file.places)) for name, span, file in found if file}
 
 
-def _expanded(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any] | None:
+def expanded_job(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any] | None:
+    """The expanded job with its findings, at the places in the source, or only the findings that prevent it."""
     del arguments
     if not _is_job(document):
         return None
@@ -173,7 +183,8 @@ def _expanded(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any
     return {"findings": findings} if result.text is None else {"text": result.text, "findings": findings}
 
 
-def _described(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any] | None:
+def described(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any] | None:
+    """The platform that a job is checked for, and the name of its cluster or null."""
     del arguments
     if document.kind is not FileKind.JOB:
         return None
@@ -182,7 +193,11 @@ def _described(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, An
     return {"platform": document.document.platform.title, "cluster": name}
 
 
-def _converted(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any] | None:
+def converted_file(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any] | None:
+    """The file in another format, with what could not be expressed as comments at its top, or why there is none.
+
+    The argument is `pai`, `mpijob` or `v2beta1`, or null for the other one of the first two.
+    """
     from pai_lsp.mpijob.conversion import ConversionError  # noqa: PLC0415 - few files are converted
     from pai_lsp.mpijob.converted_text import DIRECTIONS, MPIJOB, PAI, converted_text  # noqa: PLC0415 - as above
 
@@ -258,24 +273,6 @@ def _is_job(document: OpenDocument) -> bool:
     return document.kind is FileKind.JOB and not document.document.is_catalog
 
 
-# The commands that a task role runs, as a text, and by the numbers of its lines, from 0, the locations that they come
-# from; the arguments are the job's URI, and the role's name or null for all.
-previewed = about_document(_previewed)
-# The commands of task roles, `[{"role", "text"}]`, each as a script for a terminal; the arguments are the URI of a job,
-# and the name of a role or null for all.
-scripted = about_document(_scripted)
-# The graph of prerequisites, for Graphviz and Mermaid, and by the identifiers of its nodes the locations of their
-# definitions; the argument is the URI of a job or of a file of definitions.
-drawn = about_document(_drawn)
-# The expanded job with its findings, at the places in the source, or only the findings that prevent it; the argument is
-# the job's URI.
-expanded_job = about_document(_expanded)
-# The file in another format, with comments about what could not be expressed at its top, or why there is none; the
-# arguments are the URI and `pai`, `mpijob` or `v2beta1`, or null for the other one of the first two.
-converted_file = about_document(_converted)
-# The platform that a job is checked for, and the name of its cluster or null; the argument is the job's URI.
-described = about_document(_described)
-
 # The end of a longer log is what matters.
 _MOST_CHARACTERS = 200_000
 
@@ -344,7 +341,11 @@ async def locked(session: Session, arguments: Sequence[Any]) -> dict[str, Any] |
     return {"folder": catalog.setup.folder, "entries": entries}
 
 
-def _inserted(document: OpenDocument, arguments: Sequence[Any]) -> lsp.WorkspaceEdit | None:
+def inserted(document: OpenDocument, arguments: Sequence[Any]) -> lsp.WorkspaceEdit | None:
+    """The edit that puts a definition into a job.
+
+    The arguments are a position, the definition's address, and the values of its template variables by name.
+    """
     position, reference, *more = arguments if len(arguments) > 1 else (None, None)
     values = {} if not more or more[0] is None else more[0]
     if not isinstance(reference, str) or not isinstance(values, dict):
@@ -365,11 +366,6 @@ def _inserted(document: OpenDocument, arguments: Sequence[Any]) -> lsp.Workspace
     if not edits:
         return None
     return workspace_edit(edits, document.uri, document.version, document.places, document.client)
-
-
-# The edit that puts a definition into a job: the arguments are its URI, a position, the definition's address, and the
-# values of its template variables by name.
-inserted = about_document(_inserted)
 
 
 async def refreshed(session: Session, arguments: Sequence[Any]) -> dict[str, str]:

@@ -163,7 +163,7 @@ def moved_lines(job: Job, selection: CommandSelection, commands: CallbackCommand
         found = [one for one in comments(job.syntax) if one.span.start in selection.span]
         lines += (one.text for one in found)
         for item, items in zip(sequence.items[selection.first : selection.last], commands.items, strict=True):
-            lines += _item(job, item, items, text[item.span.start : item.span.end])
+            lines += _item(item, items, text[item.span.start : item.span.end])
         return lines
     pad = column(text, sequence.span.start)
     at = selection.span.start
@@ -175,7 +175,7 @@ def moved_lines(job: Job, selection: CommandSelection, commands: CallbackCommand
         item = sequence.items[number]
         after = text[span.end : end].strip()
         written = "\n".join(_lines(text[item.span.start : end], pad))
-        found_lines = _item(job, item, items, written)
+        found_lines = _item(item, items, written)
         if after and found_lines[0] != f"- {written.split(chr(10))[0]}":
             lines.append(after)
         lines += found_lines
@@ -193,8 +193,7 @@ def flow_items(job: Job, selection: CommandSelection, commands: CallbackCommands
     return f"[{', '.join(parts)}]"
 
 
-def _item(job: Job, item: object, items: tuple[str, ...], written: str) -> list[str]:
-    del job
+def _item(item: object, items: tuple[str, ...], written: str) -> list[str]:
     if _is_as_written(item, items):
         first, *rest = written.split("\n")
         return [f"- {first}", *rest]

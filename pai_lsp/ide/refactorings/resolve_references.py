@@ -107,10 +107,7 @@ def _has_commands(definition: Definition) -> bool:
 
 
 def _inlined(document: Document, role_name: str, references: list[Reference]) -> tuple[TextEdit, ...]:
-    try:
-        return _without_unused(document, inline_edits(document.job, role_name, references))
-    except CannotInlineError as error:
-        raise CanNotRefactorError(str(error)) from None
+    return _without_unused(document, inline_edits(document.job, role_name, references))
 
 
 def _line_above(text: str, offset: int) -> int:
@@ -240,21 +237,17 @@ def _expanded_text(document: Document) -> str:
     return found.text
 
 
-class CannotInlineError(Exception):
-    """Why commands cannot be among those of a task role; contains no secret."""
-
-
 def inline_edits(job: Job, role_name: str, references: SequenceOf[Reference]) -> tuple[TextEdit, ...]:
     """Put the commands of some of a role's references, and of all that they require, into the role's own commands.
 
     The storages that they need, and the commands of `cmd` plugins of `extras`, which would run in between, go along.
 
     Raises:
-        CannotInlineError: if they would run in another order, or are not possible among commands.
+        CanNotRefactorError: if they would run in another order, or are not possible among commands.
     """
     effective = effective_job(job)
     if effective.problems:
-        raise CannotInlineError(effective.problems[0].message)
+        raise CanNotRefactorError(effective.problems[0].message)
     role = next(one for one in effective.roles if one.role.name == role_name)
     inlined = {one.scalar for one in references}
     others = [one for one in role.role.prerequisites if one.scalar not in inlined]
@@ -267,7 +260,7 @@ def inline_edits(job: Job, role_name: str, references: SequenceOf[Reference]) ->
     added = added_commands(sources, role_values(job)[role_name], problems.append, shares_shell=True)
     storages, conflicts = merged_storages(job, [storage for one in own for storage in one.storages])
     for problem in (*problems, *conflicts):
-        raise CannotInlineError(problem.message)
+        raise CanNotRefactorError(problem.message)
     kept = _order_kept(job, role, own, others)
     return (
         *role_list_edits(job.text, role.role, tuple(kept.values()), kept),
@@ -288,7 +281,7 @@ def _order_kept(
     for listed in (others, by_place):
         if [step.identity for step in expansion(job.require_graph, listed).steps] == order:
             return {one.scalar: one.name for one in listed}
-    raise CannotInlineError("the other prerequisites would run in another order; inline all prerequisites at once")
+    raise CanNotRefactorError("the other prerequisites would run in another order; inline all prerequisites at once")
 
 
 def _runs_something(source: Source) -> bool:
@@ -305,20 +298,20 @@ def _refuse_what_stays(
     names = [one.name for one in role.role.prerequisites]
     twice = next((one.name for one in references if names.count(one.name) > 1), None)
     if twice is not None:
-        raise CannotInlineError(f"'{twice}' is listed twice, and runs twice until it is expanded")
+        raise CanNotRefactorError(f"'{twice}' is listed twice, and runs twice until it is expanded")
     for one in own:
         if one.plugin not in {"cmd", None}:
-            raise CannotInlineError(f"{one.title} is a plugin '{one.plugin}', which is not a command")
+            raise CanNotRefactorError(f"{one.title} is a plugin '{one.plugin}', which is not a command")
     running = [one for one in role.prerequisites if _runs_something(one)]
     first = next((number for number, one in enumerate(running) if one in own), None)
     if first is None:
         reason = "is also required by another prerequisite of this task role"
         if own:
             reason = "only mounts a storage" if any(one.storages for one in own) else "runs nothing"
-        raise CannotInlineError(f"'{references[0].name}' {reason}")
+        raise CanNotRefactorError(f"'{references[0].name}' {reason}")
     between = next((one for one in running[first:] if one not in own), None)
     if between is not None:
-        raise CannotInlineError(
+        raise CanNotRefactorError(
             f"{between.title} runs between '{references[0].name}' and the commands; inline it first"
         )
     # What runs at the end is among the commands, and those do not run if a callback of the runtime fails.
@@ -326,7 +319,7 @@ def _refuse_what_stays(
     if staying and has_hooks((*own, *plugins)) and not has_hooks(staying):
         name = references[0].name
         reason = f"commands of '{name}' at the end would not run when {staying[0].title} fails"
-        raise CannotInlineError(f"{reason}; inline all prerequisites at once")
+        raise CanNotRefactorError(f"{reason}; inline all prerequisites at once")
 
 
 def _command_list(job: Job, role: EffectiveRole, *, own: bool) -> Sequence:
@@ -337,15 +330,15 @@ def _command_list(job: Job, role: EffectiveRole, *, own: bool) -> Sequence:
     node = role.role.node
     commands = command_list(job, role.role)
     if node is None or commands is None:
-        raise CannotInlineError(f"'{role.role.name}' has no list of commands")
+        raise CanNotRefactorError(f"'{role.role.name}' has no list of commands")
     named = {anchor.node for anchor in job.syntax.anchors}
     listed, written = node.own("prerequisites"), node.own("commands")
     is_merged = written is None and role.role.get("commands") is commands
     for what, value in (("prerequisites", listed.value if listed else None), ("commands", commands)):
         if value is None or value in named or (value is commands and is_merged):
-            raise CannotInlineError(f"the {what} of '{role.role.name}' are shared; write them out first")
+            raise CanNotRefactorError(f"the {what} of '{role.role.name}' are shared; write them out first")
     if own and job.syntax.aliases:
-        raise CannotInlineError("the cmd plugin of extras runs in between, and the file has aliases")
+        raise CanNotRefactorError("the cmd plugin of extras runs in between, and the file has aliases")
     return commands
 
 
