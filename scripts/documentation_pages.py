@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mkdocs.structure.files import File, Files
 
+from pai_lsp.findings.diagnostic import Stage
 from pai_lsp.platform.job_schema import published_schema
 from pai_lsp.platform.tables import table
 from pai_lsp.rules import all_rules, families
@@ -33,6 +34,10 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
             content = f"# {former}\n\nNow named [{rule.code}]({rule.code}.md); the former code still works.\n"
             files.append(File.generated(config, f"rules/{former}.md", content=content))
     files.append(File.generated(config, "rules/index.md", content=_index()))
+    picture = (Path(config.docs_dir) / _STAGES).read_text(encoding="utf-8")
+    for name, media in (("light", "not all"), ("dark", "all")):
+        content = picture.replace("(prefers-color-scheme: dark)", media)
+        files.append(File.generated(config, _STAGES.replace(".svg", f"-{name}.svg"), content=content))
     schemas = {
         "job": published_schema("job"),
         "definition": published_schema("definition"),
@@ -46,6 +51,15 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     return files
 
 
+# The picture has the colors of the reader's system; the site has two, because its readers choose the colors themselves.
+_STAGES = "images/job-stages.svg"
+# Where the page "What happens to your job" describes who finds the mistakes of a rule.
+_EXPLAINED = {
+    Stage.SERVER: "the-rest-server",
+    Stage.CLUSTER: "the-scheduler",
+    Stage.RUNTIME: "the-runtime",
+    Stage.COMMANDS: "the-container",
+}
 # The address of the page in the site; docs/playground.md, which links to it, is `playground/`.
 _PLAYGROUND = "check"
 _NOT_BUILT = """\
@@ -71,8 +85,11 @@ def on_page_markdown(markdown: str, *, page: object, config: object, files: File
     del page, config
 
     def both(found: re.Match[str]) -> str:
-        alt, light = found.groups()
-        dark = f"{light.removesuffix('.png')}-dark.png"
+        alt, shown = found.groups()
+        if shown == _STAGES:
+            light, dark = (shown.replace(".svg", f"-{name}.svg") for name in ("light", "dark"))
+        else:
+            light, dark = shown, f"{shown.removesuffix('.png')}-dark.png"
         if files.get_file_from_path(dark) is None:
             return found[0]
         return f"![{alt}]({light}#only-light)\n![{alt}]({dark}#only-dark)"
@@ -80,7 +97,7 @@ def on_page_markdown(markdown: str, *, page: object, config: object, files: File
     return _PICTURE.sub(both, markdown)
 
 
-_PICTURE = re.compile(r"!\[([^\]]*)\]\((images/vscode/[\w-]+\.png)\)")
+_PICTURE = re.compile(r"!\[([^\]]*)\]\((images/(?:vscode/)?[\w-]+\.(?:png|svg))\)")
 
 
 def _page(rule: Rule) -> str:
@@ -100,7 +117,9 @@ def _page(rule: Rule) -> str:
     only = f" Only on {rule.platform.title}." if rule.platform else ""
     head = f"Default severity: **{severity}**.{only} " + " ".join(facts(rule)[:2])
     more = "\n".join(f"* {fact}" for fact in facts(rule)[2:])
-    return f"# {rule.code}\n\n{head}\n\n{body}\n\n## Record\n\n{more}\n\n{silence}\n\n[All rules](index.md)\n"
+    where = f"#{_EXPLAINED[rule.stage]}" if rule.stage in _EXPLAINED else ""
+    explained = f"[What happens to your job](../what-happens.md{where})"
+    return f"# {rule.code}\n\n{head}\n\n{body}\n\n## Record\n\n{more}\n\n{silence}\n\n{explained} · [All rules](index.md)\n"
 
 
 _INDEX = """\

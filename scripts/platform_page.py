@@ -32,7 +32,7 @@ pai-lsp checks a job for OpenPAI unless you name another platform. The first of 
 
 1. `--platform NAME` of `pai-lsp check` and `pai-lsp expand`
 2. a comment in the job: `# pai-lsp: platform=NAME`
-3. `platform: NAME` in `.pai-lsp.yaml`, or without it the platform of its [`cluster`](cluster.md)
+3. `platform: NAME` in `.pai-lsp.yaml`, or without it the platform of its [`cluster`](profiles.md)
 4. the setting `openpai.platform` of your editor
 5. the platform of the cluster of `pai-lsp check --cluster`
 

@@ -98,7 +98,7 @@ def facts(rule: Rule) -> list[str]:
     """What the record says, a sentence a line, in Markdown."""
     lines = [
         f"Consequence: **{rule.consequence.value}** ({MEANINGS[rule.consequence]}).",
-        f"Met by {_BY[rule.stage]}.",
+        f"Found by {_BY[rule.stage]}.",
         f"Family: `{family_of(rule.code)}`. Since {since(rule)}{_status(rule)}.",
     ]
     if rule.former:
