@@ -51,6 +51,26 @@ def fixtures() -> list[Path]:
     return sorted(FIXTURES.glob("*.yaml"))
 
 
+# The verbs of summaries. A summary that needs another one adds it here.
+VERB = re.compile(
+    r"accepts|acts|are|asks|becomes|begins|breaks|can|cannot|conflicts|contains|continued|could|"
+    r"creates|differs|do|does|doubles|drops|ends|exceeds|expands|expects|finds|follows|gets|goes|"
+    r"has|have|hides|ignores|inserts|is|joins|keep|listens|lists|looks|loses|makes|may|names|"
+    r"needs|reaches|read|reads|recognize|refers|refuses|reinterprets|remain|removes|reports|"
+    r"requests|require|requires|run|runs|sets|share|shares|shows|silences|skips|start|starts|"
+    r"stops|supports|swallows|takes|use|uses|waits|wants|was|wins|writes"
+)
+
+
+def test_each_summary_is_a_sentence() -> None:
+    """It has a verb besides those of its relative clauses: "A key is missing", not "Key that is missing"."""
+    for rule in RULES:
+        words = re.findall(r"[\w-]+", re.sub(r"`[^`]*`", "", rule.summary.lower()))
+        verbs = [word for word in words if VERB.fullmatch(word)]
+        relative = [word for word in words if word in {"that", "which", "who", "whose", "where"}]
+        assert len(verbs) > len(relative), f"{rule.code}: {rule.summary}"
+
+
 def test_documentation() -> None:
     for rule in RULES:
         assert rule.summary.endswith("."), f"the first line of '{rule.code}' is one sentence"

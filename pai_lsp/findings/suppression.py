@@ -161,7 +161,7 @@ def ineffective_comments(text: str, diagnostics: Collection[Diagnostic], lines: 
 
 @rule(Severity.HINT, stage=Stage.CHECKER)
 def unused_ignore(job: Job) -> Iterable[Finding]:
-    """Unused ignore comment.
+    """An ignore comment silences nothing.
 
     The finding is fixed, or the comment or its code is misspelled; an unused comment could hide a later mistake. A
     comment applies to its own line, or to the next line if it is alone on its line:

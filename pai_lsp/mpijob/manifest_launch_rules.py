@@ -52,7 +52,7 @@ _KUBEXEC = "/etc/mpi/kubexec.sh"
 
 @rule(Severity.ERROR)
 def mpijob_np_over_slots(manifest: Manifest) -> Iterator[Finding]:
-    """More processes than slots.
+    """There are more processes than slots.
 
     Open MPI and horovodrun stop: "There are not enough slots available". MPICH and Intel MPI put several processes on
     one slot. The slots are slotsPerWorker for each worker, and for the launcher with runLauncherAsWorker.
@@ -85,7 +85,7 @@ def mpijob_np_over_slots(manifest: Manifest) -> Iterator[Finding]:
 
 @rule(Severity.INFORMATION)
 def mpijob_np_under_slots(manifest: Manifest) -> Iterator[Finding]:
-    """Fewer processes than slots; the others stay empty.
+    """There are fewer processes than slots; the others stay empty.
 
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`newConfigMap`).
 
@@ -145,7 +145,7 @@ def _oversubscribes(found: Layout, line: LaunchLine) -> bool:
 
 @rule(Severity.ERROR)
 def mpijob_slots_zero(manifest: Manifest) -> Iterator[Finding]:
-    """No slot on a worker: Open MPI starts nothing.
+    """No worker has a slot, so Open MPI starts nothing.
 
     Source: Open MPI 4.1, "All nodes which are allocated for this job are already filled".
 
@@ -210,7 +210,7 @@ def mpijob_horovodrun_no_hosts(manifest: Manifest) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def mpijob_host_format(manifest: Manifest) -> Iterator[Finding]:
-    """A list of hosts that horovodrun refuses.
+    """`horovodrun` refuses a list of hosts.
 
     Each host needs its slots, as in `worker-0:2`; a host file needs `slots=`, and Intel MPI and MPICH write another.
     Source: Horovod 0.28.1, runner/common/util/hosts.py.
@@ -257,7 +257,7 @@ def _listed(line: LaunchLine) -> Iterator[tuple[Span, tuple[LaunchHost, ...]]]:
 
 @rule(Severity.WARNING)
 def mpijob_unknown_host(manifest: Manifest) -> Iterator[Finding]:
-    """A host that is not a pod of this job.
+    """A host is not a pod of this job.
 
     The names are `JOB-launcher` and `JOB-worker-0` to the number of workers less one, short or with the domain.
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`workerName`).
@@ -302,7 +302,7 @@ def _is_pod(host: str, job: str, workers: int) -> bool:
 
 @rule(Severity.ERROR)
 def mpijob_option_unknown(manifest: Manifest) -> Iterator[Finding]:
-    """An option that this MPI implementation does not have.
+    """This MPI implementation does not have an option.
 
     Open MPI, Intel MPI and MPICH name their options differently, and stop at an unknown one.
     Source: schemas/programs.json, with the source of each program's options.
@@ -374,7 +374,7 @@ def mpijob_launcher_without_mpi(manifest: Manifest) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def mpijob_command_one_word(manifest: Manifest) -> Iterator[Finding]:
-    """A whole command line in one word.
+    """A whole command line is one word.
 
     Kubernetes starts the first word as a program; without a shell, blanks do not separate words.
     Source: Kubernetes, "Define a Command and Arguments for a Container".
@@ -425,7 +425,7 @@ def _is_command_line(text: str) -> bool:
 
 @rule(Severity.WARNING)
 def mpijob_no_shell(manifest: Manifest) -> Iterator[Finding]:
-    """Shell syntax in a command that no shell reads.
+    """A command has shell syntax, but no shell reads it.
 
     Kubernetes replaces only `$(VAR)`; `$VAR`, `&&`, `|` and `>` reach the program as they are written.
     Source: Kubernetes, "Define a Command and Arguments for a Container".

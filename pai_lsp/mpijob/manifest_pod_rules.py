@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @rule(Severity.WARNING, stage=Stage.CLUSTER, consequence=Consequence.IGNORED)
 def mpijob_launcher_gpu(manifest: Manifest) -> Iterator[Finding]:
-    """GPUs for a launcher that runs no process.
+    """The launcher has GPUs, but runs no process.
 
     They are reserved, and the operator hides them from it. Set runLauncherAsWorker, or remove the limit.
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`nvidiaDisableEnvVars`).
@@ -98,7 +98,7 @@ def mpijob_not_first_container(manifest: Manifest) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, stage=Stage.CLUSTER, consequence=Consequence.IGNORED)
 def mpijob_env_overridden(manifest: Manifest) -> Iterator[Finding]:
-    """A variable that the operator sets itself; its value wins.
+    """The operator sets a variable itself, and its value wins.
 
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`newLauncherPodTemplate`).
 
@@ -139,7 +139,7 @@ def mpijob_env_overridden(manifest: Manifest) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.CLUSTER)
 def mpijob_worker_without_sshd(manifest: Manifest) -> Iterator[Finding]:
-    """A worker that runs no ssh server, so the launcher cannot connect.
+    """A worker runs no ssh server, so the launcher cannot connect.
 
     The operator adds `/usr/sbin/sshd -De` only if `command` and `args` are both absent. Remove them.
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`newWorker`).
@@ -217,7 +217,7 @@ def mpijob_sshd_background(manifest: Manifest) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, stage=Stage.CLUSTER)
 def mpijob_no_worker(manifest: Manifest) -> Iterator[Finding]:
-    """No worker, and the launcher runs no process.
+    """There is no worker, and the launcher runs no process.
 
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`newConfigMap`): an empty host file.
 
@@ -247,7 +247,7 @@ def mpijob_no_worker(manifest: Manifest) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.CLUSTER, consequence=Consequence.IGNORED)
 def mpijob_unknown_replica(manifest: Manifest) -> Iterator[Finding]:
-    """A replica type that is stored and never started.
+    """A replica type is stored and never started.
 
     Only `Launcher` and `Worker` exist, with these capitals.
     Source: kubeflow/mpi-operator v0.8.2, pkg/apis/kubeflow/v2beta1/types.go (`MPIReplicaType`).
@@ -281,7 +281,7 @@ def mpijob_unknown_replica(manifest: Manifest) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def mpijob_slots_over_gpus(manifest: Manifest) -> Iterator[Finding]:
-    """More slots than GPUs on a worker, so processes share GPUs.
+    """A worker has more slots than GPUs, so processes share GPUs.
 
     Source: Horovod, docs/running.rst ("the number of GPUs on each server").
 
@@ -311,7 +311,7 @@ def mpijob_slots_over_gpus(manifest: Manifest) -> Iterator[Finding]:
 
 @rule(Severity.INFORMATION)
 def mpijob_slots_under_gpus(manifest: Manifest) -> Iterator[Finding]:
-    """Fewer slots than GPUs on a worker.
+    """A worker has fewer slots than GPUs.
 
     Source: Horovod, docs/running.rst ("the number of GPUs on each server").
 
@@ -342,7 +342,7 @@ def mpijob_slots_under_gpus(manifest: Manifest) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.CLUSTER)
 def mpijob_ssh_path(manifest: Manifest) -> Iterator[Finding]:
-    """A path for the ssh key that does not fit.
+    """Ssh does not find its key at this path.
 
     Kubernetes does not expand `~`. ssh reads the key from the home directory of the user, and another user than root
     cannot read /root/.ssh.
@@ -379,7 +379,7 @@ def mpijob_ssh_path(manifest: Manifest) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.CLUSTER)
 def mpijob_mount_taken(manifest: Manifest) -> Iterator[Finding]:
-    """A volume at a path that the operator uses; Kubernetes refuses the pod.
+    """A volume is at a path that the operator uses; Kubernetes refuses the pod.
 
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`setupSSHOnPod`, `configMountPath`).
 
@@ -413,7 +413,7 @@ def mpijob_mount_taken(manifest: Manifest) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.CLUSTER)
 def mpijob_volume_taken(manifest: Manifest) -> Iterator[Finding]:
-    """A volume with a name that the operator uses; Kubernetes refuses the pod.
+    """A volume has a name that the operator uses; Kubernetes refuses the pod.
 
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`sshAuthVolume`, `configVolumeName`).
 
@@ -445,7 +445,7 @@ def mpijob_volume_taken(manifest: Manifest) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, stage=Stage.CLUSTER)
 def mpijob_host_network(manifest: Manifest) -> Iterator[Finding]:
-    """A worker on the host network whose sshd uses the port of the node.
+    """The sshd of a worker on the host network uses the port of the node.
 
     Port 22 is taken by the ssh server of the node. Start `sshd -p` with another port, and tell Open MPI about it.
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`newWorker`).
@@ -481,7 +481,7 @@ def mpijob_host_network(manifest: Manifest) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, stage=Stage.CLUSTER, consequence=Consequence.IGNORED)
 def mpijob_unknown_policy(manifest: Manifest) -> Iterator[Finding]:
-    """Unknown `launcherCreationPolicy`, which acts as `WaitForWorkersReady`.
+    """`launcherCreationPolicy` is unknown, and acts as `WaitForWorkersReady`.
 
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go, line 678.
 
@@ -660,7 +660,7 @@ def mpijob_min_available(manifest: Manifest) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.CLUSTER)
 def mpijob_image_missing(manifest: Manifest) -> Iterator[Finding]:
-    """A container without an image: the job is stored, but no pod can be created.
+    """A container has no image, so the job is stored but no pod can be created.
 
     Source: Kubernetes, pkg/apis/core/validation/validation.go (`validateContainers`).
 
@@ -689,7 +689,7 @@ def mpijob_image_missing(manifest: Manifest) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.CLUSTER)
 def mpijob_container_name(manifest: Manifest) -> Iterator[Finding]:
-    """A container name that Kubernetes refuses when the pod is created.
+    """Kubernetes refuses the name of a container when the pod is created.
 
     Lower-case letters, digits and `-`, at most 63 characters.
     Source: Kubernetes, pkg/apis/core/validation/validation.go (`ValidateDNS1123Label`).
@@ -719,7 +719,7 @@ def mpijob_container_name(manifest: Manifest) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, stage=Stage.CLUSTER)
 def mpijob_worker_ends(manifest: Manifest) -> Iterator[Finding]:
-    """A worker of the operator batch.test.bdap.com whose script ends; it is started again and again.
+    """A worker of the operator batch.test.bdap.com ends with its script, and is started again and again.
 
     Source: FFFFFaraway/MPI-Operator, controllers/mpijob_controller.go.
 

@@ -92,7 +92,7 @@ def image_not_allowed(job: Job) -> Iterable[Finding]:
 
 @rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.REFUSED, only_on="ltp")
 def cluster_limit(job: Job) -> Iterable[Finding]:
-    """A limit of the LTP cluster: GPUs of a job, the right to `prod`, restricted commands, local storage, nodes.
+    """The job exceeds a limit of the LTP cluster, such as its GPUs, nodes or the right to `prod`.
 
     Source: ltp-platform, src/rest-server/src/middlewares/v2/quota.js and models/v2/job/k8s.js.
     """

@@ -28,7 +28,7 @@ def unreadable_file(job: Job) -> Iterable[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.CHECKER, consequence=Consequence.IGNORED)
 def invalid_configuration(job: Job) -> Iterable[Finding]:
-    """Invalid setting in `.pai-lsp.yaml`; the rest of the file applies.
+    """A setting in `.pai-lsp.yaml` is not valid; the rest of the file applies.
 
     The file is a mapping. `pai-lsp schema configuration` prints its JSON schema for editors. An unknown rule is only a
     warning, so that one file works with several versions of pai-lsp.

@@ -42,7 +42,7 @@ _TAR_MODES = frozenset("xctruAd")
 
 @rule(Severity.WARNING, about=("wget", "curl"))
 def download_of_page(job: Job) -> Iterator[Finding]:
-    """Download of a page that shows a file, instead of the file.
+    """A page that shows a file is downloaded, instead of the file.
 
     The command stores HTML under the file's name and succeeds; the next command fails.
     Source: the addresses of GitHub (`/raw/`), GitLab (`/-/raw/`), Hugging Face (`/resolve/`) and Dropbox (`dl=1`).
@@ -73,7 +73,7 @@ def download_of_page(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, about=("wget", "curl"))
 def download_option(job: Job) -> Iterator[Finding]:
-    """Wrong option of wget or curl, so that the file is not stored.
+    """wget or curl has a wrong option, so the file is not stored.
 
     `wget -o` names a log file and `curl -c` a file for cookies. `curl -O` without `-L` does not follow the redirection
     of a release and stores an empty answer; `curl` without `-o`, `-O` or `>` prints the file.
@@ -142,7 +142,7 @@ def _curl_findings(use: CommandUse, arguments: Arguments) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, about=("wget", "curl"))
 def address_without_quotes(job: Job) -> Iterator[Finding]:
-    """`&` in an address without quotes.
+    """An address with `&` has no quotes.
 
     Bash ends the command at `&` and runs it in the background; the rest of the address becomes a command.
     Source: the bash reference manual, "Lists of Commands".
@@ -175,7 +175,7 @@ def address_without_quotes(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, about=("tar", "wget", "curl"))
 def download_to_missing_folder(job: Job) -> Iterator[Finding]:
-    """Download or archive into a folder that nothing creates.
+    """A download or an archive goes into a folder that nothing creates.
 
     wget and curl create no folder for `-O` and `-o`: "No such file or directory".
     Source: wget(1), `-O`; curl(1), `--create-dirs`.
@@ -218,7 +218,7 @@ def download_to_missing_folder(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, about=("tar", "unzip", "gunzip"))
 def archive_mismatch(job: Job) -> Iterator[Finding]:
-    """Archive unpacked with the wrong program, compression or options.
+    """An archive is unpacked with the wrong program, compression or options.
 
     tar needs a mode such as `x`, and reads what follows `f` as the file's name; `tar xf` finds the compression itself.
     unzip reads only zip files, gunzip only gzip files.
@@ -305,7 +305,7 @@ def _tar_findings(use: CommandUse) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def file_not_executable(job: Job) -> Iterator[Finding]:
-    """File that was just written or downloaded, started without `chmod +x`.
+    """A file that was just written or downloaded is started without `chmod +x`.
 
     Bash refuses it with code 126, "Permission denied".
     Source: the bash reference manual, "Command Search and Execution".
@@ -341,7 +341,7 @@ def file_not_executable(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.INFORMATION)
 def shebang_not_first(job: Job) -> Iterator[Finding]:
-    """`#!` line that is not the first line of a file.
+    """A `#!` line is not the first line of a file.
 
     Only the first line names the program; otherwise the file runs as a shell script.
     Source: execve(2), "Interpreter scripts".
@@ -381,7 +381,7 @@ def shebang_not_first(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, about=("python",))
 def python_code_unquoted(job: Job) -> Iterator[Finding]:
-    """Code for `python -c` without quotes.
+    """The code for `python -c` has no quotes.
 
     Bash splits it at the spaces, and Python receives only the first word: "SyntaxError".
     Source: the documentation of Python's command line, `-c`.
@@ -432,7 +432,7 @@ _ADDRESS_OF_PAGE = lazy_pattern(r"(https?://git(?:hub|lab)\.com/[^/]+/[^/]+?)(?:
 
 @rule(Severity.ERROR, about=("git",))
 def git_clone_operands(job: Job) -> Iterator[Finding]:
-    """`git clone` with more than an address and a folder.
+    """`git clone` has more than an address and a folder.
 
     git stops with "Too many arguments".
     Source: git, builtin/clone.c, cmd_clone.
@@ -465,7 +465,7 @@ def git_clone_operands(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, about=("git",))
 def git_clone_page(job: Job) -> Iterator[Finding]:
-    """Address of a page instead of a repository.
+    """`git clone` gets the address of a page instead of a repository.
 
     `https://github.com/OWNER/NAME/tree/BRANCH` shows a folder in a browser; git cannot clone it. Clone the repository,
     with `--branch` for another branch.
@@ -494,7 +494,7 @@ def git_clone_page(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, about=("git",))
 def git_clone_without_key(job: Job) -> Iterator[Finding]:
-    """`git clone` by ssh without a key.
+    """`git clone` uses ssh, but there is no key.
 
     A container has no ssh key: "Permission denied (publickey)". Clone by https.
     Source: git, git-clone(1), "Git URLs".
@@ -524,7 +524,7 @@ def git_clone_without_key(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, about=("git",))
 def git_outside_repository(job: Job) -> Iterator[Finding]:
-    """Git command beside the folder that was just cloned.
+    """A git command runs beside the folder that was just cloned.
 
     `git clone` does not change the folder: "fatal: not a git repository".
     Source: git, git-clone(1).

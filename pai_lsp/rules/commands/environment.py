@@ -45,7 +45,7 @@ _NOT_THE_SAME = ("PAI_RESOURCE_", "FC_")
 
 @rule(Severity.WARNING)
 def unknown_pai_variable(job: Job) -> Iterator[Finding]:
-    """Unknown `PAI_...` variable.
+    """OpenPAI does not set a variable of this name.
 
     OpenPAI does not set it. A task role's commands stop there with "unbound variable"; in a callback it is empty.
     Source: rest-server, models/v2/job/runtime-env.js; openpai-runtime, framework_parser.py; openpai, issues 4339, 4240.
@@ -79,7 +79,7 @@ def unknown_pai_variable(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def removed_pai_variable(job: Job) -> Iterator[Finding]:
-    """Variable that OpenPAI no longer sets.
+    """OpenPAI no longer sets a variable.
 
     The variable was removed in OpenPAI 1.0. A task role's commands stop there with "unbound variable". Source: openpai,
     v0.9.1, docs/job_tutorial.md; rest-server, models/v2/job/runtime-env.js.
@@ -116,7 +116,7 @@ def removed_pai_variable(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.HINT)
 def deprecated_pai_variable(job: Job) -> Iterator[Finding]:
-    """Deprecated variable, kept only for old jobs.
+    """A variable is deprecated, and kept only for old jobs.
 
     Source: openpai, docs/manual/cluster-user/how-to-use-advanced-job-settings.md; runtime-env.js ("backward
     compatibility").
@@ -149,7 +149,7 @@ def deprecated_pai_variable(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def literal_placeholder(job: Job) -> Iterator[Finding]:
-    """Placeholder from the documentation, such as `$taskRole`.
+    """A command has a placeholder from the documentation, such as `$taskRole`.
 
     In the documentation, `PAI_HOST_IP_$taskRole_$taskIndex` is a pattern for names with a task role and an index. Bash
     reads `$taskRole_` as a variable, which is not set: the task ends there with "unbound variable".
@@ -220,7 +220,7 @@ def _is_misspelt(name: str, known: str) -> bool:
 
 @rule(Severity.INFORMATION)
 def unknown_nccl_variable(job: Job) -> Iterator[Finding]:
-    """Variable that looks like a misspelt one of NCCL.
+    """A variable looks like a misspelled one of NCCL.
 
     NCCL ignores unknown variables without a message. A name that is not close to one of NCCL's is not reported: tests,
     network plugins and builds have variables of their own with the same prefix.
@@ -256,7 +256,7 @@ def unknown_nccl_variable(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def loopback_between_tasks(job: Job) -> Iterator[Finding]:
-    """Loopback interface for communication between tasks.
+    """The loopback interface is used for communication between tasks.
 
     `lo` only reaches the same machine, so several tasks do not find each other.
     Source: NCCL, environment variables, `NCCL_SOCKET_IFNAME`; PyTorch, `GLOO_SOCKET_IFNAME`.
@@ -283,7 +283,7 @@ def loopback_between_tasks(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def cuda_devices(job: Job) -> Iterator[Finding]:
-    """`CUDA_VISIBLE_DEVICES` with GPUs that the task does not have, or with a space.
+    """`CUDA_VISIBLE_DEVICES` has GPUs that the task does not have, or a space.
 
     A task numbers its GPUs from 0; CUDA ends the list at the first number that does not exist. After a space, bash
     reads the rest as the program to run.
@@ -343,7 +343,7 @@ def _values(job: Job, names: tuple[str, ...]) -> Iterator[tuple[ScriptPlace, str
 
 @rule(Severity.ERROR, spreads=True)
 def undeclared_port(job: Job) -> Iterator[Finding]:
-    """Undeclared port in a variable.
+    """A variable names a port that is not declared.
 
     A role has the ports that it declares under `resourcePerInstance.ports`, and always `ssh` and `http`. Variables for
     other labels do not exist: the task ends there with "unbound variable".
@@ -384,7 +384,7 @@ def undeclared_port(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def env_unknown_role(job: Job) -> Iterator[Finding]:
-    """Unknown task role in a variable.
+    """A variable names a task role that does not exist.
 
     The variable does not exist: the task ends there with "unbound variable".
     Source: openpai-runtime, src/init.d/framework_parser.py; rest-server, models/v2/job/runtime-env.js.
@@ -417,7 +417,7 @@ def env_unknown_role(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def env_role_spelling(job: Job) -> Iterator[Finding]:
-    """Wrong spelling of a task role in a variable.
+    """A variable has a wrong spelling of a task role.
 
     Variables from the runtime (`PAI_HOST_IP_`, `PAI_PORT_LIST_`, ...) contain the role's name in lower case and without
     `_`; those from the rest-server (`PAI_TASK_ROLE_TASK_COUNT_`, `PAI_RESOURCE_`, ...) contain it as it is written in
@@ -449,7 +449,7 @@ def env_role_spelling(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, spreads=True)
 def env_index_out_of_range(job: Job) -> Iterator[Finding]:
-    """Task index out of range in a variable.
+    """A variable has a task index that is out of range.
 
     Task indices are 0 to `instances` - 1. Other variables do not exist: the task ends there with "unbound variable".
     Source: openpai-runtime, src/init.d/framework_parser.py.
@@ -479,7 +479,7 @@ def env_index_out_of_range(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, about=("gangAllocation",))
 def host_ip_without_gang(job: Job) -> Iterator[Finding]:
-    """Address of another task in a job without gang allocation.
+    """A job without gang allocation uses the address of another task.
 
     With `gangAllocation: false` a task starts without waiting for the others. Addresses that are not yet known are not
     set: the task ends with "unbound variable", and lists of hosts are incomplete.

@@ -47,7 +47,7 @@ _RELIABLE = frozenset(
 
 @rule(Severity.WARNING, about=(*_FINDING, "command"))
 def command_finds_nothing(job: Job) -> Iterator[Finding]:
-    """Command that ends the task if it finds nothing, or finds a difference.
+    """A command ends the task if it finds nothing, or finds a difference.
 
     grep, pgrep, which, diff and cmp report by their exit code, which errexit treats as a failure, also in the middle of
     a pipeline. Write `|| true`, or use the command in a condition. It is an information where grep filters data that
@@ -124,7 +124,7 @@ def _is_question(use: CommandUse) -> bool:
 
 @rule(Severity.WARNING)
 def arithmetic_is_zero(job: Job) -> Iterator[Finding]:
-    """Arithmetic command whose value is zero.
+    """An arithmetic command ends the task, because its value is zero.
 
     `((...))`, `let` and `expr` return code 1 for the value 0, which ends the task: `((i++))` has the old value of `i`.
     Write `i=$((i+1))`.
@@ -175,7 +175,7 @@ def arithmetic_is_zero(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, about=("yes", "find", "seq", "cat", "tr"))
 def pipe_cut_short(job: Job) -> Iterator[Finding]:
-    """Pipeline whose reader stops early.
+    """The reader of a pipeline stops early.
 
     `head`, `grep -q` and `apt-get` with `yes` end before the program before them, which then dies of SIGPIPE: with
     pipefail, the pipeline fails with code 141 although everything was printed.
@@ -209,7 +209,7 @@ def pipe_cut_short(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def last_and_list(job: Job) -> Iterator[Finding]:
-    """Test with `&&` as the last command.
+    """The last command is a test with `&&`.
 
     errexit passes over `[ -f x ] && cat x` in the middle of a script. As the last command of the script, of a function
     or of a group, its code 1 becomes the result: the task fails when the test is false. Write `if`.
@@ -260,7 +260,7 @@ def last_and_list(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def background_last(job: Job) -> Iterator[Finding]:
-    """Script that ends with a command in the background.
+    """The last command of a script runs in the background.
 
     Whatever the command returns, the task ends with code 0: at once on some clusters, when the command ends on others.
     End the script with `wait $!`, or do not use `&`.
@@ -288,7 +288,7 @@ def background_last(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def pipestatus_not_reached(job: Job) -> Iterator[Finding]:
-    """`PIPESTATUS` after a pipeline whose failure ends the script.
+    """`PIPESTATUS` is read after a pipeline whose failure ends the script.
 
     With errexit and pipefail the script ends at the pipeline when a part of it fails; the next command only runs when
     all codes are 0.
@@ -324,7 +324,7 @@ def pipestatus_not_reached(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, about=("wait",))
 def wait_loses_code(job: Job) -> Iterator[Finding]:
-    """`wait` without arguments, which loses the exit codes of the programs it waits for.
+    """`wait` without arguments loses the exit codes of the programs that it waits for.
 
     It always returns 0: the task succeeds although its programs failed. `wait $!`, `wait -n` and `wait $PID` return the
     code of the program.
@@ -359,7 +359,7 @@ def wait_loses_code(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.INFORMATION, about=("export", "readonly", "declare", "local"))
 def failure_hidden(job: Job) -> Iterator[Finding]:
-    """Command whose failure `export` hides.
+    """`export` hides the failure of a command.
 
     The result of `export X=$(command)` is that of `export`: the script continues with an empty value. `X=$(command)`
     ends it; export the variable afterwards.

@@ -21,7 +21,7 @@ _MOST_NAMED = 5
 
 @rule(Severity.INFORMATION)
 def first_role_ends_job(job: Job) -> Iterator[Finding]:
-    """Task role whose completion ends the job and kills the other roles.
+    """The completion of a task role ends the job and stops the other roles.
 
     Without `minSucceededInstances`, a role ends the whole job as soon as all of its own tasks have succeeded, contrary
     to the documentation. That is right for the workers of a job whose servers never end, but not if another role still
@@ -80,7 +80,7 @@ def first_role_ends_job(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.INFORMATION)
 def job_never_completes(job: Job) -> Iterator[Finding]:
-    """Job that never ends.
+    """The job never ends.
 
     Every task role waits forever at its end, so the job occupies its machines until someone stops it. This can be
     intended for debugging.

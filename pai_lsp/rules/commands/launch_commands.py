@@ -60,7 +60,7 @@ _PYTHON_FILE = lazy_pattern(r"[\w./-]+/[\w.-]+\.py|[\w-]+\.py|[\w-]+(?:/[\w-]+)+
 
 @rule(Severity.ERROR)
 def unknown_command_option(job: Job) -> Iterator[Finding]:
-    """Option that a program does not have.
+    """A program does not have an option.
 
     The program stops with "unrecognized arguments" or "no such option". Checked are options before the training script
     of torchrun, torch.distributed.launch, deepspeed, accelerate and horovodrun, and those of pip, `git clone` and
@@ -101,7 +101,7 @@ def unknown_command_option(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def missing_command_argument(job: Job) -> Iterator[Finding]:
-    """Command without a word that it needs.
+    """A word that a command needs is missing.
 
     It stops with "expected one argument", "You must give at least one requirement" or the like: an option without its
     value, a launcher without the script to run, `horovodrun` without `-np`, tensorboard without `--logdir`.
@@ -152,7 +152,7 @@ def missing_command_argument(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, about=LAUNCHING)
 def torchrun_bad_value(job: Job) -> Iterator[Finding]:
-    """Value that a launcher cannot use.
+    """A launcher cannot use a value.
 
     For torchrun, `--nproc_per_node` is a number, `gpu`, `cpu` or `auto`, and `--nnodes` a number or a range such as
     `1:4`. Launchers start Python themselves: a word `python` before the script is taken for the script.
@@ -212,7 +212,7 @@ def torchrun_bad_value(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, about=("deepspeed",))
 def deepspeed_arguments(job: Job) -> Iterator[Finding]:
-    """`deepspeed` command that cannot start here.
+    """A `deepspeed` command cannot start here.
 
     Without a file of hosts, `--num_nodes` above 1 is an error, as are `--include` and `--exclude` together with counts,
     and a task without a GPU.
@@ -253,7 +253,7 @@ def deepspeed_arguments(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def module_path(job: Job) -> Iterator[Finding]:
-    """Path where a module name is expected.
+    """A path is written where a module name is expected.
 
     `python -m` and `torchrun -m` need a name with dots, without `.py`: "No module named ...".
     Source: Python, `runpy`; the documentation of the command line, `-m`.
@@ -280,7 +280,7 @@ def module_path(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def unknown_python_module(job: Job) -> Iterator[Finding]:
-    """Misspelled name of a well-known module.
+    """The name of a well-known module is misspelled.
 
     Python stops with "No module named ...".
     Source: PyTorch, torch/distributed; the Python standard library.

@@ -33,7 +33,7 @@ _INDEX = "$PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX"
 
 @rule(Severity.WARNING, about=LAUNCHING)
 def processes_exceed_gpu(job: Job) -> Iterator[Finding]:
-    """More processes than the task has GPUs.
+    """More processes are started than the task has GPUs.
 
     Each process takes one GPU; those without one stop with "invalid device ordinal" or share a GPU and its memory.
     Source: torch/distributed/run.py; deepspeed/launcher/runner.py.
@@ -61,7 +61,7 @@ def processes_exceed_gpu(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.INFORMATION, about=LAUNCHING)
 def processes_below_gpu(job: Job) -> Iterator[Finding]:
-    """Fewer processes than the task has GPUs.
+    """Fewer processes are started than the task has GPUs.
 
     The other GPUs stay unused while the job holds them.
     Source: torch/distributed/run.py (one process for each GPU).
@@ -92,7 +92,7 @@ def processes_below_gpu(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, about=LAUNCHING)
 def launch_option_after_script(job: Job) -> Iterator[Finding]:
-    """Option of the launcher after the script.
+    """An option of the launcher is written after the script.
 
     The launcher reads options up to the script; everything after it belongs to the script, so that one process starts.
     Source: torch/distributed/run.py (`training_script_args`); accelerate/commands/launch.py.
@@ -130,7 +130,7 @@ def launch_option_after_script(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, about=LAUNCHING)
 def launch_nodes_mismatch(job: Job) -> Iterator[Finding]:
-    """Number of nodes that is not the number of instances of the task role.
+    """The number of nodes is not the number of instances of the task role.
 
     Every instance runs the commands. With more nodes than instances, each waits for others that never come and gives up
     after some minutes; with fewer, some tasks wait and then give up. One node in a role of several means independent
@@ -172,7 +172,7 @@ def launch_nodes_mismatch(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, about=LAUNCHING)
 def launch_rank(job: Job) -> Iterator[Finding]:
-    """Rank that is the same in every task.
+    """The rank is the same in every task.
 
     Every instance runs the same commands, so a written rank, or the default 0, is the rank of all of them, and they do
     not find each other.
@@ -212,7 +212,7 @@ def launch_rank(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, about=LAUNCHING)
 def launch_master(job: Job) -> Iterator[Finding]:
-    """Address of the master that other tasks cannot reach, or that is not the task of rank 0.
+    """Other tasks cannot reach the address of the master, or it is not the task of rank 0.
 
     In each task, `localhost` and the default mean the task itself. The master is the task with rank 0:
     `$PAI_HOST_IP_ROLE_0`. A name such as `worker-0` only exists in the configuration of ssh.

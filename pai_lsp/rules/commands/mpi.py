@@ -184,7 +184,7 @@ def ending_command(job: Job, role: TaskRole) -> CommandLine | None:
 
 @rule(Severity.WARNING, about=(MPI,))
 def mpi_without_ssh(job: Job) -> Iterator[Finding]:
-    """MPI program on several tasks without ssh between them.
+    """An MPI program uses several tasks, without ssh between them.
 
     The launcher connects to its hosts by ssh. The runtime plugin `ssh` with `jobssh: true` sets this up; it must be
     enabled for the launching role and for all roles that it reaches.
@@ -221,7 +221,7 @@ def mpi_without_ssh(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.INFORMATION, about=(MPI,))
 def mpi_without_barrier(job: Job) -> Iterator[Finding]:
-    """MPI program that does not wait for the other tasks.
+    """An MPI program does not wait for the other tasks.
 
     All tasks start at about the same time, but some take longer to install and start ssh. With `sshbarrier: true` the
     launching task waits until every task responds.
@@ -266,7 +266,7 @@ def mpi_without_barrier(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, about=(MPI,))
 def mpi_launcher_instances(job: Job) -> Iterator[Finding]:
-    """MPI program started by every instance of a task role.
+    """Every instance of a task role starts the MPI program.
 
     The commands run in each instance, so every instance starts the program on all hosts. Give the launching role one
     instance, or check the task's index.
@@ -299,7 +299,7 @@ def mpi_launcher_instances(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, about=(MPI,))
 def mpi_infiniband_partial(job: Job) -> Iterator[Finding]:
-    """InfiniBand for only some of the task roles of an MPI program.
+    """Only some of the task roles of an MPI program have InfiniBand.
 
     The processes then use the slow network, or do not find the device on some hosts.
     Source: rest-server, models/v2/job/k8s.js (`rdma/hca`); openpai, docs/manual/cluster-user, the InfiniBand example.
@@ -342,7 +342,7 @@ def mpi_infiniband_partial(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, about=(MPI,), former=("mpi-as-root",))
 def mpi_run_as_root(job: Job) -> Iterator[Finding]:
-    """Open MPI's launcher started by root without `--allow-run-as-root`.
+    """Root starts Open MPI's launcher without `--allow-run-as-root`.
 
     Containers run as root, and Open MPI refuses that: the command stops with code 1. MPICH and Intel MPI have no such
     option; a line with their options, or a task role whose commands or image name them, is not reported.
@@ -375,7 +375,7 @@ def mpi_run_as_root(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, about=(MPI,))
 def mpi_worker_ends(job: Job) -> Iterator[Finding]:
-    """Task role that an MPI program uses and that ends at once.
+    """A task role that an MPI program uses ends at once.
 
     The launcher starts its processes by ssh in the tasks of the other roles. When their commands end, the containers
     end, and ssh with them. End them with `sleep infinity`; the job ends with the launcher if its
@@ -414,7 +414,7 @@ def mpi_worker_ends(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, about=(MPI,))
 def mpi_option_unknown(job: Job) -> Iterator[Finding]:
-    """Option that the MPI launcher does not have.
+    """The MPI launcher does not have an option.
 
     Open MPI, and MPICH and Intel MPI, name their options differently: hosts are `-H` for Open MPI and `-hosts` for the
     others, and `-np=4` is not read as `-np 4`. The launcher stops. Open MPI is assumed unless the program, the image or
@@ -455,7 +455,7 @@ def mpi_option_unknown(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.INFORMATION, about=(MPI,))
 def mpi_launcher_gpu_unused(job: Job) -> Iterator[Finding]:
-    """GPUs of a launching task that runs no MPI process.
+    """A launching task has GPUs, but runs no MPI process.
 
     Its name is not among the hosts, so its GPUs are reserved and stay unused.
     Source: Open MPI, mpirun(1), "Specifying Host Nodes".

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @rule(Severity.ERROR, about=(MPI,), former=("mpi-foreign-host",))
 def mpi_unknown_host(job: Job) -> Iterator[Finding]:
-    """Unknown host of an MPI program.
+    """An MPI program names a host that does not exist.
 
     The hosts of a job are named `ROLE-INDEX`, with the role's name in lower case and without `_`. ssh knows no other
     name, so the launcher fails. Addresses and names with a domain are not checked, nor are jobs that write
@@ -97,7 +97,7 @@ def _resolves_names(launch: Launch) -> bool:
 
 @rule(Severity.ERROR, about=(MPI,))
 def mpi_host_index_out_of_range(job: Job) -> Iterator[Finding]:
-    """Host index out of range in an MPI program.
+    """An MPI program names a host with an index that is out of range.
 
     Task indices are 0 to `instances` - 1. ssh knows no other host, so the launcher fails.
     Source: openpai-runtime, src/plugins/ssh/sshd.sh.
@@ -128,7 +128,7 @@ def mpi_host_index_out_of_range(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, about=(MPI,))
 def mpi_slots_mismatch(job: Job) -> Iterator[Finding]:
-    """More MPI processes than slots.
+    """There are more MPI processes than slots.
 
     A host without `:N` has one slot. The launcher fails: "There are not enough slots available in the system".
     Source: Open MPI, mpirun(1), "Specifying Host Nodes"; Horovod, docs/running.rst.
@@ -162,7 +162,7 @@ def mpi_slots_mismatch(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.INFORMATION, about=(MPI,))
 def mpi_unused_slots(job: Job) -> Iterator[Finding]:
-    """Fewer MPI processes than slots.
+    """There are fewer MPI processes than slots.
 
     The remaining slots, and their GPUs, are not used.
     Source: Open MPI, mpirun(1), "Specifying Number of Processes".
@@ -193,7 +193,7 @@ def mpi_unused_slots(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, about=(MPI,))
 def mpi_slots_exceed_gpu(job: Job) -> Iterator[Finding]:
-    """More MPI slots than GPUs.
+    """There are more MPI slots than GPUs.
 
     With one process per slot, several processes share a GPU, or the program fails because it finds none.
     Source: Horovod, docs/running.rst ("the number of GPUs on each server").
@@ -234,7 +234,7 @@ def mpi_slots_exceed_gpu(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, about=(MPI,))
 def mpi_too_many_processes(job: Job) -> Iterator[Finding]:
-    """More MPI processes than slots on this task.
+    """There are more MPI processes than slots on this task.
 
     Without a list of hosts there are as many slots as processors: "There are not enough slots available".
     Source: Open MPI, mpirun(1), `--oversubscribe`.
@@ -270,7 +270,7 @@ def mpi_too_many_processes(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, about=(MPI,))
 def mpi_host_format(job: Job) -> Iterator[Finding]:
-    """Host without slots in a list for `horovodrun`.
+    """A host in a list for `horovodrun` has no slots.
 
     `horovodrun` needs the slots of each host, as in `worker-0:2`, and stops otherwise. mpirun counts one slot.
     Source: Horovod 0.28.1, runner/common/util/hosts.py, parse_hosts.
@@ -300,7 +300,7 @@ def mpi_host_format(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, about=(MPI,))
 def mpi_hosts_twice(job: Job) -> Iterator[Finding]:
-    """`horovodrun` with a list of hosts and a file of hosts.
+    """`horovodrun` has both a list of hosts and a file of hosts.
 
     It accepts only one of the two and stops: "not allowed with argument". mpirun picks the hosts of the list from the
     file.
@@ -327,7 +327,7 @@ def mpi_hosts_twice(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, about=(MPI,))
 def mpi_hostfile_missing(job: Job) -> Iterator[Finding]:
-    """File of hosts that only the MPI operator of Kubernetes writes.
+    """Only the MPI operator of Kubernetes writes this file of hosts.
 
     `/etc/mpi/hostfile` and the variable `OMPI_MCA_orte_default_hostfile` exist in an MPIJob. OpenPAI has neither, so
     the launcher stops. Name the tasks with `-H`.
@@ -367,7 +367,7 @@ def _files_of_operator(launch: Launch) -> Iterator[tuple[Span, str]]:
 
 @rule(Severity.WARNING, about=(MPI,))
 def mpi_hosts_missing(job: Job) -> Iterator[Finding]:
-    """MPI launcher without hosts, although other task roles wait for it.
+    """An MPI launcher has no hosts, although other task roles wait for it.
 
     Without `-H` or a file of hosts, all processes run on the launching task, and the tasks that wait stay unused.
     Source: Open MPI, mpirun(1), "Specifying Host Nodes"; MPICH, mpiexec -help.
@@ -399,7 +399,7 @@ def mpi_hosts_missing(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, about=(MPI,))
 def mpi_horovodrun_local(job: Job) -> Iterator[Finding]:
-    """`horovodrun` without hosts in a job with other tasks.
+    """`horovodrun` has no hosts, in a job with other tasks.
 
     It then starts all processes on the launching task. Write the tasks with `-H ROLE-INDEX:SLOTS`.
     Source: Horovod 0.28.1, runner/launch.py, _run (the default is `localhost`).

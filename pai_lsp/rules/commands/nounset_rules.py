@@ -34,7 +34,7 @@ _PATHS = frozenset(
 
 @rule(Severity.WARNING)
 def unset_positional(job: Job) -> Iterator[Finding]:
-    """`$1` in a script without arguments.
+    """A script without arguments uses `$1`.
 
     The platform starts the script without arguments, so `$1` to `$9` are not set, also in a here-document without
     quotes around its mark. `$0` is the platform's own file: `cd $(dirname $0)` goes to the platform's folder.
@@ -77,7 +77,7 @@ def unset_positional(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.INFORMATION, spreads=True)
 def unset_in_container(job: Job) -> Iterator[Finding]:
-    """Variable that containers usually do not have.
+    """Containers usually do not have a variable that is used.
 
     A login or a terminal sets `USER`, `DISPLAY` and `PS1`; `LD_LIBRARY_PATH` and `PYTHONPATH` are only set by some
     images. Write a default: `${LD_LIBRARY_PATH:-}`.
@@ -122,7 +122,7 @@ def unset_in_container(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, spreads=True)
 def used_before_set(job: Job) -> Iterator[Finding]:
-    """Variable that is only set later, or only where it has no effect.
+    """A variable is only set later, or only where it has no effect.
 
     `OUT` in `mkdir $OUT` before `OUT=/data` is not set. Commands in parentheses and pipelines run in a separate
     process, and `A=1 echo $A` reads `A` before it is set for `echo`.
@@ -294,7 +294,7 @@ def _sets(arguments: tuple[str, ...]) -> bool:
 
 @rule(Severity.ERROR)
 def bad_substitution(job: Job) -> Iterator[Finding]:
-    """`${...}` that bash cannot read.
+    """Bash cannot read a `${...}`.
 
     Bash stops with "bad substitution" when it gets there: a name has only letters, digits and `_`.
     Source: the bash reference manual, "Shell Parameter Expansion".

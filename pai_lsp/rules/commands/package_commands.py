@@ -43,7 +43,7 @@ _APT_WITH_VALUE = frozenset({"-o", "--option", "-c", "--config-file", "-t", "--t
 
 @rule(Severity.ERROR, about=("pip",))
 def pip_requirements_without_r(job: Job) -> Iterator[Finding]:
-    """File of requirements for pip without `-r`.
+    """A file of requirements for pip has no `-r` before it.
 
     pip treats the file's name as the name of a package: "Could not find a version that satisfies the requirement", or
     it installs a package of that name from the index, such as `requirements-dev.txt`.
@@ -70,7 +70,7 @@ def pip_requirements_without_r(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, about=("pip",))
 def pip_invalid_requirement(job: Job) -> Iterator[Finding]:
-    """Word that is not a requirement for pip.
+    """A word is not a requirement for pip.
 
     pip stops with "Invalid requirement": a version is written `==1.0` without a space before it, and a repository as
     `git+https://...`.
@@ -114,7 +114,7 @@ _ALONE = frozenset(
 
 @rule(Severity.WARNING, about=("pip",))
 def pip_glued_option(job: Job) -> Iterator[Finding]:
-    """Option that is part of a package's name, because the space before it is missing.
+    """An option is part of a package's name, because the space before it is missing.
 
     pip looks for a package of the whole name: "No matching distribution found".
     Source: pip, pip/_internal/req/constructors.py.
@@ -143,7 +143,7 @@ def pip_glued_option(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, about=("pip", "conda", "mamba"))
 def version_redirected(job: Job) -> Iterator[Finding]:
-    """Version after `>` or `<` without quotes.
+    """A version after `>` or `<` has no quotes, so bash redirects the output or input.
 
     Bash reads `>` and `<` as redirections: `six>=1.0` installs any version of `six` and writes a file named `=1.0`;
     `six<2` reads a file named `2`.
@@ -186,7 +186,7 @@ def version_redirected(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, about=("pip", "apt-get", "accelerate", "git"))
 def unknown_subcommand(job: Job) -> Iterator[Finding]:
-    """Unknown subcommand of pip, apt-get or accelerate, or a misspelt one of git.
+    """pip, apt-get or accelerate does not have a subcommand, or one of git is misspelled.
 
     The program stops with "unknown command" or "Invalid operation".
     Source: pip, pip/_internal/commands/__init__.py; APT, cmdline/apt-get.cc.
@@ -230,7 +230,7 @@ def unknown_subcommand(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, about=("apt-get", "apt", "pip"))
 def asks_for_confirmation(job: Job) -> Iterator[Finding]:
-    """Command that asks a question.
+    """A command asks a question that nobody can answer.
 
     A task has no terminal and its input is empty: apt-get answers itself with "Abort." as soon as more packages would
     change than those that are named, and `pip uninstall` fails. `DEBIAN_FRONTEND=noninteractive` does not answer this
@@ -275,7 +275,7 @@ def _installs_alone(texts: tuple[str, ...]) -> bool:
 
 @rule(Severity.INFORMATION, about=("apt-get", "apt"))
 def apt_install_without_update(job: Job) -> Iterator[Finding]:
-    """Installation without `apt-get update`.
+    """Packages are installed without `apt-get update`.
 
     Official images contain no list of packages, so `apt-get install` fails with "Unable to locate package".
     Source: APT, apt-get(8), update; the official images remove /var/lib/apt/lists.
@@ -304,7 +304,7 @@ def apt_install_without_update(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, about=("apt-get", "apt"))
 def apt_version_like_pip(job: Job) -> Iterator[Finding]:
-    """Version with `==` for apt-get, which needs a single `=`.
+    """A version for apt-get has `==`, but needs a single `=`.
 
     apt-get stops with "Unable to locate package" or "Version ... was not found".
     Source: APT, apt-get(8), install.
@@ -338,7 +338,7 @@ def apt_version_like_pip(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, about=("conda", "mamba", "micromamba"), spreads=True)
 def conda_activate_without_hook(job: Job) -> Iterator[Finding]:
-    """`conda activate` in a shell that conda has not prepared.
+    """`conda activate` runs in a shell that conda has not prepared.
 
     It stops with "Run 'conda init' before 'conda activate'", also after `conda init`, which only changes files that
     interactive shells read.

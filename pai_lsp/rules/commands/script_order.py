@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @rule(Severity.WARNING, consequence=Consequence.IGNORED)
 def commands_never_run(job: Job) -> Iterator[Finding]:
-    """Commands after `exec` or `exit`.
+    """Commands after `exec` or `exit` never run.
 
     `exec PROGRAM` replaces the shell and `exit` ends it: nothing after them runs.
     Source: the bash reference manual, "Bourne Shell Builtins".
@@ -56,7 +56,7 @@ def commands_never_run(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.INFORMATION, about=("break", "continue", "return"))
 def jump_outside(job: Job) -> Iterator[Finding]:
-    """`break` or `continue` outside of a loop, or `return` outside of a function.
+    """`break` or `continue` is outside of a loop, or `return` outside of a function.
 
     `break` and `continue` only print a message there, and the script continues; `return` ends it with code 2, which is
     reported as a warning.
@@ -88,7 +88,7 @@ def jump_outside(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def not_repeatable(job: Job) -> Iterator[Finding]:
-    """Link, folder or extracted archive that the script creates twice.
+    """The script creates a link, a folder or the content of an archive twice.
 
     `ln -s` and `mkdir` fail when the name exists, which ends the task; `unzip` asks before it replaces files.
     Source: ln(1), `-f`; mkdir(1), `-p`; unzip(1), `-o`.
@@ -140,7 +140,7 @@ def not_repeatable(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.INFORMATION, about=("rm",))
 def file_may_be_missing(job: Job) -> Iterator[Finding]:
-    """`rm` of a file that may not exist.
+    """`rm` removes a file that may not exist.
 
     `rm` fails when there is no such file, which ends the task; `rm -f` does not.
     Source: rm(1), `-f`.
@@ -177,7 +177,7 @@ def file_may_be_missing(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, about=("cd", "pushd", "export"))
 def cd_in_subshell(job: Job) -> Iterator[Finding]:
-    """`cd` or `export` as the last command in a process of its own.
+    """`cd` or `export` is the last command in a process of its own, so it has no effect.
 
     In parentheses, in a pipeline and in the background, `cd` and `export` change that process only; the commands after
     it run in the folder and with the variables from before.
@@ -237,7 +237,7 @@ def _goes_on(process: Step) -> bool:
 
 @rule(Severity.INFORMATION)
 def redirection_order(job: Job) -> Iterator[Finding]:
-    """`2>&1` before the redirection of the output.
+    """`2>&1` is written before the redirection of the output.
 
     Redirections apply from left to right: `2>&1 > file` leaves errors on the terminal. Write `> file 2>&1`.
     Source: the bash reference manual, "Redirections".

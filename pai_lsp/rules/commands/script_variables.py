@@ -42,7 +42,7 @@ _SET_BY_IMAGES = lazy_pattern(
 
 @rule(Severity.WARNING, about=("cmd",))
 def export_in_callback(job: Job) -> Iterator[Finding]:
-    """Variable exported in a callback but read in the task role's commands or in a later callback.
+    """A variable is exported in a callback but read in the commands or in a later callback.
 
     Every callback runs in a separate process, and so do the commands; variables, functions and the working directory
     end with it. The commands stop at the variable: "unbound variable"; in a callback it is empty, and a test such as
@@ -157,7 +157,7 @@ def _exported(
 
 @rule(Severity.INFORMATION, spreads=True)
 def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
-    """Variable that is not set in the commands.
+    """A variable is not set in the commands.
 
     Commands run with `set -o nounset`, so the task ends there with "unbound variable" unless the image sets the
     variable. Names that images, bash or the platform set are not reported, unless they look like a misspelling of one

@@ -39,7 +39,7 @@ _PROSE_WIDTH = 50
 
 @rule(Severity.WARNING)
 def line_not_continued(job: Job) -> Iterator[Finding]:
-    r"""Option at the start of a command.
+    r"""A command starts with an option, as if it continued the line before.
 
     The line before it does not end with `\`, or with `\` and a space, or a comment is between: each line, and each item
     of `commands`, is a separate command, and bash looks for a program with that name: code 127.
@@ -84,7 +84,7 @@ def line_not_continued(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def backslash_then_space(job: Job) -> Iterator[Finding]:
-    r"""`\` before a space at the end of a line.
+    r"""A space follows `\` at the end of a line.
 
     It quotes the space instead of continuing the line: the program gets a word that is a space, and the next line is a
     separate command. In a folded string (`>`), where lines are joined with spaces, every `\` at a line's end does this.
@@ -137,7 +137,7 @@ def backslash_then_space(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def folded_lines_joined(job: Job) -> Iterator[Finding]:
-    """Commands that YAML joins into one, because the string is folded.
+    """YAML joins commands into one, because the string is folded.
 
     In a `>` block, and in an unquoted or quoted string over several lines, a line end becomes a space: the next command
     is an argument of the one before. A `|` block keeps the lines.
@@ -186,7 +186,7 @@ def folded_lines_joined(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def here_document_trimmed(job: Job) -> Iterator[Finding]:
-    """Line of a here-document that loses its indentation.
+    """A line of a here-document loses its indentation.
 
     The rest-server removes the spaces at both ends of each command, so a line that is an item of its own begins at the
     first column. Write the here-document as one item with `|`.
@@ -227,7 +227,7 @@ def here_document_trimmed(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def value_after_hash(job: Job) -> Iterator[Finding]:
-    """Value that YAML reads as a comment.
+    """YAML reads a value as a comment.
 
     In a plain string a `#` after a space begins a comment of YAML, and bash never sees it: the option is without a
     value.
@@ -266,7 +266,7 @@ _HASH_VALUE = lazy_pattern(r"[ \t]+(#(?:[0-9]+|[0-9a-fA-F]{3,8})(?=\s|$)|#[^\s#!
 
 @rule(Severity.WARNING)
 def yaml_mark_in_command(job: Job) -> Iterator[Finding]:
-    """`!` or `&` at the start of a command, which YAML takes for itself.
+    """YAML takes `!` or `&` at the start of a command for itself.
 
     YAML reads `! command` as a tag and `&name command` as an anchor, so bash gets only the rest: the result is not
     negated. Quote the command.
@@ -325,7 +325,7 @@ def _source(job: Job, scalar: Scalar) -> str:
 
 @rule(Severity.WARNING)
 def comment_in_folded_scalar(job: Job) -> Iterator[Finding]:
-    """Comment that swallows the following commands, because YAML joins the lines.
+    """A comment swallows the following commands, because YAML joins the lines.
 
     In a `>` block, and in an unquoted or quoted string over several lines, YAML replaces line breaks with spaces. In
     bash the comment then extends to the end of the whole string. A `|` block keeps the lines.
@@ -371,7 +371,7 @@ def comment_in_folded_scalar(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def crlf_in_commands(job: Job) -> Iterator[Finding]:
-    r"""Windows line endings in a command.
+    r"""A command has Windows line endings.
 
     YAML converts the file's own line endings to `\n`, but keeps a `\r` that is written as an escape, as by programs
     that convert a script to YAML. Bash treats it as part of the last word of the line: "command not found", or a file

@@ -38,7 +38,7 @@ _PORT = lazy_pattern(r"[1-9][0-9]{1,4}")
 
 @rule(Severity.WARNING, about=("jupyter", "jupyter-notebook", "jupyter-lab"))
 def jupyter_as_root(job: Job) -> Iterator[Finding]:
-    """Jupyter started by root without `--allow-root`.
+    """Root starts Jupyter without `--allow-root`.
 
     Containers run as root, and Jupyter refuses that: "Running as root is not recommended". Which Jupyter the image has
     is not known: those before Notebook 5 started.
@@ -68,7 +68,7 @@ def jupyter_as_root(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, about=_LISTENING)
 def server_on_localhost(job: Job) -> Iterator[Finding]:
-    """Server that only listens on localhost.
+    """A server only listens on localhost.
 
     It cannot be reached from outside the task's machine. TensorBoard and Jupyter listen there by default.
     Source: TensorBoard, program.py, `--bind_all`; jupyter_server, `ServerApp.ip`.
@@ -120,7 +120,7 @@ def server_on_localhost(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.INFORMATION, about=(*TRAINING, *_LISTENING))
 def fixed_port(job: Job) -> Iterator[Finding]:
-    """Fixed port of a server.
+    """A server has a fixed port.
 
     Tasks share the network of their machine: another task may already use the port. Declare a port and use
     `$PAI_PORT_LIST_ROLE_INDEX_LABEL`; `http` always exists.
@@ -155,7 +155,7 @@ def fixed_port(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def port_list_as_port(job: Job) -> Iterator[Finding]:
-    """Several ports where a program wants one.
+    """Several ports are inserted where a program wants one.
 
     A port that is declared with a count above 1 gives a list such as `31002,31900`: "invalid int value". Use the first
     one, `${NAME%%,*}`.

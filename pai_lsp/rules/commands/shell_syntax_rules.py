@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @rule(Severity.ERROR)
 def shell_syntax(job: Job) -> Iterator[Finding]:
-    """Syntax error in a script.
+    """A script has a syntax error.
 
     Bash refuses the script: it runs everything before the error, then the task ends with exit code 2. All items of
     `commands` form one script, together with `preCommands` and `postCommands` of the default deployment; each callback
@@ -60,7 +60,7 @@ def shell_syntax(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def here_document_not_ended(job: Job) -> Iterator[Finding]:
-    """Here-document without its last line.
+    """The last line of a here-document is missing.
 
     The rest of the script becomes text of the here-document and never runs; the task still succeeds. The line that ends
     it must be exactly the word after `<<`, without blanks before or after it; `<<-` allows tabs before it.
@@ -177,7 +177,7 @@ _SMART = lazy_pattern("[" + "".join((*_PASTED, *_DASHES, *_QUOTES)) + "]")
 
 @rule(Severity.WARNING)
 def pasted_character(job: Job) -> Iterator[Finding]:
-    """Typographic character in a command, as web pages and documents have them.
+    """A command has a typographic character, as web pages and documents have them.
 
     For bash, typographic quotes, dashes and spaces are letters: quotes do not quote, options are not options, and a
     no-break space is a part of the word. Inside quotes they are text and not reported.
@@ -243,7 +243,7 @@ def _pasted_in(place: ScriptPlace, step: Step) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def invisible_character(job: Job) -> Iterator[Finding]:
-    """Invisible character in the file.
+    """The file has an invisible character.
 
     A zero-width character is a part of the word around it: the name is another one. A bidirectional control
     shows text in another order than the cluster reads it.

@@ -59,7 +59,7 @@ _HOST = lazy_pattern(r"(?:[A-Za-z_][\w-]*@)?([a-z0-9]+)-([0-9]+)(?::.*)?")
 
 @rule(Severity.WARNING, spreads=True)
 def program_not_in_container(job: Job) -> Iterator[Finding]:
-    """Program that containers do not have.
+    """Containers do not have a program.
 
     The task ends with code 127, "command not found". Commands run as root, so `sudo` is not needed: it is a warning for
     images that are known to have none, and one hint a job for others. A task without GPUs has no `nvidia-smi`.
@@ -120,7 +120,7 @@ def _is_without_sudo(job: Job, role: TaskRole | None) -> bool:
 
 @rule(Severity.WARNING, about=(*_TERMINAL, "top", "tmux", "read", "git", "accelerate"))
 def needs_terminal(job: Job) -> Iterator[Finding]:
-    """Program that needs a terminal or an answer.
+    """A program needs a terminal or an answer.
 
     A task has no terminal and its input is empty: editors stop with an error, `read` returns code 1, `git commit`
     without a message fails.
@@ -168,7 +168,7 @@ def needs_terminal(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.INFORMATION, about=_SHELLS)
 def reads_empty_input(job: Job) -> Iterator[Finding]:
-    """Shell or interpreter without a script.
+    """A shell or interpreter is started without a script.
 
     Its input is empty, so it ends at once with code 0 and does nothing.
     Source: openpai-runtime, src/runtime.d/runtime_entry.sh.
@@ -197,7 +197,7 @@ def reads_empty_input(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, spreads=True)
 def path_without_storage(job: Job) -> Iterator[Finding]:
-    """Path under `/mnt` that no storage is mounted to.
+    """No storage is mounted to a path under `/mnt`.
 
     Only the storages under `extras.storages`, or of the plugin teamwise_storage, are mounted; other folders under
     `/mnt` do not exist: "No such file or directory".
@@ -257,7 +257,7 @@ def path_without_storage(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, about=(*_BY_SSH, *_BY_ADDRESS, "python"))
 def ssh_without_plugin(job: Job) -> Iterator[Finding]:
-    """Ssh to another task without the ssh plugin, or the name of a task where an address is needed.
+    """A command uses ssh to another task without the ssh plugin, or a name instead of an address.
 
     Names such as `worker-0` only exist in the configuration that the plugin `ssh` with `jobssh: true` writes for ssh.
     Other programs need `$PAI_HOST_IP_ROLE_INDEX`.

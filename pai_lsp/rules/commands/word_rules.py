@@ -58,7 +58,7 @@ _MARKS = {PartKind.SINGLE_QUOTED: "'", PartKind.DOUBLE_QUOTED: '"'}
 
 @rule(Severity.ERROR)
 def spaces_around_equals(job: Job) -> Iterator[Finding]:
-    """Space beside the `=` of an assignment.
+    """A space is beside the `=` of an assignment.
 
     Bash reads `NAME = value` as a program with the name NAME, code 127, and `export NAME = value` as three names, "not
     a valid identifier".
@@ -133,7 +133,7 @@ def _declared(use: CommandUse, words: tuple[Word, ...]) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def assignment_of_other_shell(job: Job) -> Iterator[Finding]:
-    """Assignment in the form of another language.
+    """An assignment has the form of another language.
 
     `$NAME=value` runs a program, or with `export` sets another variable; `set NAME=value` sets `$1`; `$env:NAME` is
     PowerShell, and `setenv` is csh.
@@ -186,7 +186,7 @@ def assignment_of_other_shell(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def test_brackets(job: Job) -> Iterator[Finding]:
-    """Test that does not test what it seems to.
+    """A test does not test what it seems to.
 
     `[` is a program and needs spaces around itself and its words. `&&` ends its command; `>` writes a file; one word
     such as `"$A"=="1"` is always true; `-eq` compares numbers. Inside `if` the failure is not noticed: only the branch
@@ -260,7 +260,7 @@ def _test_operators(use: CommandUse, words: tuple[Word, ...]) -> Iterator[Findin
 
 @rule(Severity.WARNING)
 def quotes_keep_literal(job: Job) -> Iterator[Finding]:
-    """Word in quotes that bash should expand, or several words in one pair of quotes.
+    """Quotes keep bash from expanding a word, or make one word of several.
 
     Inside quotes `~` and braces are plain characters, inside single quotes `$` too, and an option with its value is one
     word for the program.
@@ -323,7 +323,7 @@ def quotes_keep_literal(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def braces_not_expanded(job: Job) -> Iterator[Finding]:
-    """Range in braces that bash does not expand.
+    """Bash does not expand a range in braces.
 
     `{1..$N}` with a variable and `"{1..3}"` in quotes stay as they are. Use `$(seq 1 $N)`.
     Source: the bash reference manual, "Brace Expansion".
@@ -361,7 +361,7 @@ def braces_not_expanded(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, about=("find",))
 def pattern_without_quotes(job: Job) -> Iterator[Finding]:
-    """Pattern for find that bash expands itself.
+    """Bash expands a pattern that is meant for find.
 
     When files in the current folder match, bash replaces the pattern by their names, and find stops with "paths must
     precede expression".
@@ -391,7 +391,7 @@ def pattern_without_quotes(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def interactive_only(job: Job) -> Iterator[Finding]:
-    """Alias or history expansion in a script.
+    """A script uses an alias or history expansion.
 
     Bash only expands aliases, `!!` and `!$` in interactive shells: "command not found".
     Source: the bash reference manual, "Aliases" and "History Interaction".
@@ -431,7 +431,7 @@ def interactive_only(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def comment_of_other_language(job: Job) -> Iterator[Finding]:
-    """Comment in the form of another language.
+    """A comment has the form of another language.
 
     Bash runs `//` as a program, "Is a directory", code 126, which ends the task. A comment begins with `#`.
     Source: the bash reference manual, "Comments".
@@ -462,7 +462,7 @@ def comment_of_other_language(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def path_replaced(job: Job) -> Iterator[Finding]:
-    """`PATH` that no longer contains the system's folders.
+    """`PATH` no longer contains the system's folders.
 
     Bash then finds no program: "command not found".
     Source: the bash reference manual, "Command Search and Execution".
@@ -499,7 +499,7 @@ _SYSTEM = lazy_pattern(r"(?:^|:)(?:/usr)?/bin\b")
 
 @rule(Severity.WARNING, about=("sh", "dash"))
 def source_in_sh(job: Job) -> Iterator[Finding]:
-    """`source` in a script for `sh`.
+    """A script for `sh` uses `source`.
 
     In Debian and Ubuntu images `sh` is dash, which has no `source`: "source: not found". Use `bash -c` or `.`.
     Source: dash(1); Debian Policy, 10.4.
@@ -526,7 +526,7 @@ def source_in_sh(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def windows_path(job: Job) -> Iterator[Finding]:
-    r"""Path with backslashes.
+    r"""A path has backslashes.
 
     Outside quotes bash removes backslashes: `.\run.sh` is `.run.sh`.
     Source: the bash reference manual, "Escape Character".

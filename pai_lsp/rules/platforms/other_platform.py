@@ -86,7 +86,7 @@ def _marked(job: Job, other: Platform) -> tuple[Span, str] | None:
 
 @rule(Severity.WARNING, stage=Stage.CHECKER, consequence=Consequence.IGNORED)
 def unknown_platform(job: Job) -> Iterator[Finding]:
-    """A comment that sets a platform that does not exist.
+    """A comment sets a platform that does not exist.
 
     The file is then checked as if the comment were not there.
     Source: docs/platforms.md.
@@ -109,7 +109,7 @@ def unknown_platform(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def platform_program(job: Job) -> Iterator[Finding]:
-    """A program of the platform that is started with a shell, or that only another platform has.
+    """A program of the platform is started with a shell, or only another platform has it.
 
     LTP has the program `/usr/local/pai/runtime.d/barrier`, which waits for all tasks. It is compiled, so `bash` ends
     with exit code 126 and `sh` with 2. On OpenPAI the program does not exist (127).
@@ -149,7 +149,7 @@ def platform_program(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def platform_variable_not_set(job: Job) -> Iterator[Finding]:
-    """A variable of the platform that is only set with a key of `extras`.
+    """A variable of the platform is only set with a key of `extras` that the job does not have.
 
     LTP sets AZCOPY_AUTO_LOGIN_TYPE and AZCOPY_MSI_CLIENT_ID only if `extras.allowAzCopy` is the boolean `true`.
     Otherwise the task ends with "unbound variable" where commands read one of them.

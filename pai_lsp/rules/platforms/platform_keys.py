@@ -58,7 +58,7 @@ def inference_parameter_missing(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, stage=Stage.SERVER, about=("jobType",))
 def inference_parameter_not_string(job: Job) -> Iterator[Finding]:
-    """A parameter of an inference job that is not a string.
+    """A parameter of an inference job is not a string.
 
     The model proxy of LTP reads all parameters of an inference job as strings. With a number, a boolean, a list or a
     mapping among them it does not find the job, and requests never reach its server.
@@ -97,7 +97,7 @@ def inference_parameter_not_string(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.SERVER, about=("enableLocalStorage",))
 def local_storage_invalid(job: Job) -> Iterator[Finding]:
-    """Paths of local storage that the rest-server refuses.
+    """The rest-server refuses the paths of local storage.
 
     With `enabled: true`, `hostpath` and `mntpath` must have the same number of absolute paths, with `:` between them.
     A path may contain letters, digits, `.`, `_` and `-`.
@@ -132,7 +132,7 @@ def local_storage_invalid(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.IGNORED, about=("enableLocalStorage",))
 def local_storage_not_enabled(job: Job) -> Iterator[Finding]:
-    """Local storage with an `enabled` that is not the boolean `true`.
+    """`enabled` of local storage is not the boolean `true`.
 
     Only the boolean `true` mounts the folders. Any other value, such as `yes` or `"true"`, mounts nothing, without a
     message.
@@ -165,7 +165,7 @@ def local_storage_not_enabled(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.SERVER, about=("forceNodes",))
 def force_nodes_not_string(job: Job) -> Iterator[Finding]:
-    """`extras.forceNodes` that is not a string with names of nodes.
+    """`extras.forceNodes` is not a string with names of nodes.
 
     The rest-server splits the string at its commas. For a list or another value, and for a string that begins with a
     comma, it responds with status 500.
@@ -196,7 +196,7 @@ def force_nodes_not_string(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, consequence=Consequence.FAILS, about=("plugin",))
 def plugin_needs_privilege(job: Job) -> Iterator[Finding]:
-    """A plugin that needs a privileged container, in a prerequisite.
+    """A prerequisite has a plugin that needs a privileged container.
 
     The rest-server makes the containers privileged only if the plugin is listed in `extras`. In a prerequisite the
     plugin `dind` runs without privilege, and Docker does not start.
@@ -227,7 +227,7 @@ def plugin_needs_privilege(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=("git",))
 def git_option_refused(job: Job) -> Iterator[Finding]:
-    """An option or an address that the plugin `git` refuses as unsafe.
+    """The plugin `git` refuses an option or an address as unsafe.
 
     GitPython refuses options of `git clone` that can run programs, and addresses of remote helpers (`ext::`). The task
     dies before it starts. Source: GitPython, git/cmd.py, check_unsafe_options; git/repo/base.py.
@@ -282,7 +282,7 @@ def _git_refusal(use: PluginUse, span: Span, what: str) -> Finding:
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=("teamwise_storage",))
 def storage_name_not_string(job: Job) -> Iterator[Finding]:
-    """Names of storages that the runtime cannot read as strings.
+    """The runtime cannot read the names of storages as strings.
 
     A step of the runtime reads `storageConfigNames` of the first plugin `teamwise_storage`; for null, a number or an
     item that is not a string the task dies before it starts.

@@ -39,7 +39,7 @@ def as_severe(use: PluginUse, found: Finding) -> Finding:
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=("plugin",))
 def unknown_plugin(job: Job) -> Iterator[Finding]:
-    """Unknown runtime plugin.
+    """The cluster does not have a runtime plugin of this name.
 
     The runtime has the plugins ssh, tensorboard, git, teamwise_storage and cmd. For any other name it fails while the
     task is prepared, regardless of `failurePolicy`, and the job ends before the user's commands. List additional
@@ -97,7 +97,7 @@ def _unknown_full_name(scalar: Scalar, name: str, known: tuple[str, ...]) -> Fin
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=(RUNTIME_PLUGIN,))
 def plugin_name_form(job: Job) -> Iterator[Finding]:
-    """Full plugin name under `extras`.
+    """A plugin under `extras` has its full name, as in a prerequisite.
 
     Under `extras`, a plugin must have its short name (`cmd`); in a prerequisite, its full name
     (`com.microsoft.pai.runtimeplugin.cmd`). With a full name under `extras` the runtime fails while the task is
@@ -164,7 +164,7 @@ def plugin_not_list(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=("taskroles",))
 def plugin_roles_unreadable(job: Job) -> Iterator[Finding]:
-    """`taskroles` of a runtime plugin that is null, a number, a boolean or a date.
+    """`taskroles` of a runtime plugin is null, a number, a boolean or a date.
 
     The runtime searches the value for the name of the task role, which fails for anything but a list, a mapping or a
     string: every task dies before it starts. Leave the key out to run the plugin in all task roles.
@@ -193,7 +193,7 @@ def plugin_roles_unreadable(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, about=("taskroles",))
 def plugin_roles_string(job: Job) -> Iterator[Finding]:
-    """`taskroles` of a runtime plugin that is a string.
+    """`taskroles` of a runtime plugin is a string.
 
     The runtime asks whether the name of the task role is a part of the string: `taskroles: worker2` also runs the
     plugin in the task role `worker`, and `taskroles: ps, worker` in `ps` and `worker`. Write a list.
@@ -231,7 +231,7 @@ def _single_task_roles(job: Job) -> Iterator[tuple[PluginEntry, Entry, Any]]:
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=("plugin",))
 def plugin_missing_parameter(job: Job) -> Iterator[Finding]:
-    """Missing required parameter of a runtime plugin.
+    """A required parameter of a runtime plugin is missing.
 
     git requires `repo_uri`, tensorboard `port` and `logdir`. Without them the plugin fails while the task is prepared,
     and the job ends before the user's commands.
@@ -277,7 +277,7 @@ _EXAMPLES = {"repo_uri": "https://github.com/microsoft/pai.git", "port": 12345, 
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("hook",))
 def plugin_hook_unsupported(job: Job) -> Iterator[Finding]:
-    """`hook` of a runtime plugin, which no released runtime supports.
+    """A runtime plugin has a `hook`, which no released runtime supports.
 
     The portal accepts the key, but it has no effect.
     Source: openpai, src/webportal/src/app/job-submission/models/protocol-schema.js (pull request 5507);
@@ -306,7 +306,7 @@ def plugin_hook_unsupported(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.INFORMATION, stage=Stage.SERVER, about=(RUNTIME_PLUGIN,))
 def plugin_key_rejected_by_portal(job: Job) -> Iterator[Finding]:
-    """Runtime plugin that the portal's submission page refuses.
+    """The portal's submission page refuses a runtime plugin that the cluster accepts.
 
     The portal allows `plugin`, `parameters`, `failurePolicy` and `hook`, requires `jobssh` for ssh, and at least one
     name in `storageConfigNames`. The cluster itself accepts the entry: submit such a job through the REST API.

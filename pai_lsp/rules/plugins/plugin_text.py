@@ -33,7 +33,7 @@ _HEADER = lazy_pattern(r"([|>])([1-9]?)([+-]?)([1-9]?)")
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=("plugin",))
 def quotes_in_plugin_command(job: Job) -> Iterator[Finding]:
-    """String of a runtime plugin with both `'` and `"`.
+    """A string of a runtime plugin has both `'` and `"`.
 
     The runtime formats the parameters in Python syntax and parses them as YAML. For a string with both kinds of quotes
     the result is not valid YAML: the init container fails, and the job ends before the user's commands. This applies to
@@ -75,7 +75,7 @@ def quotes_in_plugin_command(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, consequence=Consequence.FAILS, about=("plugin",))
 def multiline_plugin_command(job: Job) -> Iterator[Finding]:
-    r"""String of a runtime plugin with several lines, or with a line end at its end.
+    r"""A string of a runtime plugin has several lines, or ends with a line end.
 
     The plugin receives two characters, a backslash and an n, instead of each line end: `cd x` and `make` become one
     broken command, `cd x\nmake`. (Line ends only survive in a string with a `'` and without a `"`.) All commands of a
@@ -148,7 +148,7 @@ def _line_fixes(job: Job, scalar: Scalar, lines: list[str], commands: Sequence |
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, about=("plugin",))
 def backslash_in_plugin_command(job: Job) -> Iterator[Finding]:
-    r"""Command of a runtime plugin with a backslash, which the runtime doubles.
+    r"""A command of a runtime plugin has a backslash, which the runtime doubles.
 
     Backslashes are only kept in a string with a `'` and without a `"`.
     Source: openpai-runtime, src/init.d/initializer.py, init_plugins.
@@ -176,7 +176,7 @@ def backslash_in_plugin_command(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, about=("plugin",))
 def tab_in_plugin_command(job: Job) -> Iterator[Finding]:
-    r"""Command of a runtime plugin with a tab, which reaches the plugin as a backslash and a t.
+    r"""A command of a runtime plugin has a tab, which reaches the plugin as a backslash and a t.
 
     Tabs are only kept in a string with a `'` and without a `"`.
     Source: openpai-runtime, src/init.d/initializer.py, init_plugins.
@@ -206,7 +206,7 @@ def tab_in_plugin_command(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, about=("plugin",))
 def invisible_character_in_plugin_command(job: Job) -> Iterator[Finding]:
-    r"""Command of a runtime plugin with an invisible character, which reaches the plugin as an escape sequence.
+    r"""A command of a runtime plugin has an invisible character, which becomes an escape sequence.
 
     A no-break space, copied from a web page, becomes the four characters `\xa0`. Such characters are only kept in a
     string with a `'` and without a `"`.

@@ -43,7 +43,7 @@ _SSH_KEYS = ("jobssh", "userssh")
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=("plugin",))
 def plugin_parameter_type(job: Job) -> Iterator[Finding]:
-    """Plugin parameter of the wrong type.
+    """A plugin parameter has the wrong type.
 
     The plugin fails while the task is prepared, and the job ends before the user's commands. With
     `failurePolicy: ignore`, the task starts without the plugin, which is a warning. `callback-command-not-text` checks
@@ -129,7 +129,7 @@ def _git(job: Job, use: PluginUse) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=("git",))
 def git_clone_option(job: Job) -> Iterator[Finding]:
-    """Option of the plugin `git` that `git clone` refuses.
+    """The plugin `git` has an option that `git clone` refuses.
 
     OpenPAI splits the options at each blank, also within quotes, and the quotes stay; no value can contain a blank. LTP
     splits them as a shell does. A word that is not an option is one address too many ("Too many arguments"), and the
@@ -272,7 +272,7 @@ def _is_null(node: Node) -> bool:
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("plugin",))
 def plugin_key_misspelt(job: Job) -> Iterator[Finding]:
-    """Misspelled key of a runtime plugin or of its parameters.
+    """A key of a runtime plugin or of its parameters is misspelled.
 
     Keys are case-sensitive, and a plugin ignores unknown keys: `precommands` never run, and with `taskRoles` instead of
     `taskroles` the plugin runs for all task roles.
@@ -314,7 +314,7 @@ def _misspelt(holder: Mapping, known: Collection[str], ignored: frozenset[str]) 
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("plugin",))
 def unknown_plugin_parameter(job: Job) -> Iterator[Finding]:
-    """Parameter that a runtime plugin does not read.
+    """A runtime plugin does not read a parameter that it is given.
 
     It has no effect: the ssh plugin reads `userssh`, not `publicKeys`, and git clones the default branch even if
     `branch` names another. Keys of a prerequisite that a template uses are not reported, and with the plugin `cmd` only
@@ -416,7 +416,7 @@ _BREAKING = frozenset("'\"\\\n")
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME)
 def non_string_parameter_in_plugin(job: Job) -> Iterator[Finding]:
-    """Template in a callback or plugin parameter with a value that is not a string.
+    """A template in a callback or plugin parameter inserts a value that is not a string.
 
     The runtime concatenates strings in Python, which fails for a number, a date, a boolean, a list or a mapping: the
     task dies before it starts. `yes`, `no`, `on` and `off` are booleans here. In commands, which the rest-server fills,
@@ -494,7 +494,7 @@ def _quote_fixes(node: Scalar, *, is_secret: bool) -> tuple[Fix, ...]:
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME)
 def value_breaks_plugin_parameter(job: Job) -> Iterator[Finding]:
-    """Inserted value that breaks the quoting of a callback or plugin parameter.
+    """An inserted value breaks the quoting of a callback or plugin parameter.
 
     The runtime inserts values into the Python syntax of the parameters, `{'commands': ['echo …']}`, and parses the
     result as YAML. A `'` in the value ends the string; in a string that itself contains `'`, a `"` or a backslash does.

@@ -28,7 +28,7 @@ _SWITCHES = ("true", "false")
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=("sshbarrierTimeout",))
 def ssh_barrier_timeout_not_integer(job: Job) -> Iterator[Finding]:
-    """Timeout of the SSH barrier that is not an integer.
+    """The timeout of the SSH barrier is not an integer.
 
     The timeout is a number of minutes for a calculation in bash. With `0.5` or `30m` the script stops, and the task
     fails before the user's commands.
@@ -96,7 +96,7 @@ def _is_switch(scalar: Scalar) -> bool:
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("sshbarrier",))
 def ssh_barrier_without_jobssh(job: Job) -> Iterator[Finding]:
-    """SSH barrier without `jobssh`.
+    """The SSH barrier is on, but `jobssh` is not.
 
     The barrier waits until the tasks can reach each other by SSH. Without `jobssh` they never can, and `sshbarrier` is
     ignored.
@@ -132,7 +132,7 @@ def ssh_barrier_without_jobssh(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.DIES, about=("sshbarrier",))
 def ssh_barrier_unreachable_role(job: Job) -> Iterator[Finding]:
-    """SSH barrier that waits for a task role without SSH.
+    """The SSH barrier waits for a task role that has no SSH.
 
     The barrier waits for every task of every task role. If one role does not have the ssh plugin with `jobssh`, the
     barrier waits for five hours, or the time in `sshbarrierTimeout`, and then the task fails.
@@ -183,7 +183,7 @@ def ssh_barrier_unreachable_role(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("jobssh",))
 def ssh_needs_gang(job: Job) -> Iterator[Finding]:
-    """SSH between tasks in a job without gang allocation.
+    """A job without gang allocation has SSH between its tasks.
 
     With `gangAllocation: false` a task does not wait for the others, so the plugin disables `jobssh`.
     Source: openpai-runtime, src/plugins/ssh/init.py.
@@ -213,7 +213,7 @@ def ssh_needs_gang(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("ssh",))
 def ssh_without_effect(job: Job) -> Iterator[Finding]:
-    """The ssh plugin without `jobssh` and `userssh`.
+    """The ssh plugin has neither `jobssh` nor `userssh`, so it does nothing.
 
     Without `jobssh: true` (SSH between tasks) and without `userssh` (SSH for the user) it starts no SSH server.
     Source: openpai-runtime, src/plugins/ssh/init.py.
@@ -256,7 +256,7 @@ def _has_other_fault(use: PluginUse) -> bool:
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, about=("userssh",))
 def userssh_type_unknown(job: Job) -> Iterator[Finding]:
-    """User's SSH key of an unknown type, or null.
+    """The user's SSH key has an unknown type, or null.
 
     The plugin supports the type `custom`; for any other type it starts an SSH server without the key. A null key
     becomes the string `None`. Omit `value`, or leave it empty, to use the keys of your profile page.

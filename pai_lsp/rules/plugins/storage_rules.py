@@ -35,7 +35,7 @@ _TAKEN = ("/dev/shm", "/usr/local/pai", "/usr/local/pai/logs", "/usr/local/pai/s
 
 @rule(Severity.ERROR, stage=Stage.CLUSTER, about=("storages",))
 def storage_mount_conflict(job: Job) -> Iterator[Finding]:
-    """Conflicting storage mounts.
+    """Two storages share a mount path, or a storage is mounted twice.
 
     Two storages have the same mount path, a storage is mounted twice, or the platform already uses the path. Kubernetes
     refuses a task with two volumes of one name or two mounts at one path, so the job ends with exit code -200. The
@@ -79,7 +79,7 @@ def storage_mount_conflict(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.CLUSTER, about=("storages", "requireStorages"))
 def storage_invalid(job: Job) -> Iterator[Finding]:
-    """Storage name or mount path that Kubernetes refuses.
+    """Kubernetes refuses the name or the mount path of a storage.
 
     The volume of a storage is named after it, so the name may contain only lower-case letters, digits and `-`; a mount
     path must not contain `:`. Otherwise Kubernetes refuses the task, and the job ends with exit code -200. The storages
@@ -114,7 +114,7 @@ def storage_invalid(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.IGNORED, about=("storageConfigNames",))
 def storage_names_in_extras(job: Job) -> Iterator[Finding]:
-    """`storageConfigNames` directly under `extras`.
+    """`storageConfigNames` is directly under `extras`, where nothing reads it.
 
     Nothing reads it there, so no storage is mounted. The storages of a job are listed in `extras.storages`.
     Source: rest-server, src/models/v2/job/k8s.js, put.
@@ -151,7 +151,7 @@ def _read_storage(node: Node) -> tuple[str, str, Span, Span] | None:
 
 @rule(Severity.WARNING, stage=Stage.CLUSTER, about=("storages", "requireStorages"))
 def storage_path_relative(job: Job) -> Iterator[Finding]:
-    """Relative mount path of a storage.
+    """The mount path of a storage is relative.
 
     It is relative to the root directory, not to a working directory.
     Source: Kubernetes, pkg/kubelet/kubelet_pods.go, makeMounts.
@@ -186,7 +186,7 @@ def _required(definition: Definition) -> tuple[Node, ...]:
 
 @rule(Severity.ERROR, stage=Stage.EXPANSION, about=("requireStorages",))
 def storage_conflict(job: Job) -> Iterator[Finding]:
-    """Required storage that conflicts with another one.
+    """A storage that a prerequisite requires conflicts with another one.
 
     Expansion merges `requireStorages` of all prerequisites that the task roles need into `extras.storages`. One storage
     at two paths, or two storages at one path, cannot be merged.
@@ -275,7 +275,7 @@ class _Mounts:
 
 @rule(Severity.INFORMATION, stage=Stage.SERVER, about=("teamwise_storage",))
 def teamwise_storage_deprecated(job: Job) -> Iterator[Finding]:
-    """Deprecated plugin `teamwise_storage`.
+    """The plugin `teamwise_storage` is deprecated.
 
     Use `extras.storages` instead. The plugin itself does nothing in the runtime; the rest-server translates it if the
     job has no `extras.storages`.
@@ -329,7 +329,7 @@ def _instead(job: Job, extras: Mapping, section: Entry, item: Node, storages: li
 
 @rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.IGNORED, about=("storages",))
 def storages_and_teamwise(job: Job) -> Iterator[Finding]:
-    """`teamwise_storage` together with `extras.storages`, which makes it ignored.
+    """The plugin `teamwise_storage` is ignored, because the job also has `extras.storages`.
 
     Source: rest-server, src/models/v2/job/k8s.js.
 

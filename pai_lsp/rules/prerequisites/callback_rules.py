@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("cmd",))
 def invalid_event(job: Job) -> Iterator[Finding]:
-    """Unknown callback event.
+    """A callback waits for an event that does not exist.
 
     The runtime only knows `taskStarts` and `taskSucceeds`, in exactly this spelling. It silently ignores every other
     callback, so the commands never run. `taskFails` and `containerExit` belong to the extended protocol
@@ -89,7 +89,7 @@ def invalid_event(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=("cmd",))
 def callback_incomplete(job: Job) -> Iterator[Finding]:
-    """Incomplete callback.
+    """A callback is not a mapping with an `event` and a list of `commands`.
 
     Each callback must be a mapping with an `event` and a list of `commands`. Otherwise the plugin fails while the task
     is prepared: the job ends before the user's commands, as if the platform had failed. With `failurePolicy: ignore`,
@@ -149,7 +149,7 @@ def _incomplete(job: Job, callback: Mapping) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=("cmd",))
 def callback_command_not_text(job: Job) -> Iterator[Finding]:
-    """Command of the `cmd` plugin that is not a string.
+    """A command of the `cmd` plugin is not a string.
 
     `commands`, `preCommands` and `postCommands` are lists of strings. With a number, `yes`, a date, a list or a mapping
     (an unquoted `: ` makes one) the plugin fails, and the job ends before the user's commands; with
@@ -239,7 +239,7 @@ _KINDS = {"int": "a number", "float": "a number", "bool": "true or false", "None
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=("cmd",))
 def callbacks_with_pre_post_commands(job: Job) -> Iterator[Finding]:
-    """`callbacks` together with `preCommands` or `postCommands`.
+    """A prerequisite has both `callbacks` and `preCommands` or `postCommands`.
 
     The `cmd` plugin accepts one form or the other. With both it fails while the task is prepared, and the job ends
     before the user's commands. `preCommands` is the same as a callback for `taskStarts`, `postCommands` for
@@ -311,7 +311,7 @@ _POLICIES = ("fail", "ignore")
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, about=("failurePolicy",))
 def invalid_failure_policy(job: Job) -> Iterator[Finding]:
-    """Unknown failure policy.
+    """A failure policy is neither `ignore` nor `fail`.
 
     The runtime reads every string other than `ignore` as `fail`. With a capital letter, `Ignore` works for commands in
     the task, but not while the plugin itself is prepared.
@@ -349,7 +349,7 @@ def invalid_failure_policy(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=("failurePolicy",))
 def failure_policy_not_text(job: Job) -> Iterator[Finding]:
-    """Failure policy that is not a string.
+    """A failure policy is not a string.
 
     With null, a number or `yes` the plugin fails while the task is prepared, and the job ends before the user's
     commands.

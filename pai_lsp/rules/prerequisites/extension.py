@@ -42,7 +42,7 @@ class _Feature:
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED)
 def needs_expansion(job: Job) -> Iterator[Finding]:
-    """Part of the extended protocol that a released cluster ignores.
+    """A released cluster ignores a part of the extended protocol.
 
     A released cluster silently ignores `require`, `plugin_params`, `template_variables`, `requireStorages`,
     `pathForUser`, `<% this.… %>`, `extras.reference_prerequisites`, short or missing plugin names, and the events
@@ -95,7 +95,7 @@ def needs_expansion(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.SERVER, explains_stop=False)
 def refused_until_expanded(job: Job) -> Iterator[Finding]:
-    """Part of the extended protocol that the rest-server refuses.
+    """The rest-server refuses a part of the extended protocol.
 
     The rest-server refuses an address or a name from `extras.reference_prerequisites` in a task role's list
     ("Prerequisite ... does not exist."), a prerequisite of type `storage`, and an entry of `require` with template
@@ -220,7 +220,7 @@ def _events(job: Job) -> Iterator[_Feature]:
 
 @rule(Severity.ERROR, stage=Stage.EXPANSION, about=("plugin_params",))
 def plugin_parameters_twice(job: Job) -> Iterator[Finding]:
-    """Plugin parameters both in `plugin_params` and next to it.
+    """A plugin has parameters both in `plugin_params` and next to it.
 
     In the extended protocol the parameters of a plugin are in `plugin_params` or, as in the released protocol, among
     the other keys. With both, it is ambiguous which ones are meant.
@@ -270,7 +270,7 @@ def _moved(job: Job, definition: Definition, params: Mapping, entry: Entry) -> t
 
 @rule(Severity.WARNING, stage=Stage.EXPANSION, consequence=Consequence.IGNORED, about=("reference_prerequisites",))
 def shadowed_prerequisite(job: Job) -> Iterator[Finding]:
-    """Entry of `extras.reference_prerequisites` with the name of a prerequisite of the job.
+    """An entry of `extras.reference_prerequisites` has the name of a prerequisite of the job.
 
     A name means the job's own prerequisite first, so the entry has no effect.
     Source: docs/protocol.md, "References".
@@ -308,7 +308,7 @@ def shadowed_prerequisite(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.EXPANSION)
 def cannot_be_expressed(job: Job) -> Iterator[Finding]:
-    """Commands that no released cluster can run, even after expansion.
+    """No released cluster can run some of the commands, even after expansion.
 
     Commands for `taskFails` and `containerExit` are moved into the task role's own commands. A secret with `&`, `<`,
     `>` or a quote cannot be used there, because the runtime escapes it as HTML. Task roles that share their commands

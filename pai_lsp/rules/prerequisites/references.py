@@ -92,7 +92,7 @@ def _listed(role: TaskRole) -> Iterator[Reference]:
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME)
 def duplicate_prerequisite_reference(job: Job) -> Iterator[Finding]:
-    """Duplicate entry in a task role's `prerequisites`.
+    """A task role lists the same prerequisite twice.
 
     The runtime then runs its commands twice.
     Source: openpai-runtime, src/init.d/initializer.py, collect_plugin_configs.
@@ -374,7 +374,7 @@ def prerequisite_name_shared_across_types(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.HINT, stage=Stage.RUNTIME)
 def unused_prerequisite(job: Job) -> Iterator[Finding]:
-    """Unused prerequisite.
+    """No task role uses a prerequisite.
 
     A prerequisite is used when a task role lists it in `prerequisites`, names it in `dockerImage`, `data`, `script` or
     `output`, or when a used one requires it. Any other has no effect.

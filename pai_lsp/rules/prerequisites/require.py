@@ -66,7 +66,7 @@ def unknown_required_prerequisite(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.EXPANSION)
 def unknown_marketplace_item(job: Job) -> Iterator[Finding]:
-    """No definition at an address.
+    """No definition has this name or address.
 
     The marketplace or the web server responded that it has no such definition: for example `marketplace://name/mnits`
     when it has `mnist`. If it could not be reached, `marketplace-not-asked` is reported instead.
@@ -166,7 +166,7 @@ def malformed_reference(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.EXPANSION, about=("require",))
 def prerequisite_cycle(job: Job) -> Iterator[Finding]:
-    """Prerequisite cycle.
+    """Prerequisites require each other in a cycle.
 
     A required prerequisite runs before the one that requires it, so prerequisites that require each other have no
     order, and the job cannot be expanded. The finding marks the entry that closes the cycle; the related locations show

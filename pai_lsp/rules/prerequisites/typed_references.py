@@ -229,7 +229,7 @@ def unknown_output(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("plugin",))
 def plugin_never_runs(job: Job) -> Iterator[Finding]:
-    """Prerequisite with a plugin that is only named in `data`, `script` or `output`.
+    """A prerequisite with a plugin is only named in `data`, `script` or `output`, so the plugin never runs.
 
     These fields only make the values of a prerequisite available in commands. Its callbacks, and any other plugin, run
     only for task roles that list it in `prerequisites`. Not reported if some task role does.

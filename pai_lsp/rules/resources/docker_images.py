@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME)
 def image_uri_unsupported(job: Job) -> Iterator[Finding]:
-    """Image address that the runtime refuses.
+    """The runtime refuses the address of an image.
 
     Before a task starts, the init container looks up the image. Its grammar is stricter than docker's: a repository and
     a tag consist of lower-case letters, digits, `-`, `_` and `.`; a registry host before them is allowed, a digest
@@ -75,7 +75,7 @@ def image_uri_unsupported(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.INFORMATION, stage=Stage.RUNTIME)
 def image_latest_tag(job: Job) -> Iterator[Finding]:
-    """Image without a tag, or with the tag `latest`.
+    """An image has no tag, or the tag `latest`.
 
     The image is pulled again for every task and retry, so two runs of a job, and even two tasks of one run, may use
     different software.
@@ -173,7 +173,7 @@ def text_of(definition: Definition, key: str) -> Scalar | None:
 
 @rule(Severity.ERROR, stage=Stage.SERVER, about=("auth",))
 def auth_not_strings(job: Job) -> Iterator[Finding]:
-    """Value in an image's `auth` that is not a string.
+    """A value in an image's `auth` is not a string.
 
     The rest-server fills templates in every value of `auth`, whatever its key, and responds with status 500 if one is a
     number, a boolean, a list or a mapping.
@@ -216,7 +216,7 @@ _ACCOUNT = frozenset({"username", "password", "registryuri"})
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=("auth",))
 def auth_without_registryuri(job: Job) -> Iterator[Finding]:
-    """Image account without `registryuri`.
+    """The account of an image has no `registryuri`.
 
     In a job with secrets, the image checker fails for an account without `registryuri`: the init container dies with an
     UnboundLocalError, exit code 254.
@@ -275,7 +275,7 @@ def auth_without_registryuri(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("auth",))
 def auth_without_secrets(job: Job) -> Iterator[Finding]:
-    """Image account in a job without secrets.
+    """An image has an account, but the job has no secrets.
 
     The image checker only uses `auth` if the job has secrets. Otherwise it looks up the image anonymously, does not
     find a private image, and the task ends with exit code 254. A plain-text password can also be read by everyone who
@@ -318,7 +318,7 @@ def auth_without_secrets(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("auth",))
 def registry_mismatch(job: Job) -> Iterator[Finding]:
-    """Image account for a different registry.
+    """The account of an image is for a different registry.
 
     The registry of an image is the host at the start of `uri`; without a host it is Docker Hub, regardless of
     `registryuri`. The account of another registry is not used for the image (the image checker logs "Using default

@@ -30,7 +30,7 @@ _NEAR = 0.85
 
 @rule(Severity.ERROR, stage=Stage.SERVER, about=("hivedScheduler",), scheduler=HIVED)
 def hived_priority_invalid(job: Job) -> Iterator[Finding]:
-    """Unknown HiveD priority.
+    """HiveD does not know the priority of the job.
 
     The priority must be `prod`, `test` or `oppo`. For any other value, even `crit`, which the protocol mentions, the
     rest-server of a cluster with HiveD refuses the job. The default is `test`.
@@ -61,7 +61,7 @@ def hived_priority_invalid(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.SERVER, about=("hivedScheduler",), scheduler=HIVED)
 def hived_wrong_type(job: Job) -> Iterator[Finding]:
-    """Value of the wrong type in the HiveD settings.
+    """A value in the HiveD settings has the wrong type.
 
     `hivedScheduler`, its `taskRoles` and each role in it must be mappings, `taskRoles` with at least one role;
     `skuType`, `pinnedCellId` and `affinityGroupName` must be strings or null. Otherwise the rest-server of a cluster
@@ -106,7 +106,7 @@ def hived_wrong_type(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.IGNORED, about=("extras",), scheduler=HIVED)
 def hived_key_misspelled(job: Job) -> Iterator[Finding]:
-    """Misspelled HiveD key.
+    """A key of the HiveD settings is misspelled.
 
     `extras` may contain any key, so the job is not refused: it runs with the default priority on any SKU. Old protocol
     documents have `hivedscheduler`, which the rest-server ignores.
@@ -137,7 +137,7 @@ def hived_key_misspelled(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.SERVER, about=("hivedScheduler",), scheduler=HIVED)
 def hived_sku_and_pinned(job: Job) -> Iterator[Finding]:
-    """Both `skuType` and `pinnedCellId` in a task role.
+    """A task role has both `skuType` and `pinnedCellId`.
 
     The rest-server of a cluster with HiveD refuses the job: "... has both skuType and pinnedCellId, only one is
     allowed."
@@ -175,7 +175,7 @@ def hived_sku_and_pinned(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.SERVER, about=("hivedScheduler",), scheduler=HIVED)
 def hived_affinity_inconsistent(job: Job) -> Iterator[Finding]:
-    """Different SKUs in one affinity group.
+    """The task roles of one affinity group have different SKUs.
 
     All task roles of a group must have the same `skuType` and `pinnedCellId`. The rest-server of a cluster with HiveD
     refuses the job: "AffinityGroup ... has inconsistent skuType or pinnedCellId."

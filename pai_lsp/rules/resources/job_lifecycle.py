@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @rule(Severity.WARNING, stage=Stage.CLUSTER, consequence=Consequence.IGNORED, about=("taskRetryCount",))
 def task_retry_ignored(job: Job) -> Iterator[Finding]:
-    """Task retries in a job with gang allocation.
+    """Task retries are ignored, because the job has gang allocation.
 
     `taskRetryCount` only has an effect if `extras.gangAllocation` is `false`; otherwise a failed task fails the job,
     and `jobRetryCount` is the number of retries of the whole job.
@@ -111,7 +111,7 @@ _MOST_INSTANCES = 10_000
 
 @rule(Severity.WARNING, stage=Stage.CLUSTER, about=("minFailedInstances",))
 def min_failed_exceeds_instances(job: Job) -> Iterator[Finding]:
-    """`minFailedInstances` greater than the number of instances.
+    """`minFailedInstances` is greater than the number of instances.
 
     The role can then never fail the job: even if all of its tasks fail, the job *succeeds*. If this is intended, write
     -1.
@@ -140,7 +140,7 @@ def min_failed_exceeds_instances(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, stage=Stage.CLUSTER, consequence=Consequence.IGNORED, about=("minSucceededInstances",))
 def min_succeeded_exceeds_instances(job: Job) -> Iterator[Finding]:
-    """`minSucceededInstances` greater than the number of instances.
+    """`minSucceededInstances` is greater than the number of instances.
 
     The number is never reached, so the role alone never ends the job; the job runs until all of its tasks are done. If
     this is intended, write -1.
@@ -169,7 +169,7 @@ def min_succeeded_exceeds_instances(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.IGNORED, about=("completion",))
 def completion_zero_or_null(job: Job) -> Iterator[Finding]:
-    """Completion policy of 0 or null.
+    """A number of the completion policy is 0 or null.
 
     Both mean the default: 1 for `minFailedInstances`, all instances for `minSucceededInstances`. To mean "never", write
     -1.
@@ -212,7 +212,7 @@ def completion_zero_or_null(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.CLUSTER)
 def completion_out_of_range(job: Job) -> Iterator[Finding]:
-    """Completion policy below -1, or more than 10,000 instances.
+    """A number of the completion policy is below -1, or there are more than 10,000 instances.
 
     The rest-server accepts the job, but Kubernetes refuses the resulting framework: the job ends with exit code -1100,
     "CreateFrameworkPermanentFailed".
@@ -276,7 +276,7 @@ _STATES = ("running", "succeeded", "failed", "stopped", "retried")
 
 @rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.IGNORED, about=("jobStatusChangeNotification",))
 def notification_unknown_key(job: Job) -> Iterator[Finding]:
-    """Unknown notification state.
+    """A notification is for a state that does not exist.
 
     The states are `running`, `succeeded`, `failed`, `stopped` and `retried`; any other key is ignored.
     Source: database-controller, src/common/framework.js.

@@ -37,7 +37,7 @@ _INT_32, _INT_64 = 2**31 - 1, 2**63 - 1
     former=("hived-needs-instances", "instances-required-by-hived"),
 )
 def instances_missing(job: Job) -> Iterator[Finding]:
-    """Task role without `instances`.
+    """A task role has no `instances`.
 
     The schema does not require it, but the rest-server sums up the GPUs of all instances, and the database refuses the
     sum without a number: status 500, `invalid input syntax for type integer: "NaN"`. With HiveD and gang allocation,
@@ -65,7 +65,7 @@ def instances_missing(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.CLUSTER)
 def negative_resource(job: Job) -> Iterator[Finding]:
-    """Negative resource request.
+    """A resource request is negative.
 
     The rest-server accepts a negative number, but Kubernetes refuses the pod: the job ends with exit code -200,
     "PodCreationPermanentError".
@@ -97,7 +97,7 @@ def negative_resource(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.CLUSTER)
 def number_too_large(job: Job) -> Iterator[Finding]:
-    """Number that the rest-server accepts and Kubernetes refuses.
+    """The rest-server accepts a number that Kubernetes refuses.
 
     `.inf` passes as an integer, and the task dies before it starts or Kubernetes refuses it. A resource request must be
     less than 2^63. A retry count must be at most 2147483647, and `taskRetryCount` at least -2, or the job ends with
@@ -148,7 +148,7 @@ def _unsuitable(entries: Iterable[Entry | None], least: float, most: int) -> Ite
 
 @rule(Severity.WARNING, stage=Stage.CLUSTER)
 def resource_suspicious(job: Job) -> Iterator[Finding]:
-    """Too little cpu or memory.
+    """A task requests too little cpu or memory.
 
     `memoryMB` is in MiB: with 16 MiB hardly any program starts. 0 reserves nothing, so the task may run on a machine
     with no free resources.
@@ -184,7 +184,7 @@ def resource_suspicious(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, stage=Stage.CLUSTER, about=("shmMB",))
 def shm_exceeds_memory(job: Job) -> Iterator[Finding]:
-    """Shared memory larger than the task's memory.
+    """The shared memory is larger than the task's memory.
 
     Files in /dev/shm count as memory of the container, so the task is killed (exit code -1200) before the shared memory
     is full.
@@ -224,7 +224,7 @@ def shm_exceeds_memory(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=("ports",))
 def reserved_port_count(job: Job) -> Iterator[Finding]:
-    """Zero `ssh` or `http` ports.
+    """The number of `ssh` or `http` ports is zero.
 
     Every task has these two ports, one each by default, and the runtime reads the first of each: with none, the init
     container dies with an IndexError.
@@ -259,7 +259,7 @@ def reserved_port_count(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, stage=Stage.CLUSTER, about=("ports",))
 def port_count_looks_like_number(job: Job) -> Iterator[Finding]:
-    """Port count that looks like a port number.
+    """A port count looks like a port number.
 
     `ports` maps a label to the number of ports; the platform chooses the port numbers, and commands read them from
     `PAI_PORT_LIST_ROLE_INDEX_LABEL`. Thousands of ports per task also collide.

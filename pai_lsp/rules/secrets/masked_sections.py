@@ -47,7 +47,7 @@ def _section(job: Job) -> Entry | None:
 
 @rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.STYLE, about=("secrets",))
 def secrets_not_masked(job: Job) -> Iterator[Finding]:
-    """Secrets that remain readable in the stored job.
+    """Secrets remain readable in the stored job.
 
     Before the rest-server stores a job, it masks the text after an unquoted `secrets:` at the start of a line, up to
     the next line that begins with a letter, a digit or `_`. It does not find `"secrets":`, `secrets :`, an indented or
@@ -89,7 +89,7 @@ def _plain_key_fix(job: Job, entry: Entry) -> tuple[Fix, ...]:
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME)
 def key_after_secrets_swallowed(job: Job) -> Iterator[Finding]:
-    """Key after `secrets` is masked with them and lost.
+    """A key after `secrets` is masked with them and lost.
 
     The rest-server masks everything from `secrets:` to the next line that begins with a letter, a digit or `_`. A key
     in quotes, after `?` or after an anchor does not end the secrets. Without `taskRoles`, `prerequisites`, or
@@ -119,7 +119,7 @@ def key_after_secrets_swallowed(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED)
 def key_missing_in_stored_job(job: Job) -> Iterator[Finding]:
-    """Key after `secrets` is missing from the stored job.
+    """A key after `secrets` is missing from the stored job.
 
     The rest-server masks everything from `secrets:` to the next line that begins with a letter, a digit or `_`. The
     tasks start without this key, but runtime plugins under `extras` do not run, and a copy of the job does not have the

@@ -43,7 +43,7 @@ _MASK = lazy_pattern(r"\*{3,}")
 
 @rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.STYLE)
 def secret_in_clear(job: Job) -> Iterator[Finding]:
-    """Plain-text password, token or key outside `secrets`.
+    """A password, token or key is written outside `secrets`, where others can read it.
 
     Others can read the stored job; the rest-server masks only the section `secrets`. The rule looks for a registry's
     password, for values of keys, variables, options and headers such as `password`, `token` or `API_KEY`, and for
@@ -85,7 +85,7 @@ def secret_in_clear(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.INFORMATION, stage=Stage.SERVER, about=("auth",))
 def docker_password_not_secret_pattern(job: Job) -> Iterator[Finding]:
-    """Registry password in a form that the portal does not recognize.
+    """The portal does not recognize the form of a registry password.
 
     When a job is imported or copied, the portal only recognizes the account of an image as `<% $secrets.name %>`, with
     one space on each side and a name of letters, digits and `_`. Any other spelling works on the cluster, but the
@@ -134,7 +134,7 @@ def docker_password_not_secret_pattern(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.SERVER, about=("secrets",))
 def masked_secrets(job: Job) -> Iterator[Finding]:
-    """Masked secrets of a copied job.
+    """The secrets of a copied job are masked.
 
     The stored job has `secrets: "******"` instead of the values. The rest-server refuses this, because secrets must be
     a mapping. Enter every value again.
@@ -177,7 +177,7 @@ def _refill_fixes(job: Job, value: Scalar) -> tuple[Fix, ...]:
 
 @rule(Severity.HINT, stage=Stage.SERVER, about=("secrets",))
 def unused_secret(job: Job) -> Iterator[Finding]:
-    """Unused secret.
+    """Nothing uses a secret.
 
     Secrets are not set as environment variables. A command that reads `/usr/local/pai/secrets/secrets.yaml` counts as
     using all of them.
@@ -288,7 +288,7 @@ _NUMBER_STARTS = frozenset("+.0123456789")
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, about=("secrets",))
 def secret_html_escaped(job: Job) -> Iterator[Finding]:
-    """Secret with `&`, `<`, `>`, `"` or `'` that is changed in a command or a login.
+    """A secret with `&`, `<`, `>`, `"` or `'` is changed in a command or a login.
 
     The runtime fills secrets with a template engine for HTML: `&` becomes `&amp;`, `'` becomes `&#x27;`. The same
     happens to a registry's password when the runtime looks up the image, which then fails. Secrets in callbacks and
@@ -331,7 +331,7 @@ def _secret_place(job: Job, answer: TemplateAnswer) -> tuple[Related, ...]:
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=("secrets",))
 def unreadable_secret(job: Job) -> Iterator[Finding]:
-    """Secret that the runtime cannot read.
+    """The runtime cannot read a secret.
 
     The rest-server writes the secrets as YAML for the runtime, without quotes around `=` and `._`, which the runtime's
     YAML parser cannot read: every task dies before it starts, even if nothing uses the secret. Quotes in the job file
@@ -358,7 +358,7 @@ def unreadable_secret(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, about=("secrets",))
 def secret_read_as_number(job: Job) -> Iterator[Finding]:
-    """Secret that the runtime reads as a number.
+    """The runtime reads a secret as a number.
 
     The rest-server writes the secrets as YAML for the runtime, without quotes around strings such as `1234_`, which the
     runtime's YAML parser reads as numbers: a command receives `1234`. Quotes in the job file do not help; use another

@@ -29,7 +29,7 @@ _LONGEST_ROLE_NAME = 63
 
 @rule(Severity.ERROR, stage=Stage.SERVER)
 def invalid_task_role_name(job: Job) -> Iterator[Finding]:
-    """Task role name that OpenPAI refuses or its runtime cannot find.
+    """OpenPAI refuses the name of a task role, or its runtime cannot find the task role.
 
     The rest-server allows letters, digits and `_`. But it passes the name on in lower case and without `_`, and the
     runtime looks up exactly that in the job: the init container of a role named `ps_server` or `Worker` dies with a
@@ -167,7 +167,7 @@ def _rename_fixes(job: Job, name: str, new_name: str | None) -> tuple[Fix, ...]:
 
 @rule(Severity.ERROR, stage=Stage.SERVER, about=("invalid-prerequisite-name",))
 def invalid_prerequisite_name(job: Job) -> Iterator[Finding]:
-    """Invalid prerequisite name.
+    """The name of a prerequisite is not valid.
 
     A prerequisite name consists of letters, digits, `_` and `-`, at most 255 characters. The rest-server refuses the
     job: "should match pattern".
@@ -203,7 +203,7 @@ def _prerequisite_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
 
 @rule(Severity.ERROR, stage=Stage.SERVER, about=("invalid-name",))
 def invalid_name(job: Job) -> Iterator[Finding]:
-    """Invalid name of a deployment, of a task role in it, or of a port.
+    """The name of a deployment, of a task role in it, or of a port is not valid.
 
     A deployment name consists of letters, digits, `_` and `-`; a port label and a task role name of letters, digits and
     `_`, without a digit first. The rest-server refuses anything else, and loses the name `__proto__`, which JavaScript

@@ -36,7 +36,7 @@ MAX_BYTES = 102_400
 
 @rule(Severity.ERROR, stage=Stage.SERVER)
 def not_a_job(job: Job) -> Iterator[Finding]:
-    """The file is no job: not a mapping, or a manifest of Kubernetes.
+    """The file is not a job, but something other than a mapping, or a manifest of Kubernetes.
 
     A job must be a mapping; the rest-server refuses an empty file, a list or a single value: "should be object". Of the
     manifests of Kubernetes, pai-lsp knows the MPIJobs of Kubeflow.
@@ -82,7 +82,7 @@ def job_too_large(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.SERVER, about=("unknown-key",))
 def unknown_key(job: Job) -> Iterator[Finding]:
-    """Unknown key.
+    """The rest-server does not know a key, and refuses the job.
 
     The rest-server refuses unknown keys of the job itself, of a task role, of `completion`, `resourcePerInstance` and
     a deployment's task role: "should NOT have additional properties". Elsewhere, as in `extras`, any key is allowed.
@@ -119,7 +119,7 @@ def _removal(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
 
 @rule(Severity.ERROR, stage=Stage.SERVER)
 def task_role_name_missing(job: Job) -> Iterator[Finding]:
-    """Keys of a task role directly under `taskRoles`.
+    """The keys of a task role are directly under `taskRoles`, without the name of the task role.
 
     The name of the task role is missing above them, or they are not indented deeper than the name. The rest-server
     reads each of the keys as a task role, and refuses the job.
@@ -151,7 +151,7 @@ def task_role_name_missing(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.SERVER, about=("dockerimage-extra-key",))
 def dockerimage_extra_key(job: Job) -> Iterator[Finding]:
-    """Key that is not allowed in a `dockerimage` prerequisite.
+    """A prerequisite of type `dockerimage` has a key that is not allowed there.
 
     In an image the rest-server accepts `uri`, `auth` and the keys of all prerequisites: `name`, `version`,
     `contributor`, `description` and `protocolVersion`. It refuses `plugin`, `callbacks`, `require` and all others. Put
@@ -187,7 +187,7 @@ def _extra_key_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
 
 @rule(Severity.ERROR, stage=Stage.SERVER)
 def v1_job(job: Job) -> Iterator[Finding]:
-    """A job of protocol version 1.
+    """The file is a job of protocol version 1.
 
     OpenPAI 1.0 and later have no address for such jobs. `pai-lsp convert` writes a job of version 2; in the editor, the
     refactoring *Convert to protocol version 2* does. Nothing else is checked in the file.
@@ -253,7 +253,7 @@ def _key_of_version_1(root: Node | None) -> Entry | None:
 
 @rule(Severity.ERROR, stage=Stage.SERVER, about=("v1-job-key",))
 def v1_job_key(job: Job) -> Iterator[Finding]:
-    """Key of a protocol v1 job in a protocol v2 job.
+    """A protocol v2 job has a key of protocol v1.
 
     The rest-server refuses the keys of the older JSON protocol: "should NOT have additional properties". In version 2
     some keys have another name, some are in a separate section, and an image is a prerequisite.
@@ -315,7 +315,7 @@ def _as_prerequisite(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
 
 @rule(Severity.ERROR, stage=Stage.SERVER, about=("missing-key",))
 def missing_key(job: Job) -> Iterator[Finding]:
-    """Missing required key.
+    """A required key is missing.
 
     A job needs `protocolVersion`, `name`, `type` and `taskRoles`; a task role `dockerImage`, `resourcePerInstance` and
     `commands`; resources `cpu`, `memoryMB` and `gpu`; a prerequisite `name` and `type`, and an image its `uri`.
@@ -356,7 +356,7 @@ def missing_key(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.SERVER, about=("empty-section",))
 def empty_section(job: Job) -> Iterator[Finding]:
-    """Empty section.
+    """A section that needs content is empty.
 
     An optional section may be omitted, but not empty: the rest-server reads `parameters:` as null and refuses it
     ("should be object"). Lists of prerequisites, deployments and commands need at least one item. `{}` is allowed for
@@ -443,7 +443,7 @@ def placeholders(job: Job) -> tuple[Span, ...]:
 
 @rule(Severity.ERROR, stage=Stage.SERVER, about=("type-mismatch",))
 def type_mismatch(job: Job) -> Iterator[Finding]:
-    """Value of the wrong type.
+    """A value has the wrong type.
 
     In YAML the spelling of a value decides its type: `1` is a number and `"1"` a string, `true` is a boolean,
     `2020-01-02` is a date, and `- echo a: b` is a mapping. The rest-server refuses the job: "should be string". It does
@@ -479,7 +479,7 @@ def type_mismatch(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.SERVER, about=("invalid-enum",))
 def invalid_enum(job: Job) -> Iterator[Finding]:
-    """Value that is not one of the allowed ones.
+    """A value is not one of the allowed ones.
 
     `protocolVersion` must be 2, `type` must be `job`, and the type of a prerequisite must be `dockerimage`, `data`,
     `script` or `output`. The rest-server refuses anything else: "should be equal to one of the allowed values".
@@ -506,7 +506,7 @@ def invalid_enum(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.SERVER, about=("out-of-range",))
 def out_of_range(job: Job) -> Iterator[Finding]:
-    """Number out of range.
+    """A number is outside the allowed range.
 
     `instances` must be at least 1 and `jobRetryCount` at least 0. The rest-server refuses the job: "should be >= 1".
     Source: rest-server, config/v2/protocol.js.
@@ -530,7 +530,7 @@ def out_of_range(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.SERVER, about=("invalid-job-name",))
 def invalid_job_name(job: Job) -> Iterator[Finding]:
-    """Invalid job name.
+    """The name of the job is not valid.
 
     A job name consists of letters, digits, `_` and `-`, at most 255 characters. The rest-server refuses `.`, `~` and
     spaces, although the portal's form allows them: "should match pattern".

@@ -125,7 +125,7 @@ def _fill(job: Job, link: RequireLink, names: list[str]) -> tuple[Fix, ...]:
 
 @rule(Severity.WARNING, stage=Stage.EXPANSION, consequence=Consequence.IGNORED, about=("template_variables",))
 def template_variable_default(job: Job) -> Iterator[Finding]:
-    """Default of a template variable.
+    """A template variable has a default, but the protocol has no defaults.
 
     Template variables have no defaults: every entry that requires the definition must give each of them a value. Where
     one does not, `unfilled-template-variable` is reported instead.
@@ -167,7 +167,7 @@ def template_variable_default(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, stage=Stage.EXPANSION, consequence=Consequence.IGNORED, about=("require",))
 def template_variable_not_wanted(job: Job) -> Iterator[Finding]:
-    """Value for a template variable that is not declared.
+    """A template variable that is not declared gets a value.
 
     The required prerequisite does not declare the variable, so the value has no effect. Usually the name is misspelled.
     Source: docs/protocol.md, "Template variables"; openpai, issue 5345.
@@ -210,7 +210,7 @@ def template_variable_not_wanted(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.EXPANSION)
 def undeclared_template_variable(job: Job) -> Iterator[Finding]:
-    """Undeclared template variable.
+    """A template variable is used but not declared.
 
     `{{ name }}` is only filled if `template_variables` declares the name; otherwise it is kept unchanged. The rule
     checks definitions that are meant to be required (in a marketplace's file, in `extras.reference_prerequisites`, or
@@ -272,7 +272,7 @@ def _declare(job: Job, definition: Definition, name: str) -> tuple[Fix, ...]:
 
 @rule(Severity.HINT, stage=Stage.EXPANSION, about=("template_variables",))
 def unused_template_variable(job: Job) -> Iterator[Finding]:
-    """Unused template variable.
+    """A template variable is declared but not used.
 
     Every entry that requires the definition must still give it a value.
     Source: docs/protocol.md, "Template variables"; openpai, issue 5345.
@@ -329,7 +329,7 @@ def _undeclare(job: Job, definition: Definition, node: Node) -> tuple[Fix, ...]:
 
 @rule(Severity.ERROR, stage=Stage.EXPANSION)
 def unresolved_this(job: Job) -> Iterator[Finding]:
-    """Unresolved `<% this.name %>`.
+    """`<% this.name %>` names nothing that can be found.
 
     `this` is the prerequisite that contains the template. The path is looked up in its own keys (or its
     `plugin_params`), then in those of the prerequisites that it requires. Null values do not count, and a mapping

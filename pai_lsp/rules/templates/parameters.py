@@ -158,7 +158,7 @@ def _is_one_value(node: Sequence) -> bool:
 
 @rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.IGNORED)
 def parameter_key_with_dot(job: Job) -> Iterator[Finding]:
-    """Parameter name with a dot, which no template can refer to.
+    """The name of a parameter has a dot, so no template can refer to it.
 
     A dot separates names: `<% $parameters.model.lr %>` looks up `lr` in a parameter `model`.
     Sources: rest-server, middlewares/v2/protocol.js, render; openpai-runtime, src/init.d/initializer.py, replace_ref.
@@ -193,7 +193,7 @@ def parameter_key_with_dot(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.HINT, stage=Stage.SERVER)
 def unused_parameter(job: Job) -> Iterator[Finding]:
-    """Unused parameter.
+    """Nothing uses a parameter.
 
     A parameter that no `<% $parameters.… %>` refers to has no effect: parameters are not set as environment variables.
     Sources: rest-server, middlewares/v2/protocol.js, protocolRender; openpai-runtime, initializer.py, replace_ref.

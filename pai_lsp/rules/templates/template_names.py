@@ -208,7 +208,7 @@ def _length(node: Node | None) -> int:
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=(PathOutcome.DOTTED_INDEX.value,))
 def dotted_index_in_plugin(job: Job) -> Iterator[Finding]:
-    """Index after a dot in a callback or plugin parameter.
+    """A template in a callback or plugin parameter has an index after a dot.
 
     In commands, `uri.0` and `uri[0]` mean the same. The runtime, which fills plugin parameters, looks up `.0` as a key
     of the list and dies.

@@ -51,7 +51,7 @@ _FREE_KEYS = frozenset(
 
 @rule(Severity.ERROR, stage=Stage.SERVER)
 def template_syntax(job: Job) -> Iterator[Finding]:
-    """Invalid template syntax in commands or in an image's `auth`.
+    """A template in commands or in an image's `auth` has invalid syntax.
 
     The rest-server parses commands as a mustache template with the delimiters `<%` and `%>`. An unclosed `<%`, as in
     `printf "<%s>"`, an unclosed section, and `<%=` make it refuse the whole job with status 500. All commands of a
@@ -85,7 +85,7 @@ def template_syntax(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, stage=Stage.SERVER)
 def template_tag_dropped(job: Job) -> Iterator[Finding]:
-    """Template that is silently removed from a command.
+    """The rest-server silently removes a template from a command.
 
     The rest-server parses mustache but only fills `<% name %>`: it removes `<%& name %>`, `<%{ name }%>`, comments,
     partials, and whole sections with their content. In a job with secrets, the runtime then removes every remaining
@@ -132,7 +132,7 @@ def template_tag_dropped(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, stage=Stage.SERVER)
 def template_not_rendered_here(job: Job) -> Iterator[Finding]:
-    """Template in a place where templates are not filled.
+    """A template is in a place where templates are not filled in.
 
     Templates are only filled in commands, in an image's `auth` (only secrets) and in the parameters of runtime plugins.
     In an image's `uri`, storages, names, resources and the values of parameters, the text is used as it is written.
@@ -320,7 +320,7 @@ _SPACES = lazy_pattern(r"\s+(?=[.\[])|(?<=\.)\s+|^\s+")
 
 @rule(Severity.ERROR, about=(PathOutcome.UNKNOWN_ROOT.value,))
 def unknown_template_root(job: Job) -> Iterator[Finding]:
-    """Unknown template root.
+    """A template begins with a name that does not exist.
 
     A template must begin with `$parameters`, `$secrets`, `$data`, `$script` or `$output`. In commands any other
     template is kept unchanged, and bash fails on it; in a job with secrets it becomes empty. In a plugin parameter, an
@@ -375,7 +375,7 @@ def _change(job: Job, span: Span, text: str, title: str) -> tuple[Fix, ...]:
 
 @rule(Severity.ERROR, about=(PathOutcome.NO_FIELD.value,), spreads=True)
 def template_root_without_field(job: Job) -> Iterator[Finding]:
-    """`$data`, `$script` or `$output` in a task role without that field.
+    """A task role uses `$data`, `$script` or `$output`, but does not have that field.
 
     Each of them refers to the prerequisite in the role's field `data`, `script` or `output`; a prerequisite in the
     role's list `prerequisites` does not count. In commands the template is kept unchanged and bash fails on it; in a

@@ -40,7 +40,7 @@ _NAMES = {"\x85": "U+0085", "\u2028": "U+2028", "\u2029": "U+2029"}
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME)
 def stray_tab(job: Job) -> Iterator[Finding]:
-    """Tab where the runtime's YAML parser does not allow one.
+    """A tab is where the runtime's YAML parser does not allow one.
 
     The rest-server allows tabs after a colon, before a comment, on a blank line and inside an unquoted string. The
     runtime's parser allows them only in quotes, in `|` and `>` blocks and in comments, and refuses the file otherwise,
@@ -99,7 +99,7 @@ def _without_tab(text: str, span: Span) -> Fix:
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME)
 def unicode_line_end(job: Job) -> Iterator[Finding]:
-    """Invisible character that ends the line for the runtime only.
+    """An invisible character ends the line, but only for the runtime.
 
     U+2028, U+2029 and U+0085 are often copied from documents and web pages, and most editors do not show them. For the
     runtime's YAML parser, the text after such a character is a new line without indentation: the parser refuses the
@@ -116,7 +116,7 @@ def unicode_line_end(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.CLUSTER)
 def nul_in_command(job: Job) -> Iterator[Finding]:
-    r"""NUL character in a command.
+    r"""A command has a NUL character.
 
     The commands are passed to the container in an environment variable, which cannot contain the character: the
     container cannot be started.

@@ -46,7 +46,7 @@ _MAYBE_COLLECTION_KEY = lazy_pattern(r"[\]}?*{,](?:(?<=[\]}])[ \t]*:|(?<=\?)\s|(
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME)
 def unreadable_value(job: Job) -> Iterator[Finding]:
-    """Value that the runtime's YAML parser cannot read.
+    """The runtime's YAML parser cannot read a value.
 
     The rest-server reads such a value as a string. For PyYAML, `=` and `<<` have a meaning in YAML 1.1 that it does not
     support, `0x_` and `._` are numbers without digits, and a date must exist in the calendar. It refuses the file, so
@@ -111,7 +111,7 @@ def _kind(scalar: Scalar) -> str:
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME)
 def unquoted_question_mark(job: Job) -> Iterator[Finding]:
-    """Unquoted string with `?` inside `[ ]` or `{ }`.
+    """A string with `?` inside `[ ]` or `{ }` has no quotes.
 
     Inside brackets the runtime's YAML parser reads every `?` as a key indicator and refuses the file, so every task
     dies in its init container. URLs with a query and shell patterns are the usual cases. In quotes, or outside of
@@ -191,7 +191,7 @@ _FIRST_OF_OTHERS = frozenset({"", *"yYnNoOtTfF~-+.0123456789\n"})
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME)
 def runtime_reads_otherwise(job: Job) -> Iterator[Finding]:
-    """The runtime does not read a name, an image's address or a plugin as a string, and fails.
+    """The runtime reads a name, an image's address or a plugin differently, not as a string, and fails.
 
     `yes`, `no`, `on` and `off` are booleans in YAML 1.1, `1_` and the key `1` are numbers. When such a prerequisite is
     defined with quotes and referred to without them, or the other way round, when `<% $parameters.on %>` is used in a
@@ -300,7 +300,7 @@ def is_read_otherwise(node: Node) -> bool:
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("taskroles",))
 def plugin_role_read_otherwise(job: Job) -> Iterator[Finding]:
-    """The runtime does not read a role in a plugin's `taskroles` as a string, and skips the plugin.
+    """The runtime reads a role in a plugin's `taskroles` differently, not as a string, and skips the plugin.
 
     `yes`, `no`, `on` and `off` are booleans in YAML 1.1. The runtime compares them with the role's name, finds no match
     and silently skips the plugin. In quotes, both parsers read a string.

@@ -47,7 +47,7 @@ def yaml_syntax(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.SERVER, is_about_reading=True, about=("duplicate-key",))
 def duplicate_key(job: Job) -> Iterator[Finding]:
-    """Duplicate key in a mapping.
+    """A mapping has the same key twice.
 
     The rest-server's YAML parser refuses the file ("duplicated mapping key"). `a` and `"a"` are the same key.
     Source: js-yaml 3.13, lib/js-yaml/loader.js, storeMappingPair.
@@ -67,7 +67,7 @@ def duplicate_key(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.SERVER, is_about_reading=True, about=("several-documents",))
 def several_documents(job: Job) -> Iterator[Finding]:
-    """More than one YAML document in the file.
+    """The file has more than one YAML document.
 
     The rest-server accepts a single document ("expected a single document in the stream").
     Source: js-yaml 3.13, lib/js-yaml/loader.js, load.
@@ -89,7 +89,7 @@ def several_documents(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.SERVER, is_about_reading=True, about=("unquoted-template",))
 def unquoted_template(job: Job) -> Iterator[Finding]:
-    """Unquoted value that begins with `{{`.
+    """A value that begins with `{{` has no quotes.
 
     YAML reads `{{ x }}` as a mapping inside a mapping, so the rest-server sees `[object Object]` instead of a string,
     and the runtime's YAML parser fails. Inside a longer string it is harmless.
