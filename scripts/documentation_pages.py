@@ -118,8 +118,8 @@ def _page(rule: Rule) -> str:
     head = f"Default severity: **{severity}**.{only} " + " ".join(facts(rule)[:2])
     more = "\n".join(f"* {fact}" for fact in facts(rule)[2:])
     where = f"#{_EXPLAINED[rule.stage]}" if rule.stage in _EXPLAINED else ""
-    explained = f"[What happens to your job](../what-happens.md{where})"
-    return f"# {rule.code}\n\n{head}\n\n{body}\n\n## Record\n\n{more}\n\n{silence}\n\n{explained} · [All rules](index.md)\n"
+    links = f"[What happens to your job](../what-happens.md{where}) · [All rules](index.md)"
+    return f"# {rule.code}\n\n{head}\n\n{body}\n\n## Record\n\n{more}\n\n{silence}\n\n{links}\n"
 
 
 _INDEX = """\

@@ -99,8 +99,7 @@ def command_text(code: CommandCode) -> str:
 
 
 def _platform_text(code: int, known: ExitCode) -> str:
-    note = "" if known.code == code else f", described by the entry {known.code}"
-    lines = [f"{code} {known.phrase}{note} ({retry_text(known)})", "", known.description]
+    lines = [f"{code} {known.phrase} ({retry_text(known)})", "", known.description]
     lines += [known.hint] if known.hint else []
     lines += ["", f"Note: {known.trap}"] if known.trap else []
     return "\n".join(lines) + "\n"

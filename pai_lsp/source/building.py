@@ -1,7 +1,7 @@
 """A YAML text to a tree, as libyaml reads it; pai_lsp/source/recovery.py reads a text that libyaml refuses.
 
 No values are constructed, and limits on size, depth and the size after following aliases keep a hostile file cheap.
-Characters that libyaml reads otherwise than js-yaml are replaced before reading and put back into the tree. Recovery
+Characters that libyaml reads differently than js-yaml are replaced before reading and put back into the tree. Recovery
 also replaces the escapes of surrogate pairs such as those of emoji, which libyaml refuses.
 """
 
@@ -61,7 +61,7 @@ _NEXT_LINE: Any = lazy_pattern(r"[\r\n]( *)(?=[^ \r\n])")
 
 
 def readable(text: str) -> str:
-    """The text without a byte order mark, each character that libyaml reads otherwise than js-yaml replaced by one."""
+    """The text without a byte order mark; one character replaces each that libyaml reads differently than js-yaml."""
     text = text.removeprefix("\ufeff")
     if text.startswith("%YAML 1."):
         text = _VERSION.sub(r"\g<1>2", text)

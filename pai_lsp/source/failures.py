@@ -20,6 +20,8 @@ _PACKAGE = __name__.partition(".")[0]
 
 def why(error: OSError) -> str:
     """The reason that the operating system gives, such as `permission denied`."""
+    if isinstance(error, IsADirectoryError):
+        return "it is a folder, not a file"
     return (error.strerror or str(error) or type(error).__name__).lower()
 
 

@@ -73,7 +73,7 @@ def download_of_page(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, about=("wget", "curl"))
 def download_option(job: Job) -> Iterator[Finding]:
-    """wget or curl has a wrong option, so the file is not stored.
+    """Wget or curl has a wrong option, so the file is not stored.
 
     `wget -o` names a log file and `curl -c` a file for cookies. `curl -O` without `-L` does not follow the redirection
     of a release and stores an empty answer; `curl` without `-o`, `-O` or `>` prints the file.

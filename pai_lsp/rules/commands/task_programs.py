@@ -37,7 +37,7 @@ _WITHOUT_SUDO = lazy_pattern(
 )
 _MISSING = {
     "sudo": "commands already run as root, and images have no 'sudo'",
-    "hdfs": "HDFS belongs to releases before 1.0", "hadoop": "HDFS belongs to releases before 1.0",
+    "hdfs": "only OpenPAI releases before 1.0 have HDFS", "hadoop": "only OpenPAI releases before 1.0 have HDFS",
     "docker": "a task runs in a container and has no Docker", "nvidia-docker": "a task runs in a container already",
     "docker-compose": "a task runs in a container and has no Docker",
     "systemctl": "a container has no systemd", "nano": "it needs a terminal", "htop": "it needs a terminal",

@@ -468,7 +468,7 @@ def non_string_parameter_in_plugin(job: Job) -> Iterator[Finding]:
         else:
             kind = "a list" if isinstance(node, Sequence) else "a mapping"
             fixes = first_item_fix(job, answer)
-        related = () if is_secret else (Related(node.span, f"the runtime reads {kind}"),)
+        related = () if is_secret else (Related(node.span, f"defined here as {kind}"),)
         consequence = "but the runtime only inserts strings; the task dies before it starts"
         message = f"'{answer.use.tag.content}' is {kind}, {consequence}"
         yield Finding(answer.use.content_span, message, fixes, related)

@@ -354,7 +354,7 @@ def registry_mismatch(job: Job) -> Iterator[Finding]:
         if any(mark in registry.text + uri.text for mark in ("<%", "{{", " ")):
             continue
         if job.secrets and not isinstance(registry.runtime_value, str):
-            continue  # `runtime_reads_otherwise` reports it
+            continue  # `runtime_reads_differently` reports it
         account, image = registry_host(registry.text), image_host(uri.text).lower()
         if not account or account == image or (account in DOCKER_HUB_HOSTS and image in DOCKER_HUB_HOSTS):
             continue

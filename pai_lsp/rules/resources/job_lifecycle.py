@@ -133,7 +133,9 @@ def min_failed_exceeds_instances(job: Job) -> Iterator[Finding]:
               minFailedInstances: -1
     """
     for role, entry, number in _exceeding(job, "minFailedInstances"):
-        message = f"'{role.name}' has {_instances(role)}, so {number} can never fail; write -1 if intended"
+        message = (
+            f"'{role.name}' has {_instances(role)}, so {number} can never fail; write -1 to turn this condition off"
+        )
         fix = number_fix(entry.value.span, -1)
         yield Finding(entry.value.span, message, (fix,), instances_place(role))
 
@@ -162,7 +164,9 @@ def min_succeeded_exceeds_instances(job: Job) -> Iterator[Finding]:
               minSucceededInstances: 2
     """
     for role, entry, number in _exceeding(job, "minSucceededInstances"):
-        message = f"'{role.name}' has {_instances(role)}, so {number} can never succeed; write -1 if intended"
+        message = (
+            f"'{role.name}' has {_instances(role)}, so {number} can never succeed; write -1 to turn this condition off"
+        )
         fixes = (number_fix(entry.value.span, role.instances), number_fix(entry.value.span, -1))
         yield Finding(entry.value.span, message, fixes, instances_place(role))
 

@@ -190,7 +190,7 @@ _FIRST_OF_OTHERS = frozenset({"", *"yYnNoOtTfF~-+.0123456789\n"})
 
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME)
-def runtime_reads_otherwise(job: Job) -> Iterator[Finding]:
+def runtime_reads_differently(job: Job) -> Iterator[Finding]:
     """The runtime reads a name, an image's address or a plugin differently, not as a string, and fails.
 
     `yes`, `no`, `on` and `off` are booleans in YAML 1.1, `1_` and the key `1` are numbers. When such a prerequisite is
@@ -221,12 +221,12 @@ def runtime_reads_otherwise(job: Job) -> Iterator[Finding]:
     """
     if job.is_catalog:
         return
-    yield from _names_read_otherwise(job)
-    yield from _values_read_otherwise(job)
-    yield from _parameters_read_otherwise(job)
+    yield from _names_read_differently(job)
+    yield from _values_read_differently(job)
+    yield from _parameters_read_differently(job)
 
 
-def _names_read_otherwise(job: Job) -> Iterator[Finding]:
+def _names_read_differently(job: Job) -> Iterator[Finding]:
     for role in job.task_roles:
         image = role.typed_references.get("dockerImage")
         for reference in (*role.prerequisites, *((image,) if image else ())):
@@ -234,18 +234,18 @@ def _names_read_otherwise(job: Job) -> Iterator[Finding]:
             if definition is None or definition.name_scalar is None:
                 continue
             here, there = reference.scalar, definition.name_scalar
-            odd = next((one for one in (here, there) if is_read_otherwise(one)), None)
+            odd = next((one for one in (here, there) if is_read_differently(one)), None)
             if odd is None or here.runtime_value == there.runtime_value:
                 continue
             message = f"the runtime does not read '{odd.text}' as a string and does not find the prerequisite; quote it"
             yield Finding(odd.span, message, (quote_fix(odd),))
 
 
-def _values_read_otherwise(job: Job) -> Iterator[Finding]:
+def _values_read_differently(job: Job) -> Iterator[Finding]:
     values = [value for definition in job.chosen_images for value in _of_image(job, definition)]
     values += [one.plugin_scalar for one in job.prerequisites if job.roles_listing(one)]
     for value in values:
-        if isinstance(value, Scalar) and value.is_string and is_read_otherwise(value):
+        if isinstance(value, Scalar) and value.is_string and is_read_differently(value):
             message = f"the runtime does not read '{value.text}' as a string, so the task dies at start; quote it"
             yield Finding(value.span, message, (quote_fix(value),))
 
@@ -264,8 +264,8 @@ def _of_image(job: Job, definition: Definition) -> Iterator[Node | None]:
         yield from (auth.get("username"), auth.get("password"))
 
 
-def _parameters_read_otherwise(job: Job) -> Iterator[Finding]:
-    odd = {name: entry for name, entry in job.parameters.items() if is_read_otherwise(entry.key)}
+def _parameters_read_differently(job: Job) -> Iterator[Finding]:
+    odd = {name: entry for name, entry in job.parameters.items() if is_read_differently(entry.key)}
     if not odd:
         return
     reported: set[str] = set()
@@ -287,7 +287,7 @@ def _runs(job: Job, use: TemplateUse) -> bool:
     return use.definition is None or bool(job.roles_listing(use.definition))
 
 
-def is_read_otherwise(node: Node) -> bool:
+def is_read_differently(node: Node) -> bool:
     """Whether the runtime reads a plain scalar, and not as a string."""
     return (
         isinstance(node, Scalar)
@@ -299,7 +299,7 @@ def is_read_otherwise(node: Node) -> bool:
 
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("taskroles",))
-def plugin_role_read_otherwise(job: Job) -> Iterator[Finding]:
+def plugin_role_read_differently(job: Job) -> Iterator[Finding]:
     """The runtime reads a role in a plugin's `taskroles` differently, not as a string, and skips the plugin.
 
     `yes`, `no`, `on` and `off` are booleans in YAML 1.1. The runtime compares them with the role's name, finds no match
@@ -321,6 +321,6 @@ def plugin_role_read_otherwise(job: Job) -> Iterator[Finding]:
     """
     for plugin in job.plugins:
         for scalar in plugin.task_roles or ():
-            if is_read_otherwise(scalar) and isinstance(scalar.value, str):
+            if is_read_differently(scalar) and isinstance(scalar.value, str):
                 message = f"the runtime does not read '{scalar.text}' as a string and skips the plugin; quote it"
                 yield Finding(scalar.span, message, (quote_fix(scalar),))
