@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from mkdocs.structure.files import File, Files
 
+from pai_lsp.cluster.exit_code_text import retry_text
 from pai_lsp.findings.diagnostic import Stage
 from pai_lsp.platform.job_schema import published_schema
-from pai_lsp.platform.tables import table
+from pai_lsp.platform.tables import exit_codes, table
 from pai_lsp.rules import all_rules, families
 from pai_lsp.rules.record import MEANINGS, facts, fix_kind
 
@@ -34,6 +35,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
             content = f"# {former}\n\nNow named [{rule.code}]({rule.code}.md); the former code still works.\n"
             files.append(File.generated(config, f"rules/{former}.md", content=content))
     files.append(File.generated(config, "rules/index.md", content=_index()))
+    files.append(File.generated(config, "exit-codes.md", content=_exit_codes()))
     picture = (Path(config.docs_dir) / _STAGES).read_text(encoding="utf-8")
     for name, media in (("light", "not all"), ("dark", "all")):
         content = picture.replace("(prefers-color-scheme: dark)", media)
@@ -100,6 +102,24 @@ def on_page_markdown(markdown: str, *, page: object, config: object, files: File
 _PICTURE = re.compile(r"!\[([^\]]*)\]\((images/(?:vscode/)?[\w-]+\.(?:png|svg))\)")
 
 
+def on_post_page(output: str, *, page: object, config: object) -> str:
+    """Name the search for screen readers, and let the keyboard scroll tables that are wider than a phone."""
+    del page, config
+    search = 'data-md-component="search" role="dialog"'
+    output = output.replace(search, f'{search} aria-label="Search"')
+    return output.replace("</body>", f"<script>{_WIDE_TABLES}</script></body>")
+
+
+# The theme puts each table into a region that scrolls, after the page is loaded.
+_WIDE_TABLES = """
+addEventListener("load", () => {
+  for (const table of document.querySelectorAll(".md-typeset__scrollwrap")) {
+    if (table.scrollWidth > table.clientWidth) table.tabIndex = 0
+  }
+})
+"""
+
+
 def _page(rule: Rule) -> str:
     """A rule's documentation; its examples are indented blocks of YAML there, and fenced ones here."""
     lines: list[str] = []
@@ -120,6 +140,27 @@ def _page(rule: Rule) -> str:
     where = f"#{_EXPLAINED[rule.stage]}" if rule.stage in _EXPLAINED else ""
     links = f"[What happens to your job](../what-happens.md{where}) · [All rules](index.md)"
     return f"# {rule.code}\n\n{head}\n\n{body}\n\n## Record\n\n{more}\n\n{silence}\n\n{links}\n"
+
+
+_EXIT_CODES = """\
+# Exit codes
+
+What the platform reports for a task, and what it does then. A command that ends with another code is reported as 255,
+with its own code as `originUserExitCode`. [What happens to your job](what-happens.md#exit-codes-and-retries) explains
+the order; `pai-lsp why CODE` prints the same.
+
+| code | name | tried again | meaning | what to do |
+|---|---|---|---|---|
+"""
+
+
+def _exit_codes() -> str:
+    """All exit codes; the search of the site finds them."""
+    rows = [
+        f"| {one.code} | {one.phrase} | {retry_text(one)} | {one.description} | {one.hint} {one.trap} |\n"
+        for _, one in sorted(exit_codes().items())
+    ]
+    return _EXIT_CODES + "".join(rows)
 
 
 _INDEX = """\

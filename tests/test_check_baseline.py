@@ -12,7 +12,7 @@ import pytest
 from pai_lsp.cli.main import main
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.lsp.client import Client
-from pai_lsp.lsp.documents import FileContext, OpenDocument
+from pai_lsp.lsp.documents import ACCEPTED, FileContext, OpenDocument
 from pai_lsp.project.projects import Projects
 
 JOB = """\
@@ -115,6 +115,9 @@ def test_the_configuration_names_one_for_everybody(capsys: pytest.CaptureFixture
         ("unknown-key", Severity.HINT),
         ("unknown-prerequisite", Severity.HINT),
     }
+    without = FileContext(settings, switched_off=frozenset({ACCEPTED}))
+    document = OpenDocument("file:///a", 1, "openpai-job", OLD, path, Client(), without)
+    assert not {one.code for one in document.diagnostics} & {"unknown-key", "unknown-prerequisite"}
     write(".pai-lsp.yaml", "baseline: absent.json\n")
     status, codes, _ = run(capsys, "jobs")
     assert (status, codes.count("invalid-configuration")) == (1, 1)

@@ -187,7 +187,7 @@ async def test_explaining_a_rule() -> None:
         page = await client.ask("workspace/executeCommand", command="pai-lsp.explain", arguments=["unused-ignore"])
         title, severity, first, *_ = page.split("\n\n")
         assert (title, severity) == ("# unused-ignore", "*hint*")
-        assert first == "Unused ignore comment."
+        assert first == "An ignore comment silences nothing."
         assert "```yaml\n# pai-lsp: ignore[unknown-key] was needed once\n" in page
         assert page.count("```") % 2 == 0
 

@@ -218,7 +218,7 @@ _NO_COMMAND = ""
 
 def hints(document: OpenDocument, params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
     """The inlay hints of a range, without those that the settings switch off."""
-    wanted = frozenset(kind for kind in HintKind if kind.value not in document.context.hidden_hints)
+    wanted = frozenset(kind for kind in HintKind if kind.value not in document.context.switched_off)
     return [
         lsp.InlayHint(
             document.places.position(hint.offset),
@@ -251,7 +251,7 @@ def some_tokens(document: OpenDocument, params: lsp.SemanticTokensRangeParams) -
 def code_lenses(document: OpenDocument, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
     """The lenses that are not switched off; where the client lacks the command, a lens only shows its text."""
     del params
-    wanted = frozenset(kind for kind in LensKind if kind.value not in document.context.hidden_hints)
+    wanted = frozenset(kind for kind in LensKind if kind.value not in document.context.switched_off)
     commands = ((lens, _command(document, lens)) for lens in lenses(document.document, wanted))
     return [lsp.CodeLens(document.places.range(lens.span), command) for lens, command in commands if command]
 

@@ -59,6 +59,8 @@ class FileKind(Enum):
     OTHER = "other"
 
 
+# The editor's setting for the findings that a baseline accepts.
+ACCEPTED = "acceptedFindings"
 # The files with findings that fixes and comments are about.
 CHECKED_BY_RULES = frozenset({FileKind.JOB, FileKind.MPIJOB})
 
@@ -70,7 +72,7 @@ class FileContext:
     is_excluded: whether the configuration leaves this file out; then it has no diagnostics.
     lookup: finds definitions outside of the document.
     catalog_folder: the folder of definitions that it is in; None for any other file.
-    hidden_hints: the names of the inlay hints and lenses that are switched off.
+    switched_off: the names of the inlay hints and lenses that are not shown, and `ACCEPTED`.
     folder: its workspace folder, which the paths of other files are shown relative to; empty for none.
     """
 
@@ -78,7 +80,7 @@ class FileContext:
     is_excluded: bool = False
     lookup: Lookup = field(default_factory=NoLookup)
     catalog_folder: CatalogFolder | None = None
-    hidden_hints: frozenset[str] = frozenset()
+    switched_off: frozenset[str] = frozenset()
     folder: str = ""
 
     def is_like(self, other: FileContext) -> bool:
@@ -87,7 +89,7 @@ class FileContext:
             notes = [one.note for one in (self.lookup, other.lookup) if isinstance(one, NoLookup)]
             if len(notes) < 2 or notes[0] != notes[1]:
                 return False
-        ours, others = ((one.settings, one.is_excluded, one.catalog_folder, one.hidden_hints) for one in (self, other))
+        ours, others = ((one.settings, one.is_excluded, one.catalog_folder, one.switched_off) for one in (self, other))
         return ours == others
 
 
@@ -161,30 +163,37 @@ class OpenDocument:
         of_shellcheck = self.shellcheck.diagnostics(self.document) if self.shellcheck is not None else ()
         return (*of_shellcheck, *self.images.diagnostics(self.document)) if self.images is not None else of_shellcheck
 
+    @property
+    def _found(self) -> tuple[Diagnostic, ...]:
+        """All findings; those that a baseline accepts are hints, or left out."""
+        document, others = self.document, self._of_others
+        from pai_lsp.document import check  # noqa: PLC0415 - as in `OpenDocument.document`
+
+        found = check(document, others=others) if others else document.diagnostics
+        if not document.settings.accepted:
+            return found
+        from pai_lsp.project.baseline import is_accepted  # noqa: PLC0415 - few projects have one
+
+        old = is_accepted(found, document.settings.accepted)
+        if ACCEPTED in self.context.switched_off:
+            return tuple(one for one in found if one.code not in old)
+        return tuple(replace(one, severity=Severity.HINT) if one.code in old else one for one in found)
+
     @lazy
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """The diagnostics by place, none while the file is empty; no message contains the value of a secret."""
         if not self.text.strip():
             return ()
         if self.kind in CHECKED_BY_RULES and not self.context.is_excluded:
-            return _without_secrets(self.document, self._of_others)
+            found = self._found
+            return tuple(
+                one.without_secrets(self.document.job.hidden) for one in limited(causes(found, keeps_places=True))
+            )
         if self.kind is FileKind.CONFIGURATION:
             from pai_lsp.project.config_reader import parse_configuration  # noqa: PLC0415 - rarely open
 
             return parse_configuration(self.text).diagnostics
         return ()
-
-
-def _without_secrets(document: Document, others: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
-    from pai_lsp.document import check  # noqa: PLC0415 - as in `OpenDocument.document`
-
-    found = check(document, others=others) if others else document.diagnostics
-    if document.settings.accepted:
-        from pai_lsp.project.baseline import is_accepted  # noqa: PLC0415 - few projects have one
-
-        old = is_accepted(found, document.settings.accepted)
-        found = tuple(replace(one, severity=Severity.HINT) if one.code in old else one for one in found)
-    return tuple(one.without_secrets(document.job.hidden) for one in limited(causes(found, keeps_places=True)))
 
 
 class FilePlaces(NamedTuple):

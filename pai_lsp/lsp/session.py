@@ -244,7 +244,7 @@ class Session:
             effective.is_excluded,
             marketplace.lookup if marketplace else NoLookup(),
             marketplace.setup.catalog_folder_of(path) if marketplace else None,
-            self.settings.hidden_hints(self.projects.section_folder_of(path)),
+            self.settings.switched_off(self.projects.section_folder_of(path)),
             self.folder_of(path),
         )
         shellcheck = self._shellchecks.of(effective.settings.shellcheck)

@@ -17,6 +17,7 @@ from pygls.exceptions import JsonRpcException
 
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.lsp.convert import path_of
+from pai_lsp.lsp.documents import ACCEPTED
 from pai_lsp.project.configuration import FILE_NAME, Configuration
 from pai_lsp.source.text import LineIndex, visible
 
@@ -44,11 +45,12 @@ def section_configuration(section: Any, folder: str = "") -> Configuration:
     return parse_configuration(json.dumps(ours, ensure_ascii=False), folder=folder, is_users=True)
 
 
-def _hidden_hints(section: Any) -> frozenset[str]:
-    """The inlay hints and lenses that the editor's section switches off, by name: `inlayHints: {runOrder: false}`."""
+def _switched_off(section: Any) -> frozenset[str]:
+    """What the editor's section switches off: `inlayHints: {runOrder: false}`, `acceptedFindings: hidden`."""
     groups = [section.get(name) for name in ("inlayHints", "codeLens")] if isinstance(section, dict) else []
     kinds = [kind for group in groups if isinstance(group, dict) for kind in group.items()]
-    return frozenset(name for name, is_shown in kinds if is_shown is False)
+    accepted = {ACCEPTED} if isinstance(section, dict) and section.get(ACCEPTED) == "hidden" else set()
+    return frozenset(name for name, is_shown in kinds if is_shown is False) | accepted
 
 
 def _asks_on_save(section: Any) -> bool:
@@ -104,7 +106,7 @@ class EditorSettings:
     def __init__(self, server: LanguageServer) -> None:
         self.configurations: Mapping[str, Configuration] = {"": Configuration()}
         self._server = server
-        self._hidden_hints: dict[str, frozenset[str]] = {}
+        self._switched_off: dict[str, frozenset[str]] = {}
         self._asks_images: dict[str, bool] = {}
         self.known = asyncio.Event()
 
@@ -112,7 +114,7 @@ class EditorSettings:
         """Take sections, and log their mistakes."""
         read = {path: section_configuration(section, path) for path, section in sections.items()}
         self.configurations = {"": self.configurations[""], **read}
-        self._hidden_hints |= {path: _hidden_hints(section) for path, section in sections.items()}
+        self._switched_off |= {path: _switched_off(section) for path, section in sections.items()}
         self._asks_images |= {path: _asks_on_save(section) for path, section in sections.items()}
         _log_faults(self._server, read)
 
@@ -124,9 +126,9 @@ class EditorSettings:
             except asyncio.TimeoutError:
                 self.known.set()
 
-    def hidden_hints(self, folder: str) -> frozenset[str]:
-        """The inlay hints and lenses that are switched off, by name."""
-        return self._hidden_hints.get(folder, frozenset())
+    def switched_off(self, folder: str) -> frozenset[str]:
+        """What is switched off, by name: inlay hints, lenses, accepted findings."""
+        return self._switched_off.get(folder, frozenset())
 
     def asks_images_on_save(self, folder: str) -> bool:
         """Whether the images of a job are checked when it is saved."""

@@ -161,7 +161,8 @@ def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
 
     Commands run with `set -o nounset`, so the task ends there with "unbound variable" unless the image sets the
     variable. Names that images, bash or the platform set are not reported, unless they look like a misspelling of one
-    that the commands set. Write `${X:-}` if the variable may be unset.
+    that the commands set. Write `${X:-}` if the variable may be unset. In a path for `rm -r` it is a warning, also
+    after `set +u`: `rm -rf $OUT/tmp` would remove `/tmp`.
     Source: openpai-runtime, src/runtime.d/runtime_entry.sh (`set -o nounset`).
 
         taskRoles:
@@ -183,9 +184,11 @@ def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
     exported: set[str] | None = None
     for place in job.role_scripts:
         script = place.script
-        if not script.uses or script.is_open_ended or script.allows_unset:
+        if not script.uses or script.is_open_ended:
             continue
         for use in script.uses:
+            if script.allows_unset and not _is_removed(place, use):
+                continue
             if not _is_unset(script, use) or use.name in _PROXIES or use.name.startswith(("PAI_", "FC_")):
                 continue
             if any(span.start <= use.span.start < span.end for span in script.bad_substitutions):
@@ -205,7 +208,23 @@ def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
             span = place.span(use.name_span)
             fixes = choice_fixes(span, near)
             guess = f"; did you mean '{near[0]}'?" if near else ""
-            yield Finding(span, f"'{use.name}' is not set in these commands{guess}", fixes)
+            if _is_removed(place, use):
+                message = (
+                    f"'{use.name}' is not set in these commands, so 'rm' does not get the path that is meant{guess}"
+                )
+                yield Finding(span, message, fixes, severity=Severity.WARNING)
+            else:
+                yield Finding(span, f"'{use.name}' is not set in these commands{guess}", fixes)
+
+
+def _is_removed(place: ScriptPlace, use: VariableUse) -> bool:
+    """Whether the variable is in a path that `rm -r` removes."""
+    for line in place.lines.by_program.get("rm", ()):
+        if any(text.startswith("-") and "r" in text.lower() for text in line.texts) and any(
+            word.span.start <= use.span.start < word.span.end for word in line.arguments
+        ):
+            return True
+    return False
 
 
 def _is_host_file(place: ScriptPlace, use: VariableUse) -> bool:
