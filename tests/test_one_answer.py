@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pai_lsp import document
+from pai_lsp.cluster.protocol_stage import is_accepted
 from pai_lsp.document import Document
 from pai_lsp.embedded.server_rendering import rendered
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.expansion import effective
-from pai_lsp.findings.diagnostic import Rule, Settings, Severity
+from pai_lsp.findings.diagnostic import Consequence, Rule, Settings, Severity, Stage
 from pai_lsp.ide.known_values import template_text
+from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.platform.programs import launchers, runs_launcher
 from pai_lsp.platform.structure_errors import StructureError
 from pai_lsp.rules import BY_CODE, CLUSTER_RULES, RULES
+from pai_lsp.rules.structure.job_shape import placeholders
 from pai_lsp.source.nodes import plain_value
 
 if TYPE_CHECKING:
@@ -52,6 +55,31 @@ def test_a_hover_shows_what_the_server_writes(path: str) -> None:
     shown = template_text(job, use)
     unfilled = template.replace("[", ".").replace("]", "")
     assert rendered(f"[{template}]", values) == f"[{unfilled if shown is None else shown}]"
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_what_the_rules_find_is_what_the_server_fills_in(path: str) -> None:
+    job = Document(f"{PARAMETERS}taskRoles: {{worker: {{commands: ['echo <% $parameters.{path} %>']}}}}\n").job
+    (answer,) = job.template_answers
+    (use,) = job.template_uses
+    is_filled = template_text(job, use) is not None
+    reaches_function = path in {"text.trim", "constructor.name"}  # which the rules report, whatever it is filled with
+    assert (answer.outcome is PathOutcome.FOUND) == (is_filled and not reaches_function)
+
+
+# What the server refuses after it has read the job: where it makes HiveD's request, and where it stores the job.
+LATER = {"instances-missing", *(rule.code for rule in RULES if rule.code.startswith("hived-"))}
+JOBS = [path for path in sorted(Path(__file__).parent.glob("rules/*.yaml")) if "platform-" not in path.name]
+
+
+@pytest.mark.parametrize("path", JOBS, ids=[path.stem for path in JOBS])
+def test_what_the_rules_call_refused_is_what_fit_calls_refused(path: Path) -> None:
+    read = Document(path.read_text(encoding="utf-8"))
+    if not read.job.task_roles or read.is_mpijob or read.job.once(placeholders):
+        return
+    found = [one for one in read.diagnostics if one.consequence is Consequence.REFUSED]
+    codes = {one.code for one in found if BY_CODE[one.code].stage is Stage.SERVER} - LATER
+    assert is_accepted(read.job) == (not codes), codes
 
 
 def texts_like_codes(module: str) -> set[str]:

@@ -102,8 +102,9 @@ def is_accepted(job: Job) -> bool:
 
 def protocol_refusals(job: Job, profile: Profile) -> Iterator[Refusal]:
     """The refusals that follow from the file, and from the administrator's rule for images."""
-    if job.syntax.problems:
-        yield _refusal(job.syntax.problems[0].message, (), status=500, code=None)
+    problem = next((one for one in job.syntax.problems if not one.is_runtime_only), None)
+    if problem is not None:
+        yield _refusal(problem.message, (), status=500, code=None)
         return
     if job.root is None:
         yield _refusal("should be object", ())
@@ -133,14 +134,13 @@ def render_refusals(job: Job) -> Iterator[Refusal]:
     for number, one in enumerate(job.plain.get("prerequisites") or ()):
         auth = one.get("auth") if isinstance(one, dict) and one.get("type") == "dockerimage" else None
         for key, value in auth.items() if isinstance(auth, dict) else ():
-            fault = (
-                rendered(value, {"$secrets": job.plain.get("secrets")}, job.platform.mustache)
-                if isinstance(value, str)
-                else None
-            )
-            if isinstance(fault, TemplateFault):
-                path = ("prerequisites", number, "auth", key)
-                yield Refusal(ServerStage.RENDER, 500, None, fault.message, fault.message, path)
+            if isinstance(value, str):
+                fault = rendered(value, {"$secrets": job.plain.get("secrets")}, job.platform.mustache)
+                message = fault.message if isinstance(fault, TemplateFault) else ""
+            else:  # JavaScript renders nothing for a value that counts as false
+                message = f"'{key}' must be a string" if value else ""
+            if message:
+                yield Refusal(ServerStage.RENDER, 500, None, message, message, ("prerequisites", number, "auth", key))
     for role in job.task_roles:
         if isinstance(fault := server_command(job, role), TemplateFault):
             yield Refusal(
@@ -156,6 +156,8 @@ def _is_enforced(error: StructureError, profile: Profile) -> bool:
         return path[2] in _PREREQUISITE_KEYS or error.kind == "dockerimage-extra-key"
     if "extraContainerOptions" in path[2:3] and error.kind == "unknown-key":
         return False
+    if error.kind == "ports-not-mapping":
+        return False  # the server's schema has no type for it
     # A job that is checked for another platform has errors at the keys that only this one reads.
     return path[:1] not in {(key,) for key in profile.platform.marked_keys} or error.kind != "unknown-key"
 
