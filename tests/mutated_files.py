@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 SLOW = 2.0
 HANGS = 20.0
 # Of so many files that the server reads, one is shown to it: that takes longer than all commands.
-_IN_EDITOR = 4
+_IN_EDITOR = 8
 
 JOB, USES, MANIFEST_FILE, DEFINITION = "job.pai.yaml", "uses.pai.yaml", "manifest.yaml", "marketplace/one.yaml"
 OLD_JOB = json.dumps(
@@ -139,47 +139,53 @@ SUBMIT = ("submit", "--cluster", "lab", "--yes", "--force")
 WHY = ("why", "--exit-code", "1", "--job")
 
 
-def of_job(path: str, *others: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+class Turns(tuple[tuple[str, ...], ...]):
+    """Ways to call one command, which the files take in turn: each of them runs one."""
+
+    __slots__ = ()
+
+
+def of_job(path: str, *conversions: tuple[str, ...]) -> tuple[tuple[str, ...] | Turns, ...]:
     """Every command on a job or a manifest; the one that changes the file is the last."""
-    commands = (
-        ("check", "--severity", "hint"),
-        ("check", "--format", "sarif", "--cluster", "lab"),
-        ("check", "--diff"),
-        ("expand", "--force"),
-        ("expand", "--as-is"),
-        ("graph",),
-        ("graph", "--format", "dot"),
-        ("fit", "--cluster", "lab"),
-        WHY,
-        ("run", "--dry", "--format", "json"),
-        RUN,
-        ("run", "--container", "none"),
-        SUBMIT,
-        ("convert",),
-        *others,
-        ("check", "--baseline", "known.json", "--update-baseline"),
-        ("check", "--fix", "--unsafe-fixes"),
+
+    def turns(*ways: tuple[str, ...]) -> Turns:
+        return Turns((*words, path) for words in ways)
+
+    return (
+        turns(
+            ("check", "--severity", "hint"),
+            ("check", "--format", "sarif", "--cluster", "lab"),
+            ("check", "--diff"),
+            ("check", "--baseline", "known.json", "--update-baseline"),
+        ),
+        turns(("expand", "--force"), ("expand", "--as-is")),
+        turns(("graph",), ("graph", "--format", "dot")),
+        ("fit", "--cluster", "lab", path),
+        (*WHY, path, "end.log"),
+        turns(("run", "--dry", "--format", "json"), RUN, ("run", "--container", "none")),
+        (*SUBMIT, path),
+        turns(("convert",), *conversions),
+        ("check", "--fix", "--unsafe-fixes", path),
     )
-    return tuple((*words, path) if words[0] != "why" else (*words, path, "end.log") for words in commands)
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of file: where it is, what is mutated, what reads it, and how often it is chosen.
+    """A kind of file: where it is, what is mutated, every command that reads it, and how often it is chosen.
 
     is_json: whether values are mutated, not only the text. in_editor: whether the server reads it.
     """
 
     path: str
     bases: tuple[str, ...]
-    commands: tuple[tuple[str, ...], ...]
+    commands: tuple[tuple[str, ...] | Turns, ...]
     share: int = 2
     is_json: bool = False
     in_editor: bool = False
     forgets: tuple[str, ...] = ()
 
 
-def _json(path: str, *commands: tuple[str, ...], **more: Any) -> Kind:
+def _json(path: str, *commands: tuple[str, ...] | Turns, **more: Any) -> Kind:
     return Kind(path, (WORLD[path],), commands, is_json=True, **more)
 
 
@@ -244,13 +250,12 @@ KINDS: dict[str, Kind] = {
         "project/.pai-lsp.yaml",
         (CONFIGURATION, "cluster: lab\nbaseline: known.json\nexclude: [x]\n" + WORLD["project/.pai-lsp.yaml"]),
         (
-            (*CHECKED[0], JOB, ".pai-lsp.yaml"),
+            Turns(((*CHECKED[0], JOB, ".pai-lsp.yaml"), ("check", "--only-jobs", "."))),
             ("fit", JOB),
             ("expand", USES),
             ("run", "--dry", JOB),
             ("marketplace", "list"),
             ("trust", "--list"),
-            ("check", "--only-jobs", "."),
             ("graph", USES),
         ),
         in_editor=True,
@@ -278,7 +283,7 @@ KINDS: dict[str, Kind] = {
     ".gitignore": Kind(
         "project/.gitignore",
         (WORLD["project/.gitignore"],),
-        (("check", "--show-files", "."), ("check", "--only-jobs")),
+        (Turns((("check", "--show-files", "."), ("check", "--only-jobs"))),),
         in_editor=True,
     ),
     "files of a cluster": Kind(
@@ -660,7 +665,8 @@ def _one(seed: int, world: World, only: str | None) -> str:
     world.put(path, data)
     world.wants_account = name in {"accounts", "answers of a helper"}
     with _limited():
-        for words in kind.commands:
+        for command in kind.commands:
+            words = command[seed % len(command)] if isinstance(command, Turns) else command
             world.run(words)
             if path.endswith(".lock") or "--fix" in words:
                 world.put(path, data)
