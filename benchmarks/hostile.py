@@ -2,8 +2,9 @@
 
 Each reader has pieces that its grammar is made of. A text is one piece many times: alone, a line each, numbered, or
 nested. It is made as long as a cluster takes, and a quarter as long. The search fails where the longer one takes more
-CPU time or memory than the limits below, or grows faster than its length. `--write` puts the slowest into
-docs/reliability.md; `--count N` takes every Nth text.
+CPU time or memory than the limits below, or grows faster than its length. What seems to is measured again, as other
+processes disturb the figures; the least time counts. `--write` puts the slowest into docs/reliability.md; `--count N`
+takes every Nth text.
 """
 
 from __future__ import annotations
@@ -14,10 +15,13 @@ import resource
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import partial
 from io import StringIO
+from itertools import islice
+from multiprocessing import get_context
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
@@ -34,6 +38,8 @@ KILLED_AFTER = 10
 # Below so many seconds, the growth is that of the start.
 _SLOW = 0.25
 _LISTED = 25
+# How often what is beyond a limit is measured.
+_ATTEMPTS = 4
 
 _HEAD = """\
 protocolVersion: 2
@@ -418,30 +424,25 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--write", action="store_true", help=f"write the slowest to {PAGE} too")
     parser.add_argument("--count", type=int, default=1, metavar="N", help="try every Nth text (default: %(default)s)")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, help="how many processes (default: %(default)s)"
+    )
     parser.add_argument("names", nargs="*", metavar="NAME", help="texts whose name contains one of these; default: all")
     arguments = parser.parse_args()
-    chosen = [one for one in texts() if not arguments.names or any(name in one.name for name in arguments.names)]
-    chosen = chosen[:: arguments.count]
+    chosen = [
+        number
+        for number, one in enumerate(texts())
+        if not arguments.names or any(name in one.name for name in arguments.names)
+    ][:: arguments.count]
     beyond = 0
     found: list[tuple[float, str]] = []
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        os.environ["XDG_CONFIG_HOME"] = os.environ["XDG_STATE_HOME"] = os.environ["XDG_CACHE_HOME"] = name
-        _warm(folder)
-        for text in chosen:
-            long, short = text.of_length(MOST_BYTES), text.of_length(MOST_BYTES // 4)
-            for words in COMMANDS[text.kind]:
-                figures = measured(folder, text.kind, long, words)
-                growth = 0.0
-                if figures.seconds > _SLOW:
-                    growth = figures.seconds / max(measured(folder, text.kind, short, words).seconds, 0.01)
-                title = f"{text.name}, {' '.join(words[:2])}"
-                row = f"| `{title.replace('|', '¦')}` | {figures.seconds:.2f} | {figures.mebibytes} | {growth:.1f} |"
-                found.append((figures.seconds, row))
-                is_slow = figures.seconds > MOST_SECONDS or figures.mebibytes > MOST_MEBIBYTES
-                if is_slow or growth > MOST_GROWTH or figures.fault:
+    with tempfile.TemporaryDirectory() as name, _pool(arguments.jobs, name) as pool:
+        for rows in pool.map(tried, chosen):
+            for seconds, row, is_beyond in rows:
+                found.append((seconds, row))
+                if is_beyond:
                     beyond += 1
-                    sys.stdout.write(f"{row} {figures.fault}\n")
+                    sys.stdout.write(f"{row}\n")
                     sys.stdout.flush()
     sys.stdout.write(f"{len(chosen)} texts, {len(found)} runs, {beyond} beyond a limit\n")
     if arguments.write:
@@ -450,6 +451,45 @@ def main() -> int:
         before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
         PAGE.write_text(before + BEGIN + "\n".join([*lines, "", ""]) + END + rest.partition(END)[2], encoding="utf-8")
     return 1 if beyond else 0
+
+
+def _pool(processes: int, folder: str) -> ProcessPoolExecutor:
+    os.environ["XDG_CONFIG_HOME"] = os.environ["XDG_STATE_HOME"] = os.environ["XDG_CACHE_HOME"] = folder
+    return ProcessPoolExecutor(processes, get_context("fork"), _start, (Path(folder),))
+
+
+def _start(parent: Path) -> None:
+    """Give a process a folder of its own, and load what all commands load."""
+    folder = parent / str(os.getpid())
+    folder.mkdir()
+    os.chdir(folder)
+    _warm(folder)
+
+
+def tried(number: int) -> list[tuple[float, str, bool]]:
+    """Try the text of this number with each command: CPU seconds, the row of the table, and whether it is too much."""
+    text = next(islice(texts(), number, None))
+    return [_tried(text, words) for words in COMMANDS[text.kind]]
+
+
+def _tried(text: Text, words: tuple[str, ...]) -> tuple[float, str, bool]:
+    folder = Path.cwd()
+    long, short = text.of_length(MOST_BYTES), text.of_length(MOST_BYTES // 4)
+    figures = measured(folder, text.kind, long, words)
+    growth = 0.0
+    if figures.seconds > _SLOW:
+        quarter = measured(folder, text.kind, short, words).seconds
+        for _ in range(_ATTEMPTS - 1):
+            growth = figures.seconds / max(quarter, 0.01)
+            if figures.fault or (figures.seconds <= MOST_SECONDS and growth <= MOST_GROWTH):
+                break
+            figures = min(figures, measured(folder, text.kind, long, words), key=lambda one: (one.fault, one.seconds))
+            quarter = min(quarter, measured(folder, text.kind, short, words).seconds)
+        growth = figures.seconds / max(quarter, 0.01)
+    title = f"{text.name}, {' '.join(words[:2])}".replace("|", "¦")
+    row = f"| `{title}` | {figures.seconds:.2f} | {figures.mebibytes} | {growth:.1f} | {figures.fault}".strip()
+    is_slow = figures.seconds > MOST_SECONDS or figures.mebibytes > MOST_MEBIBYTES
+    return figures.seconds, row, is_slow or growth > MOST_GROWTH or bool(figures.fault)
 
 
 def run(folder: Path, kind: str, text: str, words: tuple[str, ...]) -> float:

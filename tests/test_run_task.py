@@ -305,6 +305,25 @@ def test_the_question_shows_all_that_the_answer_starts(
     assert ("prepared" in after) == (status == 0)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs bash")
+def test_without_a_container_the_question_names_the_programs_of_this_machine(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    for name in ("bash", "env", "first", "second", "third", "sixth", "echo"):
+        (folder / name).symlink_to(str(shutil.which("true")))
+    monkeypatch.setenv("PATH", str(folder))
+    command = "own() { sixth; }; own; env A=1 first $(second) | $X; [ -f x ] && no_such; echo fourth; python -m fifth"
+    plugin = "{plugin: cmd, parameters: {preCommands: [third --all]}}"
+    extras = f"extras: {{com.microsoft.pai.runtimeplugin: [{plugin}]}}\n"
+    status, _, notes = started(tmp_path, capfd, command, "--container", "none", extras=extras)
+    named = ", ".join(f"{folder}/{name}" for name in ("bash", "env", "first", "second", "sixth", "third"))
+    assert status == 2
+    assert f"The commands name {named}\n" in notes
+    assert "note: not on this machine: no_such, python\n" in notes
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of Unix")
 def test_what_is_new_since_the_last_agreement_is_marked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: Path

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands import container
 from pai_lsp.cli.commands.job_file import failed
-from pai_lsp.cli.commands.run_listing import listing, remember, show, with_marks
+from pai_lsp.cli.commands.run_listing import listing, programs, remember, show, with_marks
 from pai_lsp.cli.commands.task_ssh import left_out, make_keys, path_line, script_here, ssh_files, ssh_scripts
 from pai_lsp.cluster.ended_line import ended_line, line_in_job
 from pai_lsp.cluster.task_environment import port_counts
@@ -168,6 +168,8 @@ def _listed(
     what = plural(len(plans), "task")
     where = f"in {arguments.container}" if is_contained else "on this machine, without a container"
     notes = {note: None for plan in plans for note in _notes(plan, folders, is_contained=is_contained)}
+    if not is_contained:
+        notes |= dict.fromkeys(_about_programs(shown))
     written = "".join(f"note: {visible(note)}\n" for note in notes)
     return f"pai-lsp run: {what} {where}\n{listing(shown, job, arguments.job)}{written}"
 
@@ -187,11 +189,18 @@ def _notes(plan: TaskPlan, folders: dict[str, str], *, is_contained: bool) -> It
             yield f"the storage '{name}' is missing here, so the task does not find {path}{step}"
     if not is_contained and folders:
         yield "--storage needs --container docker or podman"
-    if not is_contained:
-        yield (
-            "the programs of this machine run, not those of the image, with your rights: they can read, change and "
-            "send what you can"
-        )
+
+
+def _about_programs(plans: Sequence[TaskPlan]) -> Iterator[str]:
+    """What a run without a container uses of this machine."""
+    found, missing = programs(plans, os.environ.get("PATH", ""))
+    named = ", ".join(place if Path(place).name == Path(name).name else f"{name} ({place})" for name, place in found.items())
+    yield (
+        "the programs of this machine run, not those of the image, with your rights: they can read, change and "
+        f"send what you can. The commands name {named}"
+    )
+    if missing:
+        yield f"not on this machine: {', '.join(missing)}"
 
 
 def _is_agreed(*, is_contained: bool) -> bool:

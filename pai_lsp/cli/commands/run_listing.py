@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pai_lsp.cluster.task_plan import SCRIPTS
+from pai_lsp.embedded.command_lines import command_lines
+from pai_lsp.embedded.shell import read_script
 from pai_lsp.source.files import program_on_path, write_at_once
 from pai_lsp.source.text import LineIndex, visible
 from pai_lsp.source.user_folders import user_state_folder
@@ -77,6 +79,35 @@ def _parts(plan: TaskPlan, job: Job, path: str) -> Iterator[str]:
 
 
 _KINDS = ("pre", "post")
+
+
+# Those of bash 5.2 (`compgen -b`), and `[[`: no program of these names runs.
+_OF_BASH = frozenset(
+    ". : [ [[ alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs disown echo enable "
+    "eval exec exit export false fc fg getopts hash help history jobs kill let local logout mapfile popd printf pushd pwd "
+    "read readarray readonly return set shift shopt source suspend test times trap true type typeset ulimit umask unalias "
+    "unset wait".split()
+)
+_NAME = re.compile(r"[A-Za-z0-9_./+@-]+")
+
+
+def programs(plans: Sequence[TaskPlan], path: str) -> tuple[dict[str, str], list[str]]:
+    """The programs of this machine that the scripts name, with their places in `path`, a value of PATH; and the missing.
+
+    Names that a script makes as it runs are not known, nor are those in a text that it gives to another program.
+    """
+    shown = (f"{SCRIPTS}/user.sh", *(f"{SCRIPTS}/plugin_{kind}" for kind in _KINDS))
+    names = {"bash"}
+    for plan in plans:
+        names.update(["git"] if plan.clones else [], ["tensorboard"] if plan.tensorboard else [])
+        for text in (text for file, text in plan.files.items() if file.startswith(shown)):
+            script = read_script(text)
+            for line in command_lines(script).all:
+                words = {line.words[0].text, *line.wrappers, *([] if line.is_module else [line.name.text])}
+                names.update(words - _OF_BASH - script.functions)
+    names = {name for name in names if _NAME.fullmatch(name)}
+    found = {name: place for name in sorted(names) if (place := shutil.which(name, path=path))}
+    return found, sorted(names - found.keys())
 
 
 def _about_secrets(job: Job, path: str) -> str:
