@@ -28,15 +28,18 @@ if TYPE_CHECKING:
 # A word of a command that is not a variable or a template, and what may be before it in the same command.
 _WORD = r"['\"]?([^\s'\"`<>${}|;&()-][^\s'\"`<>${}|;&()]*)(?=['\"\s|;&)]|\Z)"
 _SAME_COMMAND = r"[^\n|;&#]{0,200}?"
+# A text that goes to the standard input of the next command.
+_PIPED = rf"\b(?:echo|printf)\s+(?:-\S+\s+)*(?:'%s\\n'\s+)?{_WORD}['\"]?[ \t]*\|[^\n|]{{0,200}}"
 # Forms that the table lacks: a part of each such text in lower case, its pattern, and its name in messages.
 # Sources: Hugging Face, "User access tokens"; Docker, "Personal access tokens"; Tailscale, "Key prefixes"; Discord,
-# "Webhook resource"; Azure Storage, "Connection strings" and "Service SAS"; RFC 7468 for keys.
+# "Webhook resource"; Telegram, "Bot API"; Azure Storage, "Connection strings" and "Service SAS"; RFC 7468 for keys.
 _FORMS = (
     ("hf_", lazy_pattern(r"\bhf_[A-Za-z0-9]{30,}"), "a Hugging Face token"),
     ("dckr_", lazy_pattern(r"\bdckr_(?:pat|oat)_[\w-]{20,}"), "a Docker token"),
     ("tskey-", lazy_pattern(r"\btskey-[a-z]+-[A-Za-z0-9]{6,}-?[A-Za-z0-9]+"), "a Tailscale key"),
     ("/api/webhooks/", lazy_pattern(r"/api/webhooks/[0-9]{10,}/([\w-]{40,})"), "a Discord webhook"),
     ("hooks.slack.com/services/", lazy_pattern(r"hooks\.slack\.com/services/([A-Za-z0-9+/]{20,})"), "a Slack webhook"),
+    (":aa", lazy_pattern(r"(?<![0-9])[0-9]{8,10}:AA[\w-]{33}(?![\w-])"), "a Telegram token"),
     ("hvs.", lazy_pattern(r"\bhvs\.[\w-]{24,}"), "a Vault token"),
     ("/t/", lazy_pattern(r"/t/([a-z]{2}-[0-9a-f]{8}-[0-9a-f-]{27})(?=/)"), "a token of a conda channel"),
     ("accountkey=", lazy_pattern(r"\bAccountKey=([A-Za-z0-9+/]{40,}=*)"), "an Azure storage key"),
@@ -56,7 +59,8 @@ _VENDORS = {
     "openai": "OpenAI", "openshift": "OpenShift", "pypi": "PyPI",
 }  # fmt: skip
 # Programs that take a password without a name: the program, its pattern, and the kind.
-# Sources: the manual pages of mysql, sshpass, curl, redis-cli, htpasswd, zip, 7z, smbclient and openssl; Azure CLI,
+# Sources: the manual pages of mysql, sshpass, curl, redis-cli, htpasswd, zip, 7z, rar, smbclient, openssl, gpg,
+# chpasswd, vncpasswd, ncftpget, ipmitool and mosquitto_pub; the help of cqlsh, sqlcmd, rabbitmqctl and gh; Azure CLI,
 # "az login"; Weights & Biases, "wandb login"; RFC 7617.
 _ARGUMENTS = (
     ("mysql", lazy_pattern(rf"(?<![\w-])mysql(?:dump|admin)?\s{_SAME_COMMAND}(?<=\s)-p{_WORD}"), "a password"),
@@ -102,18 +106,19 @@ _ARGUMENTS = (
     ("zip", lazy_pattern(rf"(?<![\w.-])(?:un)?zip\s{_SAME_COMMAND}(?<=\s)-P\s*{_WORD}"), "a password"),
     ("smbclient", lazy_pattern(rf"\bsmbclient\s{_SAME_COMMAND}(?<=\s)-U\s*['\"]?[^\s%'\"]+%{_WORD}"), "a password"),
     ("pass:", lazy_pattern(rf"\bopenssl\s{_SAME_COMMAND}(?<=\s)-pass(?:in|out)?\s+['\"]?pass:{_WORD}"), "a password"),
-    (
-        "--password-stdin",
-        lazy_pattern(
-            rf"\b(?:echo|printf)\s+(?:-\S+\s+)*(?:'%s\\n'\s+)?{_WORD}['\"]?[ \t]*\|[^\n|]{{0,200}}--password-stdin"
-        ),
-        "a password",
-    ),
-    (
-        "sudo",
-        lazy_pattern(rf"\b(?:echo|printf)\s+(?:-\S+\s+)*{_WORD}['\"]?[ \t]*\|[ \t]*sudo\s+(?:-\S+\s+)*-S\b"),
-        "a password",
-    ),
+    ("--password-stdin", lazy_pattern(rf"{_PIPED}--password-stdin"), "a password"),
+    ("sudo", lazy_pattern(rf"{_PIPED}\bsudo\s+(?:-\S+\s+)*-S\b"), "a password"),
+    ("passwd", lazy_pattern(rf"{_PIPED}\b(?:vncpasswd\s+-f|chpasswd|passwd\s[^\n|;&]{{0,80}}--stdin)"), "a password"),
+    ("-fd", lazy_pattern(rf"{_PIPED}--passphrase-fd[ =]0"), "a password"),
+    ("stdin", lazy_pattern(rf"{_PIPED}-pass(?:in)?\s+stdin"), "a password"),
+    ("--with-token", lazy_pattern(rf"{_PIPED}--with-token"), "a token"),
+    ("ncftp", lazy_pattern(rf"\bncftp(?:get|put|ls)?\s{_SAME_COMMAND}(?<=\s)-p\s*{_WORD}"), "a password"),
+    ("cqlsh", lazy_pattern(rf"\bcqlsh\s{_SAME_COMMAND}(?<=\s)-p\s+{_WORD}"), "a password"),
+    ("sqlcmd", lazy_pattern(rf"\bsqlcmd\s{_SAME_COMMAND}(?<=\s)-P\s*{_WORD}"), "a password"),
+    ("ipmitool", lazy_pattern(rf"\bipmitool\s{_SAME_COMMAND}(?<=\s)-P\s*{_WORD}"), "a password"),
+    ("mosquitto", lazy_pattern(rf"\bmosquitto_(?:pub|sub)\s{_SAME_COMMAND}(?<=\s)-P\s+{_WORD}"), "a password"),
+    ("rar", lazy_pattern(rf"(?<![\w.-])(?:un)?rar\s{_SAME_COMMAND}(?<=\s)-h?p{_WORD}"), "a password"),
+    ("add_user", lazy_pattern(rf"\brabbitmqctl\s{_SAME_COMMAND}\badd_user\s+\S+\s+{_WORD}"), "a password"),
     (
         "authorization",
         lazy_pattern(
@@ -150,6 +155,12 @@ _NAME_BEFORE = lazy_pattern(r"[\w.-]*\Z")
 # Sources: the manual pages of curl (`-H`) and wget (`--header`).
 _HEADER = lazy_pattern(r"(?<=\s)(?:-[A-Za-z]*H|--header)[ =]*[\\'\"]{0,3}\Z")
 _LONGEST_HEADER = 20
+# A command that is given names and values as words, such as `rclone config create NAME TYPE KEY VALUE`.
+# Sources: the help of rclone, aws, git, npm and dvc.
+_SETS = lazy_pattern(
+    r"\b(?:config(?:ure)?|remote)[ \t]+(?:--?[\w-]+[ \t]+)*(?:set|create|update|add|modify)[ \t][^\n|;&]*\Z"
+)
+_LONGEST_COMMAND = 200
 _NAME_WORD = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _PASSWORDS = frozenset({"password", "passwd", "passphrase", "passcode", "pwd", "psw"})
 # Whose password, key or token it is: without one of these words, `pass` counts passes and `key` is one of a table.
@@ -282,9 +293,9 @@ def _kind_of_value(text: str, match: re.Match[str], value: str) -> str:
     start = match.end(1) - len(name)
     is_option = name.startswith("--")
     separator = match[2].strip()
-    if not separator and not is_option:
-        return ""
     kind = kind_of_name(name)
+    if not separator and not is_option and not (kind and _SETS.search(text, max(0, start - _LONGEST_COMMAND), start)):
+        return ""
     if not kind and name.lower() == "key" and text[start - 1 : start] in ("?", "&"):
         kind = "a key"
     is_plain = separator in ("=", "") and (is_option or name.isupper())

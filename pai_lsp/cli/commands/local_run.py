@@ -194,7 +194,9 @@ def _notes(plan: TaskPlan, folders: dict[str, str], *, is_contained: bool) -> It
 def _about_programs(plans: Sequence[TaskPlan]) -> Iterator[str]:
     """What a run without a container uses of this machine."""
     found, missing = programs(plans, os.environ.get("PATH", ""))
-    named = ", ".join(place if Path(place).name == Path(name).name else f"{name} ({place})" for name, place in found.items())
+    named = ", ".join(
+        place if Path(place).name == Path(name).name else f"{name} ({place})" for name, place in found.items()
+    )
     yield (
         "the programs of this machine run, not those of the image, with your rights: they can read, change and "
         f"send what you can. The commands name {named}"

@@ -82,17 +82,18 @@ _KINDS = ("pre", "post")
 
 
 # Those of bash 5.2 (`compgen -b`), and `[[`: no program of these names runs.
-_OF_BASH = frozenset(
-    ". : [ [[ alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs disown echo enable "
-    "eval exec exit export false fc fg getopts hash help history jobs kill let local logout mapfile popd printf pushd pwd "
-    "read readarray readonly return set shift shopt source suspend test times trap true type typeset ulimit umask unalias "
-    "unset wait".split()
-)
+_OF_BASH = frozenset({
+    ".", ":", "[", "[[", "alias", "bg", "bind", "break", "builtin", "caller", "cd", "command", "compgen", "complete",
+    "compopt", "continue", "declare", "dirs", "disown", "echo", "enable", "eval", "exec", "exit", "export", "false",
+    "fc", "fg", "getopts", "hash", "help", "history", "jobs", "kill", "let", "local", "logout", "mapfile", "popd",
+    "printf", "pushd", "pwd", "read", "readarray", "readonly", "return", "set", "shift", "shopt", "source", "suspend",
+    "test", "times", "trap", "true", "type", "typeset", "ulimit", "umask", "unalias", "unset", "wait",
+})  # fmt: skip
 _NAME = re.compile(r"[A-Za-z0-9_./+@-]+")
 
 
 def programs(plans: Sequence[TaskPlan], path: str) -> tuple[dict[str, str], list[str]]:
-    """The programs of this machine that the scripts name, with their places in `path`, a value of PATH; and the missing.
+    """The programs that the scripts name, with their places in `path`, a value of PATH; and those that are not there.
 
     Names that a script makes as it runs are not known, nor are those in a text that it gives to another program.
     """
