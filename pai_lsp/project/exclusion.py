@@ -17,7 +17,7 @@ import os
 import re
 from stat import S_ISREG
 
-from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.frozen import dataclass, lazy
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import visible
 
@@ -35,14 +35,18 @@ _MOST_READ = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One pattern, taken apart into names."""
+    """One pattern, taken apart into names.
+
+    name: the name that it means at any depth, if it has no other part and no sign for other characters.
+    """
 
     names: tuple[Part, ...]
     takes_back: bool
     folders_only: bool
+    name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Exclusion:
     """A list of patterns; without any, nothing is left out."""
 
@@ -58,23 +62,36 @@ class Exclusion:
                 return True
         return False
 
-    @property
+    @lazy
     def trail(self) -> Trail:
         """How far the patterns match the list's own folder."""
-        return Trail(self, {number: _skipped(one.names, {0}) for number, one in enumerate(self.patterns)})
+        others = ((number, one) for number, one in enumerate(self.patterns) if one.name is None)
+        return Trail(self, {number: _skipped(one.names, {0}) for number, one in others})
+
+    @lazy
+    def by_name(self) -> dict[str, list[int]]:
+        """The numbers of the patterns that mean one name at any depth: most lists have hardly any others."""
+        found: dict[str, list[int]] = {}
+        for number, one in enumerate(self.patterns):
+            if one.name is not None:
+                found.setdefault(one.name, []).append(number)
+        return found
 
 
 class Trail:
-    """How far the patterns of a list match a path: of those that may still match, by number, places in their names."""
+    """How far the patterns of a list match a path: of those that may still match, by number, places in their names.
 
-    __slots__ = ("_list", "_places")
+    named: the numbers of the patterns that mean the path's last name at any depth.
+    """
 
-    def __init__(self, exclusion: Exclusion, places: dict[int, set[int]]) -> None:
-        self._list, self._places = exclusion, places
+    __slots__ = ("_list", "_named", "_places")
+
+    def __init__(self, exclusion: Exclusion, places: dict[int, set[int]], named: Sequence[int] = ()) -> None:
+        self._list, self._places, self._named = exclusion, places, named
 
     def __bool__(self) -> bool:
         """Whether a pattern may match something below the path."""
-        return bool(self._places)
+        return bool(self._places or self._list.by_name)
 
     def below(self, name: str) -> Trail:
         """The same for a path with one more name."""
@@ -90,19 +107,18 @@ class Trail:
                     elif part(name):
                         reached.add(place + 1)
             if reached:
-                found[number] = _skipped(names, reached)
-        return Trail(self._list, found)
+                found[number] = places if reached == places else _skipped(names, reached)
+        return Trail(self._list, found, self._list.by_name.get(name, ()))
 
     def decision(self, *, is_folder: bool) -> bool | None:
         """Whether the last pattern that matches the path leaves it out; None if no pattern matches.
 
         The folders that it is in are not looked at.
         """
-        for number in reversed(self._places):
-            pattern = self._list.patterns[number]
-            if len(pattern.names) in self._places[number] and (is_folder or not pattern.folders_only):
-                return not pattern.takes_back
-        return None
+        patterns = self._list.patterns
+        reached = (number for number, places in self._places.items() if len(patterns[number].names) in places)
+        numbers = [one for one in (*reached, *self._named) if is_folder or not patterns[one].folders_only]
+        return not patterns[max(numbers)].takes_back if numbers else None
 
 
 def _skipped(names: Sequence[Part], places: set[int]) -> set[int]:
@@ -216,7 +232,10 @@ def _read(written: str, known: dict[str, Part]) -> Pattern:
     folders_only = body.endswith("/")
     body = body.rstrip("/")
     names: list[Part] = []
-    for tokens in _divided(body.removeprefix("/")):
+    divided = _divided(body.removeprefix("/"))
+    if "/" not in body and (plain := _plain_name(divided[0])) is not None:
+        return Pattern((None, plain.__eq__), takes_back, folders_only, plain)
+    for tokens in divided:
         name = "".join(token[0] for token in tokens)
         if name not in known:
             known[name] = _name(tokens)
@@ -245,8 +264,8 @@ def _divided(body: str) -> list[list[re.Match[str]]]:
 def _name(tokens: list[re.Match[str]]) -> Part:
     if [token.lastgroup for token in tokens] == ["star", "star"]:
         return None
-    if all(token.lastgroup in {None, "escaped"} for token in tokens):
-        return "".join(token["escaped"] or token[0] for token in tokens).__eq__
+    if (plain := _plain_name(tokens)) is not None:
+        return plain.__eq__
     characters: list[Part] = []
     for token in tokens:
         if token.lastgroup == "star":
@@ -258,6 +277,13 @@ def _name(tokens: list[re.Match[str]]) -> Part:
         else:
             characters.append((token["escaped"] or token[0]).__eq__)
     return _Glob(characters)
+
+
+def _plain_name(tokens: list[re.Match[str]]) -> str | None:
+    """A name without signs for other characters."""
+    if all(token.lastgroup in {None, "escaped"} for token in tokens):
+        return "".join(token["escaped"] or token[0] for token in tokens)
+    return None
 
 
 class _Glob:
