@@ -236,6 +236,15 @@ def test_the_notes_of_a_release(tmp_path: Path) -> None:
     assert RELEASE["notes"]("2.0.0", tmp_path) == ("\n", False)
 
 
+def test_the_notes_of_this_release_are_one_page() -> None:
+    """Grouped by what a user does; a merge that keeps both sides of the changelog brings back what was taken out."""
+    text, _ = RELEASE["notes"](__version__)
+    assert len(text.splitlines()) <= 150
+    assert text.startswith("The first version.")
+    titles = re.findall(r"^### .*", text, re.MULTILINE)
+    assert len(titles) == len(set(titles)) > 5
+
+
 def test_a_path_of_this_machine_in_a_release(tmp_path: Path) -> None:
     inner, outer = tmp_path / "inner.whl", tmp_path / "outer.vsix"
     with zipfile.ZipFile(inner, "w") as archive:
