@@ -386,7 +386,7 @@ def test_the_user_is_the_one_of_the_token(home: Path, capsys: pytest.CaptureFixt
     with serving(home, LiveCluster(), ", user: bob"):
         out, err = printed(capsys, "jobs", "train")
         assert "username=ann&" in out
-        assert err == "pai-lsp jobs: the token belongs to 'ann', not to 'bob' as 'user' in clusters.yaml says\n"
+        assert err == "pai-lsp jobs: the token belongs to 'ann', not to 'bob', the 'user' in clusters.yaml\n"
 
 
 def test_a_server_that_does_not_check_tokens(

@@ -129,7 +129,8 @@ def test_submit_needs_a_cluster(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
-    give = "pai-lsp submit: give --cluster NAME, or write 'cluster: NAME' into .pai-lsp.yaml\n"
+    how = "give --cluster NAME, or write 'cluster: NAME' into .pai-lsp.yaml; 'pai-lsp cluster list' lists yours"
+    give = f"pai-lsp submit: {how}\n"
     assert run(capsys, "submit jobs/a.pai.yaml") == (2, "", give)
     (folder / ".pai-lsp.yaml").write_text("cluster: lab.json\n", encoding="utf-8")  # a project names no address
     assert run(capsys, "submit jobs/a.pai.yaml") == (2, "", give)

@@ -82,6 +82,7 @@ export class Editor {
           keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, ...lintKeymap, indentWithTab]),
           THEME,
           EditorView.contentAttributes.of({
+            tabindex: "0",
             "aria-label": "Job file. Tab indents; press Escape, then Tab, to leave the editor.",
           }),
           EditorView.updateListener.of(({ docChanged }) => {

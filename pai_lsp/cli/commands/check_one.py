@@ -247,7 +247,7 @@ def _reported(path: str, text: str, diagnostics: tuple[Diagnostic, ...], options
 def _selected(diagnostics: tuple[Diagnostic, ...], options: Options) -> tuple[tuple[Diagnostic, ...], int]:
     """The findings to show, and the number of those not shown."""
     counted = [diagnostic for diagnostic in diagnostics if options.counts(diagnostic)]
-    is_asked = options.asks_images  # a user who asks for images is told which ones could not be asked for
+    is_asked = options.asks_images  # then images that could not be asked for are reported
     shown = tuple(
         one for one in counted if one.severity <= options.shown or (is_asked and one.code == image_not_asked.code)
     )

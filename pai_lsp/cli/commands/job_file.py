@@ -169,7 +169,7 @@ def failed(command: str, message: str, status: int) -> int:
 
 
 def agreed(question: str, path: str = "") -> bool:
-    """Whether the user says yes, which nobody can whose standard input is no terminal, or is the file to read."""
+    """Whether the user answers yes; always False if standard input is not a terminal, or is the file to read."""
     if path == STANDARD_INPUT or not sys.stdin.isatty():
         return False
     sys.stderr.write(f"{question} [y/N] ")

@@ -134,14 +134,14 @@ def follow_submitted(cluster: ClusterConnection, user: str, name: str, written: 
 
     written: the file that was submitted, and what it holds.
     """
-    said: list[str] = []
+    printed: list[str] = []
     job: LiveJob | None = None
     try:
         for job in followed(lambda: job_named(cluster, user, name), live_cluster.pause):
             lines = [_progress(job), *(f"  {line}" for line in _waits(cluster, job))]
-            sys.stderr.write("".join(f"{visible(line)}\n" for line in lines if line not in said))
+            sys.stderr.write("".join(f"{visible(line)}\n" for line in lines if line not in printed))
             sys.stderr.flush()
-            said = lines
+            printed = lines
     except ClusterError as error:
         return failed("submit", f"the job is no longer followed: {error}", FINDINGS)
     if job is None or job.state == "SUCCEEDED":

@@ -39,7 +39,9 @@ def connected(command: str, name: str | None) -> ClusterConnection:
         ProfileError: if there is no such cluster, or its token is not available.
     """
     if name is None:
-        raise ProfileError("give --cluster NAME, or write 'cluster: NAME' into .pai-lsp.yaml")
+        raise ProfileError(
+            "give --cluster NAME, or write 'cluster: NAME' into .pai-lsp.yaml; 'pai-lsp cluster list' lists yours"
+        )
     found = connection(name)
     if not keeps_secrets(found.access.url):
         _warn(command, f"'{visible(name)}' is reached over http: others on the network can read the token and the job")
@@ -55,7 +57,7 @@ def user_of(command: str, cluster: ClusterConnection) -> str:
     user = cluster.user()
     if cluster.access.user not in {None, user}:
         written = visible(str(cluster.access.user))
-        _warn(command, f"the token belongs to '{visible(user)}', not to '{written}' as 'user' in clusters.yaml says")
+        _warn(command, f"the token belongs to '{visible(user)}', not to '{written}', the 'user' in clusters.yaml")
     return user
 
 
