@@ -115,6 +115,22 @@ def test_without_git_the_lock_file_is_compared(capsys: pytest.CaptureFixture[str
     assert "- mkdir -p {{ dataPath }}\n  +          - mkdir {{ dataPath }}\n" in printed
 
 
+def test_the_former_text_of_a_definition_in_the_project_is_the_committed_one(
+    capsys: pytest.CaptureFixture[str], project: Path
+) -> None:
+    assert run(capsys, "lock")[0] == 0
+    file = project / "marketplace" / "mnist.yaml"
+    change(file, "mkdir -p", "mkdir")
+    assert "its former text is in the project's history" in run(capsys, "lock", "--diff")[1]
+    change(file, "mkdir", "mkdir -p")
+    commit(project)
+    change(file, "mkdir -p", "mkdir")
+    status, printed, _ = run(capsys, "lock", "--diff")
+    assert status == 1
+    assert printed.startswith("marketplace://name/mnist: changed\n  @@ -")
+    assert "- mkdir -p {{ dataPath }}\n  +          - mkdir {{ dataPath }}\n" in printed
+
+
 def test_one_definition_is_locked(capsys: pytest.CaptureFixture[str], project: Path) -> None:
     assert run(capsys, "lock")[0] == 0
     before = (project / ".pai-lsp.lock").read_text()

@@ -8,6 +8,7 @@ from difflib import unified_diff
 from pathlib import Path
 
 from pai_lsp.catalog.loading import RecordingLookup
+from pai_lsp.catalog.lock import definition_hash
 from pai_lsp.catalog.revision import RevisionError, catalog_at, folder_at
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed
@@ -50,17 +51,10 @@ def diff(catalog: Catalog, base: str | None, documents: Iterable[Document]) -> i
         except RevisionError as error:
             return failed("marketplace diff", visible(str(error)), WRONG_USAGE)
     else:
+        before, fault = _at_head(catalog)
         after = replace(catalog, lock=None)
-        folders = set(catalog.setup.directories)
-        sources = []
-        for source in catalog.sources:
-            try:
-                sources.append(folder_at(source, "HEAD") if source.label in folders else source)
-            except RevisionError as error:
-                sources.append(source)
-                if catalog.lock is None:
-                    return failed("marketplace diff", f"nothing to compare with: {visible(str(error))}", WRONG_USAGE)
-        before = replace(catalog, sources=tuple(sources))
+        if fault and catalog.lock is None:
+            return failed("marketplace diff", f"nothing to compare with: {visible(fault)}", WRONG_USAGE)
     count = changed = 0
     for document in documents:
         count += 1
@@ -72,6 +66,19 @@ def diff(catalog: Catalog, base: str | None, documents: Iterable[Document]) -> i
             sys.stdout.write("".join(f"  {visible(line)}".rstrip() + "\n" for line in lines[1:]) + "\n")
     sys.stdout.write(f"changed jobs: {changed} of {count}\n")
     return FINDINGS if changed else 0
+
+
+def _at_head(catalog: Catalog) -> tuple[Catalog, str]:
+    """The catalog with its folders as they are in git's HEAD; of one that git cannot read, as it is now, and why."""
+    folders, fault = set(catalog.setup.directories), ""
+    sources = []
+    for source in catalog.sources:
+        try:
+            sources.append(folder_at(source, "HEAD") if source.label in folders else source)
+        except RevisionError as error:
+            sources.append(source)
+            fault = fault or str(error)
+    return replace(catalog, sources=tuple(sources)), fault
 
 
 def _changes(job: Job, before: Catalog, after: Catalog) -> Iterator[str]:
@@ -123,14 +130,26 @@ def print_lock_changes(
     after: Mapping[str, tuple[LockedDefinition, ...]],
     catalog: Catalog,
 ) -> None:
-    """Print each changed entry of the lock file with the difference of its definitions."""
+    """Print each changed entry of the lock file with the difference of its definitions.
+
+    Of a definition in the project the lock file has only the hash; its former text is that of git's HEAD, if it fits.
+    """
+    unlocked = replace(catalog, lock=None)
+    committed = _at_head(unlocked)[0] if "changed" in changes.values() else unlocked
     for name, word in changes.items():
         sys.stdout.write(visible(f"{name}: {word}") + "\n")
-        live = replace(catalog, lock=None).find(name)
-        current = live.definitions if live.state is LookupState.FOUND and name in after else ()
         held = [one.definition for one in before.get(name, ()) if one.definition is not None]
-        texts = [_written(definitions) for definitions in (held, current)]
-        if word == "changed" and not texts[0]:
+        if word == "changed" and not held:
+            hashes = {one.sha256 for one in before[name]}
+            held = [one for one in _found(committed, name) if definition_hash(one) in hashes]
+        if word == "changed" and not held:
             sys.stdout.write("  its former text is in the project's history: pai-lsp marketplace diff --base COMMIT\n")
             continue
+        current = _found(unlocked, name) if name in after else ()
+        texts = [_written(definitions) for definitions in (held, current)]
         sys.stdout.write("".join(f"  {visible(line)}\n" for line in _compared(*texts)))
+
+
+def _found(catalog: Catalog, name: str) -> tuple[Definition, ...]:
+    answer = catalog.find(name)
+    return answer.definitions if answer.state is LookupState.FOUND else ()
