@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # code_server.sh FOLDER: installs VS Code as a server (code-server) and Playwright, as tests/e2e/vscode/package-lock.json
-# names them, without a compiler. What needs one is done without: the terminal, and logs in files.
+# names them, without a compiler. The terminal's native part is a package of its own; logs in files are done without.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$1"
@@ -19,4 +19,6 @@ ln -sfn code-linux.sh "$vscode/bin/remote-cli/code-server"
 ln -sfn browser-linux.sh "$vscode/bin/helpers/browser.sh"
 mkdir -p "$vscode/node_modules/@vscode/ripgrep/bin"
 install -m755 node_modules/@vscode/ripgrep-linux-*/bin/rg "$vscode/node_modules/@vscode/ripgrep/bin/rg"
+mkdir -p "$vscode/node_modules/node-pty/build/Release"
+cp node_modules/@lydell/node-pty-linux-x64/pty.node "$vscode/node_modules/node-pty/build/Release/"
 echo "$wanted" >.ready

@@ -27,6 +27,8 @@ const CALM_SETTINGS = {
   "editor.stickyScroll.enabled": false,
   "editor.cursorBlinking": "solid",
   "editor.hover.delay": 100,
+  // The rows of a terminal are text in the page, not a picture.
+  "terminal.integrated.gpuAcceleration": "off",
   "telemetry.telemetryLevel": "off",
   "security.workspace.trust.startupPrompt": "always",
   "security.workspace.trust.banner": "never",

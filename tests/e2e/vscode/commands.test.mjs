@@ -194,6 +194,18 @@ scene("a failure is explained from the clipboard", async () => {
   await workbench.run(page, "OpenPAI: Explain Failure from Clipboard");
   await dialog().filter({ hasText: "ContainerSigKillReceived" }).waitFor();
   assert.match(await dialog().innerText(), /memoryMB/);
+  await page.keyboard.press("Escape");
+  await dialog().waitFor({ state: "detached" });
+  const log = [
+    "epoch 1 of 10, loss 2.31",
+    "Traceback (most recent call last):",
+    '  File "train.py", line 8, in <module>',
+    "    import torchvision",
+    "ModuleNotFoundError: No module named 'torchvision'",
+  ];
+  await page.evaluate((text) => navigator.clipboard.writeText(text), log.join("\n"));
+  await workbench.run(page, "OpenPAI: Explain Failure from Clipboard");
+  await dialog().filter({ hasText: "line 5" }).waitFor();
   await workbench.picture(page, "why", dialog());
   await page.keyboard.press("Escape");
   await dialog().waitFor({ state: "detached" });

@@ -1,5 +1,5 @@
-// A job on a cluster on this machine is followed to its end, and explained; the cluster is asked only while somebody looks.
-// (The terminals of this VS Code start no programs: jobs are not submitted, and logs not shown.)
+// A job is submitted to a cluster on this machine, followed to its end, and explained; the cluster is asked only while
+// somebody looks.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import http from "node:http";
@@ -43,6 +43,7 @@ const LOG = "start\nTraceback (most recent call last):\nModuleNotFoundError: No 
 let editor, page, cluster, address;
 let state; // of the job; undefined before there is one
 let asked = 0;
+let sent = ""; // the job that was submitted
 
 function job() {
   const code = state === "FAILED" ? 255 : null;
@@ -64,6 +65,12 @@ function answer(request, response) {
     send(401, { code: "UnauthorizedUserError", message: "Your token is invalid." });
   } else if (place === "tokens/check") {
     send(200, { username: "ann" });
+  } else if (place === "jobs" && request.method === "POST") {
+    request.setEncoding("utf8").on("data", (part) => (sent += part));
+    request.on("end", () => {
+      state = "RUNNING";
+      send(202, { message: "Update job digits successfully." });
+    });
   } else if (place === "jobs") {
     asked++;
     send(
@@ -120,10 +127,24 @@ scene("without jobs", async () => {
   await workbench.dismiss(page);
 });
 
+scene("a job is submitted from a terminal, once it is agreed to", async () => {
+  await workbench.run(page, "OpenPAI: Submit to Cluster...");
+  const box = page.locator(".quick-input-widget input");
+  await box.fill("lab");
+  await page.keyboard.press("Enter");
+  await workbench.inTerminal(page, "Submit this job? [y/N]");
+  assert.equal(sent, "");
+  await workbench.picture(page, "submit");
+  await page.keyboard.type("y");
+  await page.keyboard.press("Enter");
+  await workbench.inTerminal(page, "job-detail.html?username=ann&jobName=digits");
+  assert.match(sent, /^name: digits$/m);
+  await followed("digits: RUNNING").waitFor();
+});
+
 scene(
   "a job is followed to its end",
   async () => {
-    state = "RUNNING";
     await workbench.run(page, "OpenPAI: Show Jobs");
     await listed("digits").filter({ hasText: "RUNNING" }).click();
     await page.locator(".quick-input-list .monaco-list-row", { hasText: "Stop Following" }).waitFor();
@@ -137,6 +158,13 @@ scene(
   },
   120_000,
 );
+
+scene("its log is shown in a terminal", async () => {
+  await workbench.run(page, "OpenPAI: Show Job Log");
+  await workbench.chosen(page, "digits").waitFor();
+  await page.keyboard.press("Enter");
+  await workbench.inTerminal(page, "ModuleNotFoundError: No module named 'torchx'");
+});
 
 scene("why it failed, with the line of its file", async () => {
   await workbench.clickAway(toast("digits: FAILED").getByRole("button", { name: "Why Did It Fail" }));

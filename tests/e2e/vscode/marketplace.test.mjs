@@ -32,8 +32,12 @@ const ITEM = {
   ].join("\n"),
 };
 
+/** A token as OpenPAI's portal gives it; nobody checks its signature here. */
+const TOKEN = ["{}", '{"username":"ann"}', "-"].map((part) => Buffer.from(part).toString("base64url")).join(".");
+
 let editor, page, marketplace, port;
 let isSilent = true;
+const published = [];
 const asked = [];
 const waiting = new Set();
 
@@ -48,21 +52,33 @@ function keepWaiting(response) {
   response.write(" ");
 }
 
+function takeItem(request, response) {
+  assert.equal(request.headers.authorization, `Bearer ${TOKEN}`);
+  const parts = [];
+  request.on("data", (part) => parts.push(part));
+  request.on("end", () => {
+    published.push(JSON.parse(Buffer.concat(parts).toString()));
+    response.writeHead(201).end(JSON.stringify({ id: "2" }));
+  });
+}
+
 before(async () => {
   marketplace = http.createServer((request, response) => {
     asked.push(request.url);
     response.setHeader("content-type", "application/json");
     if (isSilent) {
       keepWaiting(response);
+    } else if (request.method === "POST") {
+      takeItem(request, response);
     } else {
-      response.end(JSON.stringify([ITEM]));
+      response.end(JSON.stringify(request.url.includes("author=") ? [] : [ITEM]));
     }
   });
   await listen(0);
   port = marketplace.address().port;
   const home = editorHome();
   installExtension(home, process.env.E2E_VSIX);
-  const sources = [{ directory: "marketplace" }, { url: `http://127.0.0.1:${port}` }];
+  const sources = [{ directory: "marketplace" }, { url: `http://127.0.0.1:${port}`, token_command: ["echo", TOKEN] }];
   const folder = workspace({
     ".pai-lsp.yaml": `marketplace: ${JSON.stringify({ sources })}\n`,
   });
@@ -88,7 +104,7 @@ const toast = (text) => page.locator(".notification-toast", { hasText: text });
 scene("while a marketplace is silent, the job is checked and corrected as usual", async () => {
   await page.locator(".squiggly-error").first().waitFor();
   // Nobody is asked before the user has answered.
-  const question = toast(`It would request definitions from http://127.0.0.1:${port}.`);
+  const question = toast(`and send its output to http://127.0.0.1:${port}.`);
   await question.waitFor();
   assert.equal(asked.length, 0);
   await question.getByRole("button", { name: "Trust", exact: true }).click();
@@ -155,6 +171,19 @@ scene("once it is there again, its definitions are offered", async () => {
   await workbench.chosen(page, "Small photographs in ten classes").waitFor();
   await workbench.picture(page, "marketplace", page.locator(".quick-input-widget"));
   await page.keyboard.press("Escape");
+});
+
+scene("a file is published from a terminal, once it is agreed to", async () => {
+  await workbench.open(page, "install_wget.yaml");
+  await workbench.run(page, "OpenPAI: Publish to Marketplace...");
+  await workbench.inTerminal(page, "Publish it? [y/N]");
+  assert.equal(published.length, 0);
+  await workbench.picture(page, "publish");
+  await page.keyboard.type("y");
+  await page.keyboard.press("Enter");
+  await workbench.inTerminal(page, "marketplace://prerequisites/itemId/2");
+  assert.equal(published[0].author, "ann");
+  assert.match(published[0].protocol, /name: install_wget/);
 });
 
 function listen(number) {

@@ -148,6 +148,23 @@ export function clickLine(line) {
   return word.click({ force: true });
 }
 
+/** Wait until the terminal shows a text; its lines are as wide as the panel, so a longer text is broken. */
+export async function inTerminal(page, text, timeout = 30_000) {
+  const rows = page.locator(".terminal-wrapper.active .xterm-rows");
+  const end = Date.now() + timeout;
+  for (;;) {
+    const lines = await rows.locator("> div").allTextContents();
+    const shown = lines.map((line) => line.replaceAll("\u00a0", " ").trimEnd());
+    if (shown.join("").includes(text)) {
+      return;
+    }
+    if (Date.now() > end) {
+      throw new Error(`the terminal does not show '${text}', but:\n${shown.join("\n")}`);
+    }
+    await page.waitForTimeout(100);
+  }
+}
+
 /** The entries of the Problems view, each as one line. */
 export function problems(page) {
   return page.locator(".markers-panel .monaco-list-row");
