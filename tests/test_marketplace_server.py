@@ -14,6 +14,7 @@ from loopback import Marketplace, alone, answering, item, items, marketplace, ne
 from server_client import CAPABILITIES, TIMEOUT, Client, codes, connected, place
 
 from pai_lsp.catalog.store import SourceState
+from pai_lsp.cli.main import main
 from pai_lsp.document import Document
 from pai_lsp.lsp import marketplace_reports, marketplaces
 from pai_lsp.project.trust import TrustAnswers
@@ -244,6 +245,30 @@ async def test_a_lock_in_a_merge_conflict(workspace: Path) -> None:
         event = {"uri": lock.as_uri(), "type": 3}
         client.send(client.notification("workspace/didChangeWatchedFiles", changes=[event]))
         await until_code(client, uri, "broken-lock-file", is_there=False)
+
+
+@in_a_loop
+async def test_the_lock_file_is_listed_as_it_is_on_the_disk(workspace: Path) -> None:
+    """A client reports a changed file late, or never; the user has just run `marketplace lock` in a terminal."""
+    shutil.copytree(EXAMPLES / "marketplace", workspace / "marketplace")
+    async with connected(**in_workspace(workspace)) as client:
+        uri = open_job(client, workspace)
+        (workspace / "job.pai.yaml").write_text(JOB)
+        await client.published(uri)
+        assert await command(client, "locked", uri) is None
+        assert await command(client, "locked") is None
+        lock = ("marketplace", "lock", "--folder", str(workspace), str(workspace))
+        assert main(lock) == 0
+        answer = await command(client, "locked", uri)
+        assert answer["folder"] == str(workspace)
+        states = {one["reference"]: one["state"] for one in answer["entries"]}
+        assert states[MNIST] == ""
+        file = workspace / "marketplace" / "mnist.yaml"
+        file.write_text(file.read_text().replace("mkdir -p", "mkdir"))
+        answer = await command(client, "locked", uri)
+        states = {one["reference"]: one["state"] for one in answer["entries"]}
+        assert states[MNIST] == "changed"
+        assert states["marketplace://name/install_wget"] == ""
 
 
 @in_a_loop

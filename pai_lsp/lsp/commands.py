@@ -330,11 +330,11 @@ async def listed(session: Session, arguments: Sequence[Any]) -> list[dict[str, A
 
 
 async def locked(session: Session, arguments: Sequence[Any]) -> dict[str, Any] | None:
-    """The entries of the lock file of a document's project, and its folder; None without one."""
-    del session
+    """The entries of the lock file of a document's project, as it is on the disk, and its folder; None without one."""
     document = ARRIVED.get().get(str(arguments[0]) if arguments else "")
-    catalog = document.context.lookup if document is not None else None
-    if not isinstance(catalog, Catalog) or catalog.lock is None:
+    marketplace = session.marketplaces.marketplace_of(document.path) if document is not None else None
+    catalog = await marketplace.read_now() if marketplace is not None else None
+    if catalog is None or catalog.lock is None:
         return None
     states = locked_states(catalog)
     entries = [{"reference": name, "state": state} for name, state in states.items()]

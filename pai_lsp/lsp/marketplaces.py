@@ -243,6 +243,12 @@ class ProjectMarketplace:
         else:
             await self._read_from_disk()
 
+    async def read_now(self) -> Catalog | None:
+        """Read the disk, and return what is known then: a client reports a changed file late, or never."""
+        await self.was_read.wait()
+        await self._read_from_disk()
+        return self.catalog
+
     def read_soon(self) -> None:
         """Read the disk again, once for all changes of this moment."""
         if self.was_read.is_set() and not self._is_read_planned:
