@@ -65,6 +65,13 @@ LOGS = [
     (OUT_OF_MEMORY + PROGRESS + KEY_ERROR, "python-error", "KeyError: 'label'"),
     (ELASTIC, "child-failed", "ERROR:torch.distributed.elastic"),
     (WATCHDOG, "collective-timeout", "[Rank 0] Watchdog"),
+    # what the launcher does to the other processes is no cause, and a name of a variable is no level of a message
+    ("W0101 api.py:1028] Sending process 7 closing signal SIGTERM\n" + ELASTIC, "child-failed", "W0101 api.py:1028]"),
+    (
+        "[rank0]: RuntimeError: NCCL Error 2: unhandled system error (run with NCCL_DEBUG=INFO for details)\n"
+        "W0101 api.py:858] Sending process 7 closing signal SIGTERM\n" + ELASTIC,
+        "nccl-network", "RuntimeError: NCCL Error 2",
+    ),
     # chained exceptions: the first cause
     (CHAINED, "hub-access", "requests.exceptions.HTTPError: 401"),
     # a retry that succeeded
@@ -119,6 +126,7 @@ IN_FRONT = [
     "ERROR: pip's dependency resolver does not currently take into account all the packages that are installed.",
     "W dso_loader.cc:64] Could not load dynamic library 'libnvinfer.so.7'; dlerror: cannot open shared object file",
     "debconf: unable to initialize frontend: Dialog",
+    "Killed old session (none)",
 ]
 
 
@@ -180,6 +188,12 @@ def test_how_sure_an_answer_is(log: str, code: int, sureness: Sureness) -> None:
 def test_a_signal_weighs_more_than_a_general_error() -> None:
     assert failure(KEY_ERROR, None, 137).cause.name == "host-memory"
     assert failure(OUT_OF_MEMORY, None, 137).cause.name == "gpu-memory"
+    assert failure(WATCHDOG, None, 134).cause.name == "collective-timeout"
+
+
+def test_the_code_of_timeout_says_enough_without_a_log_that_complains() -> None:
+    assert failure("training begins\n", None, 124).cause.name == "time-limit"
+    assert failure(KEY_ERROR, None, 124).cause.name == "python-error"
 
 
 def test_the_diagnostics_of_the_portal_name_more_than_the_trigger() -> None:

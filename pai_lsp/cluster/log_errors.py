@@ -37,9 +37,9 @@ _MOST_CHARACTERS, _AT_BEGINNING = 1200, 800
 _FIRST_LOOKED_AT, _LAST_LOOKED_AT = 500, 4000
 
 _CALM = re.compile(
-    r"\b(?:WARN(?:ING)?|[Ww]arning|[Rr]etrying(?! \(Retry\(total=0)|[Rr]etry in|[Ii]gnor(?:ed|ing)|[Ss]kipp(?:ed|ing)|"
-    r"[Ff]all(?:ing|s)? ?back|[Hh]andled|[Hh]andling passed|PASSED|passed|DEBUG|INFO|\w+Warning|[Rr]ecovered|"
-    r"will be (?:ignored|skipped|retried)|attempt \d+)\b"
+    r"(?<!=)\b(?:WARN(?:ING)?|[Ww]arning|[Rr]etrying(?! \(Retry\(total=0)|[Rr]etry in|[Ii]gnor(?:ed|ing)|"
+    r"[Ss]kipp(?:ed|ing)|[Ff]all(?:ing|s)? ?back|[Hh]andled|[Hh]andling passed|PASSED|passed|DEBUG|INFO|\w+Warning|"
+    r"[Rr]ecovered|will be (?:ignored|skipped|retried)|attempt \d+)\b"
 )
 _LOUD = re.compile(r"NCCL WARN|\*{4}Warning|^W: |UNPROTECTED|connection broken by|Could not fetch URL")
 _PROGRESS = re.compile(

@@ -46,7 +46,7 @@ CAUSES_OF_CODES = {
 _SIGNALS = (130, 132, 134, 135, 136, 137, 139, 141, 143)
 # Causes of the commands' own exit codes that say enough by themselves; the runtime passes these signals on.
 CAUSES_OF_COMMAND_CODES = {code: CAUSES_OF_CODES[code] for code in _SIGNALS} | {
-    0: "no-failure", 126: "permission-denied", 127: "command-not-found",
+    0: "no-failure", 124: "time-limit", 126: "permission-denied", 127: "command-not-found",
 }  # fmt: skip
 
 _BARRIER_ENDED = 10
@@ -54,6 +54,8 @@ _BARRIER_ENDED = 10
 _SECONDARY = frozenset({"job-failed-by-rule", "other-role-ended"})
 # What a log says while a signal ends the program, and afterwards.
 _AROUND_SIGNALS = frozenset({"python-error", "file-not-found", "stopped", "permission-denied", "child-failed"})
+# What ends a program with a signal itself: the watchdog of NCCL aborts the process.
+_SENDS_SIGNAL = frozenset({"collective-timeout"})
 _COMPLAINT = re.compile(r"error|fail|abort|exception|fatal|cannot|warn|nan\b", re.IGNORECASE)
 # An event has few lines; a longer text is a log, unless it has the platform's own sections.
 _LINES_OF_EVENT = 8
@@ -198,7 +200,8 @@ def _explained(report: FailureReport, log: Log, said: Log, platform_log: str, jo
     has_failed = report.code not in {None, 0} or report.user_code is not None
     if error is not None and (not error.is_survived or has_failed):
         is_signal = report.user_code in _SIGNALS
-        if by_code and is_signal and (error.cause in _AROUND_SIGNALS or error.weight < Weight.GENERAL):
+        is_weak = error.weight < Weight.GENERAL and error.cause not in _SENDS_SIGNAL
+        if by_code and is_signal and (error.cause in _AROUND_SIGNALS or is_weak):
             return Failure(causes()[by_code], report.code, sureness=Sureness.PROBABLE)
         return _of_error(error, report)
     if by_code is not None:
