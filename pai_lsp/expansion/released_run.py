@@ -89,7 +89,7 @@ def runtime_job(job: Job) -> RuntimeJob:
     if not isinstance(secrets, dict) or not secrets:
         return RuntimeJob(values, None)
     try:
-        return RuntimeJob(values, runtime_secrets(secrets))
+        return RuntimeJob(values, runtime_secrets(secrets, job.platform.reader))
     except ValueError:
         raise RuntimeStopError(
             "the runtime's YAML reader fails on the secrets as the rest-server writes them"

@@ -6,8 +6,8 @@ lib/read.js, decodes what is submitted with iconv-lite, lib/index.js, getDecoder
 
 Values: the rest-server writes them with js-yaml, and PyYAML reads that. js-yaml quotes each string that it would itself
 read as another type. PyYAML reads a few more strings as numbers, such as `1234_`, which then change on the way, and it
-cannot read `=`. Sources: rest-server, src/models/v2/job/k8s.js, getConfigSecretDef; js-yaml 3.13.1,
-lib/js-yaml/dumper.js, writeScalar; PyYAML, resolver.py.
+cannot read `=`, which js-yaml 4 quotes. Sources: rest-server, src/models/v2/job/k8s.js, getConfigSecretDef; js-yaml
+3.13.1, lib/js-yaml/dumper.js, and 4.1.1, lib/dumper.js, writeScalar and isPlainSafeFirst; PyYAML, resolver.py.
 """
 
 from __future__ import annotations
@@ -63,21 +63,24 @@ def job_syntax(text: str, reader: Reader) -> Syntax:
     return replace(syntax, problems=tuple(kept))
 
 
-def runtime_secrets(secrets: Any) -> Any:
+def runtime_secrets(secrets: Any, reader: Reader) -> Any:
     """The secrets as Python values.
 
-    secrets: a value as the rest-server reads it (see `pai_lsp.source.nodes.plain_value`).
+    secrets: a value as the rest-server reads it (see `pai_lsp.source.nodes.plain_value`). reader: its library.
 
     Raises:
         ValueError: if the runtime cannot read the YAML that the rest-server writes.
     """
     if isinstance(secrets, dict):
         # As a key, `=` is a string.
-        return {"=" if key == "=" else runtime_secrets(key): runtime_secrets(value) for key, value in secrets.items()}
+        return {
+            "=" if key == "=" else runtime_secrets(key, reader): runtime_secrets(value, reader)
+            for key, value in secrets.items()
+        }
     if isinstance(secrets, list):
-        return [runtime_secrets(item) for item in secrets]
+        return [runtime_secrets(item, reader) for item in secrets]
     if isinstance(secrets, str):
-        return secrets if _is_quoted(secrets) else _plain(secrets)
+        return secrets if _is_quoted(secrets, reader) else _plain(secrets, reader)
     if isinstance(secrets, Date):
         return secrets.moment
     if isinstance(secrets, Binary):
@@ -87,19 +90,21 @@ def runtime_secrets(secrets: Any) -> Any:
     if isinstance(secrets, (int, float)) and not isinstance(secrets, bool):
         text = server_text(secrets)
         # An integer keeps its exponent without a point, which PyYAML reads as a string.
-        return _plain(text if float(secrets).is_integer() else _NO_POINT.sub(r"\1.e", text))
+        return _plain(text if float(secrets).is_integer() else _NO_POINT.sub(r"\1.e", text), reader)
     return secrets
 
 
-def _is_quoted(text: str) -> bool:
+def _is_quoted(text: str, reader: Reader) -> bool:
     """Whether the rest-server writes a string in quotes or as a block, so that the runtime reads a string too."""
     if text in _QUOTED or text[:1] in _INDICATORS or "\n" in text:
+        return True
+    if text[:1] == "=" and reader is Reader.JS_YAML_4:
         return True
     return not isinstance(server_value(text), str)
 
 
-def _plain(text: str) -> Any:
-    value = Scalar(Span(0, len(text)), text).runtime_value
+def _plain(text: str, reader: Reader) -> Any:
+    value = Scalar(Span(0, len(text)), text, reader=reader).runtime_value
     if isinstance(value, ValueError):
         raise value
     return value

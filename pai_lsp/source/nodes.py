@@ -73,7 +73,7 @@ class Scalar:
         if tag is None and is_plain_decimal(self.text):
             return int(self.text)
         if tag is None or tag == NO_TYPE:
-            is_float = _FLOAT_OF_PYYAML_5.fullmatch(self.text)
+            is_float = self.reader is Reader.JS_YAML_3 and _FLOAT_OF_PYYAML_5.fullmatch(self.text)
             tag = f"{YAML_TAG}float" if is_float else _RESOLVER.resolve(ScalarNode, self.text, (True, False))
         try:
             # A tag of a collection gives its value only in a document, and a constructor keeps all that it has made.
@@ -375,7 +375,7 @@ def plain_value(node: Node | None) -> Any:
 
 # Only a plain scalar that begins like this can be anything but text to PyYAML.
 _SPECIAL_STARTS = frozenset(Resolver.yaml_implicit_resolvers)
-# The runtime's PyYAML 5 takes these for numbers, PyYAML 6 for strings.
+# PyYAML 5, which goes with js-yaml 3, takes these for numbers, PyYAML 6 for strings.
 _FLOAT_OF_PYYAML_5 = lazy_pattern(r"\._[0-9_]*(?:[eE][-+][0-9]+)?")
 _RESOLVER: Any = Resolver()  # types-PyYAML leaves `resolve` untyped
 # What PyYAML's constructors raise where a tag or a date does not fit; only the first is meant.

@@ -479,7 +479,7 @@ def _inserted_value(node: Scalar, *, is_secret: bool) -> Any:
     if not is_secret:
         return node.runtime_value
     try:
-        return runtime_secrets(node.value)
+        return runtime_secrets(node.value, node.reader)
     except ValueError as error:
         return error
 

@@ -333,9 +333,9 @@ def _secret_place(job: Job, answer: TemplateAnswer) -> tuple[Related, ...]:
 def unreadable_secret(job: Job) -> Iterator[Finding]:
     """The runtime cannot read a secret.
 
-    The rest-server writes the secrets as YAML for the runtime, without quotes around `=` and `._`, which the runtime's
-    YAML parser cannot read: every task dies before it starts, even if nothing uses the secret. Quotes in the job file
-    do not help; use another secret.
+    The rest-server of OpenPAI writes the secrets as YAML for the runtime, without quotes around `=` and `._`, which the
+    runtime's YAML parser cannot read: every task dies before it starts, even if nothing uses the secret. Quotes in the
+    job file do not help; use another secret. LTP has newer libraries, which read these two.
     Source: js-yaml 3.13, lib/js-yaml/dumper.js, writeScalar; PyYAML, resolver.py and constructor.py.
 
         secrets:
@@ -350,7 +350,7 @@ def unreadable_secret(job: Job) -> Iterator[Finding]:
     for scalar in walk(job.mapping("secrets")):
         if isinstance(scalar, Scalar) and _MAYBE_UNREADABLE.fullmatch(scalar.text) and scalar.is_string:
             try:
-                runtime_secrets(scalar.text)
+                runtime_secrets(scalar.text, job.platform.reader)
             except ValueError:
                 message = "the runtime cannot read this secret as the rest-server writes it; every task dies"
                 yield Finding(scalar.span, message)
@@ -387,7 +387,7 @@ def secret_read_as_number(job: Job) -> Iterator[Finding]:
     for node in nodes:
         if isinstance(node, Scalar) and node.is_string and node.text[:1] in _NUMBER_STARTS:
             try:
-                value = runtime_secrets(node.text)
+                value = runtime_secrets(node.text, job.platform.reader)
             except ValueError:
                 continue
             if not isinstance(value, str):

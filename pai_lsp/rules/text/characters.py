@@ -9,6 +9,7 @@ import re
 from bisect import bisect_right
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, Stage, rule
+from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.platform.secrets_section import masked_span
 from pai_lsp.source.edits import line_span
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, ScalarStyle, walk
@@ -114,12 +115,15 @@ def unicode_line_end(job: Job) -> Iterator[Finding]:
             yield Finding(span, message, (Fix("Write a space", (TextEdit(span, " "),)),))
 
 
+_NUL = "a command cannot contain the character NUL, so the task cannot be started"
+
+
 @rule(Severity.ERROR, stage=Stage.CLUSTER)
 def nul_in_command(job: Job) -> Iterator[Finding]:
     r"""A command has a NUL character.
 
     The commands are passed to the container in an environment variable, which cannot contain the character: the
-    container cannot be started.
+    container cannot be started. It is the same with a value that the rest-server inserts for `<% %>`.
     Source: rest-server, models/v2/job/k8s.js (entrypoint); execve(2).
 
         taskRoles:
@@ -138,7 +142,12 @@ def nul_in_command(job: Job) -> Iterator[Finding]:
     for role in job.task_roles:
         for scalar in job.command_parts(role):
             if "\0" in scalar.text:
-                yield Finding(scalar.span, "a command cannot contain the character NUL, so the task cannot be started")
+                yield Finding(scalar.span, _NUL)
+    inserted = (one for one in job.answers_with(PathOutcome.FOUND) if not one.in_plugin and one.root != "$secrets")
+    for node in dict.fromkeys(one.node for one in inserted if one.roles and one.node is not None):
+        for part in walk(node):
+            if isinstance(part, Scalar) and "\0" in part.text:
+                yield Finding(part.span, _NUL)
 
 
 def _breaks_line(job: Job, span: Span, scalar: Scalar | None) -> bool:

@@ -17,7 +17,7 @@ from pai_lsp.findings.fixes import quote_fix
 from pai_lsp.job.template_uses import RUNTIME_PLACES
 from pai_lsp.platform.image_addresses import DOCKER_HUB, image_host, registry_host
 from pai_lsp.platform.secrets_section import masked_span
-from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, walk
+from pai_lsp.source.nodes import NO_TYPE, Mapping, Scalar, ScalarStyle, Sequence, walk
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.tags import server_refusal, tag_span, with_tag
 from pai_lsp.source.text import TextEdit
@@ -237,8 +237,10 @@ def _names_read_differently(job: Job) -> Iterator[Finding]:
             odd = next((one for one in (here, there) if is_read_differently(one)), None)
             if odd is None or here.runtime_value == there.runtime_value:
                 continue
-            message = f"the runtime does not read '{odd.text}' as a string and does not find the prerequisite; quote it"
-            yield Finding(odd.span, message, (quote_fix(odd),))
+            message = (
+                f"the runtime does not read '{odd.text}' as a string and does not find the prerequisite; {_step(odd)}"
+            )
+            yield Finding(odd.span, message, (_quote_fix(job, odd),))
 
 
 def _values_read_differently(job: Job) -> Iterator[Finding]:
@@ -246,8 +248,8 @@ def _values_read_differently(job: Job) -> Iterator[Finding]:
     values += [one.plugin_scalar for one in job.prerequisites if job.roles_listing(one)]
     for value in values:
         if isinstance(value, Scalar) and value.is_string and is_read_differently(value):
-            message = f"the runtime does not read '{value.text}' as a string, so the task dies at start; quote it"
-            yield Finding(value.span, message, (quote_fix(value),))
+            message = f"the runtime does not read '{value.text}' as a string, so the task dies at start; {_step(value)}"
+            yield Finding(value.span, message, (_quote_fix(job, value),))
 
 
 def _of_image(job: Job, definition: Definition) -> Iterator[Node | None]:
@@ -279,7 +281,7 @@ def _parameters_read_differently(job: Job) -> Iterator[Finding]:
         reported.add(name)
         key = odd[name].key
         message = f"the runtime does not read the key '{name}' as a string and finds no '$parameters.{name}'; quote it"
-        fixes = (quote_fix(key),) if isinstance(key, Scalar) and key.text == name else ()
+        fixes = (_quote_fix(job, key),) if isinstance(key, Scalar) and key.text == name else ()
         yield Finding(key.span, message, fixes, (Related(use.span, "used here"),))
 
 
@@ -288,14 +290,24 @@ def _runs(job: Job, use: TemplateUse) -> bool:
 
 
 def is_read_differently(node: Node) -> bool:
-    """Whether the runtime reads a plain scalar, and not as a string."""
-    return (
-        isinstance(node, Scalar)
-        and node.style is ScalarStyle.PLAIN
+    """Whether the rest-server reads a string, and the runtime something else: of a plain scalar, or one with `!`."""
+    if not isinstance(node, Scalar):
+        return False
+    if node.tag != NO_TYPE and not (
+        node.style is ScalarStyle.PLAIN
         and node.text[:1] in _FIRST_OF_OTHERS
         and _MAYBE_OTHERWISE.match(node.text) is not None
-        and not isinstance(node.runtime_value, (str, ValueError))
-    )
+    ):
+        return False
+    return not isinstance(node.runtime_value, (str, ValueError))
+
+
+def _step(scalar: Scalar) -> str:
+    return "quote it" if scalar.tag is None else "write it in quotes, without the tag '!'"
+
+
+def _quote_fix(job: Job, scalar: Scalar) -> Fix:
+    return Fix("Quote it", (TextEdit(with_tag(job.text, scalar), quoted(scalar.text)),), safe=True)
 
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("taskroles",))
@@ -322,5 +334,5 @@ def plugin_role_read_differently(job: Job) -> Iterator[Finding]:
     for plugin in job.plugins:
         for scalar in plugin.task_roles or ():
             if is_read_differently(scalar) and isinstance(scalar.value, str):
-                message = f"the runtime does not read '{scalar.text}' as a string and skips the plugin; quote it"
-                yield Finding(scalar.span, message, (quote_fix(scalar),))
+                message = f"the runtime does not read '{scalar.text}' as a string and skips the plugin; {_step(scalar)}"
+                yield Finding(scalar.span, message, (_quote_fix(job, scalar),))
