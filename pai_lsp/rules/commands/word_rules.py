@@ -154,6 +154,8 @@ def assignment_of_other_shell(job: Job) -> Iterator[Finding]:
     """
     for use in all_uses(job):
         words = use.line.words
+        if words[0].text[:1] != "$" and words[0].text not in {"export", "set", "setenv"}:
+            continue
         written = use.line.written(words[0])
         if not written.startswith("$") and words[0].text not in {"export", "set", "setenv"}:
             continue
@@ -284,6 +286,8 @@ def quotes_keep_literal(job: Job) -> Iterator[Finding]:
         if line.program in _PRINTING or "ssh" in line.program:
             continue
         for number, word in enumerate(line.arguments):
+            if len(word.span) == len(word.text) and "=~/" not in word.text:
+                continue  # nothing is quoted
             quote = _MARKS.get(line.quote(word) or PartKind.EXPANSION, "")
             written = line.written(word)
             if not quote and "=~/" not in word.text:
@@ -342,6 +346,8 @@ def braces_not_expanded(job: Job) -> Iterator[Finding]:
               - N=3; for i in $(seq 1 $N); do echo $i; done
     """
     for place in scripts(job, with_callbacks=True):
+        if ".." not in place.script.text:
+            continue
         lines = (line for line in place.lines.all if line.step.command is None or line.step.command.name != "eval")
         for word in (word for line in lines for word in line.words if ".." in word.text):
             if (match := _BRACES_OF_VARIABLES.fullmatch(place.written(word.span))) is not None:
@@ -453,7 +459,7 @@ def comment_of_other_language(job: Job) -> Iterator[Finding]:
     """
     for use in all_uses(job):
         name = use.line.words[0]
-        if name.is_literal and re.fullmatch(r"//\W*\w*|/\*+", name.text):
+        if name.text[:1] == "/" and name.is_literal and re.fullmatch(r"//\W*\w*|/\*+", name.text):
             fixes = edit_fix(use.place, "Change to '#'", Span(name.span.start, name.span.start + 2), "#")
             is_line = use.line.step.before in {"", "\n"} and name.text.startswith("//")
             message = f"bash runs '{name.text}' as a program; a comment begins with '#'"
@@ -524,6 +530,9 @@ def source_in_sh(job: Job) -> Iterator[Finding]:
             yield Finding(use.word(words[1]), "'sh' has no 'source' in Debian and Ubuntu images; use 'bash'", fixes)
 
 
+_WINDOWS_PATH = lazy_pattern(r"(?:\.{1,2}|[A-Za-z]:|[\w-]+)?(?:\\[A-Za-z][\w.-]*)+")
+
+
 @rule(Severity.WARNING)
 def windows_path(job: Job) -> Iterator[Finding]:
     r"""A path has backslashes.
@@ -544,10 +553,10 @@ def windows_path(job: Job) -> Iterator[Finding]:
             commands:
               - bash ./run.sh
     """
-    for use in all_uses(job):
+    for use in (one for one in all_uses(job) if "\\" in one.place.script.text):
         for word in (use.line.name, *use.line.arguments):
             written = use.line.written(word)
-            if re.fullmatch(r"(?:\.{1,2}|[A-Za-z]:|[\w-]+)?(?:\\[A-Za-z][\w.-]*)+", written) and "\\" in written[:-1]:
+            if "\\" in written[:-1] and _WINDOWS_PATH.fullmatch(written):
                 is_path = written.startswith((".\\", "..\\")) or written[1:3] == ":\\"
                 if is_path:
                     path = written.replace("\\", "/")
