@@ -13,6 +13,7 @@ import pytest
 from regular_expressions import shared_runs
 
 import pai_lsp
+from pai_lsp.embedded.placeholders import placeholder_spans
 from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
@@ -84,3 +85,9 @@ def test_no_repetitions_share_characters() -> None:
 )
 def test_what_is_found(expression: str, *, is_linear: bool) -> None:
     assert (not shared_runs(expression, 0, is_whole=False)) is is_linear
+
+
+def test_a_placeholder_begins_at_the_last_opening() -> None:
+    # Each opening of a long line would be followed to its end otherwise.
+    text = "{{ " * 30_000 + "a }} {% if {% b %}"
+    assert [text[span.start : span.end] for span in placeholder_spans(text)] == ["{{ a }}", "{% b %}"]

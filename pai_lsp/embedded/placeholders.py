@@ -5,7 +5,10 @@ from __future__ import annotations
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
-_PLACEHOLDER = lazy_pattern(r"\{\{.*?\}\}|\{%.*?%\}|\$?\{[A-Za-z_]\w*\}|\$[A-Z_][A-Z0-9_]+\b")
+# From the last opening before the end: thousands of openings in a line are not each followed to its end.
+_PLACEHOLDER = lazy_pattern(
+    r"\{\{(?:(?!\{\{|\}\}).)*\}\}|\{%(?:(?!\{%|%\}).)*%\}|\$?\{[A-Za-z_]\w*\}|\$[A-Z_][A-Z0-9_]+\b"
+)
 
 
 def placeholder_spans(text: str) -> tuple[Span, ...]:
