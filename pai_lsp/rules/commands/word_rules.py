@@ -346,8 +346,6 @@ def braces_not_expanded(job: Job) -> Iterator[Finding]:
               - N=3; for i in $(seq 1 $N); do echo $i; done
     """
     for place in scripts(job, with_callbacks=True):
-        if ".." not in place.script.text:
-            continue
         lines = (line for line in place.lines.all if line.step.command is None or line.step.command.name != "eval")
         for word in (word for line in lines for word in line.words if ".." in word.text):
             if (match := _BRACES_OF_VARIABLES.fullmatch(place.written(word.span))) is not None:
@@ -553,8 +551,9 @@ def windows_path(job: Job) -> Iterator[Finding]:
             commands:
               - bash ./run.sh
     """
-    for use in (one for one in all_uses(job) if "\\" in one.place.script.text):
-        for word in (use.line.name, *use.line.arguments):
+    for use in all_uses(job):
+        # Bash removes backslashes, so that they are in the span alone.
+        for word in (one for one in (use.line.name, *use.line.arguments) if len(one.span) > len(one.text)):
             written = use.line.written(word)
             if "\\" in written[:-1] and _WINDOWS_PATH.fullmatch(written):
                 is_path = written.startswith((".\\", "..\\")) or written[1:3] == ":\\"
