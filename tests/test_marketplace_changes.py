@@ -131,6 +131,15 @@ def test_the_former_text_of_a_definition_in_the_project_is_the_committed_one(
     assert "- mkdir -p {{ dataPath }}\n  +          - mkdir {{ dataPath }}\n" in printed
 
 
+def test_a_project_beside_the_current_folder_is_locked(
+    capsys: pytest.CaptureFixture[str], project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project.parent / "elsewhere").mkdir()
+    monkeypatch.chdir(project.parent / "elsewhere")
+    assert run(capsys, "lock", "--folder", str(project))[1] == ".pai-lsp.lock contains 3 definitions\n"
+    assert run(capsys, "lock", "--folder", "../project", "--check")[0] == 0
+
+
 def test_one_definition_is_locked(capsys: pytest.CaptureFixture[str], project: Path) -> None:
     assert run(capsys, "lock")[0] == 0
     before = (project / ".pai-lsp.lock").read_text()

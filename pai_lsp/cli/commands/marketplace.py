@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.catalog.catalog import Catalog, CatalogEntry
     from pai_lsp.catalog.lock import LockedDefinition
+    from pai_lsp.catalog.setup import CatalogSetup
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
     from pai_lsp.job.lookup import LookupAnswer
@@ -51,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not Path(arguments.folder).is_dir():
         return failed("marketplace", f"no such folder: {visible(arguments.folder)}", WRONG_USAGE)
     projects = run_projects()
-    setup = projects.setup_of(str(Path(arguments.folder, FILE_NAME).absolute()), str(Path.cwd()))
+    setup = _setup(projects, str(Path(arguments.folder, FILE_NAME)))
     has_faults = report_faults(projects)
     surroundings = Surroundings(base=str(Path.cwd()))
     if setup.network_directories or arguments.action in {"refresh", "publish", "withdraw"}:
@@ -83,6 +84,11 @@ def run(arguments: argparse.Namespace) -> int:
 
         return diff(catalog, arguments.base, _documents(projects, catalog, paths))
     return _lock(catalog, projects, paths, names, arguments)
+
+
+def _setup(projects: Projects, path: str) -> CatalogSetup:
+    full = os.path.abspath(path)  # noqa: PTH100 - pathlib keeps `..`, which makes another setup of the same project
+    return projects.setup_of(full, str(Path.cwd()))
 
 
 def _list(catalog: Catalog, arguments: argparse.Namespace) -> int:
@@ -230,7 +236,7 @@ def _documents(projects: Projects, catalog: Catalog, paths: Sequence[str]) -> It
     for target in targets(paths, projects, given=b"", given_name="", force_exclude=False):
         if target.candidate.problem is not None or target.is_configuration or target.catalog_folder is not None:
             continue
-        if projects.setup_of(str(Path(target.path).absolute()), str(Path.cwd())) != catalog.setup:
+        if _setup(projects, target.path) != catalog.setup:
             continue
         data = read_bytes(target.path)
         if isinstance(data, UnreadableFile) or not (target.candidate.is_surely_job or might_be_job(data)):
