@@ -447,7 +447,7 @@ def _diagnostics(rule: Rule, findings: Iterable[Finding], document: Document, on
 
 
 def _cause(found: Finding) -> str:
-    return str(found.related[0].span) if found.related else found.message
+    return found.cause or (str(found.related[0].span) if found.related else found.message)
 
 
 def _applicable(rule: Rule, fixes: Sequence[Fix], applicable: ApplicableFixes, on_fault: OnFault) -> tuple[Fix, ...]:

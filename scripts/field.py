@@ -36,7 +36,7 @@ protocolVersion: 2
 name: script
 type: job
 prerequisites:
-  - {type: dockerimage, name: image, uri: registry.example.com/image}
+  - {type: dockerimage, name: image, uri: registry.example.com/image:1.0}
 taskRoles:
   script:
     instances: 1

@@ -52,3 +52,14 @@ def test_a_slip_has_one_error(right: str, wrong: str, code: str, marked: str) ->
     text = JOB.replace(right, wrong, 1)
     (error,) = (one for one in Document(text).diagnostics if one.severity is Severity.ERROR)
     assert (error.code, text[error.span.start : error.span.end]) == (code, marked)
+
+
+def test_a_script_for_another_shell_is_one_cause() -> None:
+    """Tests of variables that are not set yet, and `return` outside of a function."""
+    tests = "".join(f"        if [ -z ${name} ]; then {name}=1; fi\n" for name in "ABC")
+    script = f"|\n{tests}        [ -f a ] || return 1\n        [ -f b ] || return 1\n"
+    found = causes(Document(JOB.replace("python a.py\n", script)).diagnostics)
+    assert [one.code for one in found if one.severity is Severity.WARNING] == ["used-before-set", "jump-outside"]
+    before, jump = (one for one in found if one.severity is Severity.WARNING)
+    assert before.message.endswith("(and 2 more places)")
+    assert jump.message.endswith("(and 1 more place)")

@@ -185,6 +185,7 @@ class Finding:
     field: the dotted path in a Kubernetes manifest, also of a missing key; empty for a job of OpenPAI.
     severity: where this finding differs from its rule; settings of the user still apply.
     consequence: where it differs from that of the rule.
+    cause: of a rule that spreads, what made the mistake, where the first related place or the message is not enough.
     """
 
     span: Span
@@ -195,6 +196,7 @@ class Finding:
     field: str = ""
     severity: Severity | None = None
     consequence: Consequence | None = None
+    cause: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +273,14 @@ def causes(diagnostics: Iterable[Diagnostic], *, keeps_places: bool = False) -> 
             found.append(replace(one, severity=Severity.HINT))
     counted = {id(same[0]): same[1:] for same in places.values() if len(same) > 1}
     return [_with_places(one, counted[id(one)]) if id(one) in counted else one for one in found]
+
+
+_COUNT = lazy_pattern(r" \(and (?:at least )?[0-9]+ more (?:places?|'[\w-]+' in this file)\)\Z")
+
+
+def without_count(message: str) -> str:
+    """The message of a finding without the number of the others: what it says wherever else its cause shows."""
+    return _COUNT.sub("", message)
 
 
 def _with_places(one: Diagnostic, others: Sequence[Diagnostic]) -> Diagnostic:

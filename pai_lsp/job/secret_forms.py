@@ -209,6 +209,8 @@ _LONG_KEY = lazy_pattern(r"(?=[^\s]*[0-9])(?=[^\s]*[A-Za-z])[A-Za-z0-9+/_-]{24,}
 _OTHER_KEYS = frozenset(
     {"cache", "foreign", "gpg", "host", "idempotency", "partition", "primary", "pub", "public", "recv", "sort"}
 )
+# The name of a header, a key or a variable, such as `X-Auth-Token`.
+_NAME_OF_SECRET = lazy_pattern(r"(?i)(?:[a-z]+[0-9]?(?:[a-z]+)?[_-])+(?:token|key|secret|password|credentials?)")
 _FILE_NAME = lazy_pattern(r"[\w.-]+(?:/[\w.-]+)*\.[a-z][a-z0-9]{0,4}")
 
 
@@ -305,6 +307,8 @@ def _kind_of_value(text: str, match: re.Match[str], value: str) -> str:
     if not kind or is_placeholder(value) or _ELSEWHERE.match(value) or _NOT_LITERAL.search(value):
         return ""
     if not is_plain and _EXPRESSION.match(value):
+        return ""
+    if kind != "a password" and _NAME_OF_SECRET.fullmatch(value):
         return ""
     if kind != "a password" and any(character.isspace() for character in value):
         return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pai_lsp.findings.diagnostic import causes, limited
+from pai_lsp.findings.diagnostic import causes, limited, without_count
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.text import LineIndex, Span, any_overlaps
 
@@ -121,14 +121,15 @@ def placed(results: Results) -> Iterator[PlacedDiagnostic]:
 def fingerprints(results: Results) -> Iterator[tuple[PlacedDiagnostic, str]]:
     """Every diagnostic of the run with what identifies it in the next run, 64 hexadecimal digits.
 
-    The line is not part of it: an edit above a finding does not make it a new one. Findings of one file with the same
+    Neither the line nor the number of other places is a part of it: an edit above a finding does not make it a new one,
+    and neither does one more place with the same cause. Findings of one file with the same
     message are numbered.
     """
     import hashlib  # noqa: PLC0415 - most formats do not need it
 
     seen: dict[tuple[str, str, str], int] = {}
     for item in placed(results):
-        same = (os.path.normpath(item.path).replace(os.sep, "/"), item.diagnostic.code, item.diagnostic.message)
+        same = (os.path.normpath(item.path).replace(os.sep, "/"), item.diagnostic.code, without_count(item.diagnostic.message))
         seen[same] = seen.get(same, 0) + 1
         words = "\0".join((*same, str(seen[same])))
         yield item, hashlib.sha256(words.encode("utf-8", "surrogateescape")).hexdigest()

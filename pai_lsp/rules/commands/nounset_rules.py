@@ -232,6 +232,9 @@ class _Judge:
         if first > use.span.start:
             if not any(one.defines for step in steps for one in step.ancestors):
                 related = (Related(self._place.span(Span(first, first + len(use.name))), "set here"),)
+                if around is not None and _asks_whether_empty(around):
+                    yield self._not_empty_but_unset(use, related)
+                    return
                 yield Finding(self._place.span(use.span), f"'{use.name}' is only set later", related=related)
         elif len(steps) == len(self._starts[use.name]):
             shells = self._shells_of(use.name, steps)
@@ -239,6 +242,13 @@ class _Judge:
                 related = (Related(self._place.span(steps[0].span), "set here, in a separate process"),)
                 message = f"'{use.name}' is only set in a separate process"
                 yield Finding(self._place.span(use.span), message, related=related)
+
+    def _not_empty_but_unset(self, use: VariableUse, related: tuple[Related, ...]) -> Finding:
+        """The test of a script that was written for a shell in which unset variables are empty: one cause a script."""
+        place, new = self._place, f"${{{use.name}:-}}"
+        fixes = edit_fix(place, f"Change to '{new}'", use.span, new, safe=True)
+        message = f"'{use.name}' is only set later, and this test ends the task; use '{new}'"
+        return Finding(place.span(use.span), message, fixes, related, cause=f"tested at {place.span(Span(0, 0))}")
 
     def _shells_of(self, name: str, steps: list[Step]) -> set[Step | None]:
         """The innermost processes in which these steps set a variable; None for the script itself, or if unclear."""
@@ -275,6 +285,13 @@ class _Judge:
         last = bisect_right(self._simple, at, key=lambda one: one.span.start) - 1
         around = (self._simple[number] for number in range(last, -1, -1))
         return next((step for step in around if at < step.span.end), None)
+
+
+def _asks_whether_empty(step: Step) -> bool:
+    """Whether a step is `[ -z ... ]` or the like."""
+    return step.command is not None and step.command.name in {"[", "[[", "test"} and any(
+        word.text in {"-z", "-n"} for word in step.words
+    )
 
 
 def _assigned(tree: Structure, name: str) -> list[tuple[int, Span]]:

@@ -54,7 +54,7 @@ def commands_never_run(job: Job) -> Iterator[Finding]:
             yield Finding(place.span(step.span), f"nothing after '{words[0].text}' runs")
 
 
-@rule(Severity.INFORMATION, about=("break", "continue", "return"))
+@rule(Severity.INFORMATION, about=("break", "continue", "return"), spreads=True)
 def jump_outside(job: Job) -> Iterator[Finding]:
     """`break` or `continue` is outside of a loop, or `return` outside of a function.
 
