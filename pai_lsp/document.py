@@ -14,6 +14,7 @@ from pai_lsp.findings.diagnostic import (
     MOST_FOUND,
     MOST_RELATED,
     Diagnostic,
+    Order,
     Settings,
     Severity,
     Stage,
@@ -28,11 +29,13 @@ from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.platform.secrets_section import job_syntax
 from pai_lsp.rules import BY_CODE, EXPLAINING, RULES, name_meaning, rules_on
-from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION, cannot_be_expanded
+from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION
+from pai_lsp.rules.resources.task_resources import instances_missing
 from pai_lsp.rules.structure.job_shape import (
     job_template,
     key_of_kubernetes,
     key_of_version_1,
+    missing_key,
     not_a_job,
     placeholders,
     v1_job,
@@ -73,9 +76,8 @@ MOST_STEPS = 2_000_000
 _FEW_PASSES = 4
 # A line with the wrong indentation may be valid, and only the next one have the problem.
 _MISREAD_LINES = 2
-# A mistake that keeps a job from being expanded usually has a rule of its own; a job that is not expanded yet is no
-# mistake.
-_CONSEQUENCE = cannot_be_expanded.code
+# Their place is that of what lacks something, and is whole itself.
+_ABOUT_WHAT_IS_ABSENT = frozenset({missing_key.code, instances_missing.code})
 # Of a file that has such a key, one finding says all.
 _WHOLE_FILES = ((key_of_version_1, v1_job), (key_of_kubernetes, not_a_job))
 _OF_TASKS = frozenset({Stage.RUNTIME, Stage.COMMANDS})
@@ -234,9 +236,10 @@ def check(
         # With statements of Jinja, the text is no YAML, and nothing is where it seems to be.
         unread = (Span(0, len(document.text)),) if "{%" in document.text and document.syntax.problems else template
         found = dict.fromkeys(_without_placeholders(found, unread))
-    elif not _explains_stop(found, document, job):
-        checks = [(rule, rule.check) for rule in rules if rule.is_last]
-        found |= dict.fromkeys(_found(checks, document, on_fault, job))
+    else:
+        for rule in rules:
+            if rule.is_last and not _explains_stop(found, rule.order, document, job):
+                found |= dict.fromkeys(_found([(rule, rule.check)], document, on_fault, job))
     return _finished((*found, *others), document)
 
 
@@ -339,20 +342,38 @@ def _check_mpijob(document: Document, on_fault: OnFault) -> tuple[Diagnostic, ..
     return _without_ignored(tuple(found), document)
 
 
-def _explains_stop(found: Iterable[Diagnostic], document: Document, job: Job) -> bool:
-    """Whether a finding may say why the job does not run.
+def _explains_stop(found: Iterable[Diagnostic], order: Order, document: Document, job: Job) -> bool:
+    """Whether a finding of a rule that comes no later than `order` may say why the job does not run.
 
     Rules that the settings switch off or report as something else explain it as well; a fault of theirs is not
     reported, as whoever switched the rule off wants to hear nothing of it.
     """
-    if any(diagnostic.code in EXPLAINING for diagnostic in found):
+    if any(one.code in EXPLAINING and EXPLAINING[one.code].order <= order for one in found):
         return True
-    silent = [EXPLAINING.get(code) for code, severity in document.settings.severities.items() if severity is None]
-    return any(_found_by(rule, rule.check, document, lambda *_: None, job) for rule in silent if rule)
+    off = [EXPLAINING.get(code) for code, severity in document.settings.severities.items() if severity is None]
+    silent = [rule for rule in off if rule and rule.order <= order]
+    return any(_found_by(rule, rule.check, document, lambda *_: None, job) for rule in silent)
+
+
+def _of_whole_parts(found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+    """The findings without those about words in which a rule that comes earlier found an error."""
+    torn = [
+        (BY_CODE[one.code].order, one.span)
+        for one in found
+        if one.severity is Severity.ERROR and one.code in EXPLAINING and one.code not in _ABOUT_WHAT_IS_ABSENT
+    ]
+    if not torn:
+        return found
+
+    def is_whole(one: Diagnostic) -> bool:
+        order = BY_CODE[one.code].order if one.code in BY_CODE else Order.COMMANDS
+        return not any(before < order and one.span.overlaps(span) for before, span in torn)
+
+    return tuple(one for one in found if is_whole(one))
 
 
 def _finished(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
-    return _without_ignored(_without_echoes(_without_unfilled(found, document), document), document)
+    return _without_ignored(_of_whole_parts(_without_echoes(_without_unfilled(found, document), document)), document)
 
 
 def _without_unfilled(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
@@ -467,10 +488,6 @@ def _sentence(message: str) -> str:
 
 def _without_echoes(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
     """The diagnostics without those that only follow from a syntax problem, or from another error, at their place."""
-    if any(one.code == _CONSEQUENCE for one in found):
-        errors = [one for one in found if one.severity is Severity.ERROR and one.code not in ANSWERED_BY_EXPANSION]
-        causes = tuple(dict.fromkeys(one.span for one in errors if one.code != _CONSEQUENCE))
-        found = tuple(one for one in found if one.code != _CONSEQUENCE or not any(map(one.span.overlaps, causes)))
     if not document.syntax.problems:
         return found
     aliases = _misread_aliases(document)

@@ -186,9 +186,9 @@ def problems(text: str, *, inline: bool = False) -> list[tuple[str, str, str]]:
         ),
         (
             job(one("plugin: com.microsoft.pai.runtimeplugin.nothing", "x: 1")),
-            "cannot-be-expanded",
+            "task-never-starts",
             "one",
-            "the runtime has no plugin 'nothing'",
+            "the task never starts: the runtime has no plugin 'nothing'",
         ),
         (
             job(one("callbacks: [{event: taskStarts, commands: [echo]}", "x: 1")),

@@ -9,7 +9,7 @@ import pytest
 from job_text import HEAD
 from server_client import CAPABILITIES, URI, Client, codes, connected, place
 
-from pai_lsp.lsp import answers, features
+from pai_lsp.lsp import answers, checks, features
 
 pytestmark = pytest.mark.asyncio
 
@@ -92,13 +92,17 @@ async def test_several_changes_at_once_publish_only_the_last_text() -> None:
 
 
 @pytest.mark.parametrize("order", [(2, 3, 4, 5), (3, 2, 5, 4), (3, 4, 5, 2), (2, 4, 5, 3)])
-async def test_changes_that_overtook_each_other_are_put_in_order(order: tuple[int, ...]) -> None:
+async def test_changes_that_overtook_each_other_are_put_in_order(
+    order: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checks, "PAUSE", 0)
     typed = {2: (0, "_"), 3: (1, "w"), 4: (2, "r"), 5: (3, "o")}
     async with connected() as client:
         client.open(JOB)
         for version in order:
             after, text = typed[version]
             client.change({"range": place((LINE, NAME[1] + after)), "text": text}, version=version)
+        await client.published(version=5)  # without what touches the word that is typed
         (found,) = of("unknown-prerequisite", await client.published(version=5))
         assert "'justecho_wro'" in found["message"]
 

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
 
 # Something is wrong or unknown.
 CANNOT_BE_EXPANDED = "cannot-be-expanded"
+TASK_NEVER_STARTS = "task-never-starts"
 # Everything is known, but a released cluster has no form for it.
 CANNOT_BE_EXPRESSED = "cannot-be-expressed"
 # It is unknown what a reference means.

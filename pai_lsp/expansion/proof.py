@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 
 from pai_lsp.embedded.server_rendering import trim
-from pai_lsp.expansion.effective import CANNOT_BE_EXPANDED, Prerequisite, effective_job, problem
+from pai_lsp.expansion.effective import CANNOT_BE_EXPANDED, TASK_NEVER_STARTS, Prerequisite, effective_job, problem
 from pai_lsp.expansion.released_run import command_source, released_run
 from pai_lsp.platform.tables import Moment
 from pai_lsp.source.frozen import dataclass
@@ -115,7 +115,7 @@ def _stops(run: ReleasedRun, after: Job, form: ReleasedForm) -> Iterator[Diagnos
             continue
         written = after.text[stop.span.start : stop.span.end]
         span = places.get(written, form.effective.roles[0].role.name_span)
-        yield _problem(span, stop.message)
+        yield problem(TASK_NEVER_STARTS, span, f"the task never starts: {stop.message}")
 
 
 def _problem(span: Span, message: str) -> Diagnostic:

@@ -81,6 +81,34 @@ class Stage(Enum):
     CHECKER = "checker"
 
 
+class Order(IntEnum):
+    """The order in which `check` asks: what a rule says stands on what the ones before it found whole.
+
+    syntax: the file is read as YAML. structure: its keys and the kinds of their values. names: what names lead to.
+    server: whatever else the server refuses. expansion, runtime, commands: as `Stage`; clusters count as the runtime.
+    """
+
+    SYNTAX = 1
+    STRUCTURE = 2
+    NAMES = 3
+    SERVER = 4
+    EXPANSION = 5
+    RUNTIME = 6
+    COMMANDS = 7
+    CHECKER = 8
+
+
+# The order of rules that name none.
+_ORDER_OF_STAGE = {
+    Stage.SERVER: Order.SERVER,
+    Stage.EXPANSION: Order.EXPANSION,
+    Stage.CLUSTER: Order.RUNTIME,
+    Stage.RUNTIME: Order.RUNTIME,
+    Stage.COMMANDS: Order.COMMANDS,
+    Stage.CHECKER: Order.CHECKER,
+}
+
+
 class Consequence(Enum):
     """What becomes of the job, or of the part of it that a finding is about.
 
@@ -315,9 +343,11 @@ class Rule:
     What is to be known about a rule is here and in schemas/rules.json, which `make rules` makes.
 
     stage, consequence: who meets what it reports, and what becomes of the job.
+    order: when it is asked. Where a rule before it found an error, it does not speak about the same words.
     is_about_reading: it reports what is read as YAML, which explains what other rules find near by.
     explains_stop: a job with such a finding does not run, not even once it is expanded.
-    is_last: it is asked after all others, and only if none of them explains why the job does not run.
+    is_last: it is about the job as a whole: asked after all others, and only if none of the same order or before it
+        explains why the job does not run.
     only_on: the platform that a rule without examples is about; empty for all.
     about: a file that the rule reports has one of these words, see `pai_lsp.rules.subjects`; empty for any file.
     former: the codes that it had in former versions, and those of rules that it contains now; they still name it.
@@ -331,6 +361,7 @@ class Rule:
     docstring: str
     stage: Stage = Stage.COMMANDS
     consequence: Consequence = Consequence.FAILS
+    order: Order = Order.COMMANDS
     status: RuleStatus = RuleStatus.STABLE
     explains_stop: bool = False
     is_last: bool = False
@@ -387,6 +418,7 @@ def rule(
     *,
     stage: Stage = Stage.COMMANDS,
     consequence: Consequence | None = None,
+    order: Order | None = None,
     status: RuleStatus = RuleStatus.STABLE,
     explains_stop: bool = True,
     is_last: bool = False,
@@ -400,8 +432,9 @@ def rule(
     """Make a rule of a function of a job or a manifest: its name is the code, its docstring the documentation.
 
     Errors explain a stop; `explains_stop` is false for one that ends with expansion. Without `consequence`, the
-    severity and the stage decide it.
+    severity and the stage decide it; without `order`, the stage, and whether it is about reading.
     """
+    order = order or (Order.SYNTAX if is_about_reading else _ORDER_OF_STAGE[stage])
     explains_stop = explains_stop and severity is Severity.ERROR and not is_last
 
     def make(check: Callable[[Any], Iterable[Finding]]) -> Rule:
@@ -412,6 +445,7 @@ def rule(
             check.__doc__ or "",
             stage,
             consequence or consequence_of(severity, stage),
+            order,
             status,
             explains_stop,
             is_last,

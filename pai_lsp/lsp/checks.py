@@ -3,6 +3,9 @@
 The newest text is checked, and its diagnostics are published with its version. One check of a document runs at a time:
 when the text changes meanwhile, the check is abandoned before its next rule, and the new text is checked after the
 requests. A client that pulls diagnostics gets none published: it would show them twice.
+
+A finding that touches the word that the user is typing is shown after a short pause, or when the user types elsewhere:
+half a word is no mistake yet. All others are shown at once.
 """
 
 from __future__ import annotations
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
     from pai_lsp.lsp.worker_threads import Lane
 
 
+# How long the user must not type before what waits for it is done, in seconds.
+PAUSE = 0.5
 # A check that takes longer, in seconds, is given up: its text is far larger than a cluster accepts.
 LONGEST_CHECK = 30.0
 
@@ -41,6 +46,7 @@ class Publisher:
         self._lane = lane
         self._checks: dict[str, asyncio.Task[None]] = {}
         self._shown: set[str] = set()
+        self._pauses: dict[str, asyncio.TimerHandle] = {}
         # To free a large document takes milliseconds: the former version goes when the newer one has been published.
         self._published: dict[str, OpenDocument] = {}
 
@@ -53,6 +59,7 @@ class Publisher:
     def forget(self, uri: str) -> None:
         """Free a document that was closed."""
         self._published.pop(uri, None)
+        self._end_pause(uri)
 
     def clear(self, uri: str) -> None:
         """Remove the diagnostics of a document that was closed."""
@@ -76,6 +83,12 @@ class Publisher:
         """Cancel all checks."""
         for check in self._checks.values():
             check.cancel()
+        for uri in tuple(self._pauses):
+            self._end_pause(uri)
+
+    def _end_pause(self, uri: str) -> None:
+        if uri in self._pauses:
+            self._pauses.pop(uri).cancel()
 
     async def _check(self, uri: str) -> None:
         try:
@@ -84,8 +97,9 @@ class Publisher:
                 check = self._lane.run(partial(_diagnostics_while, document, self._is_newest), is_request=False)
                 found = await in_time(check, len(document.text))
                 if self._is_newest(document):
+                    self._end_pause(uri)
                     if found is not None:
-                        self._show(document, found)
+                        self._show_in_turn(document, found)
                     self._published[uri] = document
                     return
         finally:
@@ -93,6 +107,21 @@ class Publisher:
 
     def _is_newest(self, document: OpenDocument) -> bool:
         return self._connection.documents.get(document.uri) is document
+
+    def _show_in_turn(self, document: OpenDocument, found: list[lsp.Diagnostic]) -> None:
+        """Show the findings: at once, or after a pause if they are about a word that is being typed."""
+        word = document.unfinished
+        around = document.places.range(word) if word is not None else None
+        now = [one for one in found if around is None or not _touch(one.range, around)]
+        self._show(document, now)
+        if len(now) < len(found):
+            later = asyncio.get_running_loop().call_later(PAUSE, self._show_after_pause, document, found)
+            self._pauses[document.uri] = later
+
+    def _show_after_pause(self, document: OpenDocument, found: list[lsp.Diagnostic]) -> None:
+        self._pauses.pop(document.uri, None)
+        if self._is_newest(document):
+            self._show(document, found)
 
     def _show(self, document: OpenDocument, found: list[lsp.Diagnostic]) -> None:
         uri = document.uri
@@ -112,6 +141,10 @@ class Publisher:
             await self._connection.server.workspace_diagnostic_refresh_async(None)
         except JsonRpcException as error:
             _log.warning("the client does not refresh diagnostics: error %s", error.code)
+
+
+def _touch(one: lsp.Range, other: lsp.Range) -> bool:
+    return one.start <= other.end and other.start <= one.end
 
 
 def _diagnostics_while(

@@ -7,9 +7,11 @@ applied where it belongs instead of damaging the text from then on.
 from __future__ import annotations
 
 import os
+import re
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
+from lsprotocol import types as lsp
 from pygls.uris import from_fs_path
 
 from pai_lsp.findings.diagnostic import Settings, Severity, causes, limited
@@ -18,12 +20,10 @@ from pai_lsp.lsp.convert import Places, changed_text
 from pai_lsp.project.configuration import FILE_NAME
 from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
 from pai_lsp.source.frozen import dataclass, field, lazy, replace
-from pai_lsp.source.text import LineIndex
+from pai_lsp.source.text import LineIndex, Span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from lsprotocol import types as lsp
 
     from pai_lsp.catalog.setup import CatalogFolder
     from pai_lsp.document import Document
@@ -61,6 +61,10 @@ class FileKind(Enum):
 
 # The editor's setting for the findings that a baseline accepts.
 ACCEPTED = "acceptedFindings"
+# What the characters of a word of a job are: a key, a name, a variable, an option.
+_OF_WORD = re.compile(r"[\w.$-]*")
+_WORD_BEFORE = re.compile(r"[\w.$-]{0,200}\Z")
+
 # The files with findings that fixes and comments are about.
 CHECKED_BY_RULES = frozenset({FileKind.JOB, FileKind.MPIJOB})
 
@@ -147,6 +151,26 @@ class OpenDocument:
     def places(self) -> Places:
         """Translates between offsets and the client's positions."""
         return Places(self.lines, self.client.unit)
+
+    @lazy
+    def unfinished(self) -> Span | None:
+        """The word that the user is typing: the last change wrote or removed one character of it.
+
+        The protocol does not tell where the cursor is; what is pasted, completed or ended by a blank is no such word.
+        """
+        events = self.changes[-1].events if self.changes else ()
+        if len(events) != 1 or not isinstance(events[0], lsp.TextDocumentContentChangePartial):
+            return None
+        typed, place = events[0].text, events[0].range
+        is_one_key = (
+            place.start.line == place.end.line and (place.end.character - place.start.character + len(typed)) == 1
+        )
+        if not is_one_key or (typed and not _OF_WORD.fullmatch(typed)):
+            return None
+        at = self.places.offset(place.start)
+        before, after = _WORD_BEFORE.search(self.text, 0, at), _OF_WORD.match(self.text, at)
+        word = Span(before.start() if before else at, after.end() if after else at)
+        return word if len(word) else None
 
     @lazy
     def kind(self) -> FileKind:

@@ -13,6 +13,7 @@ from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING
 
+from pai_lsp.lsp.checks import PAUSE
 from pai_lsp.lsp.documents import FileKind
 from pai_lsp.lsp.worker_threads import in_thread
 
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from pai_lsp.lsp.connection import Connection
     from pai_lsp.lsp.documents import OpenDocument
     from pai_lsp.project.shellcheck import ShellCheck
-
-# How long the user must not type before it runs, in seconds.
-PAUSE = 0.5
 
 _log = logging.getLogger(__name__)
 

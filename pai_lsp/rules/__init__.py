@@ -47,7 +47,12 @@ _FAMILIES: dict[str, tuple[Rule, ...]] = {
 # Names that mean several families.
 GROUPS = {"commands": tuple(commands.FAMILIES)}
 CLUSTER_RULES = rules_of(cluster_rules)
-RULES: tuple[Rule, ...] = (*(rule for rules in _FAMILIES.values() for rule in rules), *rules_of(suppression))
+# In the order in which they are asked.
+RULES: tuple[Rule, ...] = tuple(
+    sorted(
+        (*(rule for rules in _FAMILIES.values() for rule in rules), *rules_of(suppression)), key=lambda one: one.order
+    )
+)
 KNOWN_RULES: tuple[Rule, ...] = (*RULES, *CLUSTER_RULES, *rules_of(command_rules))
 # With such a finding, a released cluster does not run the job as it is written, or not at all.
 EXPLAINING: dict[str, Rule] = {rule.code: rule for rule in RULES if rule.explains_stop}
@@ -104,7 +109,8 @@ def rules_on(cluster: object | None, rules: tuple[Rule, ...]) -> tuple[Rule, ...
     scheduler = cluster_rules.scheduler_of(cluster)
     if scheduler is None:
         return rules
-    return (*(one for one in rules if one.scheduler in {"", scheduler}), *CLUSTER_RULES)
+    found = (*(one for one in rules if one.scheduler in {"", scheduler}), *CLUSTER_RULES)
+    return tuple(sorted(found, key=lambda one: one.order))
 
 
 class UnknownCodeError(ValueError):

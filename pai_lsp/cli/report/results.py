@@ -129,7 +129,11 @@ def fingerprints(results: Results) -> Iterator[tuple[PlacedDiagnostic, str]]:
 
     seen: dict[tuple[str, str, str], int] = {}
     for item in placed(results):
-        same = (os.path.normpath(item.path).replace(os.sep, "/"), item.diagnostic.code, without_count(item.diagnostic.message))
+        same = (
+            os.path.normpath(item.path).replace(os.sep, "/"),
+            item.diagnostic.code,
+            without_count(item.diagnostic.message),
+        )
         seen[same] = seen.get(same, 0) + 1
         words = "\0".join((*same, str(seen[same])))
         yield item, hashlib.sha256(words.encode("utf-8", "surrogateescape")).hexdigest()

@@ -289,8 +289,10 @@ class _Judge:
 
 def _asks_whether_empty(step: Step) -> bool:
     """Whether a step is `[ -z ... ]` or the like."""
-    return step.command is not None and step.command.name in {"[", "[[", "test"} and any(
-        word.text in {"-z", "-n"} for word in step.words
+    return (
+        step.command is not None
+        and step.command.name in {"[", "[[", "test"}
+        and any(word.text in {"-z", "-n"} for word in step.words)
     )
 
 

@@ -5,7 +5,7 @@ Files of a marketplace are written in the extended protocol and never submitted,
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Consequence, DiagnosticTag, Finding, Fix, Related, Severity, Stage, rule
+from pai_lsp.findings.diagnostic import Consequence, DiagnosticTag, Finding, Fix, Order, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix
 from pai_lsp.job.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Origin, is_empty, name_span
 from pai_lsp.job.lookup import AddressFault, looks_like_address, read_address
@@ -22,6 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pai_lsp.expansion.released_job import ExpandedJob
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.job.job import Job
     from pai_lsp.source.nodes import Entry
@@ -40,7 +41,7 @@ class _Feature:
     tags: tuple[DiagnosticTag, ...] = ()
 
 
-@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED)
+@rule(Severity.WARNING, stage=Stage.RUNTIME, order=Order.STRUCTURE, consequence=Consequence.IGNORED)
 def needs_expansion(job: Job) -> Iterator[Finding]:
     """A released cluster ignores a part of the extended protocol.
 
@@ -93,7 +94,7 @@ def needs_expansion(job: Job) -> Iterator[Finding]:
         yield Finding(feature.span, f"{feature.message}; {_EXPAND}", feature.fixes, tags=feature.tags)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, explains_stop=False)
+@rule(Severity.ERROR, stage=Stage.SERVER, order=Order.STRUCTURE, explains_stop=False)
 def refused_until_expanded(job: Job) -> Iterator[Finding]:
     """The rest-server refuses a part of the extended protocol.
 
@@ -355,7 +356,7 @@ def cannot_be_expanded(job: Job) -> Iterator[Finding]:
 
     `pai-lsp expand` cannot write an equivalent job for a released cluster: a definition in another file has a mistake,
     text is shared through an alias where task roles need different text, or a value cannot survive the runtime's
-    parsing. Reported only if there is no other error in the file.
+    parsing. Reported only if no error in the file comes before it: what the commands do, and the runtime, comes later.
     Source: docs/protocol.md, "Expand a job".
 
         protocolVersion: 2
@@ -396,7 +397,8 @@ def cannot_be_expanded(job: Job) -> Iterator[Finding]:
     for problem in _problems_of_expansion(job):
         # About what this file holds, the rule of that code decides: it may know that another finding is the cause.
         has_a_rule = problem.code != "cannot-be-expanded" and not problem.related
-        if problem.code not in {"cannot-be-expressed", "marketplace-not-asked"} and not has_a_rule:
+        others = {"cannot-be-expressed", "marketplace-not-asked", "task-never-starts"}
+        if problem.code not in others and not has_a_rule:
             yield Finding(problem.span, problem.message, related=problem.related)
 
 
@@ -404,9 +406,14 @@ def _problems_of_expansion(job: Job) -> tuple[Diagnostic, ...]:
     """What keeps a job that uses the extended protocol from being expanded."""
     if job.is_catalog or job.syntax.problems or not uses_extended_protocol(job):
         return ()
+    return expansion_of(job).problems
+
+
+def expansion_of(job: Job) -> ExpandedJob:
+    """The expanded job, or why there is none."""
     from pai_lsp.expansion.released_job import expanded  # noqa: PLC0415 - most jobs use no extended protocol
 
-    return expanded(job).problems
+    return expanded(job)
 
 
 def uses_extended_protocol(job: Job) -> bool:

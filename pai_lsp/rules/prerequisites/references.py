@@ -11,6 +11,7 @@ from pai_lsp.findings.diagnostic import (
     DiagnosticTag,
     Finding,
     Fix,
+    Order,
     Related,
     Severity,
     Stage,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.parts import TaskRole
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, spreads=True)
+@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.SERVER, spreads=True)
 def unknown_prerequisite(job: Job) -> Iterator[Finding]:
     """A task role names a prerequisite that the job does not define.
 
@@ -90,7 +91,7 @@ def _listed(role: TaskRole) -> Iterator[Reference]:
     return (reference for reference in role.prerequisites if reference.scalar.is_string)
 
 
-@rule(Severity.WARNING, stage=Stage.RUNTIME)
+@rule(Severity.WARNING, order=Order.NAMES, stage=Stage.RUNTIME)
 def duplicate_prerequisite_reference(job: Job) -> Iterator[Finding]:
     """A task role lists the same prerequisite twice.
 
@@ -124,7 +125,7 @@ def _unlisted(job: Job, role: TaskRole, reference: Reference, title: str) -> tup
     return fix_of(title, remove_item(job.text, listed, reference.scalar)) if isinstance(listed, Sequence) else ()
 
 
-@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED)
+@rule(Severity.WARNING, order=Order.NAMES, stage=Stage.RUNTIME, consequence=Consequence.IGNORED)
 def prerequisite_without_effect(job: Job) -> Iterator[Finding]:
     """A task role lists a prerequisite that has no effect there.
 
@@ -242,7 +243,7 @@ def _created(job: Job, kind: str, name: str, value: dict[str, Any]) -> tuple[Fix
     return (Fix(title, (append_value(job.text, entry.value, value),)),)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER)
+@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.SERVER)
 def duplicate_prerequisite(job: Job) -> Iterator[Finding]:
     """Two prerequisites have the same type and name.
 
@@ -285,7 +286,7 @@ def _rename(job: Job, definition: Definition) -> tuple[Fix, ...]:
     return (Fix(f"Rename this one to '{name}'", rename_prerequisite(job, definition, name)),)
 
 
-@rule(Severity.ERROR, stage=Stage.RUNTIME)
+@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.RUNTIME)
 def image_name_shared(job: Job) -> Iterator[Finding]:
     """A docker image shares its name with a prerequisite of another type.
 
@@ -329,7 +330,7 @@ def image_name_shared(job: Job) -> Iterator[Finding]:
         )
 
 
-@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED)
+@rule(Severity.WARNING, order=Order.NAMES, stage=Stage.RUNTIME, consequence=Consequence.IGNORED)
 def prerequisite_name_shared_across_types(job: Job) -> Iterator[Finding]:
     """A task role lists a name that two prerequisites of different types have.
 
@@ -372,7 +373,7 @@ def prerequisite_name_shared_across_types(job: Job) -> Iterator[Finding]:
         )
 
 
-@rule(Severity.HINT, stage=Stage.RUNTIME)
+@rule(Severity.HINT, order=Order.NAMES, stage=Stage.RUNTIME)
 def unused_prerequisite(job: Job) -> Iterator[Finding]:
     """No task role uses a prerequisite.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from pai_lsp.findings.diagnostic import Finding, Related, Severity, Stage, rule
+from pai_lsp.findings.diagnostic import Finding, Order, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix, near_name_fixes
 from pai_lsp.job.definition import Origin
 from pai_lsp.job.lookup import AddressFault, AddressKind, LookupState, looks_like_address, near_addresses, read_address
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MOST_RELATED = 20
 
 
-@rule(Severity.ERROR, stage=Stage.EXPANSION, about=("require",), spreads=True)
+@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.EXPANSION, about=("require",), spreads=True)
 def unknown_required_prerequisite(job: Job) -> Iterator[Finding]:
     """A prerequisite requires an undefined one.
 
@@ -64,7 +64,7 @@ def unknown_required_prerequisite(job: Job) -> Iterator[Finding]:
     yield from _missing_beyond(job, addresses=False)
 
 
-@rule(Severity.ERROR, stage=Stage.EXPANSION)
+@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.EXPANSION)
 def unknown_marketplace_item(job: Job) -> Iterator[Finding]:
     """No definition has this name or address.
 
@@ -101,7 +101,7 @@ def _missing_beyond(job: Job, *, addresses: bool) -> Iterator[Finding]:
                 yield Finding(entry.reference.span, message, related=related)
 
 
-@rule(Severity.INFORMATION, stage=Stage.CHECKER)
+@rule(Severity.INFORMATION, order=Order.NAMES, stage=Stage.CHECKER)
 def marketplace_not_asked(job: Job) -> Iterator[Finding]:
     """A definition could not be looked up.
 
@@ -134,7 +134,7 @@ def marketplace_not_asked(job: Job) -> Iterator[Finding]:
         yield Finding(first.reference.span, message, related=related)
 
 
-@rule(Severity.ERROR, stage=Stage.EXPANSION)
+@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.EXPANSION)
 def malformed_reference(job: Job) -> Iterator[Finding]:
     """A reference is neither a name nor a valid address.
 
@@ -164,7 +164,7 @@ def malformed_reference(job: Job) -> Iterator[Finding]:
             yield by_title(job, link.reference) or Finding(span, fault.message, fixes)
 
 
-@rule(Severity.ERROR, stage=Stage.EXPANSION, about=("require",))
+@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.EXPANSION, about=("require",))
 def prerequisite_cycle(job: Job) -> Iterator[Finding]:
     """Prerequisites require each other in a cycle.
 
@@ -211,7 +211,7 @@ def _place(job: Job, cycle: Cycle) -> RequireLink | None:
     return next((link for link in job.require_graph.entries if cycle.closing in job.require_graph.beyond(link)), None)
 
 
-@rule(Severity.ERROR, stage=Stage.EXPANSION)
+@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.EXPANSION)
 def broken_lock_file(job: Job) -> Iterator[Finding]:
     """`.pai-lsp.lock` cannot be used.
 
@@ -226,7 +226,7 @@ def broken_lock_file(job: Job) -> Iterator[Finding]:
         yield Finding(entry.reference.span, message)
 
 
-@rule(Severity.WARNING, stage=Stage.EXPANSION)
+@rule(Severity.WARNING, order=Order.NAMES, stage=Stage.EXPANSION)
 def locked_definition_changed(job: Job) -> Iterator[Finding]:
     """A definition outside the job differs from the locked one.
 

@@ -5,7 +5,7 @@ Each field accepts only prerequisites of its own type.
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Related, Severity, Stage, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Order, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import near_name_fixes
 from pai_lsp.job.definition import (
     COMMAND_KEYS,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _TYPES = frozenset({*TYPES, "storage"})
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER)
+@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.SERVER)
 def wrong_prerequisite_type(job: Job) -> Iterator[Finding]:
     """A task role's `dockerImage`, `data`, `script` or `output` names a prerequisite of another type.
 
@@ -112,7 +112,7 @@ def _unknown(job: Job, field: str) -> Iterator[Finding]:
         yield Finding(reference.place, f"no {kind} prerequisite is named '{name}'{did_you_mean(name, names)}", fixes)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, spreads=True)
+@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.SERVER, spreads=True)
 def unknown_docker_image(job: Job) -> Iterator[Finding]:
     """A task role's `dockerImage` is not defined.
 
@@ -143,7 +143,7 @@ def unknown_docker_image(job: Job) -> Iterator[Finding]:
     return _unknown(job, "dockerImage")
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, spreads=True)
+@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.SERVER, spreads=True)
 def unknown_data(job: Job) -> Iterator[Finding]:
     """A task role's `data` is not defined.
 
@@ -171,7 +171,7 @@ def unknown_data(job: Job) -> Iterator[Finding]:
     return _unknown(job, "data")
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, spreads=True)
+@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.SERVER, spreads=True)
 def unknown_script(job: Job) -> Iterator[Finding]:
     """A task role's `script` is not defined.
 
@@ -199,7 +199,7 @@ def unknown_script(job: Job) -> Iterator[Finding]:
     return _unknown(job, "script")
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, spreads=True)
+@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.SERVER, spreads=True)
 def unknown_output(job: Job) -> Iterator[Finding]:
     """A task role's `output` is not defined.
 
@@ -227,7 +227,7 @@ def unknown_output(job: Job) -> Iterator[Finding]:
     return _unknown(job, "output")
 
 
-@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("plugin",))
+@rule(Severity.WARNING, order=Order.NAMES, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("plugin",))
 def plugin_never_runs(job: Job) -> Iterator[Finding]:
     """A prerequisite with a plugin is only named in `data`, `script` or `output`, so the plugin never runs.
 

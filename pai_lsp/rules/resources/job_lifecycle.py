@@ -15,7 +15,7 @@ from pai_lsp.findings.fixes import boolean_fixes, fix_of, near_name_fixes, numbe
 from pai_lsp.job.definition import key_name_span, name_span
 from pai_lsp.job.parts import whole_number
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
-from pai_lsp.rules.prerequisites.extension import uses_extended_protocol
+from pai_lsp.rules.prerequisites.extension import expansion_of, uses_extended_protocol
 from pai_lsp.rules.structure.structure_places import line_of_content
 from pai_lsp.source.edits import remove_entry
 from pai_lsp.source.nodes import Entry, Mapping, Scalar
@@ -316,14 +316,19 @@ def task_never_starts(job: Job) -> Iterator[Finding]:
     """A task role never starts, for a reason that no other rule reports.
 
     The rest-server refuses the job, or the runtime fails while it prepares the task. `pai-lsp expand --as-is` shows the
-    same. Reported only if there is no other error in the file. A job that needs expansion has `cannot-be-expanded`
-    instead if the expanded job would not start.
+    same; of a job that needs expansion, it is asked of the expanded job. Reported only if no other error says why the
+    job does not start.
     Source: rest-server, src/middlewares/v2/protocol.js; openpai-runtime, src/init.d/initializer.py.
     """
+    if job.root is None or job.syntax.problems:
+        return
+    if uses_extended_protocol(job):
+        for problem in () if job.is_catalog else expansion_of(job).problems:
+            if problem.code == "task-never-starts":
+                yield Finding(problem.span, problem.message, related=problem.related)
+        return
     if RUNTIME_PLUGIN not in job.text and "secrets" not in job.text:
         return  # the runtime has nothing to prepare, and other rules report what the rest-server refuses
-    if job.root is None or job.syntax.problems or uses_extended_protocol(job):
-        return
     from pai_lsp.expansion.released_run import released_run  # noqa: PLC0415 - many jobs need none of it
 
     for stop in released_run(job).stops:

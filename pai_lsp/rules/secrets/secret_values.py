@@ -7,7 +7,7 @@ plain-text password, token or key; an editor offers it for any text.
 from __future__ import annotations
 
 from pai_lsp.embedded.template import ESCAPED_CHARACTERS, tags
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Related, Severity, Stage, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Order, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix, fix_of
 from pai_lsp.job.definition import key_name_span, name_span
 from pai_lsp.job.secret_forms import words_of
@@ -132,7 +132,7 @@ def docker_password_not_secret_pattern(job: Job) -> Iterator[Finding]:
         yield Finding(name_span(password), "the portal only recognizes the password as '<% $secrets.name %>'", fixes)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, about=("secrets",))
+@rule(Severity.ERROR, stage=Stage.SERVER, order=Order.SYNTAX, about=("secrets",))
 def masked_secrets(job: Job) -> Iterator[Finding]:
     """The secrets of a copied job are masked.
 

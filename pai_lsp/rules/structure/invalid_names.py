@@ -5,7 +5,7 @@ pai_lsp/rules/prerequisites/references.py checks names of prerequisites that ref
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import HIVED, Consequence, Finding, Fix, Related, Severity, Stage, rule
+from pai_lsp.findings.diagnostic import HIVED, Consequence, Finding, Fix, Order, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import near_name_fixes, quote_fix
 from pai_lsp.job.definition import name_span
 from pai_lsp.platform.tables import ROLE_NAME, converted_role_name
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _LONGEST_ROLE_NAME = 63
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER)
+@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.SERVER)
 def invalid_task_role_name(job: Job) -> Iterator[Finding]:
     """OpenPAI refuses the name of a task role, or its runtime cannot find the task role.
 
@@ -95,7 +95,7 @@ def _fault(job: Job, role: TaskRole) -> tuple[str, bool] | None:
     return None
 
 
-@rule(Severity.ERROR, stage=Stage.CLUSTER)
+@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.CLUSTER)
 def task_role_name_collision(job: Job) -> Iterator[Finding]:
     """Two task roles have the same name in lower case and without `_`.
 
@@ -165,7 +165,7 @@ def _rename_fixes(job: Job, name: str, new_name: str | None) -> tuple[Fix, ...]:
     return (Fix(f"Rename to '{new_name}'", renaming.edits, safe=renaming.is_complete and is_same),)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, about=("invalid-prerequisite-name",))
+@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.SERVER, about=("invalid-prerequisite-name",))
 def invalid_prerequisite_name(job: Job) -> Iterator[Finding]:
     """The name of a prerequisite is not valid.
 
@@ -201,7 +201,7 @@ def _prerequisite_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     return (Fix(f"Rename to '{new_name}'", rename_prerequisite(job, definition, new_name), safe=True),)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, about=("invalid-name",))
+@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.SERVER, about=("invalid-name",))
 def invalid_name(job: Job) -> Iterator[Finding]:
     """The name of a deployment, of a task role in it, or of a port is not valid.
 
@@ -250,7 +250,7 @@ def _short(name: str) -> str:
     return name if len(name) <= 40 else name[:39] + "…"
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, about=("deployment",), spreads=True)
+@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.SERVER, about=("deployment",), spreads=True)
 def unknown_deployment(job: Job) -> Iterator[Finding]:
     """`defaults.deployment` names a deployment that the job does not define.
 
@@ -281,7 +281,7 @@ def unknown_deployment(job: Job) -> Iterator[Finding]:
         yield Finding(span, message, near_name_fixes(span, node.text, names))
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, about=("deployments",))
+@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.SERVER, about=("deployments",))
 def duplicate_deployment(job: Job) -> Iterator[Finding]:
     """Two deployments have the same name.
 
@@ -318,7 +318,7 @@ def duplicate_deployment(job: Job) -> Iterator[Finding]:
         yield Finding(span, f"another deployment is named '{deployment.name}'", fixes, related)
 
 
-@rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.IGNORED, about=("deployments",))
+@rule(Severity.WARNING, order=Order.NAMES, stage=Stage.SERVER, consequence=Consequence.IGNORED, about=("deployments",))
 def deployment_unknown_role(job: Job) -> Iterator[Finding]:
     """A deployment names a task role that the job does not define.
 
@@ -348,7 +348,7 @@ def deployment_unknown_role(job: Job) -> Iterator[Finding]:
         yield from _unknown_role_keys(job, kept)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, about=("hivedScheduler",), scheduler=HIVED)
+@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.SERVER, about=("hivedScheduler",), scheduler=HIVED)
 def hived_unknown_role(job: Job) -> Iterator[Finding]:
     """`extras.hivedScheduler` names a task role that the job does not define.
 
@@ -388,7 +388,7 @@ def _unknown_role_keys(job: Job, entries: tuple[Entry, ...]) -> Iterator[Finding
         yield Finding(span, message, near_name_fixes(span, entry.name, free))
 
 
-@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("taskroles",))
+@rule(Severity.WARNING, order=Order.NAMES, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("taskroles",))
 def plugin_unknown_role(job: Job) -> Iterator[Finding]:
     """A runtime plugin names a task role that the job does not define.
 

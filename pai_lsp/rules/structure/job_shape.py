@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from pai_lsp.embedded.placeholders import is_placeholder, placeholder_spans
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Severity, Stage, later, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Order, Severity, Stage, later, rule
 from pai_lsp.findings.fixes import change_fix
 from pai_lsp.job.definition import name_span
 from pai_lsp.platform.job_schema import keys_of_version_1_only
@@ -34,7 +34,7 @@ _TEMPLATE_COMMENT = lazy_pattern(r"^[ \t]*#[ \t]*pai-lsp:[ \t]*template\b", re.M
 MAX_BYTES = 102_400
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER)
+@rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.SERVER)
 def not_a_job(job: Job) -> Iterator[Finding]:
     """The file is not a job, but something other than a mapping, or a manifest of Kubernetes.
 
@@ -65,7 +65,7 @@ def not_a_job(job: Job) -> Iterator[Finding]:
     yield Finding(line_of_content(job.text), message)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER)
+@rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.SERVER)
 def job_too_large(job: Job) -> Iterator[Finding]:
     """The file is larger than 102,400 bytes.
 
@@ -80,7 +80,7 @@ def job_too_large(job: Job) -> Iterator[Finding]:
         yield Finding(line_of_content(job.text), message)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, about=("unknown-key",))
+@rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.SERVER, about=("unknown-key",))
 def unknown_key(job: Job) -> Iterator[Finding]:
     """The rest-server does not know a key, and refuses the job.
 
@@ -117,7 +117,7 @@ def _removal(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     return remove_fixes(job, place.node, place.key)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER)
+@rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.SERVER)
 def task_role_name_missing(job: Job) -> Iterator[Finding]:
     """The keys of a task role are directly under `taskRoles`, without the name of the task role.
 
@@ -149,7 +149,7 @@ def task_role_name_missing(job: Job) -> Iterator[Finding]:
     yield Finding(first.key.span, message)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, about=("dockerimage-extra-key",))
+@rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.SERVER, about=("dockerimage-extra-key",))
 def dockerimage_extra_key(job: Job) -> Iterator[Finding]:
     """A prerequisite of type `dockerimage` has a key that is not allowed there.
 
@@ -185,7 +185,7 @@ def _extra_key_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     return (*rename_fixes(job, place), *_removal(job, place))
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER)
+@rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.SERVER)
 def v1_job(job: Job) -> Iterator[Finding]:
     """The file is a job of protocol version 1.
 
@@ -251,7 +251,7 @@ def _key_of_version_1(root: Node | None) -> Entry | None:
     return next((one for item in items if isinstance(item, Mapping) for one in item.entries if one.name in keys), None)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, about=("v1-job-key",))
+@rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.SERVER, about=("v1-job-key",))
 def v1_job_key(job: Job) -> Iterator[Finding]:
     """A protocol v2 job has a key of protocol v1.
 
@@ -313,7 +313,7 @@ def _as_prerequisite(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     return (Fix("Convert to a prerequisite", (edit,)),)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, about=("missing-key",))
+@rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.SERVER, about=("missing-key",))
 def missing_key(job: Job) -> Iterator[Finding]:
     """A required key is missing.
 
@@ -354,7 +354,7 @@ def missing_key(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, later(insert_fixes, job, place))
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, about=("empty-section",))
+@rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.SERVER, about=("empty-section",))
 def empty_section(job: Job) -> Iterator[Finding]:
     """A section that needs content is empty.
 
@@ -441,7 +441,7 @@ def placeholders(job: Job) -> tuple[Span, ...]:
     return found if is_template else ()
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, about=("type-mismatch",))
+@rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.SERVER, about=("type-mismatch",))
 def type_mismatch(job: Job) -> Iterator[Finding]:
     """A value has the wrong type.
 
@@ -477,7 +477,7 @@ def type_mismatch(job: Job) -> Iterator[Finding]:
             yield Finding(place.span, place.error.message, later(type_fixes, job, place), consequence=happens)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, about=("invalid-enum",))
+@rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.SERVER, about=("invalid-enum",))
 def invalid_enum(job: Job) -> Iterator[Finding]:
     """A value is not one of the allowed ones.
 
@@ -504,7 +504,7 @@ def invalid_enum(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, choice_fixes(place))
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, about=("out-of-range",))
+@rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.SERVER, about=("out-of-range",))
 def out_of_range(job: Job) -> Iterator[Finding]:
     """A number is outside the allowed range.
 
@@ -528,7 +528,7 @@ def out_of_range(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, fixes)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, about=("invalid-job-name",))
+@rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.SERVER, about=("invalid-job-name",))
 def invalid_job_name(job: Job) -> Iterator[Finding]:
     """The name of the job is not valid.
 
@@ -554,7 +554,7 @@ def invalid_job_name(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, fixes)
 
 
-@rule(Severity.ERROR, stage=Stage.RUNTIME, about=("taskroles-not-mapping",))
+@rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.RUNTIME, about=("taskroles-not-mapping",))
 def taskroles_not_mapping(job: Job) -> Iterator[Finding]:
     """`taskRoles` is not a mapping.
 
@@ -584,7 +584,7 @@ def taskroles_not_mapping(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, later(roles_as_mapping_fixes, job, place), consequence=happens)
 
 
-@rule(Severity.ERROR, stage=Stage.RUNTIME, about=("ports-not-mapping",))
+@rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.RUNTIME, about=("ports-not-mapping",))
 def ports_not_mapping(job: Job) -> Iterator[Finding]:
     """`ports` is not a mapping.
 

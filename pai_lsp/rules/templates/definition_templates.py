@@ -12,6 +12,7 @@ from pai_lsp.findings.diagnostic import (
     DiagnosticTag,
     Finding,
     Fix,
+    Order,
     Related,
     Severity,
     Stage,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from pai_lsp.source.nodes import Entry, Node
 
 
-@rule(Severity.ERROR, stage=Stage.EXPANSION)
+@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.EXPANSION)
 def unfilled_template_variable(job: Job) -> Iterator[Finding]:
     """A required prerequisite has template variables without a value.
 
@@ -123,7 +124,13 @@ def _fill(job: Job, link: RequireLink, names: list[str]) -> tuple[Fix, ...]:
     return (Fix(title, (insert_values(job.text, requirement.node, {"template_variables": values}),)),)
 
 
-@rule(Severity.WARNING, stage=Stage.EXPANSION, consequence=Consequence.IGNORED, about=("template_variables",))
+@rule(
+    Severity.WARNING,
+    order=Order.NAMES,
+    stage=Stage.EXPANSION,
+    consequence=Consequence.IGNORED,
+    about=("template_variables",),
+)
 def template_variable_default(job: Job) -> Iterator[Finding]:
     """A template variable has a default, but the protocol has no defaults.
 
@@ -165,7 +172,7 @@ def template_variable_default(job: Job) -> Iterator[Finding]:
                 yield Finding(entry.key.span, message, fixes)
 
 
-@rule(Severity.WARNING, stage=Stage.EXPANSION, consequence=Consequence.IGNORED, about=("require",))
+@rule(Severity.WARNING, order=Order.NAMES, stage=Stage.EXPANSION, consequence=Consequence.IGNORED, about=("require",))
 def template_variable_not_wanted(job: Job) -> Iterator[Finding]:
     """A template variable that is not declared gets a value.
 
@@ -208,7 +215,7 @@ def template_variable_not_wanted(job: Job) -> Iterator[Finding]:
                 yield Finding(span, message + did_you_mean(entry.name, declared), fixes)
 
 
-@rule(Severity.ERROR, stage=Stage.EXPANSION)
+@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.EXPANSION)
 def undeclared_template_variable(job: Job) -> Iterator[Finding]:
     """A template variable is used but not declared.
 
@@ -270,7 +277,7 @@ def _declare(job: Job, definition: Definition, name: str) -> tuple[Fix, ...]:
     return (Fix(title, (append_value(job.text, entry.value, {"name": name}),)),)
 
 
-@rule(Severity.HINT, stage=Stage.EXPANSION, about=("template_variables",))
+@rule(Severity.HINT, order=Order.NAMES, stage=Stage.EXPANSION, about=("template_variables",))
 def unused_template_variable(job: Job) -> Iterator[Finding]:
     """A template variable is declared but not used.
 
@@ -327,7 +334,7 @@ def _undeclare(job: Job, definition: Definition, node: Node) -> tuple[Fix, ...]:
     return fix_of("Remove the declaration", edits)
 
 
-@rule(Severity.ERROR, stage=Stage.EXPANSION)
+@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.EXPANSION)
 def unresolved_this(job: Job) -> Iterator[Finding]:
     """`<% this.name %>` names nothing that can be found.
 

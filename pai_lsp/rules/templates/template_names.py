@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Related, Severity, Stage, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Order, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix, near_name_fixes
 from pai_lsp.job.definition import key_name_span
 from pai_lsp.job.template_answers import PathOutcome
@@ -24,7 +24,7 @@ _BLANK_INDEX = lazy_pattern(r"\[\s*([0-9]+)\s*\]")
 _QUOTED_INDEX = lazy_pattern(r"""\[\s*(["'])([\w -]+)\1\s*\]""")
 
 
-@rule(Severity.ERROR, about=(PathOutcome.UNDEFINED.value,), spreads=True)
+@rule(Severity.ERROR, order=Order.NAMES, about=(PathOutcome.UNDEFINED.value,), spreads=True)
 def undefined_parameter(job: Job) -> Iterator[Finding]:
     """A template uses an undefined parameter.
 
@@ -53,7 +53,7 @@ def undefined_parameter(job: Job) -> Iterator[Finding]:
     yield from _undefined(job, "$parameters", "parameters", tuple(job.parameters))
 
 
-@rule(Severity.ERROR, about=(PathOutcome.UNDEFINED.value,), spreads=True)
+@rule(Severity.ERROR, order=Order.NAMES, about=(PathOutcome.UNDEFINED.value,), spreads=True)
 def undefined_secret(job: Job) -> Iterator[Finding]:
     """A template uses an undefined secret.
 
@@ -112,7 +112,7 @@ def bracket_fixes(answer: TemplateAnswer) -> tuple[Fix, ...] | None:
     return (change_fix(answer.span, meant, safe=True),)
 
 
-@rule(Severity.ERROR, about=(PathOutcome.NO_MEMBER.value,), spreads=True)
+@rule(Severity.ERROR, order=Order.NAMES, about=(PathOutcome.NO_MEMBER.value,), spreads=True)
 def undefined_template_member(job: Job) -> Iterator[Finding]:
     """A template uses an undefined key of a prerequisite or value.
 
@@ -160,7 +160,7 @@ def undefined_template_member(job: Job) -> Iterator[Finding]:
             yield Finding(answer.span, message, related=definition_place(answer), consequence=dies)
 
 
-@rule(Severity.ERROR, about=(PathOutcome.OUT_OF_RANGE.value,))
+@rule(Severity.ERROR, order=Order.NAMES, about=(PathOutcome.OUT_OF_RANGE.value,))
 def template_index_out_of_range(job: Job) -> Iterator[Finding]:
     """A template uses an index outside of a list.
 
@@ -206,7 +206,7 @@ def _length(node: Node | None) -> int:
     return len(node.text) if isinstance(node, Scalar) else 0
 
 
-@rule(Severity.ERROR, stage=Stage.RUNTIME, about=(PathOutcome.DOTTED_INDEX.value,))
+@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.RUNTIME, about=(PathOutcome.DOTTED_INDEX.value,))
 def dotted_index_in_plugin(job: Job) -> Iterator[Finding]:
     """A template in a callback or plugin parameter has an index after a dot.
 
@@ -253,7 +253,7 @@ def dotted_index_in_plugin(job: Job) -> Iterator[Finding]:
         yield Finding(span, message, fixes)
 
 
-@rule(Severity.ERROR, about=(PathOutcome.NULL.value,))
+@rule(Severity.ERROR, order=Order.NAMES, about=(PathOutcome.NULL.value,))
 def null_parameter(job: Job) -> Iterator[Finding]:
     """A command uses a parameter, secret or key without a value.
 

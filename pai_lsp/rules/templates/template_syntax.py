@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pai_lsp.embedded.server_rendering import failing_names
 from pai_lsp.embedded.template import CLOSING, OPENING, ROOTS, TagKind, TemplateFault, tags
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Related, Severity, Stage, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Order, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix
 from pai_lsp.job.template_answers import ROLE_FIELDS, PathOutcome
 from pai_lsp.job.template_uses import COMMAND_PLACES, TemplatePlace, place_at
@@ -49,7 +49,7 @@ _FREE_KEYS = frozenset(
 )
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER)
+@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.SERVER)
 def template_syntax(job: Job) -> Iterator[Finding]:
     """A template in commands or in an image's `auth` has invalid syntax.
 
@@ -83,7 +83,7 @@ def template_syntax(job: Job) -> Iterator[Finding]:
         yield Finding(fault.span, fault.message, fault.fixes, consequence=fault.consequence)
 
 
-@rule(Severity.WARNING, stage=Stage.SERVER)
+@rule(Severity.WARNING, order=Order.NAMES, stage=Stage.SERVER)
 def template_tag_dropped(job: Job) -> Iterator[Finding]:
     """The rest-server silently removes a template from a command.
 
@@ -130,7 +130,7 @@ def template_tag_dropped(job: Job) -> Iterator[Finding]:
                 yield Finding(answer.use.span, message)
 
 
-@rule(Severity.WARNING, stage=Stage.SERVER)
+@rule(Severity.WARNING, order=Order.NAMES, stage=Stage.SERVER)
 def template_not_rendered_here(job: Job) -> Iterator[Finding]:
     """A template is in a place where templates are not filled in.
 
@@ -318,7 +318,7 @@ def _close_fix(text: MappedText, start: int, end: int) -> tuple[Fix, ...]:
 _SPACES = lazy_pattern(r"\s+(?=[.\[])|(?<=\.)\s+|^\s+")
 
 
-@rule(Severity.ERROR, about=(PathOutcome.UNKNOWN_ROOT.value,))
+@rule(Severity.ERROR, order=Order.NAMES, about=(PathOutcome.UNKNOWN_ROOT.value,))
 def unknown_template_root(job: Job) -> Iterator[Finding]:
     """A template begins with a name that does not exist.
 
@@ -373,7 +373,7 @@ def _change(job: Job, span: Span, text: str, title: str) -> tuple[Fix, ...]:
     return (Fix(title, (TextEdit(span, text),), safe=True),)
 
 
-@rule(Severity.ERROR, about=(PathOutcome.NO_FIELD.value,), spreads=True)
+@rule(Severity.ERROR, order=Order.NAMES, about=(PathOutcome.NO_FIELD.value,), spreads=True)
 def template_root_without_field(job: Job) -> Iterator[Finding]:
     """A task role uses `$data`, `$script` or `$output`, but does not have that field.
 
@@ -429,7 +429,7 @@ def _lists_type(job: Job, role: TaskRole, kind: str) -> bool:
     return any(definition is not None and definition.type == kind for definition in definitions)
 
 
-@rule(Severity.ERROR, stage=Stage.RUNTIME, about=(PathOutcome.ROOT_NOT_FILLED.value,))
+@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.RUNTIME, about=(PathOutcome.ROOT_NOT_FILLED.value,))
 def parameter_in_docker_auth(job: Job) -> Iterator[Finding]:
     """An image's `auth` uses something other than `$secrets`.
 
