@@ -1,4 +1,4 @@
-"""The order in which rules are asked: a later one is silent about words with an earlier error, and about nothing else."""
+"""The order in which rules are asked: a later one is silent about words with an earlier error, and only about them."""
 
 from __future__ import annotations
 
