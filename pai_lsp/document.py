@@ -367,7 +367,7 @@ def _of_whole_parts(found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
 
     def is_whole(one: Diagnostic) -> bool:
         order = BY_CODE[one.code].order if one.code in BY_CODE else Order.COMMANDS
-        return not any(before < order and one.span.overlaps(span) for before, span in torn)
+        return order is Order.CHECKER or not any(before < order and one.span.overlaps(span) for before, span in torn)
 
     return tuple(one for one in found if is_whole(one))
 

@@ -210,7 +210,7 @@ _OTHER_KEYS = frozenset(
     {"cache", "foreign", "gpg", "host", "idempotency", "partition", "primary", "pub", "public", "recv", "sort"}
 )
 # The name of a header, a key or a variable, such as `X-Auth-Token`.
-_NAME_OF_SECRET = lazy_pattern(r"(?i)(?:[a-z]+[0-9]?(?:[a-z]+)?[_-])+(?:token|key|secret|password|credentials?)")
+_NAME_OF_SECRET = lazy_pattern(r"(?i)(?:[a-z0-9]+[_-])+(?:token|key|secret|password|credentials?)")
 _FILE_NAME = lazy_pattern(r"[\w.-]+(?:/[\w.-]+)*\.[a-z][a-z0-9]{0,4}")
 
 
