@@ -173,7 +173,8 @@ class CommandLine:
 class Program:
     """The options of a program.
 
-    style: `argparse`, `optparse`, `git`, `getopt` or `mpi`: how it reads its words.
+    style: how it reads its words: `argparse`, `optparse`, `git`, `getopt`, `mpi`, or `pflag` (of Go: no name may be
+        shortened).
     takes_rest: whether everything after the first operand belongs to another program.
     options: by name, all names of the option and the number of its values, or `?` or `*`.
     is_partial: whether other versions have further options.
@@ -569,11 +570,13 @@ class _Parser:
         if self._is_mpi:
             # `-host` and `--host` are one option.
             return program.options.get(f"-{name.lstrip('-')}")
-        if not name.startswith("--"):
+        if not name.startswith("--") or program.style == "pflag":
             return None
         if program.style == "git" and name.startswith("--no-"):
             return program.options.get(f"--{name[5:]}", ((name,), 0))
         begun = {names: (names, takes) for key, (names, takes) in program.options.items() if key.startswith(name)}
+        if name[:-1] in program.options:  # a letter too many, and not the begin of what only some versions have
+            begun = {names: one for names, one in begun.items() if program.only.keys().isdisjoint(names)}
         if begun and len(name) > 2:
             # Where it is the begin of several, the versions of a program differ; it counts as known.
             return next(iter(begun.values())) if len(begun) == 1 else ((name,), 0)

@@ -57,9 +57,13 @@ def program_of(line: CommandLine) -> tuple[str, int] | None:
     known, name = programs_table()["programs"], line.program
     if name in known:
         return name, 0
-    for number, word in enumerate(line.arguments[:_MOST_WORDS] if name in _with_subcommands() else ()):
-        if word.is_literal and f"{name} {word.text}" in known:
-            return f"{name} {word.text}", number + 1
+    words = line.arguments[: _MOST_WORDS + 1] if name in _with_subcommands() else ()
+    for number in range(len(words[:_MOST_WORDS])):
+        for count in (2, 1):  # `conda env create`, `conda create`
+            part = words[number : number + count]
+            found = " ".join([name, *(one.text for one in part)])
+            if len(part) == count and all(one.is_literal for one in part) and found in known:
+                return found, number + count
     return None
 
 

@@ -30,7 +30,7 @@ _NOT_IN_FLOW = frozenset(",[]{}")
 # The programs that start the processes of a training.
 LAUNCHING = (*TRAINING, "accelerate launch")
 # The programs whose tables are complete enough to compare with.
-_PROGRAMS = (*LAUNCHING, "horovodrun", "apt-get", "tensorboard", "pip", "git", "wget", "curl")
+_PROGRAMS = (*LAUNCHING, "horovodrun", "apt-get", "tensorboard", "pip", "git", "wget", "curl", "conda", "azcopy")
 
 
 @dataclass_of_many(frozen=True, slots=True, eq=False)

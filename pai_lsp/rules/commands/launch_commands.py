@@ -47,6 +47,7 @@ _FOREIGN = {
         "--gpus": "-np", "--num_gpus": "-np", "--num-gpus": "-np", "--nproc_per_node": "-np",
         "--num_processes": "-np", "--num-processes": "-np", "-n": "-np",
     },
+    **{f"azcopy {name}": {"-r": "--recursive", "-R": "--recursive"} for name in ("copy", "cp", "sync", "remove", "rm")},
     "apt-get": {"--no-recommends": "--no-install-recommends", "--force": "--force-yes"},
     "tensorboard": {"--log_dir": "--logdir", "--log-dir": "--logdir", "--bind-all": "--bind_all", "--ip": "--host"},
 }  # fmt: skip
@@ -63,8 +64,8 @@ def unknown_command_option(job: Job) -> Iterator[Finding]:
     """A program does not have an option.
 
     The program stops with "unrecognized arguments" or "no such option". Checked are options before the training script
-    of torchrun, torch.distributed.launch, deepspeed, accelerate and horovodrun, and those of pip, `git clone` and
-    tensorboard.
+    of torchrun, torch.distributed.launch, deepspeed, accelerate and horovodrun, and those of pip, conda, azcopy,
+    `git clone` and tensorboard.
     Source: schemas/programs.json, with the source of each program's options.
 
         taskRoles:

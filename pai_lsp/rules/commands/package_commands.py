@@ -36,7 +36,9 @@ _APT_CHANGING = frozenset(
 )
 _APT_YES = frozenset({"--yes", "--assume-yes", "--force-yes", "--simulate", "--dry-run", "--just-print", "--no-act"})
 _COMMAND = lazy_pattern(r"[a-z][a-z-]{2,}")
-# How alike a misspelt command of git is; it may have commands of its own.
+# They may have further commands, so that only a word that is like one of theirs is a mistake.
+_WITH_OWN_COMMANDS = ("git", "conda", "azcopy")
+# How alike it is.
 _NEAR = 0.8
 _APT_WITH_VALUE = frozenset({"-o", "--option", "-c", "--config-file", "-t", "--target-release", "-a"})
 
@@ -184,12 +186,12 @@ def version_redirected(job: Job) -> Iterator[Finding]:
             yield Finding(use.span(span), f"bash reads '{operator}' as a redirection; quote '{written}'", fixes[:1])
 
 
-@rule(Severity.ERROR, about=("pip", "apt-get", "accelerate", "git"))
+@rule(Severity.ERROR, about=("pip", "apt-get", "accelerate", "git", "conda", "azcopy"))
 def unknown_subcommand(job: Job) -> Iterator[Finding]:
-    """pip, apt-get or accelerate does not have a subcommand, or one of git is misspelled.
+    """pip, apt-get or accelerate does not have a subcommand, or one of git, conda or azcopy is misspelled.
 
     The program stops with "unknown command" or "Invalid operation".
-    Source: pip, pip/_internal/commands/__init__.py; APT, cmdline/apt-get.cc.
+    Source: pip, pip/_internal/commands/__init__.py; APT, cmdline/apt-get.cc; schemas/programs.json for the others.
 
         taskRoles:
           worker:
@@ -204,14 +206,17 @@ def unknown_subcommand(job: Job) -> Iterator[Finding]:
             commands:
               - pip install six
     """
-    for use in uses(job, "git"):
+    for use in uses(job, *_WITH_OWN_COMMANDS):
+        name = use.line.program
         word = next((one for one in use.line.arguments if one.is_literal), None)
         if word is None or word is not use.line.arguments[0] or not _COMMAND.fullmatch(word.text):
             continue
-        near = nearest(word.text, subcommands("git"), _NEAR)
-        if word.text not in subcommands("git") and near:
+        near = nearest(word.text, subcommands(name), _NEAR)
+        if word.text not in subcommands(name) and near:
             fixes = near_name_fixes(use.word(word), word.text, near, safe=False)
-            yield Finding(use.word(word), f"'git' has no command '{word.text}'{did_you_mean(word.text, near)}", fixes)
+            yield Finding(
+                use.word(word), f"'{name}' has no command '{word.text}'{did_you_mean(word.text, near)}", fixes
+            )
     for use in uses(job, "pip", "apt-get", "accelerate"):
         word = _subcommand(use, "apt-get")
         if word is None or not word.is_literal or word.text in subcommands(use.line.program):

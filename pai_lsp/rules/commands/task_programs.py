@@ -118,7 +118,7 @@ def _is_without_sudo(job: Job, role: TaskRole | None) -> bool:
     return isinstance(address, Scalar) and _WITHOUT_SUDO.fullmatch(address.text) is not None
 
 
-@rule(Severity.WARNING, about=(*_TERMINAL, "top", "tmux", "read", "git", "accelerate"))
+@rule(Severity.WARNING, about=(*_TERMINAL, "top", "tmux", "read", "git", "accelerate"), spreads=True)
 def needs_terminal(job: Job) -> Iterator[Finding]:
     """A program needs a terminal or an answer.
 
