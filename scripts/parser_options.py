@@ -156,7 +156,7 @@ def row_of(name: str, command: str, versions: dict[str, dict[str, dict[str, int 
         # A letter that was another option once stands alone, with or without a value.
         same = [other for other in others if takes[other] == takes[one] and set(names[other]) == set(others)]
         count = next(iter(takes[one])) if len(takes[one]) == 1 else "?"
-        options[" ".join(sorted(same or [one], key=lambda text: (len(text), text)))] = count
+        options[" ".join(sorted(same or [one], key=lambda text: (text.startswith("--"), text)))] = count
     only = {
         f"{name} after {numbers[0]}": [one for one in where if numbers[0] not in where[one]],
         f"{name} before {numbers[-1]}": [
