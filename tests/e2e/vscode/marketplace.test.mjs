@@ -1,10 +1,12 @@
 // A job takes definitions from a folder and from a marketplace server, which is silent, gone, and there again.
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import fs from "node:fs";
 import http from "node:http";
 import path from "node:path";
 import { after, before } from "node:test";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { editorHome, installExtension, startEditor } from "./codeServer.mjs";
 import { scenes } from "./scenes.mjs";
 import { foundServer, workspace } from "./surroundings.mjs";
@@ -32,10 +34,25 @@ const ITEM = {
   ].join("\n"),
 };
 
+/** A job that is saved with definitions of the marketplace: only what saved jobs use is pinned. */
+const PINNED = `protocolVersion: 2
+name: pinned
+type: job
+prerequisites:
+  - {type: dockerimage, name: image, uri: "ubuntu:22.04"}
+taskRoles:
+  worker:
+    instances: 1
+    dockerImage: image
+    prerequisites: ["marketplace://name/install_wget", "marketplace://name/cifar"]
+    resourcePerInstance: {cpu: 4, memoryMB: 8192, gpu: 1}
+    commands: [python train.py]
+`;
+
 /** A token as OpenPAI's portal gives it; nobody checks its signature here. */
 const TOKEN = ["{}", '{"username":"ann"}', "-"].map((part) => Buffer.from(part).toString("base64url")).join(".");
 
-let editor, page, marketplace, port;
+let editor, page, marketplace, port, folder;
 let isSilent = true;
 const published = [];
 const asked = [];
@@ -79,8 +96,9 @@ before(async () => {
   const home = editorHome();
   installExtension(home, process.env.E2E_VSIX);
   const sources = [{ directory: "marketplace" }, { url: `http://127.0.0.1:${port}`, token_command: ["echo", TOKEN] }];
-  const folder = workspace({
+  folder = workspace({
     ".pai-lsp.yaml": `marketplace: ${JSON.stringify({ sources })}\n`,
+    "pinned.pai.yaml": PINNED,
   });
   fs.cpSync(path.join(PROJECT, "examples/marketplace"), path.join(folder, "marketplace"), { recursive: true });
   editor = await startEditor({
@@ -184,6 +202,25 @@ scene("a file is published from a terminal, once it is agreed to", async () => {
   await workbench.inTerminal(page, "marketplace://prerequisites/itemId/2");
   assert.equal(published[0].author, "ann");
   assert.match(published[0].protocol, /name: install_wget/);
+});
+
+scene("a definition of the lock file that has changed is pinned again", async () => {
+  const lock = ["marketplace", "lock", "--folder", folder];
+  const env = { ...process.env, PAI_LSP_TRUST: "1", XDG_CACHE_HOME: path.join(editor.home.home, "cache") };
+  await promisify(execFile)(process.env.E2E_PAI_LSP, lock, { env });
+  const file = path.join(folder, "marketplace/install_wget.yaml");
+  fs.writeFileSync(file, fs.readFileSync(file, "utf8").replace("install -y", "install -qy"));
+  const pinned = () => fs.readFileSync(path.join(folder, ".pai-lsp.lock"), "utf8");
+  const before = pinned();
+  await workbench.open(page, "pinned.pai.yaml");
+  await workbench.run(page, "OpenPAI: Update Locked Definitions...");
+  const row = (name) => page.locator(".quick-input-list .monaco-list-row", { hasText: name });
+  await row("marketplace://name/install_wget").filter({ hasText: "changed" }).first().waitFor();
+  await row("marketplace://name/cifar").filter({ hasText: "up to date" }).first().waitFor();
+  await workbench.picture(page, "locked", page.locator(".quick-input-widget"));
+  await page.keyboard.press("Enter");
+  await workbench.inTerminal(page, ".pai-lsp.lock contains");
+  assert.notEqual(pinned(), before);
 });
 
 function listen(number) {
