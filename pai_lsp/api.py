@@ -16,6 +16,7 @@ from pai_lsp.findings.diagnostic import Settings, Severity, causes, limited
 from pai_lsp.platform.platforms import ALL_NAMES, platform_named
 from pai_lsp.project.projects import Projects
 from pai_lsp.source.failures import kind_and_place
+from pai_lsp.source.files import full_path
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.spelling import did_you_mean
 
@@ -171,7 +172,7 @@ def _document(function: str, text: object, path: str | None, platform: str | Non
         document = Document(text, Settings() if named is None else Settings().on(named))
     else:
         projects = Projects(lambda _: None, kind_and_place)
-        document = projects.document_of(text, str(Path(path).absolute()), str(Path.cwd()), path, named)
+        document = projects.document_of(text, full_path(path), str(Path.cwd()), path, named)
     if cluster is None:
         return document
     from pai_lsp.cluster.profile import profile_named  # noqa: PLC0415 - most programs know no cluster

@@ -10,6 +10,7 @@ import pytest
 from budgets import some
 from server_client import connected
 
+import pai_lsp
 from pai_lsp.cli.main import main
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.lsp.workspace_settings import section_configuration
@@ -115,6 +116,22 @@ def test_a_marketplace_is_found_up_to_the_root_of_the_repository(tmp_path: Path)
     assert projects().setup_of(file, base).sources == ()
     written(tmp_path / "repository", {".git": ""})
     assert projects().setup_of(file, base).found == str(tmp_path / "repository" / "marketplace")
+
+
+def test_a_job_beside_the_current_folder_has_not_the_settings_of_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("here", "beside"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "here" / FILE).write_text(f"cluster: lab\nrules: {{{CODE}: off}}\n", encoding="utf-8")
+    (tmp_path / "beside/train.pai.yaml").write_text(JOB, encoding="utf-8")
+    monkeypatch.chdir(tmp_path / "here")
+    job = "../beside/train.pai.yaml"
+    assert CODE in [one.code for one in pai_lsp.check(JOB, path=job)]
+    assert main(["expand", job]) == 1
+    assert CODE in capsys.readouterr().err
+    assert main(["check", "--show-settings", job]) == 0
+    assert "lab" not in capsys.readouterr().out
 
 
 def test_files_are_read_again_after_they_were_forgotten(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ It has counts and no places, so that moved lines change nothing. An update only 
 findings of a rule than the baseline accepts, all of them are reported: nobody knows which one is new.
 """
 
-# ruff: noqa: PTH100, PTH110, PTH113, PTH118, PTH120 - importing pathlib takes longer than this module's work
+# ruff: noqa: PTH110, PTH113, PTH118, PTH120 - importing pathlib takes longer than this module's work
 from __future__ import annotations
 
 import json
@@ -12,7 +12,7 @@ import os
 from collections import Counter
 
 from pai_lsp.findings.diagnostic import causes
-from pai_lsp.source.files import UnreadableFile, decoded, is_in_folder, read_bytes
+from pai_lsp.source.files import UnreadableFile, decoded, full_path, is_in_folder, read_bytes
 from pai_lsp.source.foreign import as_whole, json_mapping
 from pai_lsp.source.frozen import dataclass
 
@@ -44,7 +44,7 @@ class Baseline:
 
     def name_of(self, file: str) -> str:
         """What the baseline calls a file."""
-        full, folder = os.path.abspath(file), os.path.dirname(self.path)
+        full, folder = full_path(file), os.path.dirname(self.path)
         below = os.path.relpath(full, folder) if is_in_folder(full, folder) else full
         return below.replace(os.sep, "/")
 
@@ -69,7 +69,7 @@ def read_baseline(path: str) -> Baseline:
     files = value.get("files")
     if value.get("version") != _VERSION or not isinstance(files, dict) or not all(map(_are_counts, files.values())):
         raise BaselineError("this is not a baseline; delete it, and write it again with --update-baseline")
-    return Baseline(os.path.abspath(path), files)
+    return Baseline(full_path(path), files)
 
 
 def _are_counts(value: object) -> bool:
@@ -78,7 +78,7 @@ def _are_counts(value: object) -> bool:
 
 def first_baseline(path: str, found: Mapping[str, Iterable[Diagnostic]]) -> Baseline:
     """The baseline that accepts what was found, by file."""
-    empty = Baseline(os.path.abspath(path), {})
+    empty = Baseline(full_path(path), {})
     return Baseline(empty.path, {empty.name_of(file): _counts(diagnostics) for file, diagnostics in found.items()})
 
 

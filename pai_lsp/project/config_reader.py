@@ -19,7 +19,7 @@ from pai_lsp.platform.tables import PLUGIN_PREFIX
 from pai_lsp.project.configuration import Configuration, project_folder
 from pai_lsp.project.exclusion import exclusion_of
 from pai_lsp.rules import CODES, codes_in, codes_named, families, name_meaning, renaming
-from pai_lsp.source.files import UnreadableFile, decoded, is_in_folder, read_bytes
+from pai_lsp.source.files import UnreadableFile, decoded, full_path, is_in_folder, read_bytes
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, plain_value
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.syntax import parse
@@ -54,7 +54,7 @@ _MILD = {
 
 def load_configuration(path: str) -> Configuration:
     """Read a configuration file. Never raises."""
-    folder = str(Path(path).absolute().parent)
+    folder = str(Path(full_path(path)).parent)
     data = read_bytes(path)
     source = data if isinstance(data, UnreadableFile) else decoded(path, data)
     if isinstance(source, UnreadableFile):

@@ -4,13 +4,13 @@ It holds severities of rules, rules that some files ignore, plugins of a site, e
 definitions. Only the nearest file in the folder of a job or above it counts.
 """
 
-# ruff: noqa: PTH100, PTH111, PTH113, PTH116, PTH118, PTH120 - importing pathlib takes longer than this module's work
+# ruff: noqa: PTH111, PTH113, PTH116, PTH118, PTH120 - importing pathlib takes longer than this module's work
 from __future__ import annotations
 
 import os
 
 from pai_lsp.findings.diagnostic import Settings
-from pai_lsp.source.files import is_in_folder
+from pai_lsp.source.files import full_path, is_in_folder
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.text import visible
 
@@ -73,7 +73,7 @@ class Configuration:
 
     def _below(self, path: str) -> str:
         """A path from the configuration's folder, with `/`; empty for one that is not below it."""
-        path = os.path.abspath(path)
+        path = full_path(path)
         return path[len(self.folder) :].replace(os.sep, "/").strip("/") if is_in_folder(path, self.folder) else ""
 
 

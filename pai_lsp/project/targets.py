@@ -1,6 +1,6 @@
 """Which files a run checks, each with the configuration and the definitions that apply to it."""
 
-# ruff: noqa: PTH100, PTH109, PTH116, PTH119 - importing pathlib takes a twentieth of the time that checking a file does
+# ruff: noqa: PTH109, PTH116, PTH119 - importing pathlib takes a twentieth of the time that checking a file does
 from __future__ import annotations
 
 import os
@@ -11,7 +11,7 @@ from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.project.configuration import FILE_NAME
 from pai_lsp.project.projects import Projects
 from pai_lsp.source.failures import kind_and_place
-from pai_lsp.source.files import Candidate, candidates
+from pai_lsp.source.files import Candidate, candidates, full_path
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.text import LineIndex, visible
 
@@ -72,9 +72,9 @@ def run_projects(configuration: Configuration | None = None) -> Projects:
 
 def faulty(projects: Projects, *, besides: Sequence[Target]) -> Iterator[Configuration]:
     """The configuration files with mistakes that are not targets themselves."""
-    named = {os.path.abspath(target.path) for target in besides if target.is_configuration}
+    named = {full_path(target.path) for target in besides if target.is_configuration}
     for found in projects.configurations():
-        if found.diagnostics and os.path.abspath(found.path or "") not in named:
+        if found.diagnostics and full_path(found.path or "") not in named:
             yield found
 
 
@@ -128,7 +128,7 @@ def targets(
             yield _target(Candidate(given_name, is_named=True), projects, given)
             continue
         for candidate in candidates(path, is_skipped):
-            full = os.path.abspath(candidate.path)
+            full = full_path(candidate.path)
             if full in seen or (
                 candidate.is_named and force_exclude and projects.configuration_of(full).excludes(full)
             ):
@@ -149,7 +149,7 @@ def _skipping(projects: Projects, *, respects_git: bool) -> Callable[[str, bool]
     by_git: IgnoredByGit | None = None
 
     def is_skipped(path: str, is_folder: bool) -> bool:
-        full = os.path.abspath(path)
+        full = full_path(path)
         by_configuration = projects.configuration_of(full).excludes(full, is_folder=is_folder)
         if by_configuration or not respects_git:
             return by_configuration
@@ -164,7 +164,7 @@ def _skipping(projects: Projects, *, respects_git: bool) -> Callable[[str, bool]
 
 
 def _target(candidate: Candidate, projects: Projects, given: bytes | None = None) -> Target:
-    path, base = os.path.abspath(candidate.path), os.getcwd()
+    path, base = full_path(candidate.path), os.getcwd()
     return Target(
         candidate,
         projects.configuration_of(path),

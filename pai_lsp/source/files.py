@@ -100,6 +100,11 @@ def might_be_job(data: bytes) -> bool:
     return (b"protocolVersion" in data and (b"taskRoles" in data or b"job" in data)) or b"mpijob" in data.lower()
 
 
+def full_path(path: str | Path) -> str:
+    """The absolute path of a file without `..`, which pathlib keeps: the folders above would be another file's."""
+    return os.path.abspath(path)  # noqa: PTH100 - as above
+
+
 def is_in_folder(path: str, folder: str) -> bool:
     """Whether a path is a folder, or below it; both are absolute."""
     path, folder = os.path.normcase(path), os.path.normcase(folder)

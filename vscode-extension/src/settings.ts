@@ -18,6 +18,7 @@ const SENT: readonly (readonly [setting: string, ...path: string[]])[] = [
   ["platform", "platform"],
   ["cluster", "cluster"],
   ["shellcheck", "shellcheck"],
+  ["acceptedFindings", "acceptedFindings"],
   ["marketplace.sources", "marketplace", "sources"],
   ["marketplace.allowedHosts", "marketplace", "allowed_hosts"],
   ["images.checkOnSave", "images", "checkOnSave"],

@@ -11,7 +11,7 @@ from pai_lsp.platform.platforms import platform_comment
 from pai_lsp.project.configuration import FILE_NAME, project_folder
 from pai_lsp.project.exclusion import IgnoredByGit
 from pai_lsp.rules import known
-from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
+from pai_lsp.source.files import UnreadableFile, decoded, full_path, read_bytes
 from pai_lsp.source.text import visible
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def _settings(
     target: Target, projects: Projects, by_git: IgnoredByGit | None, options: Options, arguments: argparse.Namespace
 ) -> Iterator[tuple[str, str]]:
     settings, file = settings_for(target, options), target.configuration
-    full = str(Path(target.path).absolute())
+    full = full_path(target.path)
     if arguments.isolated:
         yield "configuration", "none (--isolated)"
     elif file.path is None:

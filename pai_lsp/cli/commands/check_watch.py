@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.project.projects import stamp_of
 from pai_lsp.project.targets import run_projects, targets
-from pai_lsp.source.files import YAML_ENDINGS
+from pai_lsp.source.files import YAML_ENDINGS, full_path
 from pai_lsp.source.text import visible
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _stamps(paths: Sequence[str], others: Sequence[str]) -> dict[str, object]:
     found: dict[str, object] = {one: stamp_of(one) for one in others}
     for target in targets(paths, projects, given=b"", given_name="", force_exclude=False):
         found[target.path] = stamp_of(target.path)
-        setup = projects.setup_of(str(Path(target.path).absolute()), here)
+        setup = projects.setup_of(full_path(target.path), here)
         for folder in set(setup.directories) - set(setup.network_directories):
             for inner, _, names in os.walk(folder):
                 files = (os.path.join(inner, name) for name in names if name.lower().endswith(YAML_ENDINGS))  # noqa: PTH118

@@ -20,7 +20,7 @@ from pai_lsp.platform.platforms import platform_named
 from pai_lsp.project.targets import STANDARD_INPUT, missing, report_faults, run_projects, targets
 from pai_lsp.rules.command_rules import unreadable_file
 from pai_lsp.source.failures import OWN_FAILURE, why
-from pai_lsp.source.files import YAML_ENDINGS, UnreadableFile, decoded, might_be_job, read_bytes
+from pai_lsp.source.files import YAML_ENDINGS, UnreadableFile, decoded, full_path, might_be_job, read_bytes
 from pai_lsp.source.text import visible
 
 TYPE_CHECKING = False
@@ -45,7 +45,7 @@ def job_file(path: str, projects: Projects, platform: str | None = None) -> Docu
         diagnostic = Diagnostic(unreadable_file.code, Severity.ERROR, source.span, source.message)
         return CheckedFile(name, source.text, (diagnostic,))
     named = None if platform is None else platform_named(platform)
-    document = projects.document_of(source.text, str(Path(name).absolute()), str(Path.cwd()), name, named)
+    document = projects.document_of(source.text, full_path(name), str(Path.cwd()), name, named)
     report_faults(projects)
     return document
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from pathlib import Path
 
 from pai_lsp.cluster.cluster_access import only_cluster
 from pai_lsp.cluster.profile import ProfileError
 from pai_lsp.cluster.rest_server import connection
+from pai_lsp.source.files import full_path
 from pai_lsp.source.text import visible
 from pai_lsp.web.access_token import keeps_secrets
 
@@ -25,8 +25,7 @@ def cluster_name(given: str | None, projects: Projects, path: str | None = None)
     """
     if given:
         return given
-    file = Path(path or "job.pai.yaml").absolute()
-    configured = projects.configuration_of(str(file)).cluster
+    configured = projects.configuration_of(full_path(path or "job.pai.yaml")).cluster
     if configured and not configured.endswith(".json"):  # a project's file names no address
         return configured
     return only_cluster() if path is None else None

@@ -22,7 +22,7 @@ from pai_lsp.project.targets import missing, report_faults, run_projects, target
 from pai_lsp.project.trust import wanted
 from pai_lsp.source.edits import column
 from pai_lsp.source.failures import OWN_FAILURE, why
-from pai_lsp.source.files import YAML_ENDINGS, SourceFile, UnreadableFile, decoded, might_be_job, read_bytes
+from pai_lsp.source.files import YAML_ENDINGS, SourceFile, UnreadableFile, decoded, full_path, might_be_job, read_bytes
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.spelling import did_you_mean, plural
@@ -87,8 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _setup(projects: Projects, path: str) -> CatalogSetup:
-    full = os.path.abspath(path)  # noqa: PTH100 - pathlib keeps `..`, which makes another setup of the same project
-    return projects.setup_of(full, str(Path.cwd()))
+    return projects.setup_of(full_path(path), str(Path.cwd()))
 
 
 def _list(catalog: Catalog, arguments: argparse.Namespace) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from difflib import unified_diff
-from pathlib import Path
 
 from pai_lsp.catalog.loading import RecordingLookup
 from pai_lsp.catalog.lock import definition_hash
@@ -17,6 +16,7 @@ from pai_lsp.expansion.effective import effective_job
 from pai_lsp.expansion.released_job import expanded
 from pai_lsp.expansion.script import scripts
 from pai_lsp.job.lookup import LookupState, displayed_path
+from pai_lsp.source.files import full_path
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.text import visible
@@ -61,7 +61,7 @@ def diff(catalog: Catalog, base: str | None, documents: Iterable[Document]) -> i
         lines = list(_changes(document.job, before, after))
         if lines:
             changed += 1
-            name = displayed_path(str(Path(document.path or "").absolute()), catalog.base)
+            name = displayed_path(full_path(document.path or ""), catalog.base)
             sys.stdout.write(visible(f"{name}: {lines[0]}") + "\n")
             sys.stdout.write("".join(f"  {visible(line)}".rstrip() + "\n" for line in lines[1:]) + "\n")
     sys.stdout.write(f"changed jobs: {changed} of {count}\n")
