@@ -46,7 +46,7 @@ from pai_lsp.source.frozen import dataclass, lazy, replace
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax, SyntaxProblem
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.steps import ALLOWANCE, Allowance, OutOfSteps
-from pai_lsp.source.text import LineIndex, Span, any_overlaps
+from pai_lsp.source.text import LineIndex, Span, any_overlaps, apart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -365,9 +365,11 @@ def _of_whole_parts(found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
     if not torn:
         return found
 
+    before = {order: apart(span for earlier, span in torn if earlier < order) for order in Order}
+
     def is_whole(one: Diagnostic) -> bool:
         order = BY_CODE[one.code].order if one.code in BY_CODE else Order.COMMANDS
-        return order is Order.CHECKER or not any(before < order and one.span.overlaps(span) for before, span in torn)
+        return order is Order.CHECKER or not any_overlaps(before[order], one.span)
 
     return tuple(one for one in found if is_whole(one))
 

@@ -59,6 +59,17 @@ def any_overlaps(spans: Sequence[Span], span: Span) -> bool:
     return any(one.overlaps(span) for one in spans[max(at - 1, 0) : at + 2])
 
 
+def apart(spans: Iterable[Span]) -> list[Span]:
+    """The same places as spans that are in order and apart: those that overlap are one."""
+    found: list[Span] = []
+    for span in sorted(spans):
+        if found and found[-1].overlaps(span):
+            found[-1] = Span(found[-1].start, max(found[-1].end, span.end))
+        else:
+            found.append(span)
+    return found
+
+
 class ColumnUnit(Enum):
     """What a column counts; the values are LSP's names for it."""
 

@@ -100,9 +100,9 @@ def program_not_in_container(job: Job) -> Iterator[Finding]:
             there[place, name] = _may_be_there(use, name)
         if there[place, name]:
             continue
-        fixes = edit_fix(place, "Remove 'sudo'", Span(word.span.start, word.span.end + 1), "") if name == "sudo" else ()
-        if any(one.text.startswith("-") for one in use.line.words[1:2]):
-            fixes = ()
+        rest = use.line.step.command.words[1:2] if use.line.step.command and name == "sudo" else ()
+        is_plain = bool(rest) and not rest[0].text.startswith("-")
+        fixes = edit_fix(place, "Remove 'sudo'", Span(word.span.start, rest[0].span.start), "") if is_plain else ()
         is_hinted = is_hinted or is_guess
         if is_guess:
             why = "commands already run as root, and many images have no 'sudo'"
