@@ -35,7 +35,7 @@ from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import free_name
-from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.text import Span, TextEdit, any_overlaps, apart
 from pai_lsp.source.writing import flow_scalar, quoted, scalar_line
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ def piece_at(job: Job, span: Span) -> SelectedText | None:
         return None
     is_command = _is_command(keys)
     found = _selected(job, scalar, chosen) if len(chosen) else _at_cursor(job, scalar, start, is_command)
-    if found is None or _touches_template(scalar.text, found):
+    if found is None or any_overlaps(_templates(scalar.text), found):
         return None
     if is_command and any(found.start in comment for comment in read_script(scalar.text).comments):
         return None
@@ -246,11 +246,11 @@ def same_pieces(job: Job, piece: SelectedText) -> tuple[SelectedText, ...]:
     for scalar, filler in _commands(job):
         if piece.text not in scalar.text:
             continue
-        places = mapped(job.text, scalar)
+        places, templates = mapped(job.text, scalar), _templates(scalar.text)
         for match in pattern.finditer(scalar.text):
             span = places.span(*match.span())
             is_one_line = "\n" not in job.text[span.start : span.end]
-            if is_one_line and not _touches_template(scalar.text, Span(*match.span())):
+            if is_one_line and not any_overlaps(templates, Span(*match.span())):
                 found.append(SelectedText(scalar, span, piece.text, piece.name, filler, is_command=True))
     return tuple(found)
 
@@ -324,10 +324,9 @@ def _bare(text: str, span: Span) -> Span | None:
     return None if any(character in written for character in "'\"\\$`") else span
 
 
-def _touches_template(text: str, span: Span) -> bool:
-    """Whether a range shares a character with a `<% %>`."""
-    found = [tag.span for tag in (*tags(text)[0], *tags_without_dollar(text))] if "<%" in text else []
-    return any(one.start < span.end and span.start < one.end for one in found)
+def _templates(text: str) -> list[Span]:
+    """The places of `<% %>`."""
+    return apart(tag.span for tag in (*tags(text)[0], *tags_without_dollar(text))) if "<%" in text else []
 
 
 def _name(text: str, span: Span, keys: tuple[str, ...], is_command: bool) -> str:
