@@ -33,6 +33,7 @@ from pai_lsp.source.files import (
     YAML_ENDINGS,
     UnreadableFile,
     decoded,
+    full_path,
     is_in_folder,
     might_be_job,
     read_bytes,
@@ -211,7 +212,7 @@ def _paths(folders: Sequence[str], projects: Projects) -> Iterator[str]:
     for folder in dict.fromkeys(folders):
         yield from (one.path for one in files_of(folder, projects))
     for configuration in faulty(projects, besides=()):
-        path = os.path.abspath(configuration.path or "")  # noqa: PTH100 - a text
+        path = full_path(configuration.path or "")
         if any(is_in_folder(path, folder) for folder in folders):
             yield path
 

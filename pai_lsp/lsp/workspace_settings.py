@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
@@ -19,6 +18,7 @@ from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.lsp.convert import path_of
 from pai_lsp.lsp.documents import ACCEPTED
 from pai_lsp.project.configuration import FILE_NAME, Configuration
+from pai_lsp.source.files import full_path
 from pai_lsp.source.text import LineIndex, visible
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class ConfigurationFaults:
         """Show one message for each file with errors that is not open."""
         for found in configurations:
             fault = next((one for one in found.diagnostics if one.severity is Severity.ERROR), None)
-            if fault is None or found.path is None or os.path.abspath(found.path) in open_paths:  # noqa: PTH100 - a text
+            if fault is None or found.path is None or full_path(found.path) in open_paths:
                 continue
             line = LineIndex(found.text).line_of(fault.span.start) + 1
             message = f"{visible(found.path)}:{line}: {fault.message}; the rest of the file applies"

@@ -5,7 +5,7 @@ platform sets. Not shown are codes that the platform makes moot, that templates 
 Source: ShellCheck 0.11, shellcheck(1); openpai-runtime, src/runtime.d/user.sh.
 """
 
-# ruff: noqa: PTH100, PTH113, PTH118, PTH119, PTH120 - importing pathlib takes longer than this
+# ruff: noqa: PTH113, PTH118, PTH119, PTH120 - importing pathlib takes longer than this
 from __future__ import annotations
 
 import os
@@ -16,7 +16,7 @@ import time
 from threading import Event
 
 from pai_lsp.findings.diagnostic import Diagnostic, Severity, Stage, consequence_of
-from pai_lsp.source.files import program_on_path
+from pai_lsp.source.files import full_path, program_on_path
 from pai_lsp.source.foreign import as_text, as_whole, json_mapping, mappings_in
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
@@ -66,7 +66,7 @@ def shellcheck_program(setting: str, foreign: Iterable[str] | None = None) -> st
     if setting in {"", "off"}:
         return ""
     if setting != "auto" and os.path.dirname(setting):
-        program = os.path.abspath(setting)
+        program = full_path(setting)
         if foreign is None:
             return program if os.path.isfile(program) and os.access(program, os.X_OK) else ""
         return program_on_path(os.path.basename(program), os.path.dirname(program), foreign)
