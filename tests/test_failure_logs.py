@@ -48,6 +48,7 @@ Primary job  terminated normally, but 1 process returned
 a non-zero exit code. Per user-direction, the job has been aborted.
 --------------------------------------------------------------------------
 """
+RULE = "-" * 74 + "\n"
 WATCHDOG = "[Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=8) ran for 600020 milliseconds\n"
 CHAINED = (
     TRACEBACK.format("HTTPError", "requests.exceptions.HTTPError: 401 Client Error: Unauthorized for url: https://hub.example")
@@ -145,6 +146,23 @@ HARMLESS = [
     KEY_ERROR + PROGRESS + "Training complete!\n",
     "10 passed, 0 failed\n",
     "Successfully installed torch-2.1.0\n",
+    "CUDA not available, using CPU\ndevice: cpu\n",
+    (
+        "curl: (22) The requested URL returned error: 503\nWarning: Problem : HTTP error. Will retry in 1 seconds.\n"
+        "100     5  100     5    0     0   2707      0 --:--:-- --:--:-- --:--:--  5000\n"
+    ),
+    (
+        RULE + "WARNING: No preset parameters were found for the device. The job will abort if none is found later.\n"
+        "Default device parameters will be used, which may result in lower performance.\n" + RULE + "rank 0 of 2\n"
+    ),
+]  # fmt: skip
+# What is an error if the run failed, and nothing if it went on: without an exit code nobody knows.
+DOUBTFUL = [
+    (KEY_ERROR + "the defaults are in use\nwrote 3 files\n", "python-error", "KeyError"),
+    ("ERROR app: cache lookup failed\n" + KEY_ERROR + "INFO app: a fresh cache\n", "python-error", "KeyError"),
+    ("Exception in thread Thread-1 (f):\n" + KEY_ERROR + "accuracy 0.9\n", "python-error", "KeyError"),
+    ("Exception ignored in: <function A.__del__ at 0x7f>\n" + KEY_ERROR + "[12 rows]\n", "python-error", "KeyError"),
+    ("a\nmake: *** [Makefile:5: b] Error 1\nc\nbuilt what was possible\n", "child-failed", "make: ***"),
 ]
 
 
@@ -154,6 +172,16 @@ def test_a_harmless_log_is_not_called_a_failure(log: str) -> None:
     assert found.cause.name in {"no-failure", "not-known"}
     assert found.evidence is None
     assert failure(log, None, 0).cause.name == "no-failure"
+
+
+@pytest.mark.parametrize(("log", "cause", "evidence"), DOUBTFUL)
+def test_an_error_after_which_a_run_may_have_gone_on_needs_a_code(log: str, cause: str, evidence: str) -> None:
+    found = failure(log)
+    assert found.cause.name == "not-known"
+    assert any(line.text.startswith(evidence) for line in found.worth_reading)
+    assert failure(log, None, 1).cause.name == cause
+    ended = failure(log + ELASTIC)
+    assert ended.cause.name in {cause, "child-failed"}
 
 
 def test_what_is_not_known_names_lines_that_are_worth_reading() -> None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from itertools import islice
+from itertools import islice, pairwise
 
 from pai_lsp.cluster.failure_causes import Weight, message_patterns
-from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.frozen import dataclass, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,8 +39,18 @@ _FIRST_LOOKED_AT, _LAST_LOOKED_AT = 500, 4000
 _CALM = re.compile(
     r"(?<!=)\b(?:WARN(?:ING)?|[Ww]arning|[Rr]etrying(?! \(Retry\(total=0)|[Rr]etry in|[Ii]gnor(?:ed|ing)|"
     r"[Ss]kipp(?:ed|ing)|[Ff]all(?:ing|s)? ?back|[Hh]andled|[Hh]andling passed|PASSED|passed|DEBUG|INFO|\w+Warning|"
-    r"[Rr]ecovered|will be (?:ignored|skipped|retried)|attempt \d+)\b"
+    r"[Rr]ecovered|will be (?:ignored|skipped|retried)|attempt \d+|[Uu]s(?:e|ing) (?:the )?(?:CPU|cpu|default)|"
+    r"[Dd]efaulting to|[Cc]ontinuing)\b"
 )
+# What follows a message after which something is tried again.
+_TRIED_AGAIN = re.compile(r"(?i)\b(?:will retry|retrying|try(?:ing)? again|retry in|sleeping .* before retry)\b")
+# Open MPI puts long messages between rules; those of warnings say that the run goes on.
+_RULE = re.compile(r"^-{30,}$")
+_WARNING_IN_RULES = re.compile(
+    r"(?i)\bwarning\b|silence this|disable this (?:warning|message)|degrad|lower performance|will continue|"
+    r"will be ignored"
+)
+_LONGEST_IN_RULES = 40
 _LOUD = re.compile(r"NCCL WARN|\*{4}Warning|^W: |UNPROTECTED|connection broken by|Could not fetch URL")
 _PROGRESS = re.compile(
     r"\b(?:[Ee]poch|EPOCH|[Ss]tep|[Ii]ter(?:ation)?|[Bb]atch)s?\b\W{0,4}\d|\b(?:[Ll]oss|acc(?:uracy)?|lr)\b\s*[:=]\s*\d|"
@@ -56,6 +66,18 @@ _SUCCESS = re.compile(
 )
 _NEGATED = re.compile(r"(?i)\bnot\b|n't\b|\bno\b|fail|error|\bun")
 _TRACEBACK = "Traceback (most recent call last)"
+# What stands before the traceback of an exception that does not end the program: those of threads, finalizers, logged.
+_NOT_FATAL = re.compile(
+    r"^Exception (?:ignored in|in thread|in callback)\b|^Task exception was never retrieved|^--- Logging error ---"
+)
+# Lines after an error that show that the run went on, and those that belong to its message or to the end of a run.
+_ORDINARY = re.compile(r"^[^\W_].*[^\W\d_]{2}")
+_OF_END = re.compile(
+    r"(?i)error|fail|abort|exception|fatal|cannot|unable|denied|refused|kill|terminat|exit|shut|clean|clos|stop|leaked|"
+    r"dump|warn|https?://|wandb:|^(?:real|user|sys)\s|elapsed|duration|traceback|rank|pid\b|elastic|\b(?:see|please|hint|"
+    r"note|try|use|run|if|make sure|you|set|check|should|must|have|last|this|more)\b|:$|^[A-Z]\d{4} |^\w+: line \d+"
+)
+_LEVEL = re.compile(r"\b(?:ERROR|WARNING|WARN|INFO|DEBUG|CRITICAL)\b|^[EWI]\d{4} ")
 _CHAINED = re.compile(r"^(?:The above exception was the direct cause of|During handling of the above exception)")
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _EXCEPTION = re.compile(
@@ -73,7 +95,8 @@ class LogError:
     """An error in a log.
 
     line: the one that names the cause. names: what it names, by kind, such as `module`. is_survived: whether the run
-    went on after it. is_traceback: whether a Python program ended with it.
+    went on after it. is_traceback: whether a Python program ended with it. end: the number of the last line of its
+    message. is_caught: whether the program logged the exception, or only a thread ended with it.
     """
 
     line: LogLine
@@ -82,6 +105,8 @@ class LogError:
     names: tuple[tuple[str, str], ...] = ()
     is_survived: bool = False
     is_traceback: bool = False
+    end: int = 0
+    is_caught: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +136,29 @@ def verdict(log: Log) -> LogVerdict:
     last = len(lines) - 1
     near = {line.number for line in _telling(lines, _NEAR_END)}
     error = _decisive(alive, near) or _decisive([one for one in errors if one.is_survived], near)
+    if error is not None and _is_doubtful(error, lines[positions[error.line.number] + 1 :], alive):
+        error = replace(error, is_survived=True)
     is_doubtful = bool(alive) or any(one.weight >= Weight.GENERAL and one.line.number in near for one in errors)
     ended_well = bool(success) and last - success[-1] <= _NEAR_END
     is_success = (
         ended_well and not is_doubtful and not any(_COMPLAINT.search(one.text) for one in lines[success[-1] + 1 :])
     )
-    return LogVerdict(error, is_success, _worth_reading(lines))
+    return LogVerdict(error, is_success, _worth_reading(lines, error))
+
+
+def _is_doubtful(error: LogError, after: Sequence[LogLine], alive: Sequence[LogError]) -> bool:
+    """Whether the run may have gone on after an error: what follows it is neither its message nor an end.
+
+    Only of tracebacks and of reports that something else failed: other messages go on for several lines.
+    """
+    if not error.is_traceback and error.weight is not Weight.FOLLOWS:
+        return False
+    last = max(error.line.number, error.end)
+    if any(one.weight is Weight.FOLLOWS and one.line.number > last for one in alive):
+        return False
+    rest = [line for line in after if line.number > last and line.writer == error.line.writer]
+    went_on = any(_ORDINARY.search(line.text) and not _OF_END.search(line.text) for line in rest)
+    return went_on or (error.is_caught and bool(rest))
 
 
 def _judged(error: LogError, at: int, progress: Sequence[int], success: Sequence[int]) -> LogError:
@@ -125,9 +167,7 @@ def _judged(error: LogError, at: int, progress: Sequence[int], success: Sequence
     went_on = after > 2 or any(one > at for one in success) or (after > 0 and not error.is_traceback)
     if not went_on:
         return error
-    return LogError(
-        error.line, error.cause, error.weight, error.names, is_survived=True, is_traceback=error.is_traceback
-    )
+    return replace(error, is_survived=True)
 
 
 def _decisive(errors: Sequence[LogError], near: set[int]) -> LogError | None:
@@ -159,14 +199,16 @@ def _errors(lines: Sequence[LogLine]) -> Iterator[LogError]:
                     yield error
                 at = max(end, at + 1)
                 continue
-            if found := matches.get(own[at].number):
+            found = matches.get(own[at].number)
+            if found and not any(_TRIED_AGAIN.search(line.text) for line in own[at + 1 : at + 3]):
                 yield _error(own[at], found, is_traceback=False)
             at += 1
 
 
 def _matches(lines: Sequence[LogLine]) -> dict[int, _Match]:
     """The heaviest message in each line that has one, by the line's number."""
-    suspicious = [line for line in lines if _can_match(line.text)]
+    calm = _in_warnings(lines)
+    suspicious = [line for line in lines if line.number not in calm and _can_match(line.text)]
     if len(suspicious) > _FIRST_LOOKED_AT + _LAST_LOOKED_AT:
         suspicious = [*suspicious[:_FIRST_LOOKED_AT], *suspicious[-_LAST_LOOKED_AT:]]
     seen: dict[str, _Match | None] = {}
@@ -176,11 +218,23 @@ def _matches(lines: Sequence[LogLine]) -> dict[int, _Match]:
     return {line.number: found for line in suspicious if (found := seen[line.text]) is not None}
 
 
+def _in_warnings(lines: Sequence[LogLine]) -> set[int]:
+    """The numbers of the lines of messages between rules that are only warnings."""
+    rules = [at for at, line in enumerate(lines) if _RULE.match(line.text)]
+    found: set[int] = set()
+    for start, end in pairwise(rules):
+        inside = lines[start + 1 : end]
+        if len(inside) <= _LONGEST_IN_RULES and any(_WARNING_IN_RULES.search(line.text) for line in inside):
+            found.update(line.number for line in inside)
+    return found
+
+
 def _traceback(lines: Sequence[LogLine], start: int, matches: dict[int, _Match]) -> tuple[int, LogError | None]:
     """The index after a traceback and those that it chains, and its error."""
     best: LogError | None = None
     place = ""
     at = start
+    last = start
     while at < len(lines) and at - start < _LONGEST_TRACEBACK:
         at += 1
         while at < len(lines) and not _is_exception(lines[at].text) and at - start < _LONGEST_TRACEBACK:
@@ -191,7 +245,7 @@ def _traceback(lines: Sequence[LogLine], start: int, matches: dict[int, _Match])
             at += 1
         if at >= len(lines):
             break
-        first = at
+        first = last = at
         while at < len(lines) and at - first < _MESSAGE_LINES:
             text = lines[at].text
             if _TRACEBACK in text or _CHAINED.match(text):
@@ -209,7 +263,11 @@ def _traceback(lines: Sequence[LogLine], start: int, matches: dict[int, _Match])
                 at += 1
             continue
         break
-    return at, best
+    if best is None:
+        return at, None
+    before = lines[start - 1].text if start > 0 else ""
+    is_caught = _NOT_FATAL.search(before) is not None or _LEVEL.search(before) is not None
+    return at, replace(best, end=lines[last].number, is_caught=is_caught)
 
 
 def _is_exception(text: str) -> bool:
@@ -279,10 +337,13 @@ def _telling(lines: Sequence[LogLine], most: int) -> list[LogLine]:
     return list(islice(telling, most))[::-1]
 
 
-def _worth_reading(lines: Sequence[LogLine]) -> tuple[LogLine, ...]:
+def _worth_reading(lines: Sequence[LogLine], error: LogError | None) -> tuple[LogLine, ...]:
     last = _telling(lines, _AT_END)
     complaining = [line for line in last if _COMPLAINT.search(line.text)]
-    return tuple((complaining or last)[-3:])
+    worth = (complaining or last)[-3:]
+    if error is not None and error.line not in worth:
+        worth = [error.line, *worth[-2:]]
+    return tuple(worth)
 
 
 _AT_END = 60
