@@ -14,6 +14,7 @@ from pai_lsp.findings.diagnostic import (
     MOST_FOUND,
     MOST_RELATED,
     Diagnostic,
+    Fixes,
     Order,
     Settings,
     Severity,
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from pai_lsp.catalog.setup import CatalogFolder
     from pai_lsp.expansion.effective import Prerequisite
     from pai_lsp.expansion.released_job import ExpandedJob
-    from pai_lsp.findings.diagnostic import Finding, Fix, Rule
+    from pai_lsp.findings.diagnostic import Finding, Rule
     from pai_lsp.job.symbols import Occurrence
     from pai_lsp.platform.platforms import Platform
 
@@ -458,7 +459,7 @@ def _diagnostics(rule: Rule, findings: Iterable[Finding], document: Document, on
             severity if is_set else found.severity or severity,
             found.span,
             _sentence(found.message),
-            later(_applicable, rule, found.fixes, applicable, on_fault) if found.fixes != () else (),
+            _applicable(rule, found.fixes, applicable, on_fault) if found.fixes != () else (),
             found.related[:MOST_RELATED],
             found.tags,
             found.field,
@@ -473,7 +474,8 @@ def _cause(found: Finding) -> str:
     return found.cause or (str(found.related[0].span) if found.related else found.message)
 
 
-def _applicable(rule: Rule, fixes: Sequence[Fix], applicable: ApplicableFixes, on_fault: OnFault) -> tuple[Fix, ...]:
+@later
+def _applicable(rule: Rule, fixes: Fixes, applicable: ApplicableFixes, on_fault: OnFault) -> Fixes:
     """The fixes that can be applied; none, and a report, if the rule fails at them."""
     try:
         return tuple(applicable.of(fixes))

@@ -214,7 +214,7 @@ def test_the_code_of_a_removed_rule_is_no_mistake(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(REMOVED, "old-rule", "0.3.0: the platform accepts it now")
     configuration = read("rules: {old-rule: off}\nper_file_ignores: {a.yaml: [old-rule]}\n")
     message = "the rule 'old-rule' was removed in 0.3.0: the platform accepts it now"
-    assert [(one.severity, one.message, one.fixes) for one in configuration.diagnostics] == [
+    assert [(one.severity, one.message, tuple(one.fixes)) for one in configuration.diagnostics] == [
         (Severity.INFORMATION, message, ())
     ] * 2
     (unused,) = Document("# pai-lsp: ignore-file[old-rule]\ntype: job\nprotocolVersion: 2\n").diagnostics[:1]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
-from typing import TYPE_CHECKING
+from pathlib import Path
+from traceback import walk_stack
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from job_text import HEAD
@@ -44,12 +46,37 @@ def test_no_finding_computes_its_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     assert names == ["same_2"]
 
 
+TEXTS = [path for folder in ("rules", "fixes") for path in sorted(Path(__file__).with_name(folder).glob("*.yaml"))]
+
+
+@pytest.mark.parametrize("made", [Fix, TextEdit])
+def test_no_rule_makes_a_fix_or_an_edit_of_one(made: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The texts that all rules find something in; the expansion and repaired texts have edits of their own."""
+    for _ in range(9):
+        made(Span(0, 0), "")
+    init: Any = made.__init__  # type: ignore[misc] # the compiled one, which stays
+    makers: set[str] = set()
+
+    def noted(self: object, *arguments: object, **named: object) -> None:
+        modules = [frame.f_globals["__name__"] for frame, _ in walk_stack(None)]
+        if not any(name.startswith(("pai_lsp.expansion.", "pai_lsp.source.recovery")) for name in modules):
+            makers.update(name for name in modules if name.startswith(("pai_lsp.rules.", "pai_lsp.mpijob.")))
+        init(self, *arguments, **named)
+
+    monkeypatch.setattr(made, "__init__", noted)
+    found = [one for path in TEXTS for one in Document(path.read_text(encoding="utf-8")).diagnostics]
+    assert makers == set()
+    assert sum(len(one.fixes) for one in found) > len(TEXTS)  # they are made now
+    assert makers
+
+
 def test_a_fix_that_fails_is_reported_with_its_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    @later
     def failing() -> tuple[Fix, ...]:
         raise ValueError
 
     def found(job: Job) -> Iterator[Finding]:
-        yield Finding(job.definitions[0].name_span, "found", later(failing))
+        yield Finding(job.definitions[0].name_span, "found", failing())
 
     broken = replace(BY_CODE["duplicate-prerequisite"], check=found)
     monkeypatch.setattr(pai_lsp.document, "RULES", (broken,))
@@ -61,7 +88,7 @@ def test_a_fix_that_fails_is_reported_with_its_rule(monkeypatch: pytest.MonkeyPa
 
 
 def test_findings_with_later_fixes_can_be_sent_to_another_process() -> None:
-    fixes = later(lambda: [Fix("a", ())])
+    fixes = later(lambda: [Fix("a", ())])()
     finding = Finding(Span(0, 1), "found", fixes)
     assert pickle.loads(pickle.dumps(finding)).fixes == (Fix("a", ()),)  # noqa: S301 - just made
     assert finding == Finding(Span(0, 1), "found")

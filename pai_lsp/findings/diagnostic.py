@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from enum import Enum, IntEnum
-from functools import partial
+from functools import partial, wraps
 
 from pai_lsp.platform.platforms import ALL_NAMES, OPENPAI, Platform, platform_comment, platform_named
 from pai_lsp.source.frozen import dataclass, field, replace
@@ -19,10 +19,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from types import ModuleType
-    from typing import Any
+    from typing import Any, ParamSpec
 
     from pai_lsp.job.hidden import Hidden
     from pai_lsp.source.text import Span, TextEdit
+
+    _P = ParamSpec("_P")
 
 
 # The codes of ShellCheck, which `check --shellcheck` reports besides the rules' own.
@@ -175,7 +177,11 @@ class Fix:
     safe: bool = False
 
 
-class LaterFixes(Sequence[Fix]):
+# What a finding has: a tuple, or what computes it.
+Fixes = Sequence[Fix]
+
+
+class LaterFixes(Fixes):
     """Fixes that are computed when they are shown or applied, once: most findings are only counted or underlined."""
 
     __slots__ = ("_compute", "_found")
@@ -201,9 +207,17 @@ class LaterFixes(Sequence[Fix]):
         return tuple, (self._now,)
 
 
-def later(make: Callable[..., Iterable[Fix]], *arguments: Any, **named: Any) -> LaterFixes:
-    """What a function returns for these arguments, once the fixes are wanted: for fixes that look at the whole file."""
-    return LaterFixes(partial(make, *arguments, **named))
+def later(make: Callable[_P, Iterable[Fix]]) -> Callable[_P, Fixes]:
+    """Mark a function that makes fixes: a call returns at once, and it runs when they are shown or applied.
+
+    No rule makes a fix itself: it may have a thousand findings, and an edit may look at the whole file.
+    """
+
+    @wraps(make)
+    def made(*arguments: _P.args, **named: _P.kwargs) -> Fixes:
+        return LaterFixes(partial(make, *arguments, **named))
+
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +232,7 @@ class Finding:
 
     span: Span
     message: str
-    fixes: Sequence[Fix] = field(default=(), compare=False)
+    fixes: Fixes = field(default=(), compare=False)
     related: tuple[Related, ...] = ()
     tags: tuple[DiagnosticTag, ...] = ()
     field: str = ""
@@ -238,7 +252,7 @@ class Diagnostic:
     severity: Severity
     span: Span
     message: str
-    fixes: Sequence[Fix] = field(default=(), compare=False)
+    fixes: Fixes = field(default=(), compare=False)
     related: tuple[Related, ...] = ()
     tags: tuple[DiagnosticTag, ...] = ()
     field: str = ""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from itertools import chain
 
-from pai_lsp.findings.diagnostic import Fix
+from pai_lsp.findings.diagnostic import Fix, Fixes, later
 from pai_lsp.source.frozen import lazy
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle
 from pai_lsp.source.patterns import lazy_pattern
@@ -14,15 +15,39 @@ from pai_lsp.source.writing import is_plain_in_flow, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+    from typing_extensions import TypeVarTuple, Unpack
 
     from pai_lsp.source.nodes import Anchor, Node, Syntax
     from pai_lsp.source.spelling import Candidates
 
+    _Ts = TypeVarTuple("_Ts")
 
-def fix_of(title: str, edits: tuple[TextEdit, ...], *, safe: bool = False) -> tuple[Fix, ...]:
-    """The edits as a fix; nothing where there are no edits."""
-    return (Fix(title, edits, safe),) if edits else ()
+
+@later
+def fix_of(
+    title: str,
+    make: Callable[[Unpack[_Ts]], tuple[TextEdit, ...] | TextEdit | None],
+    *arguments: Unpack[_Ts],
+    safe: bool = False,
+) -> Fixes:
+    """What `make` returns for these arguments as a fix: edits, or one, such as `TextEdit`; no fix without an edit."""
+    edits = make(*arguments)
+    found = (edits,) if isinstance(edits, TextEdit) else edits
+    return (Fix(title, found, safe),) if found else ()
+
+
+@later
+def all_of(*fixes: Fixes) -> Iterator[Fix]:
+    """All of several."""
+    return chain.from_iterable(fixes)
+
+
+@later
+def first_of(*fixes: Fixes) -> Fixes:
+    """Those of the first that has some."""
+    return next(filter(None, fixes), ())
 
 
 class ApplicableFixes:
@@ -76,46 +101,53 @@ class ApplicableFixes:
 _ANCHOR = lazy_pattern(r"&([^\s,\[\]{}]+)")
 
 
-def change_fix(span: Span, new_text: str, *, safe: bool = False) -> Fix:
-    """Write another word in a place."""
-    return Fix(f"Change to '{new_text}'", (TextEdit(span, new_text),), safe)
+@later
+def change_fix(span: Span, *new_texts: str, safe: bool = False) -> Fixes:
+    """Write another word in a place; one of several to choose from."""
+    return tuple(Fix(f"Change to '{new_text}'", (TextEdit(span, new_text),), safe) for new_text in new_texts)
 
 
-def number_fix(span: Span, number: int) -> Fix:
+@later
+def number_fix(span: Span, *numbers: int) -> Fixes:
     """Write another number in a place."""
-    return Fix(f"Change to {number}", (TextEdit(span, str(number)),))
+    return tuple(Fix(f"Change to {number}", (TextEdit(span, str(number)),)) for number in numbers)
 
 
 # Words that people write for a boolean, in addition to `true` and `false`, the only ones for js-yaml.
 _TRUE, _FALSE = frozenset({"true", "yes", "on", "y", "1"}), frozenset({"false", "no", "off", "n", "0"})
 
 
-def boolean_fixes(node: Scalar) -> tuple[Fix, ...]:
+@later
+def boolean_fixes(node: Scalar) -> Fixes:
     """Write the boolean that the author means; nothing for another word."""
     written = node.text.strip().lower()
     word = "true" if written in _TRUE else "false" if written in _FALSE else None
     return (Fix(f"Change to {word}", (TextEdit(node.span, word),), safe=True),) if word else ()
 
 
-def choice_fixes(span: Span, choices: Iterable[str]) -> tuple[Fix, ...]:
+@later
+def choice_fixes(span: Span, choices: Iterable[str]) -> Fixes:
     """Fixes that write one of a few words each; nothing where the place is empty."""
-    return tuple(change_fix(span, choice) for choice in choices if len(span))
+    return change_fix(span, *choices) if len(span) else ()
 
 
+@later
 def near_name_fixes(
     span: Span, name: str, candidates: Candidates, *, besides: str | None = None, safe: bool = True
-) -> tuple[Fix, ...]:
+) -> Fixes:
     """Fixes that replace a misspelt name by the near ones (except `besides`); safe only where one name is near."""
     near = nearest(name, candidates, besides=besides)
-    return tuple(change_fix(span, candidate, safe=safe and len(near) == 1) for candidate in near)
+    return change_fix(span, *near, safe=safe and len(near) == 1)
 
 
-def quote_fix(scalar: Scalar, title: str = "Quote it", *, safe: bool = True) -> Fix:
+@later
+def quote_fix(scalar: Scalar, title: str = "Quote it", *, safe: bool = True) -> Fixes:
     """Write a plain scalar's characters in quotes, so that YAML reads them as text."""
-    return Fix(title, (TextEdit(scalar.span, quoted(scalar.text)),), safe=safe)
+    return (Fix(title, (TextEdit(scalar.span, quoted(scalar.text)),), safe=safe),)
 
 
-def wrap_in_list_fix(text: str, node: Node) -> Fix | None:
+@later
+def wrap_in_list_fix(text: str, node: Node) -> Fixes:
     """Write a single value as a list of one."""
     written = text[node.span.start : node.span.end]
     if (
@@ -124,13 +156,14 @@ def wrap_in_list_fix(text: str, node: Node) -> Fix | None:
         and "\n" not in written
         and is_plain_in_flow(written)
     ):
-        return Fix("Wrap in a list", (TextEdit(node.span, f"[{written}]"),), safe=True)
+        return (Fix("Wrap in a list", (TextEdit(node.span, f"[{written}]"),), safe=True),)
     if isinstance(node, Scalar) and not node.is_block and "\n" not in written:
-        return Fix("Wrap in a list", (TextEdit(node.span, f"[{quoted(node.text)}]"),), safe=True)
-    return None
+        return (Fix("Wrap in a list", (TextEdit(node.span, f"[{quoted(node.text)}]"),), safe=True),)
+    return ()
 
 
-def wrap_mapping_fixes(node: Node, *, safe: bool = False) -> tuple[Fix, ...]:
+@later
+def wrap_mapping_fixes(node: Node, *, safe: bool = False) -> Fixes:
     """Write a single mapping in braces as a list of one."""
     if not isinstance(node, Mapping) or not node.is_flow:
         return ()

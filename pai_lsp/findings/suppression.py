@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from pai_lsp.findings.diagnostic import SHELLCHECK_CODE, Diagnostic, DiagnosticTag, Finding, Fix, Severity, Stage, rule
-from pai_lsp.findings.fixes import change_fix
+from pai_lsp.findings.diagnostic import SHELLCHECK_CODE, Diagnostic, DiagnosticTag, Finding, Severity, Stage, rule
+from pai_lsp.findings.fixes import change_fix, fix_of
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import LineIndex, Span, TextEdit
@@ -124,14 +124,14 @@ def unused_ignores(
         meaning = meanings[comment.name]
         if comment in used:
             if meaning.message:
-                fixes = tuple(change_fix(comment.span, code, safe=True) for code in meaning.codes)
+                fixes = change_fix(comment.span, *meaning.codes, safe=True)
                 yield Finding(comment.span, meaning.message, fixes, tags=(DiagnosticTag.DEPRECATED,))
             continue
         if SHELLCHECK_CODE.fullmatch(comment.name):
             continue  # ShellCheck may not have been asked
         message = meaning.message or f"unused ignore comment: there is no finding '{comment.name}' here"
         place = comment.comment if comment.is_only_code else comment.span
-        fixes = (Fix("Remove the comment", (TextEdit(place, ""),)),) if comment.is_only_code else ()
+        fixes = fix_of("Remove the comment", TextEdit, place, "") if comment.is_only_code else ()
         yield Finding(comment.span, message, fixes, tags=(DiagnosticTag.UNNECESSARY,))
 
 
@@ -142,8 +142,8 @@ def ineffective_comments(text: str, diagnostics: Collection[Diagnostic], lines: 
         if _EFFECTIVE.match(match[0]):
             continue
         if _EFFECTIVE.match(repaired := _ANY_COMMENT_START.sub(lambda start: start[0].lower(), match[0], count=1)):
-            fix = Fix("Write it in lower case", (TextEdit(Span(*match.span()), repaired),))
-            yield Finding(Span(*match.span()), "this comment has no effect: it must be in lower case", (fix,))
+            fixes = fix_of("Write it in lower case", TextEdit, Span(*match.span()), repaired)
+            yield Finding(Span(*match.span()), "this comment has no effect: it must be in lower case", fixes)
         elif match["word"].lower() == "ignore":
             end = match.end("word")
             if found is None:
@@ -151,7 +151,7 @@ def ineffective_comments(text: str, diagnostics: Collection[Diagnostic], lines: 
                 for one in diagnostics:
                     found.setdefault(lines.line_of(one.span.start), set()).add(one.code)
             codes = sorted(set().union(*(found.get(line, ()) for line in _lines_of(match.start(), text, lines))))
-            fixes = (Fix("Name the rules", (TextEdit(Span(end, end), f"[{', '.join(codes)}]"),)),) if codes else ()
+            fixes = fix_of("Name the rules", TextEdit, Span(end, end), f"[{', '.join(codes)}]") if codes else ()
             message = "this comment has no effect, because it names no rule; write ignore[CODE]"
             yield Finding(Span(*match.span()), message, fixes)
         else:

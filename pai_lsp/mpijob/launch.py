@@ -10,7 +10,7 @@ from functools import lru_cache
 from pai_lsp.embedded.command_lines import MODULES, command_lines, quoted_words
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_script import Word
-from pai_lsp.findings.diagnostic import Finding, Fix, Severity
+from pai_lsp.findings.diagnostic import Finding, Fix, Fixes, Severity, later
 from pai_lsp.mpijob.manifest import GPU, OTHER_OPERATOR, Manifest, Value
 from pai_lsp.platform.programs import HYDRA, OPEN_MPI, LaunchLine, launch_line, launchers
 from pai_lsp.source.content import mapped
@@ -91,7 +91,8 @@ class Container:
         """The MPI launchers."""
         return [command for command in self.commands if command.program in launchers()]
 
-    def insert_fix(self, command: Command, source: str, *words: str) -> tuple[Fix, ...]:
+    @later
+    def insert_fix(self, command: Command, source: str, *words: str) -> Fixes:
         """Add words after the program of a command."""
         title = f"Add '{' '.join(words)}'"
         if command.name.node is None:
@@ -279,7 +280,7 @@ def layout(manifest: Manifest) -> Layout | None:
 
 
 def finding_at(
-    manifest: Manifest, path: str, message: str, severity: Severity | None = None, fixes: tuple[Fix, ...] = ()
+    manifest: Manifest, path: str, message: str, severity: Severity | None = None, fixes: Fixes = ()
 ) -> Finding:
     """A finding at a path; of a missing key, at the nearest parent."""
     return Finding(manifest.place(path), message, fixes, field=path, severity=severity)

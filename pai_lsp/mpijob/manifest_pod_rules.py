@@ -172,8 +172,8 @@ def mpijob_worker_without_sshd(manifest: Manifest) -> Iterator[Finding]:
             value = container.value.get(key)
             message = "no ssh server runs here and the launcher cannot connect; remove 'command' and 'args'"
             path: tuple[str | int, ...] = (*(found.worker if found else "").split("."), "containers", 0)
-            edits = edits_of_keys(manifest, ((*path, "command"), None), ((*path, "args"), None))
-            fixes = fix_of("Remove 'command' and 'args', so that the operator starts sshd", edits)
+            title = "Remove 'command' and 'args', so that the operator starts sshd"
+            fixes = fix_of(title, edits_of_keys, manifest, ((*path, "command"), None), ((*path, "args"), None))
             is_waiting = WAITING.issuperset(programs)
             span = value.span if value else place.span
             yield Finding(span, message, fixes if is_waiting else (), field=f"{container.path}.{key}")
@@ -275,7 +275,7 @@ def mpijob_unknown_replica(manifest: Manifest) -> Iterator[Finding]:
                 key = replicas.content[name].key
                 free = {"Launcher", "Worker"} - set(replicas.content)
                 near = [one for one in sorted(free) if one.lower() in {name.lower(), name.lower().rstrip("s")}]
-                fixes = tuple(change_fix(key.span, one, safe=True) for one in near if key is not None)
+                fixes = change_fix(key.span, *near, safe=True) if key is not None else ()
                 yield finding_at(manifest, f"{REPLICAS}.{name}", message, fixes=fixes)
 
 
@@ -305,7 +305,7 @@ def mpijob_slots_over_gpus(manifest: Manifest) -> Iterator[Finding]:
     if (found := worker_gpus(manifest)) and found[0].slots > found[1]:
         message = f"{found[0].slots} slots for {found[1]} GPUs of a worker; processes share a GPU"
         value = manifest.get("spec.slotsPerWorker")
-        fixes = (number_fix(value.span, found[1]),) if value is not None else ()
+        fixes = number_fix(value.span, found[1]) if value is not None else ()
         yield finding_at(manifest, "spec.slotsPerWorker", message, fixes=fixes)
 
 
@@ -583,8 +583,8 @@ def mpijob_restart_policy_ignored(manifest: Manifest) -> Iterator[Finding]:
         better = "" if found.is_other or own is not None else "; write it beside 'template'"
         old, new = (*path.split("."), "restartPolicy"), (*replica.split("."), "restartPolicy")
         moves = ((new, text),) if text in {"Never", "OnFailure"} and own is None else ()
-        edits = edits_of_keys(manifest, (old, None), *moves) if not found.is_other else ()
-        fixes = fix_of("Move it beside 'template'" if moves else "Remove it", edits)
+        title = "Move it beside 'template'" if moves else "Remove it"
+        fixes = fix_of(title, edits_of_keys, manifest, (old, None), *moves) if not found.is_other else ()
         message = f"the operator writes {written} here{better}"
         yield finding_at(manifest, f"{path}.restartPolicy", message, fixes=fixes)
 
@@ -618,8 +618,8 @@ def mpijob_workers_stay(manifest: Manifest) -> Iterator[Finding]:
     path = "spec.runPolicy.cleanPodPolicy"
     while manifest.get(path) is None and "." in path:
         path = path.rpartition(".")[0]
-    edits = edits_of_keys(manifest, (("spec", "runPolicy", "cleanPodPolicy"), "Running"))
-    fixes = fix_of("Add 'cleanPodPolicy: Running'", edits)
+    key = ("spec", "runPolicy", "cleanPodPolicy")
+    fixes = fix_of("Add 'cleanPodPolicy: Running'", edits_of_keys, manifest, (key, "Running"))
     message = "the workers keep their GPUs after the job ends; write cleanPodPolicy: Running"
     yield finding_at(manifest, path, message, fixes=fixes)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from functools import partial
 
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Severity, Stage, rule, rules_of
-from pai_lsp.findings.fixes import fix_of
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fixes, Severity, Stage, later, rule, rules_of
+from pai_lsp.findings.fixes import all_of, fix_of
 from pai_lsp.mpijob import manifest_launch_rules, manifest_pod_rules
 from pai_lsp.mpijob.conversion import ConversionError, upgraded
 from pai_lsp.mpijob.manifest import ACCEPTED, OTHER_OPERATOR, SERVED, TRAINING_OPERATOR, filled_in, manifests
@@ -75,9 +75,9 @@ def mpijob_unserved(manifest: Manifest) -> Iterator[Finding]:
     kind = manifest.text("kind") or ""
     if kind != "MPIJob":
         span = manifest.place("kind")
-        fix = Fix("Write MPIJob", (TextEdit(span, "MPIJob"),), safe=True)
+        fixes = fix_of("Write MPIJob", TextEdit, span, "MPIJob", safe=True)
         message = f"no cluster serves the kind '{kind}'; write 'MPIJob' with these capitals"
-        yield Finding(span, message, (fix,), field="kind")
+        yield Finding(span, message, fixes, field="kind")
     version = manifest.version
     if version == SERVED:
         return
@@ -96,7 +96,8 @@ def mpijob_unserved(manifest: Manifest) -> Iterator[Finding]:
         yield Finding(span, message, _upgrade(manifest), field="apiVersion")
 
 
-def _upgrade(manifest: Manifest) -> tuple[Fix, ...]:
+@later
+def _upgrade(manifest: Manifest) -> Fixes:
     """Write the manifest as the version that is served; its title names what that version does not have."""
     try:
         found = upgraded(manifest.root.plain)
@@ -104,7 +105,7 @@ def _upgrade(manifest: Manifest) -> tuple[Fix, ...]:
         return ()
     lost = ", ".join(one.field for one in found.lost)
     title = f"Upgrade to {SERVED}" + (f" (not kept: {lost})" if lost else "")
-    return fix_of(title, edits_towards(manifest, found.result))
+    return fix_of(title, edits_towards, manifest, found.result)
 
 
 @rule(Severity.ERROR, stage=Stage.SERVER)
@@ -158,17 +159,18 @@ def mpijob_dropped_key(manifest: Manifest) -> Iterator[Finding]:
     if manifest.is_served:
         for fault in structure_faults(manifest):
             if fault.kind == "dropped":
-                fixes = (*fault.fixes, *_moved(manifest, fault.field))
+                fixes = all_of(fault.fixes, _moved(manifest, fault.field))
                 yield Finding(fault.span, fault.message, fixes, field=fault.field)
 
 
-def _moved(manifest: Manifest, field: str) -> tuple[Fix, ...]:
+@later
+def _moved(manifest: Manifest, field: str) -> Fixes:
     """Write a key of an older version at its place today, if nothing is there."""
     place, value = MOVED.get(field), manifest.get(field)
     if place is None or value is None or manifest.get(place) is not None or place.endswith(".spec"):
         return ()
-    edits = edits_of_keys(manifest, (tuple(field.split(".")), None), (tuple(place.split(".")), value.plain))
-    return fix_of(f"Move to {place}", edits, safe=True)
+    changes = (tuple(field.split(".")), None), (tuple(place.split(".")), value.plain)
+    return fix_of(f"Move to {place}", edits_of_keys, manifest, *changes, safe=True)
 
 
 @rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.IGNORED)

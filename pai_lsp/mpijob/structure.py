@@ -13,8 +13,7 @@ from functools import cache, lru_cache
 
 from jsonschema import ValidationError
 
-from pai_lsp.findings.diagnostic import Fix
-from pai_lsp.findings.fixes import choice_fixes, near_name_fixes, quote_fix
+from pai_lsp.findings.fixes import choice_fixes, fix_of, near_name_fixes, quote_fix
 from pai_lsp.mpijob.manifest import Manifest, Value, plain_value
 from pai_lsp.platform.job_schema import Field, structural
 from pai_lsp.platform.structure_errors import schema_check
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
+    from pai_lsp.findings.diagnostic import Fixes
     from pai_lsp.platform.structure_errors import FailedKeyword
     from pai_lsp.source.text import Span
 
@@ -71,7 +71,7 @@ class Fault:
     field: str
     span: Span
     message: str
-    fixes: tuple[Fix, ...] = ()
+    fixes: Fixes = ()
 
 
 @lru_cache(maxsize=1)
@@ -183,13 +183,13 @@ def _wrong(value: Value, field: str, wanted: str) -> Fault:
         message = f"'{name}' must be a list, but is a mapping; each item begins with '- '"
         return Fault("mistyped", f"{field}.{key}", span, f"{message}; the API server refuses the job")
     message = f"'{name}' must be {_ARTICLES[wanted]}, but is {_ARTICLES[value.kind]}"
-    fixes: tuple[Fix, ...] = ()
+    fixes: Fixes = ()
     if wanted == "string" and value.kind in {"integer", "number", "boolean"} and isinstance(value.node, Scalar):
         message += "; put it in quotes"
-        fixes = (quote_fix(value.node),)
+        fixes = quote_fix(value.node)
     elif wanted in {"integer", "boolean"} and value.kind == "string" and plain_value(value.content)[0] == wanted:
         message += "; remove the quotes"
-        fixes = (Fix("Remove the quotes", (TextEdit(value.node.span, value.content),), safe=True),)
+        fixes = fix_of("Remove the quotes", TextEdit, value.node.span, value.content, safe=True)
     return Fault("mistyped", field, value.span, f"{message}; the API server refuses the job", fixes)
 
 

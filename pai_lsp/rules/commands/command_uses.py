@@ -6,7 +6,8 @@ from bisect import bisect_right
 
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell_structure import structure
-from pai_lsp.findings.diagnostic import Fix
+from pai_lsp.findings.diagnostic import Fix, Fixes, later
+from pai_lsp.findings.fixes import first_of
 from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import ScriptPlace, callback_scripts
 from pai_lsp.platform.programs import TRAINING, arguments_of, program, program_of
@@ -163,7 +164,8 @@ def _found(job: Job) -> _Found:
     return _Found(all_places, places, role_places, found, role_uses, by_program)
 
 
-def edit_fix(place: ScriptPlace, title: str, span: Span, new: str, *, safe: bool = False) -> tuple[Fix, ...]:
+@later
+def edit_fix(place: ScriptPlace, title: str, span: Span, new: str, *, safe: bool = False) -> Fixes:
     """Write other text at a place of a script; nothing where its scalar writes that text in another way."""
     where, text = place.span(span), place.source
     if text[where.start : where.end] != place.written(span):
@@ -193,7 +195,14 @@ def _scalar_at(parts: Sequence[Scalar], offset: int) -> Scalar | None:
     return next((one for one in parts if one.span.start <= offset <= one.span.end), None)
 
 
-def insert_fix(place: ScriptPlace, at: int, new: str, *, safe: bool = False) -> tuple[Fix, ...]:
+def quote_words_fix(place: ScriptPlace, span: Span) -> Fixes:
+    """Write some words of a script in quotes that their scalar allows."""
+    written = place.written(span)
+    return first_of(*(edit_fix(place, "Quote it", span, mark + written + mark) for mark in "\"'"))
+
+
+@later
+def insert_fix(place: ScriptPlace, at: int, new: str, *, safe: bool = False) -> Fixes:
     """Insert text after offset `at` of a script, which is the end of a word."""
     if at == 0:
         return ()

@@ -12,7 +12,7 @@ from itertools import pairwise
 from pai_lsp.embedded.shell_script import PartKind
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.platform.command_files import clone_folder, made_files
-from pai_lsp.rules.commands.command_uses import CommandUse, edit_fix, insert_fix, scripts, uses
+from pai_lsp.rules.commands.command_uses import CommandUse, edit_fix, insert_fix, quote_words_fix, scripts, uses
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
@@ -168,9 +168,8 @@ def address_without_quotes(job: Job) -> Iterator[Finding]:
         if following is not None and following.span.start == word.span.end + 1:
             first = following.words[0].span if following.words else following.span
             span = Span(word.span.start, first.end)
-            written = use.written(span)
-            fixes = tuple(f for mark in "\"'" for f in edit_fix(use.place, "Quote it", span, mark + written + mark))
-            yield Finding(use.span(span), "bash ends the command at '&'; quote the address", fixes[:1])
+            fixes = quote_words_fix(use.place, span)
+            yield Finding(use.span(span), "bash ends the command at '&'; quote the address", fixes)
 
 
 @rule(Severity.WARNING, about=("tar", "wget", "curl"))

@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from itertools import takewhile
 
-from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
-from pai_lsp.findings.fixes import change_fix, near_name_fixes
+from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Fixes, Related, Severity, later, rule
+from pai_lsp.findings.fixes import all_of, change_fix, near_name_fixes
 from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import Mention, callback_scripts, declared_ports, mentions, platform_names
 from pai_lsp.platform.programs import nccl_variables, nccl_variables_of_others
@@ -110,8 +110,8 @@ def removed_pai_variable(job: Job) -> Iterator[Finding]:
         if new.startswith(_NOT_THE_SAME):
             yield Finding(mention.span, f"{message}; see '{new}'")
             continue
-        fix = change_fix(mention.span, new, safe="{" not in variable.replacement)
-        yield Finding(mention.span, f"{message}; use '{new}'", (fix,))
+        fixes = change_fix(mention.span, new, safe="{" not in variable.replacement)
+        yield Finding(mention.span, f"{message}; use '{new}'", fixes)
 
 
 @rule(Severity.HINT)
@@ -141,7 +141,7 @@ def deprecated_pai_variable(job: Job) -> Iterator[Finding]:
         if "role" in mention.parts and mention.named_role is None:
             continue
         new, is_certain = _successor(mention, variable.replacement)
-        fixes = (change_fix(mention.span, new, safe=True),) if is_certain else ()
+        fixes = change_fix(mention.span, new, safe=True) if is_certain else ()
         yield Finding(
             mention.span, f"'{mention.name}' is deprecated; use '{new}'", fixes, tags=(DiagnosticTag.DEPRECATED,)
         )
@@ -377,9 +377,9 @@ def undeclared_port(job: Job) -> Iterator[Finding]:
         if label is None or role is None or labels is None or label in labels:
             continue
         related = (Related(role.name_span, "the task role"),)
-        fixes = tuple(_rename(mention, label=near) for near in nearest(label, labels))
+        renaming = change_fix(mention.span, *(_renamed(mention, label=near) for near in nearest(label, labels)))
         message = f"'{role.name}' has no port '{label}', so this variable is not set{did_you_mean(label, labels)}"
-        yield Finding(mention.span, message, fixes + _declare_port(job, role, label), related)
+        yield Finding(mention.span, message, all_of(renaming, _declare_port(job, role, label)), related)
 
 
 @rule(Severity.ERROR)
@@ -407,7 +407,7 @@ def env_unknown_role(job: Job) -> Iterator[Finding]:
         if variable is None or spelt is None or mention.named_role is not None or mention.right_role_name is not None:
             continue
         names = tuple(mention.place.spellings.of(variable))
-        fixes = tuple(_rename(mention, role=near) for near in nearest(spelt, names))
+        fixes = change_fix(mention.span, *(_renamed(mention, role=near) for near in nearest(spelt, names)))
         yield Finding(
             mention.span,
             f"no task role is named '{spelt}', so this variable is not set{did_you_mean(spelt, names)}",
@@ -440,11 +440,9 @@ def env_role_spelling(job: Job) -> Iterator[Finding]:
     for mention in _fatal_mentions(job):
         right = mention.right_role_name if mention.named_role is None else None
         if right is not None:
-            fix = _rename(mention, safe=True, role=right)
-            new = fix.edits[0].new_text
-            yield Finding(
-                mention.span, f"this variable is not set; here the task role is spelled '{right}': '{new}'", (fix,)
-            )
+            new = _renamed(mention, role=right)
+            message = f"this variable is not set; here the task role is spelled '{right}': '{new}'"
+            yield Finding(mention.span, message, change_fix(mention.span, new, safe=True))
 
 
 @rule(Severity.ERROR, spreads=True)
@@ -526,15 +524,16 @@ def _fatal_mentions(job: Job) -> Iterator[Mention]:
     return (mention for mention in job.role_mentions if not mention.place.script.allows_unset)
 
 
-def _rename(mention: Mention, *, safe: bool = False, **changes: str) -> Fix:
-    """Write the same variable of another role, or of another port."""
+def _renamed(mention: Mention, **changes: str) -> str:
+    """The same variable of another role, or of another port."""
     name = mention.variable.name if mention.variable else mention.name
     for part, value in (mention.parts | changes).items():
         name = name.replace(f"{{{part}}}", value)
-    return change_fix(mention.span, name, safe=safe)
+    return name
 
 
-def _declare_port(job: Job, role: TaskRole, label: str) -> tuple[Fix, ...]:
+@later
+def _declare_port(job: Job, role: TaskRole, label: str) -> Fixes:
     resources = role.resources
     if resources is None or not resources.entries:
         return ()

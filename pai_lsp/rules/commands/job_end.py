@@ -5,7 +5,8 @@ Facts: rest-server, models/v2/job/k8s.js; frameworkcontroller, pkg/apis/framewor
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
+from pai_lsp.findings.fixes import fix_of
 from pai_lsp.source.nodes import Mapping
 from pai_lsp.source.tree_edits import insert_values
 
@@ -63,19 +64,17 @@ def first_role_ends_job(job: Job) -> Iterator[Finding]:
         policy = completion.value if completion else None
         if role.node is None or (isinstance(policy, Mapping) and policy.entry("minSucceededInstances")):
             continue
-        if completion is None:
-            edit = insert_values(job.text, role.node, {"completion": {"minSucceededInstances": -1}})
-        elif isinstance(completion.value, Mapping) and completion.value.entries:
-            edit = insert_values(job.text, completion.value, {"minSucceededInstances": -1})
-        else:
+        if policy is not None and not (isinstance(policy, Mapping) and policy.entries):
             continue
-        fixes = () if role.node.is_flow else (Fix("Add 'minSucceededInstances: -1'", (edit,)),)
+        limit: dict[str, object] = {"minSucceededInstances": -1}
+        place, value = (role.node, {"completion": limit}) if policy is None else (policy, limit)
+        fixes = fix_of("Add 'minSucceededInstances: -1'", insert_values, job.text, place, value)
         named = [other.name for other in finite[: _MOST_NAMED + 1] if other is not role][:_MOST_NAMED]
         others = ", ".join(f"'{name}'" for name in named)
         if len(finite) > _MOST_NAMED + 1:
             others += f" and {len(finite) - 1 - _MOST_NAMED} more task roles"
         message = f"the job ends and kills {others} as soon as all tasks of '{role.name}' have succeeded"
-        yield Finding(role.name_span, message, fixes)
+        yield Finding(role.name_span, message, () if role.node.is_flow else fixes)
 
 
 @rule(Severity.INFORMATION)

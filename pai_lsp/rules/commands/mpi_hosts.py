@@ -154,7 +154,7 @@ def mpi_slots_mismatch(job: Job) -> Iterator[Finding]:
             continue
         is_refused = launch.line.implementation == HOROVOD and any(host.slots is None for host in launch.hosts)
         if not launch.is_hydra and not is_refused:
-            fixes = (number_fix(span, launch.slots),) if launch.line.arguments.programs == 1 else ()
+            fixes = number_fix(span, launch.slots) if launch.line.arguments.programs == 1 else ()
             message = f"{processes} processes exceed the {launch.slots} slots of these hosts, so the launcher fails"
             related = Related(launch.span(launch.hosts[0].span), "the hosts")
             yield Finding(span, message, fixes, (related,))

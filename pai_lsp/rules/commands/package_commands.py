@@ -11,7 +11,7 @@ import re
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.findings.fixes import near_name_fixes
 from pai_lsp.platform.programs import program, subcommands
-from pai_lsp.rules.commands.command_uses import CommandUse, edit_fix, insert_fix, uses
+from pai_lsp.rules.commands.command_uses import CommandUse, edit_fix, insert_fix, quote_words_fix, uses
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.text import Span
@@ -180,10 +180,8 @@ def version_redirected(job: Job) -> Iterator[Finding]:
             written = use.written(span)
             if any(mark in written for mark in "\"'$"):
                 continue
-            fixes = tuple(
-                fix for mark in ('"', "'") for fix in edit_fix(use.place, "Quote it", span, f"{mark}{written}{mark}")
-            )
-            yield Finding(use.span(span), f"bash reads '{operator}' as a redirection; quote '{written}'", fixes[:1])
+            message = f"bash reads '{operator}' as a redirection; quote '{written}'"
+            yield Finding(use.span(span), message, quote_words_fix(use.place, span))
 
 
 @rule(Severity.ERROR, about=("pip", "apt-get", "accelerate", "git", "conda", "azcopy"))

@@ -9,7 +9,8 @@ import re
 
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_script import PartKind
-from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
+from pai_lsp.findings.diagnostic import Finding, Fix, Fixes, Severity, later, rule
+from pai_lsp.findings.fixes import fix_of
 from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, scripts
 from pai_lsp.source.content import mapped
 from pai_lsp.source.nodes import Scalar, ScalarStyle
@@ -69,7 +70,7 @@ def line_not_continued(job: Job) -> Iterator[Finding]:
         written = use.line.written(name)
         if re.match(r"--?[A-Za-z]", written) and step.before == "\n":
             before = step.preceding()
-            fixes: tuple[Fix, ...] = ()
+            fixes: Fixes = ()
             end = max((before.span.end, before.end, *(one.span.end for one in before.redirections))) if before else 0
             gap = use.written(Span(end, name.span.start))
             if end and not gap.strip(" \t\n"):
@@ -177,10 +178,8 @@ def folded_lines_joined(job: Job) -> Iterator[Finding]:
                 scalar = next((p for p in folded if p.span.start <= gap.start <= p.span.end), None)
                 if scalar is None or scalar.style is ScalarStyle.LITERAL:
                     continue
-                edit = TextEdit(Span(scalar.span.start, scalar.span.start + 1), "|")
-                fixes = (Fix("Use '|' to keep the lines", (edit,)),) if scalar.style is ScalarStyle.FOLDED else ()
                 message = f"YAML joins the lines, so this becomes an argument of '{use.line.name.text}'"
-                yield Finding(use.word(word), message, fixes)
+                yield Finding(use.word(word), message, _keep_lines(scalar))
                 break
 
 
@@ -301,10 +300,10 @@ def yaml_mark_in_command(job: Job) -> Iterator[Finding]:
             if mark.startswith("!!") or (mark.startswith("&") and f"*{mark[1:]}" in job.text):
                 continue
             name = "a tag" if mark.startswith("!") else "an anchor"
-            fixes: tuple[Fix, ...] = ()
+            fixes: Fixes = ()
             is_simple = scalar.style is ScalarStyle.PLAIN and not set("\n'").intersection(scalar.text)
             if is_simple and mark == "!":
-                fixes = (Fix("Quote it", (TextEdit(Span(start, scalar.span.end), f"'! {scalar.text}'"),)),)
+                fixes = fix_of("Quote it", TextEdit, Span(start, scalar.span.end), f"'! {scalar.text}'")
             message = f"YAML reads '{mark}' as {name}, and bash never sees it"
             yield Finding(Span(start, start + len(mark)), message, fixes)
 
@@ -363,10 +362,14 @@ def comment_in_folded_scalar(job: Job) -> Iterator[Finding]:
             is_prose = not scalar.text[: comment.start].strip() and len(first) >= _PROSE_WIDTH
             if is_prose or all(not line or line.startswith("#") for line in swallowed):
                 continue
-            edit = TextEdit(Span(scalar.span.start, scalar.span.start + 1), "|")
-            fixes = (Fix("Use '|' to keep the lines", (edit,)),) if scalar.style is ScalarStyle.FOLDED else ()
             message = "YAML joins these lines, so bash reads the lines below as part of this comment"
-            yield Finding(Span(span.start, span.start + len(first)), message, fixes)
+            yield Finding(Span(span.start, span.start + len(first)), message, _keep_lines(scalar))
+
+
+def _keep_lines(scalar: Scalar) -> Fixes:
+    if scalar.style is not ScalarStyle.FOLDED:
+        return ()
+    return fix_of("Use '|' to keep the lines", TextEdit, Span(scalar.span.start, scalar.span.start + 1), "|")
 
 
 @rule(Severity.WARNING)
@@ -398,12 +401,15 @@ def crlf_in_commands(job: Job) -> Iterator[Finding]:
         ends = [
             at for at, character in enumerate(scalar.text) if character == "\r" and scalar.text[at + 1 : at + 2] == "\n"
         ]
-        edits = tuple(TextEdit(place.span(at, at + 1), "") for at in ends)
-        is_certain = all(job.text[edit.span.start : edit.span.end] == "\\r" for edit in edits)
-        fixes = (Fix("Remove the carriage returns", edits, safe=True),) if is_certain else ()
-        yield Finding(
-            edits[0].span, "this line ends with CRLF; bash treats the carriage return as part of the last word", fixes
-        )
+        spans = [place.span(at, at + 1) for at in ends]
+        is_certain = all(job.text[span.start : span.end] == "\\r" for span in spans)
+        message = "this line ends with CRLF; bash treats the carriage return as part of the last word"
+        yield Finding(spans[0], message, _without(*spans) if is_certain else ())
+
+
+@later
+def _without(*spans: Span) -> Fixes:
+    return (Fix("Remove the carriage returns", tuple(TextEdit(span, "") for span in spans), safe=True),)
 
 
 def _command_scalars(job: Job) -> Iterator[Scalar]:

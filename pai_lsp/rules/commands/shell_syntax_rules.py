@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 
 from pai_lsp.embedded.shell import read_script
-from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
+from pai_lsp.findings.fixes import fix_of
 from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.rules.commands.command_uses import all_scripts, edit_fix, scripts
 from pai_lsp.source.nodes import Scalar
@@ -272,5 +273,5 @@ def invisible_character(job: Job) -> Iterator[Finding]:
         before, after = job.text[match.start() - 1], job.text[match.end() : match.end() + 1]
         if match[0] in "\u061c\u200c\u200d\u200e\u200f" and not (before.isascii() and after.isascii()):
             continue  # a part of an emoji or of another script
-        fix = Fix("Remove it", (TextEdit(Span(*match.span()), ""),))
-        yield Finding(Span(*match.span()), f"invisible character U+{ord(match[0]):04X}", (fix,))
+        span = Span(*match.span())
+        yield Finding(span, f"invisible character U+{ord(match[0]):04X}", fix_of("Remove it", TextEdit, span, ""))

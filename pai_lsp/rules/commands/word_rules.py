@@ -11,7 +11,7 @@ from pai_lsp.embedded.shell_expansions import NAME
 from pai_lsp.embedded.shell_script import PartKind
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.platform.programs import known_line
-from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, scripts, uses
+from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, quote_words_fix, scripts, uses
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
@@ -389,8 +389,8 @@ def pattern_without_quotes(job: Job) -> Iterator[Finding]:
             option = use.line.arguments[number - 1].text
             written = use.line.written(word)
             if option in {"-name", "-iname", "-path", "-ipath"} and "*" in written and written == word.text:
-                fixes = tuple(f for q in "\"'" for f in edit_fix(use.place, "Quote it", word.span, q + written + q))
-                yield Finding(use.word(word), "bash expands this pattern before find sees it; quote it", fixes[:1])
+                message = "bash expands this pattern before find sees it; quote it"
+                yield Finding(use.word(word), message, quote_words_fix(use.place, word.span))
 
 
 @rule(Severity.WARNING)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Severity, Stage, rule
-from pai_lsp.findings.fixes import near_name_fixes
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fixes, Severity, Stage, rule
+from pai_lsp.findings.fixes import fix_of, near_name_fixes
 from pai_lsp.platform.platforms import ALL_NAMES, NAMES, Platform, may_be_marked, platform_comment, platform_named
 from pai_lsp.rules.commands.command_uses import edit_fix, uses
 from pai_lsp.source.nodes import Scalar
@@ -47,10 +47,10 @@ def job_for_other_platform(job: Job) -> Iterator[Finding]:
         span, words = found
         line = f"# pai-lsp: platform={name}"
         at = 1 if job.text.startswith("\ufeff") else 0
-        fixes: tuple[Fix, ...] = ()
+        fixes: Fixes = ()
         if not job.text.startswith("%", at):
             end = "\r\n" if "\r\n" in job.text else "\n"
-            fixes = (Fix(f"Check this file for {other.title}", (TextEdit(Span(at, at), f"{line}{end}"),)),)
+            fixes = fix_of(f"Check this file for {other.title}", TextEdit, Span(at, at), f"{line}{end}")
         message = f"{words} is for {other.title}; this file is checked for {job.platform.title}"
         yield Finding(span, f"{message} (see 'platform' in .pai-lsp.yaml)", fixes)
         return

@@ -90,7 +90,7 @@ def inference_parameter_not_string(job: Job) -> Iterator[Finding]:
         value = entry.value
         if isinstance(value, Scalar) and (value.is_string or value.value is None):
             continue
-        fixes = (quote_fix(value),) if isinstance(value, Scalar) else ()
+        fixes = quote_fix(value) if isinstance(value, Scalar) else ()
         message = f"the model proxy ignores the job because the parameter '{entry.name}' is not a string"
         yield Finding(entry.place, message, fixes)
 
@@ -313,5 +313,5 @@ def storage_name_not_string(job: Job) -> Iterator[Finding]:
         yield Finding(names.place, "'storageConfigNames' must be a list of strings; the task dies before it starts")
     for item in items_of(names.value):
         if isinstance(item, Scalar) and not isinstance(item.runtime_value, str):
-            fixes = (quote_fix(item),) if item.text else ()
+            fixes = quote_fix(item) if item.text else ()
             yield Finding(item.span, "the name of a storage must be a string; the task dies before it starts", fixes)

@@ -9,7 +9,7 @@ Source: openpai-runtime, src/init.d/initializer.py.
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Severity, Stage, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fixes, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix, fix_of, near_name_fixes, wrap_in_list_fix, wrap_mapping_fixes
 from pai_lsp.job.definition import STORAGE_PLUGINS, Origin, name_span
 from pai_lsp.job.parts import PluginEntry
@@ -123,8 +123,8 @@ def plugin_name_form(job: Job) -> Iterator[Finding]:
             if short not in job.platform.plugins and short not in job.site_plugins:
                 continue
             span = name_span(entry.plugin_scalar)
-            fix = change_fix(span, short, safe=True)
-            yield Finding(span, f"use the short name '{short}' under 'extras'; the task dies before it starts", (fix,))
+            fixes = change_fix(span, short, safe=True)
+            yield Finding(span, f"use the short name '{short}' under 'extras'; the task dies before it starts", fixes)
 
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=(RUNTIME_PLUGIN,))
@@ -186,7 +186,7 @@ def plugin_roles_unreadable(job: Job) -> Iterator[Finding]:
     """
     for plugin, entry, value in _single_task_roles(job):
         if not isinstance(value, (str, ValueError)):
-            fixes = fix_of("Remove 'taskroles' (all task roles)", remove_entry(job.text, plugin.node, entry))
+            fixes = fix_of("Remove 'taskroles' (all task roles)", remove_entry, job.text, plugin.node, entry)
             message = "'taskroles' must be a list of task roles, or the task dies before it starts"
             yield Finding(entry.place, message, fixes)
 
@@ -217,8 +217,7 @@ def plugin_roles_string(job: Job) -> Iterator[Finding]:
     for _, entry, value in _single_task_roles(job):
         if isinstance(value, str):
             message = "'taskroles' must be a list; a string selects every task role whose name is a part of it"
-            fix = wrap_in_list_fix(job.text, entry.value)
-            yield Finding(entry.place, message, (fix,) if fix else ())
+            yield Finding(entry.place, message, wrap_in_list_fix(job.text, entry.value))
 
 
 def _single_task_roles(job: Job) -> Iterator[tuple[PluginEntry, Entry, Any]]:
@@ -255,10 +254,10 @@ def plugin_missing_parameter(job: Job) -> Iterator[Finding]:
         if not missing or (use.plugin.name == "tensorboard" and _has_no_parameters(use)):
             continue  # without any parameter, tensorboard has no effect but does not fail
         names = " and ".join(f"'{one.name}'" for one in missing)
-        fixes: tuple[Fix, ...] = ()
+        fixes: Fixes = ()
         if use.parameters is not None:
             values = {one.name: _EXAMPLES[one.name] for one in missing}
-            fixes = (Fix(f"Add {names}", (insert_values(job.text, use.parameters, values),)),)
+            fixes = fix_of(f"Add {names}", insert_values, job.text, use.parameters, values)
         yield Finding(
             use.name_span, f"the plugin '{use.plugin.name}' needs {names}, or the task dies before it starts", fixes
         )
@@ -300,7 +299,7 @@ def plugin_hook_unsupported(job: Job) -> Iterator[Finding]:
     for plugin in job.plugins:
         entry = plugin.node.own("hook")
         if entry:
-            fixes = fix_of("Remove 'hook'", remove_entry(job.text, plugin.node, entry), safe=True)
+            fixes = fix_of("Remove 'hook'", remove_entry, job.text, plugin.node, entry, safe=True)
             yield Finding(entry.key.span, "'hook' has no effect; no released runtime supports it", fixes)
 
 
@@ -334,8 +333,8 @@ def plugin_key_rejected_by_portal(job: Job) -> Iterator[Finding]:
         if plugin.plugin == "ssh" and isinstance(holder, Mapping) and holder.entry("jobssh") is None:
             scalar = plugin.plugin_scalar
             span = name_span(scalar) if scalar else plugin.node.span
-            fix = Fix("Add 'jobssh: false'", (insert_entry(job.text, holder, "jobssh: false"),))
-            yield Finding(span, "the portal refuses ssh without 'jobssh'", (fix,))
+            fixes = fix_of("Add 'jobssh: false'", insert_entry, job.text, holder, "jobssh: false")
+            yield Finding(span, "the portal refuses ssh without 'jobssh'", fixes)
         names = plugin.parameter("storageConfigNames")
         if (
             plugin.plugin == "teamwise_storage"

@@ -7,7 +7,7 @@ unchanged.
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Severity, Stage, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Fixes, Severity, Stage, later, rule
 from pai_lsp.job.definition import CALLBACK_KEYS, COMMAND_KEYS, TEXT_KEYS
 from pai_lsp.job.plugin_parameters import NOT_PARAMETERS, Damage, damages
 from pai_lsp.job.uses import command_entries
@@ -127,7 +127,8 @@ def _joined_message(count: int) -> str:
     return "the runtime adds the two characters backslash and n to this line, so bash runs a broken line"
 
 
-def _line_fixes(job: Job, scalar: Scalar, lines: list[str], commands: Sequence | None) -> tuple[Fix, ...]:
+@later
+def _line_fixes(job: Job, scalar: Scalar, lines: list[str], commands: Sequence | None) -> Fixes:
     header = _HEADER.match(job.text, scalar.span.start) if scalar.is_block else None
     if len(lines) == 1 and header:
         written = f"{header[1]}{header[2] or header[4]}-"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pai_lsp.embedded.command_lines import parsed
 from pai_lsp.embedded.shell_script import Word
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Related, Severity, Stage, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fixes, Related, Severity, Stage, later, rule
 from pai_lsp.findings.fixes import change_fix, fix_of, quote_fix, wrap_in_list_fix
 from pai_lsp.job.definition import PROTOCOL_KEYS, Definition, key_name_span, name_span
 from pai_lsp.job.plugin_parameters import damages, runtime_round_trip
@@ -120,11 +120,11 @@ def _git(job: Job, use: PluginUse) -> Iterator[Finding]:
     if isinstance(options.value, Sequence):
         for item in options.value.items:
             if not _is_text(item):
-                fixes = (quote_fix(item),) if isinstance(item, Scalar) and item.text else ()
+                fixes = quote_fix(item) if isinstance(item, Scalar) and item.text else ()
                 yield as_severe(use, Finding(item.span, "an option of 'git clone' must be a string", fixes))
     elif not isinstance(options.value, Scalar) or options.value.runtime_value is not None:
-        fix = wrap_in_list_fix(job.text, options.value)
-        yield as_severe(use, Finding(options.place, "'options' must be a list of strings", (fix,) if fix else ()))
+        fixes = wrap_in_list_fix(job.text, options.value)
+        yield as_severe(use, Finding(options.place, "'options' must be a list of strings", fixes))
 
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=("git",))
@@ -215,8 +215,8 @@ def _passed_quotes(job: Job, words: list[Word]) -> Iterator[Finding]:
     for word in words:
         if _QUOTED_PART.search(word.text):
             written = job.text[word.span.start : word.span.end]
-            edit = TextEdit(word.span, _QUOTED_PART.sub(r"\2", word.text))
-            fixes = (Fix("Remove the quotes", (edit,)),) if written == word.text else ()
+            plain = _QUOTED_PART.sub(r"\2", word.text)
+            fixes = fix_of("Remove the quotes", TextEdit, word.span, plain) if written == word.text else ()
             message = "OpenPAI passes these quotes on to 'git clone' as a part of the word"
             yield Finding(word.span, message, fixes, severity=Severity.WARNING)
 
@@ -225,10 +225,10 @@ def _tensorboard(job: Job, use: PluginUse) -> Iterator[Finding]:
     logdir = use.entry("logdir")
     if logdir is None or (isinstance(logdir.value, Mapping) and logdir.value.effective_entries()):
         return
-    fixes: tuple[Fix, ...] = ()
+    fixes: Fixes = ()
     if _is_text(logdir.value) and "\n" not in job.text[logdir.value.span.start : logdir.value.span.end]:
         written = job.text[logdir.value.span.start : logdir.value.span.end]
-        fixes = (Fix("Give it the name 'logs'", (TextEdit(logdir.value.span, f"{{logs: {written}}}"),)),)
+        fixes = fix_of("Give it the name 'logs'", TextEdit, logdir.value.span, f"{{logs: {written}}}")
     message = "'logdir' must be a mapping of names to directories, with at least one entry"
     yield as_severe(use, Finding(logdir.place, message, fixes))
 
@@ -249,8 +249,8 @@ def _ssh(job: Job, use: PluginUse) -> Iterator[Finding]:
 def _teamwise_storage(job: Job, use: PluginUse) -> Iterator[Finding]:
     names = use.entry("storageConfigNames")
     if names and not isinstance(names.value, Sequence):
-        fix = wrap_in_list_fix(job.text, names.value) if _is_text(names.value) else None
-        found = Finding(names.place, "'storageConfigNames' must be a list of strings", (fix,) if fix else ())
+        fixes = wrap_in_list_fix(job.text, names.value) if _is_text(names.value) else ()
+        found = Finding(names.place, "'storageConfigNames' must be a list of strings", fixes)
         yield _for_server(job, found, fails=not isinstance(names.value, Scalar) or bool(names.value.value))
     for item in items_of(names.value) if names else ():
         if not isinstance(item, Scalar):
@@ -308,7 +308,7 @@ def _misspelt(holder: Mapping, known: Collection[str], ignored: frozenset[str]) 
         if meant and isinstance(entry.key, Scalar):
             span = name_span(entry.key)
             is_free = holder.entry(meant) is None
-            fixes = (change_fix(span, meant, safe=True),) if is_free else ()
+            fixes = change_fix(span, meant, safe=True) if is_free else ()
             yield Finding(span, f"unknown key '{entry.name}' has no effect; did you mean '{meant}'?", fixes)
 
 
@@ -484,12 +484,13 @@ def _inserted_value(node: Scalar, *, is_secret: bool) -> Any:
         return error
 
 
-def _quote_fixes(node: Scalar, *, is_secret: bool) -> tuple[Fix, ...]:
+@later
+def _quote_fixes(node: Scalar, *, is_secret: bool) -> Fixes:
     if is_secret:
         if node.is_string:
             return ()
-        return fix_of("Quote the secret", quote_insertions(node), safe=True)
-    return (quote_fix(node, "Quote the value"),) if node.style is ScalarStyle.PLAIN and node.tag is None else ()
+        return fix_of("Quote the secret", quote_insertions, node, safe=True)
+    return quote_fix(node, "Quote the value") if node.style is ScalarStyle.PLAIN and node.tag is None else ()
 
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME)

@@ -6,7 +6,7 @@ sshbarrier.sh.
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Severity, Stage, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fixes, Severity, Stage, rule
 from pai_lsp.findings.fixes import choice_fixes, fix_of, near_name_fixes
 from pai_lsp.job.definition import Definition, name_span
 from pai_lsp.rules.plugins.plugin_entries import misspelt_key
@@ -122,11 +122,11 @@ def ssh_barrier_without_jobssh(job: Job) -> Iterator[Finding]:
         switch = use.entry("jobssh")
         if switch and isinstance(switch.value, Scalar) and (not _is_switch(switch.value) or "<%" in switch.value.text):
             continue
-        fixes: tuple[Fix, ...] = ()
+        fixes: Fixes = ()
         if switch is None and use.parameters is not None:
-            fixes = (Fix("Add 'jobssh: true'", (insert_entry(job.text, use.parameters, "jobssh: true"),)),)
+            fixes = fix_of("Add 'jobssh: true'", insert_entry, job.text, use.parameters, "jobssh: true")
         elif switch is not None:
-            fixes = (Fix("Enable 'jobssh'", (TextEdit(switch.value.span, "true"),)),)
+            fixes = fix_of("Enable 'jobssh'", TextEdit, switch.value.span, "true")
         yield Finding(entry.key.span, "'sshbarrier' is ignored without 'jobssh: true'", fixes)
 
 
@@ -168,10 +168,10 @@ def ssh_barrier_unreachable_role(job: Job) -> Iterator[Finding]:
         entry = use.entry("sshbarrier")
         if entry is None or not alone or not job.roles_of(use):
             continue
-        fixes: tuple[Fix, ...] = ()
+        fixes: Fixes = ()
         filtered = None if isinstance(use.owner, Definition) else use.owner.node.own("taskroles")
         if filtered and not isinstance(use.owner, Definition):
-            fixes = fix_of("Use ssh in all task roles", remove_entry(job.text, use.owner.node, filtered))
+            fixes = fix_of("Use ssh in all task roles", remove_entry, job.text, use.owner.node, filtered)
         verb = "have" if alone[1:] else "has"
         names = " and ".join(f"'{name}'" for name in alone[:2]) + (f" and {len(alone) - 2} more" if alone[2:] else "")
         yield Finding(
@@ -232,12 +232,12 @@ def ssh_without_effect(job: Job) -> Iterator[Finding]:
     """
     for use in job.uses_of_plugin("ssh"):
         if use.entry("jobssh") is None and use.entry("userssh") is None and not _has_other_fault(use):
-            fixes: tuple[Fix, ...] = ()
+            fixes: Fixes = ()
             if use.parameters is not None:
-                fixes = (Fix("Add 'jobssh: true'", (insert_entry(job.text, use.parameters, "jobssh: true"),)),)
+                fixes = fix_of("Add 'jobssh: true'", insert_entry, job.text, use.parameters, "jobssh: true")
             elif not isinstance(use.owner, Definition) and use.owner.node.entry("parameters") is None:
                 line = "parameters: {jobssh: true}"
-                fixes = (Fix(f"Add '{line}'", (insert_entry(job.text, use.owner.node, line),)),)
+                fixes = fix_of(f"Add '{line}'", insert_entry, job.text, use.owner.node, line)
             yield Finding(use.name_span, "the plugin 'ssh' has no effect without 'jobssh' or 'userssh'", fixes)
 
 
@@ -290,7 +290,7 @@ def userssh_type_unknown(job: Job) -> Iterator[Finding]:
             fixes = near_name_fixes(span, text, ("custom",)) if text else ()
             yield Finding(span, f"'{text}' is not a key type; expected 'custom'", fixes)
         if kind and key and isinstance(key.value, Scalar) and key.value.runtime_value is None:
-            fixes = fix_of("Remove 'value'", remove_entry(job.text, user.value, key), safe=True)
+            fixes = fix_of("Remove 'value'", remove_entry, job.text, user.value, key, safe=True)
             yield Finding(key.place, "a null key becomes the string 'None'; omit 'value'", fixes)
 
 

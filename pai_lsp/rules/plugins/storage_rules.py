@@ -9,7 +9,18 @@ from __future__ import annotations
 
 import posixpath
 
-from pai_lsp.findings.diagnostic import Consequence, DiagnosticTag, Finding, Fix, Related, Severity, Stage, rule
+from pai_lsp.findings.diagnostic import (
+    Consequence,
+    DiagnosticTag,
+    Finding,
+    Fix,
+    Fixes,
+    Related,
+    Severity,
+    Stage,
+    later,
+    rule,
+)
 from pai_lsp.findings.fixes import change_fix, fix_of
 from pai_lsp.job.definition import key_name_span, name_span
 from pai_lsp.job.require_graph import expansion, mounted_already
@@ -175,8 +186,8 @@ def storage_path_relative(job: Job) -> Iterator[Finding]:
         if not isinstance(path, Scalar) or not path.text or not path.is_string or path.text[0] in "/{<$":
             continue
         span = name_span(path)
-        fix = change_fix(span, f"/{path.text}", safe=True)
-        yield Finding(span, f"'{path.text}' is not an absolute path; it becomes '/{path.text}'", (fix,))
+        fixes = change_fix(span, f"/{path.text}", safe=True)
+        yield Finding(span, f"'{path.text}' is not an absolute path; it becomes '/{path.text}'", fixes)
 
 
 def _required(definition: Definition) -> tuple[Node, ...]:
@@ -298,7 +309,8 @@ def teamwise_storage_deprecated(job: Job) -> Iterator[Finding]:
         yield Finding(use.name_span, message, _as_storages(job, use.owner), tags=(DiagnosticTag.DEPRECATED,))
 
 
-def _as_storages(job: Job, owner: object) -> tuple[Fix, ...]:
+@later
+def _as_storages(job: Job, owner: object) -> Fixes:
     """Write `extras.storages` instead of the only runtime plugin, or next to the others."""
     extras = job.extras
     section = extras.own(RUNTIME_PLUGIN) if extras else None
@@ -315,7 +327,7 @@ def _as_storages(job: Job, owner: object) -> tuple[Fix, ...]:
     return _instead(job, extras, section, plugin.node, storages)
 
 
-def _instead(job: Job, extras: Mapping, section: Entry, item: Node, storages: list[dict[str, str]]) -> tuple[Fix, ...]:
+def _instead(job: Job, extras: Mapping, section: Entry, item: Node, storages: list[dict[str, str]]) -> Fixes:
     plugins = section.value
     if not isinstance(plugins, Sequence):
         return ()
@@ -354,8 +366,8 @@ def storages_and_teamwise(job: Job) -> Iterator[Finding]:
         return
     for plugin in job.plugins:
         if plugin.plugin == "teamwise_storage" and plugin.plugin_scalar and isinstance(section, Sequence):
-            removal = remove_item(job.text, section, plugin.node) if len(section.items) > 1 else ()
-            fixes = fix_of("Remove 'teamwise_storage'", removal)
+            is_one_of_many = len(section.items) > 1
+            removal = fix_of("Remove 'teamwise_storage'", remove_item, job.text, section, plugin.node)
             related = (Related(storages.key.span, "'extras.storages' is here"),)
             message = "'teamwise_storage' is ignored because of 'extras.storages'"
-            yield Finding(name_span(plugin.plugin_scalar), message, fixes, related)
+            yield Finding(name_span(plugin.plugin_scalar), message, removal if is_one_of_many else (), related)

@@ -5,10 +5,11 @@ Facts: openpai-runtime, src/plugins/cmd/init.py, src/plugins/plugin_utils.py and
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Related, Severity, Stage, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Fixes, Related, Severity, Stage, later, rule
 from pai_lsp.findings.fixes import (
     change_fix,
     choice_fixes,
+    first_of,
     fix_of,
     near_name_fixes,
     quote_fix,
@@ -83,7 +84,7 @@ def invalid_event(job: Job) -> Iterator[Finding]:
             span, name = name_span(scalar), scalar.text
             if callback.entry("commands") is None and name.split(None, 1)[0] in events():
                 continue  # without the line 'commands:', its items are read as a part of the event
-            fixes = near_name_fixes(span, name, events()) or choice_fixes(span, released_events())
+            fixes = first_of(near_name_fixes(span, name, events()), choice_fixes(span, released_events()))
             yield Finding(span, no_event(name), fixes)
 
 
@@ -136,13 +137,13 @@ def _incomplete_in(job: Job, use: PluginUse) -> Iterator[Finding]:
 def _incomplete(job: Job, callback: Mapping) -> Iterator[Finding]:
     event, commands = callback.entry("event"), callback.entry("commands")
     if event is None:
-        fix = Fix("Add 'event: taskStarts'", (insert_entry(job.text, callback, "event: taskStarts"),))
-        yield Finding(callback.span, CALLBACK_NEEDS_EVENT, (fix,))
+        fixes = fix_of("Add 'event: taskStarts'", insert_entry, job.text, callback, "event: taskStarts")
+        yield Finding(callback.span, CALLBACK_NEEDS_EVENT, fixes)
     elif not isinstance(event.value, Scalar):
         yield Finding(event.value.span, EVENT_FORM)
     if commands is None:
-        fix = Fix("Add 'commands'", (insert_entry(job.text, callback, "commands: [echo hello]"),))
-        yield Finding(callback.span, CALLBACK_NEEDS_COMMANDS, (fix,))
+        fixes = fix_of("Add 'commands'", insert_entry, job.text, callback, "commands: [echo hello]")
+        yield Finding(callback.span, CALLBACK_NEEDS_COMMANDS, fixes)
     elif isinstance(commands.value, Scalar) and commands.value.runtime_value is None:
         yield Finding(commands.key.span, "'commands' must be a list of strings, but is empty")
 
@@ -206,10 +207,9 @@ def _no_commands(job: Job, entry: Entry) -> Iterator[Finding]:
     elif not isinstance(entry.value, Scalar):
         yield Finding(entry.value.span, f"'{entry.name}' must be a list of strings, not a mapping")
     elif entry.value.runtime_value is not None:
-        fix = wrap_in_list_fix(job.text, entry.value)
         is_text = isinstance(entry.value.runtime_value, str)
         message = f"'{entry.name}' must be a list{'; a string runs letter by letter' if is_text else ''}"
-        yield Finding(entry.value.span, message, (fix,) if fix else ())
+        yield Finding(entry.value.span, message, wrap_in_list_fix(job.text, entry.value))
     elif entry.name in SIMPLE_KEYS:
         yield Finding(entry.place, f"'{entry.name}' must be a list of strings, but is empty")
 
@@ -219,19 +219,19 @@ def _not_text(job: Job, commands: Sequence, item: Node) -> Iterator[Finding]:
         kind = "mapping" if isinstance(item, Mapping) else "list"
         written = job.text[item.span.start : item.span.end]
         is_line = isinstance(item, Mapping) and not item.is_flow and "\n" not in written
-        fixes = (Fix("Quote it", (TextEdit(item.span, quoted(written)),), safe=True),) if is_line else ()
+        fixes = fix_of("Quote it", TextEdit, item.span, quoted(written), safe=True) if is_line else ()
         yield Finding(item.span, command_is_no_text(kind), fixes)
         return
     value = item.runtime_value
     if isinstance(value, (str, ValueError)):
         return  # unreadable_value reports what the runtime cannot read at all
     if value is None and not item.text:
-        removal = fix_of("Remove it", remove_item(job.text, commands, item))
+        removal = fix_of("Remove it", remove_item, job.text, commands, item)
         yield Finding(item_place(job, item), "an empty command runs 'None'", removal)
         return
     kind = _KINDS.get(type(value).__name__, "a date")
     message = f"a command must be a string; the runtime reads '{item.text}' as {kind}"
-    yield Finding(item.span, message, (quote_fix(item),) if item.style is ScalarStyle.PLAIN else ())
+    yield Finding(item.span, message, quote_fix(item) if item.style is ScalarStyle.PLAIN else ())
 
 
 _KINDS = {"int": "a number", "float": "a number", "bool": "true or false", "NoneType": "null", "bytes": "binary"}
@@ -280,7 +280,8 @@ def callbacks_with_pre_post_commands(job: Job) -> Iterator[Finding]:
                 yield Finding(entry.key.span, message, _merge(job, use, together, entry), related)
 
 
-def _merge(job: Job, use: PluginUse, together: Entry, entry: Entry) -> tuple[Fix, ...]:
+@later
+def _merge(job: Job, use: PluginUse, together: Entry, entry: Entry) -> Fixes:
     """Convert simple commands to a callback, if they can be moved as they are written."""
     holder = use.parameters
     commands, first = entry.value, next(iter(callback_items(use)), None)
@@ -339,8 +340,8 @@ def invalid_failure_policy(job: Job) -> Iterator[Finding]:
         span = name_span(scalar)
         lower = scalar.text.strip().lower()
         if lower in _POLICIES:
-            fix = change_fix(span, lower, safe=True)
-            yield Finding(span or entry.key.span, f"write '{lower}' in lower case", (fix,))
+            fixes = change_fix(span, lower, safe=True)
+            yield Finding(span or entry.key.span, f"write '{lower}' in lower case", fixes)
             continue
         fixes = near_name_fixes(span, scalar.text, _POLICIES) if scalar.text else ()
         message = f"'{scalar.text}' is not a failure policy and means 'fail'; expected 'fail' or 'ignore'"

@@ -5,8 +5,20 @@ Files of a marketplace are written in the extended protocol and never submitted,
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Consequence, DiagnosticTag, Finding, Fix, Order, Related, Severity, Stage, rule
-from pai_lsp.findings.fixes import change_fix
+from pai_lsp.findings.diagnostic import (
+    Consequence,
+    DiagnosticTag,
+    Finding,
+    Fix,
+    Fixes,
+    Order,
+    Related,
+    Severity,
+    Stage,
+    later,
+    rule,
+)
+from pai_lsp.findings.fixes import change_fix, fix_of
 from pai_lsp.job.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Origin, is_empty, name_span
 from pai_lsp.job.lookup import AddressFault, looks_like_address, read_address
 from pai_lsp.job.this_lookup import this_answer, this_uses
@@ -37,7 +49,7 @@ class _Feature:
 
     span: Span
     message: str
-    fixes: tuple[Fix, ...] = ()
+    fixes: Fixes = ()
     tags: tuple[DiagnosticTag, ...] = ()
 
 
@@ -182,12 +194,12 @@ def _plugin(job: Job, definition: Definition) -> Iterator[_Feature]:
     if not definition.plugin:
         entry = definition.parameter("callbacks")
         if entry and definition.plugin_scalar is None:
-            edit = insert_entry(job.text, definition.node, f"plugin: {CMD_PLUGIN}", definition.node.own("name"))
+            place = (job.text, definition.node, f"plugin: {CMD_PLUGIN}", definition.node.own("name"))
             # With the plugin, a wrong callback ends the task; without, it is ignored.
             is_sound = all(callback.event and callback.commands for callback in definition.callbacks)
             is_list = isinstance(entry.value, Sequence) and len(definition.callbacks) == len(entry.value.items)
-            fix = Fix("Add the plugin", (edit,), safe=is_sound and is_list)
-            yield _Feature(entry.key.span, "a released cluster ignores 'callbacks' without a 'plugin'", (fix,))
+            fixes = fix_of("Add the plugin", insert_entry, *place, safe=is_sound and is_list)
+            yield _Feature(entry.key.span, "a released cluster ignores 'callbacks' without a 'plugin'", fixes)
         return
     scalar = definition.plugin_scalar
     if scalar is None or definition.runtime_plugin is not None:
@@ -195,7 +207,7 @@ def _plugin(job: Job, definition: Definition) -> Iterator[_Feature]:
     span, message = name_span(scalar), f"a released cluster ignores the plugin '{definition.plugin}'"
     if definition.plugin in job.platform.plugins or definition.plugin in job.site_plugins:
         full = f"{PLUGIN_PREFIX}{definition.plugin}"
-        yield _Feature(span, message, (Fix(f"Write '{full}'", (TextEdit(span, full),), safe=True),))
+        yield _Feature(span, message, fix_of(f"Write '{full}'", TextEdit, span, full, safe=True))
     elif definition.plugin in STORAGE_PLUGINS:
         yield _Feature(span, message)
 
@@ -213,7 +225,7 @@ def _events(job: Job) -> Iterator[_Feature]:
             message = f"a released cluster never runs the callback for '{event.name}'"
             if event.replacement:
                 yield _Feature(
-                    span, message, (change_fix(span, event.replacement, safe=True),), (DiagnosticTag.DEPRECATED,)
+                    span, message, change_fix(span, event.replacement, safe=True), (DiagnosticTag.DEPRECATED,)
                 )
             else:
                 yield _Feature(span, message)
@@ -256,7 +268,8 @@ def plugin_parameters_twice(job: Job) -> Iterator[Finding]:
             yield Finding(entry.key.span, message, _moved(job, definition, params.value, entry), related)
 
 
-def _moved(job: Job, definition: Definition, params: Mapping, entry: Entry) -> tuple[Fix, ...]:
+@later
+def _moved(job: Job, definition: Definition, params: Mapping, entry: Entry) -> Fixes:
     line = line_span(job.text, entry.span)
     written = job.text[entry.key.span.start : entry.span.end if params.is_flow else line.end].rstrip()
     is_movable = entry in definition.node.entries and entry.span.end >= entry.key.span.end and "\n" not in written

@@ -11,6 +11,7 @@ from pai_lsp.findings.diagnostic import (
     DiagnosticTag,
     Finding,
     Fix,
+    Fixes,
     Order,
     Related,
     Severity,
@@ -18,7 +19,7 @@ from pai_lsp.findings.diagnostic import (
     later,
     rule,
 )
-from pai_lsp.findings.fixes import change_fix, fix_of, near_name_fixes
+from pai_lsp.findings.fixes import all_of, change_fix, fix_of, near_name_fixes
 from pai_lsp.job.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Origin, Reference, name_span
 from pai_lsp.job.lookup import BY_NAME, looks_like_address, titled
 from pai_lsp.job.require_graph import no_prerequisite
@@ -71,7 +72,7 @@ def unknown_prerequisite(job: Job) -> Iterator[Finding]:
                 if found := by_title(job, reference):
                     yield found
                     continue
-                fixes = near_name_fixes(reference.span, name, names) + callback_stub(job, name)
+                fixes = all_of(near_name_fixes(reference.span, name, names), callback_stub(job, name))
                 yield Finding(reference.place, no_prerequisite(name, names), fixes)
 
 
@@ -83,7 +84,7 @@ def by_title(job: Job, reference: Reference) -> Finding | None:
         return None
     wanted = " or ".join(f"'{one}'" for one in addresses)
     message = f"'{name.removeprefix(BY_NAME)}' is the title of an item of the marketplace; write {wanted}"
-    return Finding(reference.span, message, tuple(change_fix(reference.span, one) for one in addresses))
+    return Finding(reference.span, message, change_fix(reference.span, *addresses))
 
 
 def _listed(role: TaskRole) -> Iterator[Reference]:
@@ -114,15 +115,16 @@ def duplicate_prerequisite_reference(job: Job) -> Iterator[Finding]:
         for reference in role.prerequisites:
             earlier = first.setdefault(reference.name, reference)
             if earlier is not reference:
-                fixes = later(_unlisted, job, role, reference, "Remove the duplicate")
+                fixes = _unlisted(job, role, reference, "Remove the duplicate")
                 related = (Related(earlier.span, "first listed here"),)
                 yield Finding(reference.span, f"'{reference.name}' is listed twice and runs twice", fixes, related)
 
 
-def _unlisted(job: Job, role: TaskRole, reference: Reference, title: str) -> tuple[Fix, ...]:
+@later
+def _unlisted(job: Job, role: TaskRole, reference: Reference, title: str) -> Fixes:
     """Remove a reference from the role's list."""
     listed = role.get("prerequisites")
-    return fix_of(title, remove_item(job.text, listed, reference.scalar)) if isinstance(listed, Sequence) else ()
+    return fix_of(title, remove_item, job.text, listed, reference.scalar) if isinstance(listed, Sequence) else ()
 
 
 @rule(Severity.WARNING, order=Order.NAMES, stage=Stage.RUNTIME, consequence=Consequence.IGNORED)
@@ -162,16 +164,17 @@ def prerequisite_without_effect(job: Job) -> Iterator[Finding]:
             reasons = [_idle(job, definition) for definition in found]
             if not found or None in reasons:
                 continue
-            fixes = later(_idle_fixes, job, role, reference, found[0])
+            fixes = _idle_fixes(job, role, reference, found[0])
             related = (Related(found[0].name_span, "defined here", graph.path(found[0])),)
             yield Finding(
                 reference.span, f"listing '{reference.name}' here has no effect: {reasons[0]}", fixes, related
             )
 
 
-def _idle_fixes(job: Job, role: TaskRole, reference: Reference, found: Definition) -> tuple[Fix, ...]:
+@later
+def _idle_fixes(job: Job, role: TaskRole, reference: Reference, found: Definition) -> Fixes:
     fixes = () if job.require_graph.is_outside(found) else _plugin_fixes(job, found)
-    return fixes + _unlisted(job, role, reference, "Remove it from the list")
+    return all_of(fixes, _unlisted(job, role, reference, "Remove it from the list"))
 
 
 # Keys of the extended protocol that have an effect without a plugin.
@@ -202,7 +205,7 @@ def _idle(job: Job, definition: Definition) -> str | None:
     return f"'{definition.plugin}' is not a runtime plugin{did_you_mean(definition.plugin, known)}"
 
 
-def _plugin_fixes(job: Job, definition: Definition) -> tuple[Fix, ...]:
+def _plugin_fixes(job: Job, definition: Definition) -> Fixes:
     if definition.plugin_scalar is None:
         return ()
     known = [PLUGIN_PREFIX + name for name in (*job.platform.plugins, *sorted(job.site_plugins))]
@@ -215,7 +218,8 @@ def _plugin_fixes(job: Job, definition: Definition) -> tuple[Fix, ...]:
     )
 
 
-def prerequisite_stub(job: Job, kind: str, name: str) -> tuple[Fix, ...]:
+@later
+def prerequisite_stub(job: Job, kind: str, name: str) -> Fixes:
     """Create a prerequisite for one of the fields `dockerImage`, `data`, `script` and `output`."""
     documented = field(("prerequisites", 0, "uri"), prerequisite_type=kind, platform=job.platform)
     value: dict[str, Any] = {"type": kind, "name": name}
@@ -224,14 +228,15 @@ def prerequisite_stub(job: Job, kind: str, name: str) -> tuple[Fix, ...]:
     return _created(job, kind, name, value)
 
 
-def callback_stub(job: Job, name: str) -> tuple[Fix, ...]:
+@later
+def callback_stub(job: Job, name: str) -> Fixes:
     """Create a prerequisite that runs commands, for a task role's `prerequisites`."""
     callbacks = [{"event": "taskStarts", "commands": [f"echo {name}"]}]
     value = {"type": "script", "name": name, "plugin": CMD_PLUGIN, "callbacks": callbacks}
     return _created(job, "script", name, value)
 
 
-def _created(job: Job, kind: str, name: str, value: dict[str, Any]) -> tuple[Fix, ...]:
+def _created(job: Job, kind: str, name: str, value: dict[str, Any]) -> Fixes:
     if not PREREQUISITE_NAME.fullmatch(name) or job.root is None or not job.root.entries:
         return ()
     title = f"Create the {kind} prerequisite '{name}'"
@@ -275,10 +280,11 @@ def duplicate_prerequisite(job: Job) -> Iterator[Finding]:
             kind = f"{definition.type} prerequisite" if definition.type else "prerequisite"
             related = (Related(earlier.name_span, "first defined here"),)
             message = f"another {kind} is named '{definition.name}'"
-            yield Finding(definition.name_span, message, later(_rename, job, definition), related)
+            yield Finding(definition.name_span, message, _rename(job, definition), related)
 
 
-def _rename(job: Job, definition: Definition) -> tuple[Fix, ...]:
+@later
+def _rename(job: Job, definition: Definition) -> Fixes:
     """Give a definition a unique name."""
     name = job.free_name(definition.name)
     from pai_lsp.job.symbols import rename_prerequisite  # noqa: PLC0415 - only for a fix
@@ -325,7 +331,7 @@ def image_name_shared(job: Job) -> Iterator[Finding]:
         yield Finding(
             definition.name_span,
             f"'{definition.name}' is also the name of a docker image; the runtime finds two and the task fails",
-            later(_rename, job, definition),
+            _rename(job, definition),
             (Related(image.name_span, "the docker image"),),
         )
 
@@ -368,7 +374,7 @@ def prerequisite_name_shared_across_types(job: Job) -> Iterator[Finding]:
         yield Finding(
             definition.name_span,
             f"a later prerequisite is also named '{definition.name}'; only that one runs",
-            later(_rename, job, definition),
+            _rename(job, definition),
             (Related(taken.name_span, "the one that runs"),),
         )
 
@@ -413,10 +419,11 @@ def unused_prerequisite(job: Job) -> Iterator[Finding]:
         yield Finding(definition.name_span, message, _removal(job, definition), tags=(DiagnosticTag.UNNECESSARY,))
 
 
-def _removal(job: Job, definition: Definition) -> tuple[Fix, ...]:
+@later
+def _removal(job: Job, definition: Definition) -> Fixes:
     is_extra = definition.origin is Origin.EXTRAS
     section = job.extras_entry("reference_prerequisites") if is_extra else job.section("prerequisites")
     node = section.value if section else None
     if not isinstance(node, Sequence) or len(node.items) < 2 or not isinstance(definition.name_scalar, Scalar):
         return ()
-    return fix_of(f"Remove '{definition.name}'", remove_item(job.text, node, definition.node))
+    return fix_of(f"Remove '{definition.name}'", remove_item, job.text, node, definition.node)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import islice
 
 from pai_lsp.findings.diagnostic import Finding, Order, Related, Severity, Stage, rule
-from pai_lsp.findings.fixes import change_fix, near_name_fixes
+from pai_lsp.findings.fixes import all_of, change_fix, near_name_fixes
 from pai_lsp.job.definition import Origin
 from pai_lsp.job.lookup import AddressFault, AddressKind, LookupState, looks_like_address, near_addresses, read_address
 from pai_lsp.job.require_graph import cycle_found, cycles, needs_missing, no_prerequisite, not_looked_up, nothing_at
@@ -58,7 +58,7 @@ def unknown_required_prerequisite(job: Job) -> Iterator[Finding]:
                 names, own = job.definitions_by_name, definition.name
                 fixes = near_name_fixes(link.reference.span, name, names, besides=own)
                 if definition.origin is not Origin.CATALOG:
-                    fixes += callback_stub(job, name)
+                    fixes = all_of(fixes, callback_stub(job, name))
                 wrong = Finding(link.reference.span, no_prerequisite(name, names, besides=own), fixes)
                 yield by_title(job, link.reference) or wrong
     yield from _missing_beyond(job, addresses=False)
@@ -160,7 +160,7 @@ def malformed_reference(job: Job) -> Iterator[Finding]:
         fault = read_address(name)
         if isinstance(fault, AddressFault):
             span = link.reference.span
-            fixes = (change_fix(span, fault.meant),) if fault.meant else ()
+            fixes = change_fix(span, fault.meant) if fault.meant else ()
             yield by_title(job, link.reference) or Finding(span, fault.message, fixes)
 
 

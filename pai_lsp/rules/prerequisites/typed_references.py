@@ -5,8 +5,8 @@ Each field accepts only prerequisites of its own type.
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Order, Related, Severity, Stage, rule
-from pai_lsp.findings.fixes import near_name_fixes
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Fixes, Order, Related, Severity, Stage, later, rule
+from pai_lsp.findings.fixes import all_of, fix_of, near_name_fixes
 from pai_lsp.job.definition import (
     COMMAND_KEYS,
     TYPED_FIELDS,
@@ -73,7 +73,7 @@ def wrong_prerequisite_type(job: Job) -> Iterator[Finding]:
         fixes = near_name_fixes(reference.span, reference.name, _names(job, TYPED_FIELDS[field]), safe=False)
         right, entry = fields.get(definition.type), role.field(field)
         if right and entry and isinstance(entry.key, Scalar) and role.field(right) is None:
-            fixes = (Fix(f"Use '{right}' instead", (TextEdit(name_span(entry.key), right),)), *fixes)
+            fixes = all_of(fix_of(f"Use '{right}' instead", TextEdit, name_span(entry.key), right), fixes)
         yield Finding(reference.span, message, fixes, (Related(definition.name_span, "defined here"),))
 
 
@@ -108,7 +108,7 @@ def _unknown(job: Job, field: str) -> Iterator[Finding]:
         if job.find_typed(kind, name) or name in job.definitions_by_name or job.may_define(name):
             continue
         names = _names(job, kind) if names is None else names
-        fixes = near_name_fixes(reference.span, name, names) + prerequisite_stub(job, kind, name)
+        fixes = all_of(near_name_fixes(reference.span, name, names), prerequisite_stub(job, kind, name))
         yield Finding(reference.place, f"no {kind} prerequisite is named '{name}'{did_you_mean(name, names)}", fixes)
 
 
@@ -276,7 +276,8 @@ def plugin_never_runs(job: Job) -> Iterator[Finding]:
             yield Finding(reference.span, message, _listed_too(job, role, reference.name), related)
 
 
-def _listed_too(job: Job, role: TaskRole, name: str) -> tuple[Fix, ...]:
+@later
+def _listed_too(job: Job, role: TaskRole, name: str) -> Fixes:
     title, entry = f"List '{name}' in 'prerequisites'", role.field("prerequisites")
     if entry is not None and isinstance(entry.value, Sequence) and entry.value.items:
         return (Fix(title, (append_value(job.text, entry.value, name),)),)

@@ -5,8 +5,8 @@ Facts: openpai-runtime, src/init.d/image_checker.py; rest-server, models/v2/job/
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Related, Severity, Stage, rule
-from pai_lsp.findings.fixes import change_fix, quote_fix
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fixes, Related, Severity, Stage, later, rule
+from pai_lsp.findings.fixes import change_fix, fix_of, quote_fix
 from pai_lsp.job.definition import name_span
 from pai_lsp.platform.image_addresses import (
     DOCKER_HUB,
@@ -138,13 +138,14 @@ def _complaint(part: str, what: str, grammar: re.Pattern[str]) -> str:
     return f"the image checker refuses {quoted} in the {what} '{' '.join(part.split())}'"
 
 
-def _lower_case_fixes(uri: Scalar) -> tuple[Fix, ...]:
+@later
+def _lower_case_fixes(uri: Scalar) -> Fixes:
     """Change to lower case if only the case is wrong; not a safe fix, because it may be a different image."""
     start = len(uri.text) - len(without_host(uri.text))
     lowered = uri.text[:start] + uri.text[start:].lower()
     if lowered == uri.text or _wrong_part(lowered) or uri.is_block or "\n" in uri.text:
         return ()
-    return (change_fix(name_span(uri), lowered),)
+    return change_fix(name_span(uri), lowered)
 
 
 def _within(scalar: Scalar, start: int, end: int) -> Span:
@@ -205,7 +206,7 @@ def auth_not_strings(job: Job) -> Iterator[Finding]:
             # JavaScript renders nothing for a value that counts as false, such as null or 0.
             is_fine = isinstance(value, Scalar) and (value.is_string or not value.value)
             if not is_fine and entry.name not in _ACCOUNT:
-                fixes = (quote_fix(value),) if isinstance(value, Scalar) and value.tag is None else ()
+                fixes = quote_fix(value) if isinstance(value, Scalar) and value.tag is None else ()
                 message = f"'{entry.name}' must be a string; the rest-server refuses the job with status 500"
                 yield Finding(entry.place, message, fixes)
 
@@ -263,14 +264,10 @@ def auth_without_registryuri(job: Job) -> Iterator[Finding]:
             continue
         uri = text_of(definition, "uri")
         registry = (image_host(uri.text) if uri else "") or DOCKER_HUB
-        fix = Fix(
-            f"Add 'registryuri: {registry}'",
-            (insert_entry(job.text, auth.value, f"registryuri: {registry}"),),
-            safe=True,
-        )
-        yield Finding(
-            auth.key.span, "'auth' has no 'registryuri', so the image checker fails and the task dies", (fix,)
-        )
+        line = f"registryuri: {registry}"
+        fixes = fix_of(f"Add '{line}'", insert_entry, job.text, auth.value, line, safe=True)
+        message = "'auth' has no 'registryuri', so the image checker fails and the task dies"
+        yield Finding(auth.key.span, message, fixes)
 
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("auth",))
@@ -362,7 +359,7 @@ def registry_mismatch(job: Job) -> Iterator[Finding]:
         place = name_span(registry)
         start = name_span(uri).start
         is_name = not image and not uri.is_block and "." in account
-        fixes = (Fix(f"Pull the image from '{account}'", (TextEdit(Span(start, start), f"{account}/"),)),)
+        fixes = fix_of(f"Pull the image from '{account}'", TextEdit, Span(start, start), f"{account}/")
         yield Finding(
             place,
             f"this account is for '{account}', but the image comes {source}",

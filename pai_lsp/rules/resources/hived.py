@@ -7,7 +7,7 @@ Facts: rest-server, config/v2/hived.js and middlewares/v2/hived.js.
 from __future__ import annotations
 
 from pai_lsp.findings.diagnostic import HIVED, Consequence, Finding, Related, Severity, Stage, rule
-from pai_lsp.findings.fixes import change_fix, choice_fixes, fix_of, near_name_fixes, quote_fix
+from pai_lsp.findings.fixes import all_of, change_fix, choice_fixes, first_of, fix_of, near_name_fixes, quote_fix
 from pai_lsp.job.definition import key_name_span, name_span
 from pai_lsp.platform.job_schema import key_order
 from pai_lsp.source.edits import remove_entry
@@ -55,7 +55,7 @@ def hived_priority_invalid(job: Job) -> Iterator[Finding]:
         yield Finding(entry.place, f"'jobPriorityClass' must be {choices}")
         return
     span = name_span(entry.value)
-    fixes = near_name_fixes(span, entry.value.text, _PRIORITIES) or choice_fixes(span, _PRIORITIES)
+    fixes = first_of(near_name_fixes(span, entry.value.text, _PRIORITIES), choice_fixes(span, _PRIORITIES))
     yield Finding(span, f"'{entry.value.text}' is not a HiveD priority; expected {choices}", fixes)
 
 
@@ -100,7 +100,7 @@ def hived_wrong_type(job: Job) -> Iterator[Finding]:
             value = setting.value
             is_text = isinstance(value, Scalar) and (value.value is None or isinstance(value.value, str))
             if setting.name in _TEXT_KEYS and not is_text:
-                fixes = (quote_fix(value),) if isinstance(value, Scalar) and value.tag is None else ()
+                fixes = quote_fix(value) if isinstance(value, Scalar) and value.tag is None else ()
                 yield Finding(setting.place, f"'{setting.name}' must be a string", fixes)
 
 
@@ -164,13 +164,11 @@ def hived_sku_and_pinned(job: Job) -> Iterator[Finding]:
             continue
         sku, pinned = entry.value.entry("skuType"), entry.value.entry("pinnedCellId")
         if sku and pinned and not _is_null(sku.value) and not _is_null(pinned.value):
-            fixes = tuple(
-                fix
-                for one in (sku, pinned)
-                for fix in fix_of(f"Remove '{one.name}'", remove_entry(job.text, entry.value, one))
+            removals = (
+                fix_of(f"Remove '{one.name}'", remove_entry, job.text, entry.value, one) for one in (sku, pinned)
             )
             message = f"'{entry.name}' has both 'skuType' and 'pinnedCellId'; HiveD accepts only one"
-            yield Finding(pinned.key.span, message, fixes, (Related(sku.key.span, "the SKU type"),))
+            yield Finding(pinned.key.span, message, all_of(*removals), (Related(sku.key.span, "the SKU type"),))
 
 
 @rule(Severity.ERROR, stage=Stage.SERVER, about=("hivedScheduler",), scheduler=HIVED)
@@ -257,7 +255,7 @@ def _misspelt_keys(mapping: Mapping, known: tuple[str, ...]) -> Iterator[Finding
 def _misspelt(entry: Entry, meant: str, *, has_right_one: bool) -> Finding:
     span = key_name_span(entry)
     message = f"unknown key '{entry.name}' has no effect; did you mean '{meant}'?"
-    return Finding(span, message, () if has_right_one else (change_fix(span, meant, safe=True),))
+    return Finding(span, message, () if has_right_one else change_fix(span, meant, safe=True))
 
 
 def _bare(name: str) -> str:

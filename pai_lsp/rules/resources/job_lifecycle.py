@@ -10,8 +10,8 @@ pkg/apis/frameworkcontroller/v1/types.go and crd.go.
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Related, Severity, Stage, rule
-from pai_lsp.findings.fixes import boolean_fixes, fix_of, near_name_fixes, number_fix
+from pai_lsp.findings.diagnostic import Consequence, Finding, Related, Severity, Stage, rule
+from pai_lsp.findings.fixes import all_of, boolean_fixes, fix_of, near_name_fixes, number_fix
 from pai_lsp.job.definition import key_name_span, name_span
 from pai_lsp.job.parts import whole_number
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
@@ -60,7 +60,7 @@ def task_retry_ignored(job: Job) -> Iterator[Finding]:
         count = whole_number(entry.value) if entry else None
         if entry is None or count is None or count == 0:
             continue
-        fixes = (Fix("Disable gang allocation", (edit,)),) if (edit := _gang_off(job, gang)) else ()
+        fixes = fix_of("Disable gang allocation", _gang_off, job, gang)
         message = (
             "'taskRetryCount' has no effect without 'extras.gangAllocation: false'; 'jobRetryCount' retries the job"
         )
@@ -136,8 +136,7 @@ def min_failed_exceeds_instances(job: Job) -> Iterator[Finding]:
         message = (
             f"'{role.name}' has {_instances(role)}, so {number} can never fail; write -1 to turn this condition off"
         )
-        fix = number_fix(entry.value.span, -1)
-        yield Finding(entry.value.span, message, (fix,), instances_place(role))
+        yield Finding(entry.value.span, message, number_fix(entry.value.span, -1), instances_place(role))
 
 
 @rule(Severity.WARNING, stage=Stage.CLUSTER, consequence=Consequence.IGNORED, about=("minSucceededInstances",))
@@ -167,7 +166,7 @@ def min_succeeded_exceeds_instances(job: Job) -> Iterator[Finding]:
         message = (
             f"'{role.name}' has {_instances(role)}, so {number} can never succeed; write -1 to turn this condition off"
         )
-        fixes = (number_fix(entry.value.span, role.instances), number_fix(entry.value.span, -1))
+        fixes = number_fix(entry.value.span, role.instances, -1)
         yield Finding(entry.value.span, message, fixes, instances_place(role))
 
 
@@ -205,12 +204,10 @@ def completion_zero_or_null(job: Job) -> Iterator[Finding]:
             default = "1" if entry.name == "minFailedInstances" else "all instances"
             written = "0" if entry.value.value == 0 else "null"
             node = role.get("completion")
-            removal = remove_entry(job.text, node, entry) if isinstance(node, Mapping) else ()
-            never = TextEdit(entry.value.span, "-1" if len(entry.value.span) else " -1")
-            fixes = (
-                Fix("Change to -1 (never)", (never,)),
-                *fix_of("Remove it (same meaning)", removal),
-            )
+            never = "-1" if len(entry.value.span) else " -1"
+            fixes = fix_of("Change to -1 (never)", TextEdit, entry.value.span, never)
+            if isinstance(node, Mapping):
+                fixes = all_of(fixes, fix_of("Remove it (same meaning)", remove_entry, job.text, node, entry))
             yield Finding(entry.place, f"{written} means the default, {default}; write -1 for never", fixes)
 
 
@@ -239,8 +236,8 @@ def completion_out_of_range(job: Job) -> Iterator[Finding]:
         for entry in role.completion_limits:
             number = whole_number(entry.value)
             if number is not None and number < -1:
-                fix = Fix("Change to -1 (never)", (TextEdit(entry.value.span, "-1"),))
-                yield Finding(entry.value.span, f"'{entry.name}' must be at least 1, or -1 for never", (fix,))
+                fixes = fix_of("Change to -1 (never)", TextEdit, entry.value.span, "-1")
+                yield Finding(entry.value.span, f"'{entry.name}' must be at least 1, or -1 for never", fixes)
         instances = role.field("instances")
         number = whole_number(instances.value) if instances else None
         if instances is not None and number is not None and number > _MOST_INSTANCES:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from itertools import chain
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, Stage, rule
-from pai_lsp.findings.fixes import number_fix
+from pai_lsp.findings.diagnostic import Finding, Fix, Fixes, Related, Severity, Stage, later, rule
+from pai_lsp.findings.fixes import fix_of, number_fix
 from pai_lsp.job.parts import whole_number
 from pai_lsp.source.edits import column, line_end
 from pai_lsp.source.nodes import Entry, Scalar
@@ -178,8 +178,9 @@ def resource_suspicious(job: Job) -> Iterator[Finding]:
                 yield Finding(entry.value.span, f"'{entry.name}: 0' reserves nothing for the task")
             elif entry.name == "memoryMB" and number is not None and 0 < number < _PLAUSIBLE_MEMORY_MB:
                 message = f"'memoryMB' is in MiB; {number} MiB is too little to start a container"
-                edit = TextEdit(entry.value.span, str(number * 1024))
-                yield Finding(entry.value.span, message, (Fix(f"Change to {number * 1024} ({number} GB)", (edit,)),))
+                title = f"Change to {number * 1024} ({number} GB)"
+                fixes = fix_of(title, TextEdit, entry.value.span, str(number * 1024))
+                yield Finding(entry.value.span, message, fixes)
 
 
 @rule(Severity.WARNING, stage=Stage.CLUSTER, about=("shmMB",))
@@ -249,12 +250,8 @@ def reserved_port_count(job: Job) -> Iterator[Finding]:
         for entry in role.port_labels:
             count = whole_number(entry.value)
             if entry.name in {"ssh", "http"} and count is not None and count <= 0:
-                fix = number_fix(entry.value.span, 1)
-                yield Finding(
-                    entry.value.span,
-                    f"'{entry.name}' needs at least one port, or the task dies before it starts",
-                    (fix,),
-                )
+                message = f"'{entry.name}' needs at least one port, or the task dies before it starts"
+                yield Finding(entry.value.span, message, number_fix(entry.value.span, 1))
 
 
 @rule(Severity.WARNING, stage=Stage.CLUSTER, about=("ports",))
@@ -285,12 +282,12 @@ def port_count_looks_like_number(job: Job) -> Iterator[Finding]:
             count = whole_number(entry.value)
             if count is None or not (count > _PLAUSIBLE_PORT_COUNT or entry.name in _WELL_KNOWN_PORTS.get(count, ())):
                 continue
-            fix = number_fix(entry.value.span, 1)
             message = f"this requests {count} ports; the platform chooses the port numbers"
-            yield Finding(entry.value.span, message, (fix,))
+            yield Finding(entry.value.span, message, number_fix(entry.value.span, 1))
 
 
-def _instances_fix(job: Job, role: TaskRole) -> tuple[Fix, ...]:
+@later
+def _instances_fix(job: Job, role: TaskRole) -> Fixes:
     """Write `instances: 1` before the role's first key."""
     if role.node is None:
         return ()

@@ -7,7 +7,7 @@ Source: rest-server, src/utils/protocolSecret.js: the text from `/(^secrets:)[^]
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Related, Severity, Stage, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Fixes, Related, Severity, Stage, later, rule
 from pai_lsp.platform.secrets_section import is_line_start, masked_span
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, ScalarStyle, Sequence
 from pai_lsp.source.patterns import lazy_pattern
@@ -76,7 +76,8 @@ def secrets_not_masked(job: Job) -> Iterator[Finding]:
         yield Finding(key, message)
 
 
-def _plain_key_fix(job: Job, entry: Entry) -> tuple[Fix, ...]:
+@later
+def _plain_key_fix(job: Job, entry: Entry) -> Fixes:
     start = entry.key.span.start
     is_own = job.root is not None and job.root.own(entry.name) is entry
     colon = _COLON.match(job.text, entry.key.span.end)
@@ -172,7 +173,8 @@ def _is_needed(job: Job, name: str) -> bool:
     return name in {"taskRoles", "prerequisites"}
 
 
-def _unquote_fix(entry: Entry) -> tuple[Fix, ...]:
+@later
+def _unquote_fix(entry: Entry) -> Fixes:
     key = entry.key
     if not isinstance(key, Scalar) or key.style is ScalarStyle.PLAIN or not _ENDS_MASK.match(key.text):
         return ()

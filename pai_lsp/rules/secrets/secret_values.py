@@ -7,7 +7,7 @@ plain-text password, token or key; an editor offers it for any text.
 from __future__ import annotations
 
 from pai_lsp.embedded.template import ESCAPED_CHARACTERS, tags
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Order, Related, Severity, Stage, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Fixes, Order, Related, Severity, Stage, later, rule
 from pai_lsp.findings.fixes import change_fix, fix_of
 from pai_lsp.job.definition import key_name_span, name_span
 from pai_lsp.job.secret_forms import words_of
@@ -125,10 +125,10 @@ def docker_password_not_secret_pattern(job: Job) -> Iterator[Finding]:
         if _PORTAL_PATTERN.match(password.text):
             continue
         found, _ = tags(password.text)
-        fixes: tuple[Fix, ...] = ()
+        fixes: Fixes = ()
         is_whole = len(found) == 1 and len(found[0].span) == len(password.text.strip())
         if is_whole and _PORTAL_NAME.fullmatch(found[0].content) and not password.is_block:
-            fixes = (change_fix(name_span(password), f"<% {found[0].content} %>", safe=True),)
+            fixes = change_fix(name_span(password), f"<% {found[0].content} %>", safe=True)
         yield Finding(name_span(password), "the portal only recognizes the password as '<% $secrets.name %>'", fixes)
 
 
@@ -162,7 +162,8 @@ def masked_secrets(job: Job) -> Iterator[Finding]:
         yield Finding(entry.value.span, message, _refill_fixes(job, entry.value))
 
 
-def _refill_fixes(job: Job, value: Scalar) -> tuple[Fix, ...]:
+@later
+def _refill_fixes(job: Job, value: Scalar) -> Fixes:
     names = sorted(name for name in used_names(job, "$secrets") or () if "." not in name)
     root = job.root
     if root is None or root.is_flow or not is_line_start(job.text, root.span.start):
@@ -172,7 +173,7 @@ def _refill_fixes(job: Job, value: Scalar) -> tuple[Fix, ...]:
         lines = "".join(f"{line_end(job.text)}  {written_key(name)}: ''" for name in names)
         return (Fix("Add the secrets that the job uses", (TextEdit(Span(colon, value.span.end), lines),)),)
     entry = root.own("secrets")
-    return fix_of("Remove 'secrets'", remove_entry(job.text, root, entry)) if entry else ()
+    return fix_of("Remove 'secrets'", remove_entry, job.text, root, entry) if entry else ()
 
 
 @rule(Severity.HINT, stage=Stage.SERVER, about=("secrets",))
@@ -205,12 +206,14 @@ def unused_secret(job: Job) -> Iterator[Finding]:
         yield from unused_entries(job, "secrets")
 
 
-def fixes_of(job: Job, secret: ClearSecret) -> tuple[Fix, ...]:
+@later
+def fixes_of(job: Job, secret: ClearSecret) -> Fixes:
     """Move a plain-text secret into the section `secrets`."""
     return moved_to_secrets(job, secret.entry) if secret.entry else _text_fixes(job, secret.span)
 
 
-def moved_to_secrets(job: Job, entry: Entry) -> tuple[Fix, ...]:
+@later
+def moved_to_secrets(job: Job, entry: Entry) -> Fixes:
     """Move a whole value: a parameter becomes a secret of the same name, any other value refers to a new secret."""
     value = entry.value
     if not isinstance(value, Scalar) or value.is_block or "\n" in job.text[value.span.start : value.span.end]:
@@ -229,7 +232,7 @@ def moved_to_secrets(job: Job, entry: Entry) -> tuple[Fix, ...]:
     return (Fix(f"Move to the secret '{name}'", (edit, TextEdit(value.span, reference))),) if edit else ()
 
 
-def _parameter_fixes(job: Job, entry: Entry, written: str) -> tuple[Fix, ...]:
+def _parameter_fixes(job: Job, entry: Entry, written: str) -> Fixes:
     section = job.mapping("parameters")
     if section is None or entry not in section.entries or entry.name in job.secrets or "." in entry.name:
         return ()
@@ -265,7 +268,7 @@ def _moved_with_comment(job: Job, section: Mapping, entry: Entry, written: str) 
     return keeping_comments(job.text, (edit, *removal), comments(job.syntax)) if edit and removal else ()
 
 
-def _text_fixes(job: Job, span: Span) -> tuple[Fix, ...]:
+def _text_fixes(job: Job, span: Span) -> Fixes:
     """Move a part of a string, if templates are filled there."""
     _, scalar = text_at(job, span.start)
     token = job.text[span.start : span.end]

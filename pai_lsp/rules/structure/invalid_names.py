@@ -5,8 +5,20 @@ pai_lsp/rules/prerequisites/references.py checks names of prerequisites that ref
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import HIVED, Consequence, Finding, Fix, Order, Related, Severity, Stage, rule
-from pai_lsp.findings.fixes import near_name_fixes, quote_fix
+from pai_lsp.findings.diagnostic import (
+    HIVED,
+    Consequence,
+    Finding,
+    Fix,
+    Fixes,
+    Order,
+    Related,
+    Severity,
+    Stage,
+    later,
+    rule,
+)
+from pai_lsp.findings.fixes import fix_of, near_name_fixes, quote_fix
 from pai_lsp.job.definition import name_span
 from pai_lsp.platform.tables import ROLE_NAME, converted_role_name
 from pai_lsp.rules.structure.structure_places import places
@@ -69,7 +81,7 @@ def invalid_task_role_name(job: Job) -> Iterator[Finding]:
         happens = Consequence.DIES if ROLE_NAME.fullmatch(role.name) else Consequence.REFUSED
         fixes = _rename_fixes(job, role.name, new_names.get(role.name)) if not is_quoting else ()
         if is_quoting and isinstance(key, Scalar) and key.text == role.name:
-            fixes = (quote_fix(key),)
+            fixes = quote_fix(key)
         yield Finding(span, message, fixes, consequence=happens)
 
 
@@ -155,7 +167,8 @@ def _new_names(job: Job) -> dict[str, str]:
     return found
 
 
-def _rename_fixes(job: Job, name: str, new_name: str | None) -> tuple[Fix, ...]:
+@later
+def _rename_fixes(job: Job, name: str, new_name: str | None) -> Fixes:
     if new_name is None:
         return ()
     from pai_lsp.job.symbols import rename_role  # noqa: PLC0415 - only for a fix
@@ -188,7 +201,8 @@ def invalid_prerequisite_name(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, _prerequisite_fixes(job, place))
 
 
-def _prerequisite_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
+@later
+def _prerequisite_fixes(job: Job, place: ErrorPlace) -> Fixes:
     node = place.node
     if not isinstance(node, Scalar) or node.is_block or not place.error.expected:
         return ()
@@ -229,7 +243,8 @@ def invalid_name(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, _name_fixes(job, place))
 
 
-def _name_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
+@later
+def _name_fixes(job: Job, place: ErrorPlace) -> Fixes:
     scalar = place.key.key if place.key else place.node
     if not isinstance(scalar, Scalar) or scalar.is_block or not place.error.expected:
         return ()
@@ -314,7 +329,7 @@ def duplicate_deployment(job: Job) -> Iterator[Finding]:
         span = name_span(deployment.name_scalar)
         new = free_name(deployment.name, names)
         related = (Related(name_span(earlier.name_scalar), "first defined here"),)
-        fixes = (Fix(f"Rename this one to '{new}'", (TextEdit(span, new),)),)
+        fixes = fix_of(f"Rename this one to '{new}'", TextEdit, span, new)
         yield Finding(span, f"another deployment is named '{deployment.name}'", fixes, related)
 
 

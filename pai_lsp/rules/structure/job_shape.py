@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 
 from pai_lsp.embedded.placeholders import is_placeholder, placeholder_spans
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Order, Severity, Stage, later, rule
-from pai_lsp.findings.fixes import change_fix
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Fixes, Order, Severity, Stage, later, rule
+from pai_lsp.findings.fixes import change_fix, fix_of
 from pai_lsp.job.definition import name_span
 from pai_lsp.platform.job_schema import keys_of_version_1_only
 from pai_lsp.rules.structure.structure_places import line_of_content, places
@@ -100,16 +100,18 @@ def unknown_key(job: Job) -> Iterator[Finding]:
             instances: 1
     """
     for place in places(job, "unknown-key"):
-        yield Finding(place.span, place.error.message, later(_unknown_key_fixes, job, place))
+        yield Finding(place.span, place.error.message, _unknown_key_fixes(job, place))
 
 
-def _unknown_key_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
+@later
+def _unknown_key_fixes(job: Job, place: ErrorPlace) -> Fixes:
     from pai_lsp.rules.structure.structure_fixes import move_fixes, rename_fixes
 
     return (*rename_fixes(job, place), *move_fixes(job, place), *_removal(job, place))
 
 
-def _removal(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
+@later
+def _removal(job: Job, place: ErrorPlace) -> Fixes:
     if not isinstance(place.node, Mapping) or place.key is None:
         return ()
     from pai_lsp.rules.structure.structure_fixes import remove_fixes
@@ -176,10 +178,11 @@ def dockerimage_extra_key(job: Job) -> Iterator[Finding]:
             plugin: com.microsoft.pai.runtimeplugin.cmd
     """
     for place in places(job, "dockerimage-extra-key"):
-        yield Finding(place.span, place.error.message, later(_extra_key_fixes, job, place))
+        yield Finding(place.span, place.error.message, _extra_key_fixes(job, place))
 
 
-def _extra_key_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
+@later
+def _extra_key_fixes(job: Job, place: ErrorPlace) -> Fixes:
     from pai_lsp.rules.structure.structure_fixes import rename_fixes
 
     return (*rename_fixes(job, place), *_removal(job, place))
@@ -275,16 +278,18 @@ def v1_job_key(job: Job) -> Iterator[Finding]:
               - python train.py
     """
     for place in places(job, "v1-job-key"):
-        yield Finding(place.span, place.error.message, later(_v1_key_fixes, job, place))
+        yield Finding(place.span, place.error.message, _v1_key_fixes(job, place))
 
 
-def _v1_key_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
+@later
+def _v1_key_fixes(job: Job, place: ErrorPlace) -> Fixes:
     from pai_lsp.rules.structure.structure_fixes import move_fixes
 
     return (*_renamed(job, place), *move_fixes(job, place), *_as_prerequisite(job, place))
 
 
-def _renamed(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
+@later
+def _renamed(job: Job, place: ErrorPlace) -> Fixes:
     """Rename the key if its value fits the new name; a command becomes a list, an image does not fit."""
     from pai_lsp.rules.structure.structure_fixes import as_list_fix, rename_fixes
 
@@ -295,12 +300,12 @@ def _renamed(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
         return ()
     fixes = rename_fixes(job, place)
     if place.error.expected == ("commands",) and not isinstance(key.value, Sequence):
-        as_list = as_list_fix(job, key, key.value)
-        return tuple(Fix(fix.title, (*fix.edits, *as_list.edits), fix.safe) for fix in fixes) if as_list else ()
+        lists = as_list_fix(job, key, key.value)
+        return tuple(Fix(fix.title, (*fix.edits, *one.edits), fix.safe) for one in lists for fix in fixes)
     return fixes
 
 
-def _as_prerequisite(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
+def _as_prerequisite(job: Job, place: ErrorPlace) -> Fixes:
     """Convert the job's `image` to a prerequisite, in a job that has no prerequisites yet."""
     mapping, key = place.node, place.key
     if not isinstance(mapping, Mapping) or mapping.is_flow or key is None or key.name != "image":
@@ -351,7 +356,7 @@ def missing_key(job: Job) -> Iterator[Finding]:
     for place in places(job, "missing-key"):
         from pai_lsp.rules.structure.structure_fixes import insert_fixes
 
-        yield Finding(place.span, place.error.message, later(insert_fixes, job, place))
+        yield Finding(place.span, place.error.message, insert_fixes(job, place))
 
 
 @rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.SERVER, about=("empty-section",))
@@ -375,7 +380,7 @@ def empty_section(job: Job) -> Iterator[Finding]:
     for place in places(job, "empty-section"):
         from pai_lsp.rules.structure.structure_fixes import empty_fixes
 
-        yield Finding(place.span, place.error.message, later(empty_fixes, job, place))
+        yield Finding(place.span, place.error.message, empty_fixes(job, place))
 
 
 @rule(Severity.ERROR, stage=Stage.SERVER, is_about_reading=True)
@@ -409,8 +414,8 @@ def job_template(job: Job) -> Iterator[Finding]:
     message = f"'{written}' is a placeholder for another program; the cluster refuses the file as it is"
     end = line_end(job.text)
     at = 1 if job.text.startswith("\ufeff") else 0
-    edit = TextEdit(Span(at, at), f"# pai-lsp: template{end}")
-    fixes = () if job.text.startswith("%", at) else (Fix("Mark this file as a template", (edit,)),)
+    fixes = fix_of("Mark this file as a template", TextEdit, Span(at, at), f"# pai-lsp: template{end}")
+    fixes = () if job.text.startswith("%", at) else fixes
     yield Finding(first, f"{message} (if it is a template, mark it with '# pai-lsp: template')", fixes)
 
 
@@ -474,7 +479,7 @@ def type_mismatch(job: Job) -> Iterator[Finding]:
             path = place.error.path
             is_late = len(path) > 1 and path[0] == "extras" and (len(path) > 2 or not isinstance(place.node, Mapping))
             happens = Consequence.FAILS if is_late else None
-            yield Finding(place.span, place.error.message, later(type_fixes, job, place), consequence=happens)
+            yield Finding(place.span, place.error.message, type_fixes(job, place), consequence=happens)
 
 
 @rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.SERVER, about=("invalid-enum",))
@@ -524,7 +529,7 @@ def out_of_range(job: Job) -> Iterator[Finding]:
     """
     for place in places(job, "out-of-range"):
         limit = place.error.expected
-        fixes = (Fix(f"Change to {limit[0]}", (TextEdit(place.span, limit[0]),)),) if limit else ()
+        fixes = fix_of(f"Change to {limit[0]}", TextEdit, place.span, limit[0]) if limit else ()
         yield Finding(place.span, place.error.message, fixes)
 
 
@@ -545,12 +550,12 @@ def invalid_job_name(job: Job) -> Iterator[Finding]:
     """
     for place in places(job, "invalid-job-name"):
         node = place.node
-        fixes: tuple[Fix, ...] = ()
+        fixes: Fixes = ()
         if isinstance(node, Scalar) and not node.is_block:
             # Braces and brackets mark a placeholder; a valid name would hide that it must be replaced.
             is_placeholder = not {"{", "<", "$", "%"}.isdisjoint(node.text)
             span, names = name_span(node), place.error.expected
-            fixes = tuple(change_fix(span, name, safe=not is_placeholder) for name in names)
+            fixes = change_fix(span, *names, safe=not is_placeholder)
         yield Finding(place.span, place.error.message, fixes)
 
 
@@ -581,7 +586,7 @@ def taskroles_not_mapping(job: Job) -> Iterator[Finding]:
         happens = Consequence.REFUSED if is_refused else None
         if place.error.path[:1] == ("deployments",):
             happens = Consequence.FAILS  # it names no role, so its commands do not run
-        yield Finding(place.span, place.error.message, later(roles_as_mapping_fixes, job, place), consequence=happens)
+        yield Finding(place.span, place.error.message, roles_as_mapping_fixes(job, place), consequence=happens)
 
 
 @rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.RUNTIME, about=("ports-not-mapping",))
@@ -614,4 +619,4 @@ def ports_not_mapping(job: Job) -> Iterator[Finding]:
     for place in places(job, "ports-not-mapping"):
         from pai_lsp.rules.structure.structure_fixes import ports_as_mapping_fixes
 
-        yield Finding(place.span, place.error.message, later(ports_as_mapping_fixes, job, place))
+        yield Finding(place.span, place.error.message, ports_as_mapping_fixes(job, place))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from itertools import takewhile
 
-from pai_lsp.findings.diagnostic import Fix
+from pai_lsp.findings.diagnostic import Fix, Fixes, later
 from pai_lsp.findings.fixes import boolean_fixes, change_fix, fix_of, quote_fix, wrap_in_list_fix, wrap_mapping_fixes
 from pai_lsp.job.definition import name_span
 from pai_lsp.platform.job_schema import field, fields, former_keys, key_order
@@ -41,22 +41,25 @@ if TYPE_CHECKING:
     from pai_lsp.rules.structure.structure_places import ErrorPlace
 
 
-def rename_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
+@later
+def rename_fixes(job: Job, place: ErrorPlace) -> Fixes:
     """Rename a key to one that is expected here; safe if only one is close."""
     key, error = place.key, place.error
     if key is None or not isinstance(key.key, Scalar):
         return ()
     is_only = len(error.expected) == 1 and job.expected_keys[error.path, error.expected[:1]] == 1
     span = name_span(key.key)
-    return tuple(change_fix(span, name, safe=is_only) for name in error.expected)
+    return change_fix(span, *error.expected, safe=is_only)
 
 
-def remove_fixes(job: Job, mapping: Mapping, entry: Entry, *, safe: bool = False) -> tuple[Fix, ...]:
+@later
+def remove_fixes(job: Job, mapping: Mapping, entry: Entry, *, safe: bool = False) -> Fixes:
     """Remove a key with its value."""
-    return fix_of(f"Remove '{entry.name}'", remove_entry(job.text, mapping, entry), safe=safe)
+    return fix_of(f"Remove '{entry.name}'", remove_entry, job.text, mapping, entry, safe=safe)
 
 
-def move_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
+@later
+def move_fixes(job: Job, place: ErrorPlace) -> Fixes:
     """Move a key into the section it belongs to, such as `shmMB` into `extraContainerOptions`."""
     mapping, entry = place.node, place.key
     if not isinstance(mapping, Mapping) or entry is None or len(entry.value.span) == 0 or place.error.expected:
@@ -110,7 +113,8 @@ def _former_keys(place: ErrorPlace) -> dict[str, str]:
     return of_role if len(path) == 2 and path[0] == "taskRoles" else {}
 
 
-def insert_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
+@later
+def insert_fixes(job: Job, place: ErrorPlace) -> Fixes:
     """Add a missing key with a first value; safe if only one value is possible."""
     mapping, key = place.node, place.error.key
     if not isinstance(mapping, Mapping) or key is None:
@@ -139,7 +143,8 @@ def _insertion(text: str, mapping: Mapping, before: frozenset[str], lines: list[
     return TextEdit(Span(first, first), "".join(line + pad for line in lines))
 
 
-def empty_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
+@later
+def empty_fixes(job: Job, place: ErrorPlace) -> Fixes:
     """Remove an empty optional part; give a required one a first value."""
     error, entry, owner = place.error, place.entry, place.owner
     if entry is not None and isinstance(owner, Mapping):
@@ -151,11 +156,11 @@ def empty_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
             return remove_fixes(job, owner, entry, safe=not has_comment)
         return _fill_fixes(job, place, entry, owner)
     if isinstance(owner, Sequence) and place.node is not None:
-        return fix_of("Remove the empty item", remove_item(job.text, owner, place.node), safe=True)
+        return fix_of("Remove the empty item", remove_item, job.text, owner, place.node, safe=True)
     return ()
 
 
-def _fill_fixes(job: Job, place: ErrorPlace, entry: Entry, owner: Mapping) -> tuple[Fix, ...]:
+def _fill_fixes(job: Job, place: ErrorPlace, entry: Entry, owner: Mapping) -> Fixes:
     value = skeleton(job, place.error.path)
     text = job.text
     colon = re.compile(r"['\"]?[ \t]*:").match(text, entry.key.span.end)
@@ -240,44 +245,44 @@ _SIZE = lazy_pattern(r"(\d{1,6}) ?([gGmM])(?:i|i?[bB])?")
 _VERSION_2 = lazy_pattern(r"[vV]?2(?:\.0+)?")
 
 
-def type_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
+@later
+def type_fixes(job: Job, place: ErrorPlace) -> Fixes:
     """Write a value in one of the expected types."""
     node, types = place.node, place.error.types
     if isinstance(node, Scalar) and node.value is None:
         return _null_fixes(job, place, node)
-    fix: Fix | None = None
     if "string" in types:
-        fix = _as_string(job, place, node)
-    elif {"integer", "number"} & set(types):
-        fix = _as_number(place, node)
-    elif "boolean" in types:
-        fix = next(iter(boolean_fixes(node)), None) if isinstance(node, Scalar) else None
-    elif "array" in types:
-        fix = _as_list(job, place, node)
-    elif "object" in types and isinstance(node, Sequence) and not node.items and node.is_flow:
-        fix = Fix("Write an empty mapping", (TextEdit(node.span, "{}"),), safe=True)
-    return (fix,) if fix else ()
+        return _as_string(job, place, node)
+    if {"integer", "number"} & set(types):
+        return _as_number(place, node)
+    if "boolean" in types:
+        return boolean_fixes(node) if isinstance(node, Scalar) else ()
+    if "array" in types:
+        return _as_list(job, place, node)
+    if "object" in types and isinstance(node, Sequence) and not node.items and node.is_flow:
+        return (Fix("Write an empty mapping", (TextEdit(node.span, "{}"),), safe=True),)
+    return ()
 
 
-def _null_fixes(job: Job, place: ErrorPlace, node: Scalar) -> tuple[Fix, ...]:
+def _null_fixes(job: Job, place: ErrorPlace, node: Scalar) -> Fixes:
     owner = place.owner
     if not isinstance(owner, Sequence):
         return empty_fixes(job, place)
-    return fix_of("Remove the empty item", remove_item(job.text, owner, node), safe=True)
+    return fix_of("Remove the empty item", remove_item, job.text, owner, node, safe=True)
 
 
-def _as_string(job: Job, place: ErrorPlace, node: Node | None) -> Fix | None:
+def _as_string(job: Job, place: ErrorPlace, node: Node | None) -> Fixes:
     if isinstance(node, Scalar):
-        return quote_fix(node) if node.tag is None else None
+        return quote_fix(node) if node.tag is None else ()
     if node is None or node.tag is not None:
-        return None
+        return ()
     if isinstance(node, Sequence) and len(node.items) == 1 and place.entry is not None:
         return _unwrapped(job.text, place.entry, node)
     written = _written_line(job.text, node)
     if written is None or place.entry is not None:
-        return None
+        return ()
     span = Span(node.span.start, node.span.start + len(written))
-    return Fix("Quote it", (TextEdit(span, quoted(written)),), safe=True)
+    return (Fix("Quote it", (TextEdit(span, quoted(written)),), safe=True),)
 
 
 def _written_line(text: str, node: Node) -> str | None:
@@ -292,61 +297,64 @@ def _written_line(text: str, node: Node) -> str | None:
     return text[node.span.start : node.span.end]
 
 
-def _unwrapped(text: str, entry: Entry, sequence: Sequence) -> Fix | None:
+def _unwrapped(text: str, entry: Entry, sequence: Sequence) -> Fixes:
     """Replace a list of one string with the string."""
     item = sequence.items[0]
     between = text[entry.key.span.end : sequence.span.start]
     if not isinstance(item, Scalar) or not item.is_string or item.is_block or not re.fullmatch(r"['\"]?:\s+", between):
-        return None
+        return ()
     written = text[item.span.start : item.span.end]
     colon = text.index(":", entry.key.span.end)
-    return Fix("Remove the list around it", (TextEdit(Span(colon + 1, sequence.span.end), f" {written}"),), safe=True)
+    edit = TextEdit(Span(colon + 1, sequence.span.end), f" {written}")
+    return (Fix("Remove the list around it", (edit,), safe=True),)
 
 
-def _as_number(place: ErrorPlace, node: Node | None) -> Fix | None:
+def _as_number(place: ErrorPlace, node: Node | None) -> Fixes:
     if not isinstance(node, Scalar):
-        return None
+        return ()
     if place.error.expected:
         number = place.error.expected[0]
-        return Fix(f"Write the number {number}", (TextEdit(node.span, number),), safe=True)
+        return (Fix(f"Write the number {number}", (TextEdit(node.span, number),), safe=True),)
     size = _SIZE.fullmatch(node.text)
     if size is None or place.entry is None or not place.entry.name.endswith("MB"):
-        return None
+        return ()
     number = str(number_of(size[1]) * (1024 if size[2] in "gG" else 1))
-    return Fix(f"Change to {number} (MB)", (TextEdit(node.span, number),))
+    return (Fix(f"Change to {number} (MB)", (TextEdit(node.span, number),)),)
 
 
-def _as_list(job: Job, place: ErrorPlace, node: Node | None) -> Fix | None:
+def _as_list(job: Job, place: ErrorPlace, node: Node | None) -> Fixes:
     path = place.error.path
     kind = prerequisite_type(job, path)
     documented = field(path, prerequisite_type=kind, kind=job.schema_kind, platform=job.platform)
     wanted = "mappings" if isinstance(node, Mapping) else "strings"
-    return as_list_fix(job, place.entry, node) if documented is None or wanted in documented.type else None
+    return as_list_fix(job, place.entry, node) if documented is None or wanted in documented.type else ()
 
 
-def as_list_fix(job: Job, entry: Entry | None, node: Node | None) -> Fix | None:
+@later
+def as_list_fix(job: Job, entry: Entry | None, node: Node | None) -> Fixes:
     """Wrap a single value in a list, whatever its style."""
     text = job.text
     if isinstance(node, Scalar) and node.tag is None:
         if node.is_block:
             return _block_as_item(text, entry, node)
         if not node.is_string:
-            return Fix("Wrap in a list", (TextEdit(node.span, f"[{quoted(node.text)}]"),), safe=True)
+            return (Fix("Wrap in a list", (TextEdit(node.span, f"[{quoted(node.text)}]"),), safe=True),)
         return wrap_in_list_fix(text, node)
-    return next(iter(wrap_mapping_fixes(node)), None) if node else None
+    return wrap_mapping_fixes(node) if node else ()
 
 
-def _block_as_item(text: str, entry: Entry | None, node: Scalar) -> Fix | None:
+def _block_as_item(text: str, entry: Entry | None, node: Scalar) -> Fixes:
     """`commands: |` becomes `commands:` and `- |`; the block's lines are indented deeply enough already."""
     if entry is None or text[entry.key.span.end : node.span.start].strip(" '\"") != ":":
-        return None
+        return ()
     pad = " " * column(text, entry.key.span.start)
     colon = text.index(":", entry.key.span.end)
     edit = TextEdit(Span(colon + 1, node.span.start), f"{line_end(text)}{pad}- ")
-    return Fix("Wrap in a list", (edit,), safe=True)
+    return (Fix("Wrap in a list", (edit,), safe=True),)
 
 
-def choice_fixes(place: ErrorPlace) -> tuple[Fix, ...]:
+@later
+def choice_fixes(place: ErrorPlace) -> Fixes:
     """Change to one of the allowed values; safe for a single close one, and for the only one if the value is empty."""
     node, choices = place.node, place.error.expected
     if not isinstance(node, Scalar) or node.tag is not None:
@@ -358,7 +366,8 @@ def choice_fixes(place: ErrorPlace) -> tuple[Fix, ...]:
     return tuple(Fix(f"Change to '{choice}'", (TextEdit(span, start + choice),), is_sure) for choice in near or choices)
 
 
-def ports_as_mapping_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
+@later
+def ports_as_mapping_fixes(job: Job, place: ErrorPlace) -> Fixes:
     """Convert a list of labels, or of `label: count`, to the mapping that `ports` must be."""
     node = place.node
     labels = _labels(node) if isinstance(node, Sequence) else None
@@ -400,7 +409,8 @@ def _flow_part(text: str, item: Node) -> str:
     return written.strip("{} ") if isinstance(item, Mapping) and item.is_flow else written
 
 
-def roles_as_mapping_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
+@later
+def roles_as_mapping_fixes(job: Job, place: ErrorPlace) -> Fixes:
     """Convert a list of task roles, each beginning with its `name`, to a mapping of names."""
     node, entry, text = place.node, place.entry, job.text
     if not isinstance(node, Sequence) or node.is_flow or entry is None:
@@ -417,4 +427,4 @@ def roles_as_mapping_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
             return ()
         written = text[first.value.span.start : first.value.span.end]
         edits.append(TextEdit(Span(dash, first.value.span.end), f"{written}:"))
-    return fix_of("Convert to a mapping", tuple(edits))
+    return (Fix("Convert to a mapping", tuple(edits)),) if edits else ()

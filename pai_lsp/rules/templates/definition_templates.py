@@ -12,13 +12,15 @@ from pai_lsp.findings.diagnostic import (
     DiagnosticTag,
     Finding,
     Fix,
+    Fixes,
     Order,
     Related,
     Severity,
     Stage,
+    later,
     rule,
 )
-from pai_lsp.findings.fixes import fix_of, near_name_fixes
+from pai_lsp.findings.fixes import all_of, fix_of, near_name_fixes
 from pai_lsp.job.definition import filled_texts, key_name_span, undeclared_variables
 from pai_lsp.job.require_graph import needs_values, requires_without_value, undeclared_variable
 from pai_lsp.job.this_lookup import this_faults
@@ -105,7 +107,8 @@ def _path(job: Job, link: RequireLink) -> str | None:
     return next((job.require_graph.path(target) for target in link.targets), None)
 
 
-def _fill(job: Job, link: RequireLink, names: list[str]) -> tuple[Fix, ...]:
+@later
+def _fill(job: Job, link: RequireLink, names: list[str]) -> Fixes:
     """Write the variables with empty values."""
     requirement = link.requirement
     if requirement is None or link.path is not None:
@@ -168,7 +171,7 @@ def template_variable_default(job: Job) -> Iterator[Finding]:
             entry = _default(variable)
             if entry is not None and isinstance(variable.node, Mapping) and variable not in unfilled:
                 message = "'default' has no effect; each entry that requires this definition must give a value"
-                fixes = fix_of("Remove 'default'", remove_entry(job.text, variable.node, entry))
+                fixes = fix_of("Remove 'default'", remove_entry, job.text, variable.node, entry)
                 yield Finding(entry.key.span, message, fixes)
 
 
@@ -209,8 +212,8 @@ def template_variable_not_wanted(job: Job) -> Iterator[Finding]:
                 if entry.name in declared or entry.is_merge:
                     continue
                 span = key_name_span(entry)
-                removal = fix_of("Remove it", remove_entry(job.text, bindings, entry))
-                fixes = near_name_fixes(span, entry.name, free) + removal
+                removal = fix_of("Remove it", remove_entry, job.text, bindings, entry)
+                fixes = all_of(near_name_fixes(span, entry.name, free), removal)
                 message = f"'{link.reference.name}' has no template variable '{entry.name}', so this has no effect"
                 yield Finding(span, message + did_you_mean(entry.name, declared), fixes)
 
@@ -255,7 +258,8 @@ def undeclared_template_variable(job: Job) -> Iterator[Finding]:
         declared = [variable.name for variable in definition.template_variables]
         for scalar, variable in undeclared_variables(definition):
             span = mapped(job.text, scalar).span(variable.name_span.start, variable.name_span.end)
-            fixes = near_name_fixes(span, variable.name, declared) + _declare(job, definition, variable.name)
+            declaring = _declare(job, definition, variable.name)
+            fixes = all_of(near_name_fixes(span, variable.name, declared), declaring)
             yield Finding(span, undeclared_variable(variable.name, declared), fixes)
     graph = job.require_graph
     for entry in graph.entries:
@@ -267,7 +271,8 @@ def undeclared_template_variable(job: Job) -> Iterator[Finding]:
                 yield Finding(entry.reference.span, message, related=related)
 
 
-def _declare(job: Job, definition: Definition, name: str) -> tuple[Fix, ...]:
+@later
+def _declare(job: Job, definition: Definition, name: str) -> Fixes:
     title = f"Declare '{name}'"
     entry = definition.node.entry("template_variables")
     if entry is None:
@@ -323,7 +328,8 @@ def unused_template_variable(job: Job) -> Iterator[Finding]:
                 )
 
 
-def _undeclare(job: Job, definition: Definition, node: Node) -> tuple[Fix, ...]:
+@later
+def _undeclare(job: Job, definition: Definition, node: Node) -> Fixes:
     entry = definition.node.entry("template_variables")
     if entry is None or not isinstance(entry.value, Sequence):
         return ()
@@ -331,7 +337,7 @@ def _undeclare(job: Job, definition: Definition, node: Node) -> tuple[Fix, ...]:
         edits = remove_entry(job.text, definition.node, entry)
     else:
         edits = remove_item(job.text, entry.value, node)
-    return fix_of("Remove the declaration", edits)
+    return (Fix("Remove the declaration", edits),) if edits else ()
 
 
 @rule(Severity.ERROR, order=Order.NAMES, stage=Stage.EXPANSION)
@@ -387,7 +393,8 @@ def unresolved_this(job: Job) -> Iterator[Finding]:
                 yield Finding(entry.reference.span, fault.message, related=related)
 
 
-def _fixes(job: Job, tag: TemplateTag, text: MappedText, fault: ThisFault) -> tuple[Fix, ...]:
+@later
+def _fixes(job: Job, tag: TemplateTag, text: MappedText, fault: ThisFault) -> Fixes:
     span = fault.span(tag, text)
     if fault.without_blanks and "\n" not in job.text[span.start : span.end]:
         return (Fix("Remove the space", (TextEdit(span, fault.without_blanks),), safe=True),)

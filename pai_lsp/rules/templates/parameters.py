@@ -8,7 +8,18 @@ from __future__ import annotations
 import math
 import re
 
-from pai_lsp.findings.diagnostic import Consequence, DiagnosticTag, Finding, Fix, Related, Severity, Stage, rule
+from pai_lsp.findings.diagnostic import (
+    Consequence,
+    DiagnosticTag,
+    Finding,
+    Fix,
+    Fixes,
+    Related,
+    Severity,
+    Stage,
+    later,
+    rule,
+)
 from pai_lsp.findings.fixes import fix_of, quote_fix
 from pai_lsp.job.definition import key_name_span
 from pai_lsp.job.template_answers import PathOutcome
@@ -75,14 +86,13 @@ def parameter_text_changes(job: Job) -> Iterator[Finding]:
         related = tuple(Related(answer.use.span, "inserted here") for answer in answers[:3])
         if any(answer.root == "$secrets" for answer in answers):
             message = "this secret is not read as a string, so a command receives different characters; quote it"
-            fixes = (Fix("Quote it", edits),) if (edits := quote_insertions(node)) else ()
-            yield Finding(node.span, message, fixes, related)
+            yield Finding(node.span, message, fix_of("Quote it", quote_insertions, node), related)
         else:
             text = _shortened(server_text(node.value))
             message = (
                 f"'{_shortened(node.text)}' is read as {kind_of_value(node.value)}, so a command receives '{text}'"
             )
-            yield Finding(node.span, message, (quote_fix(node),), related)
+            yield Finding(node.span, message, quote_fix(node), related)
 
 
 def _inserted(job: Job) -> Iterator[TemplateAnswer]:
@@ -182,8 +192,8 @@ def parameter_key_with_dot(job: Job) -> Iterator[Finding]:
         meant = name.replace(".", "_")
         from pai_lsp.job.symbols import Symbol, SymbolKind, rename_symbol  # noqa: PLC0415 - only for a fix
 
-        edits = rename_symbol(job, Symbol(SymbolKind.PARAMETER, name), meant)
-        fixes = () if meant in job.parameters else (Fix(f"Rename to '{meant}'", edits),)
+        symbol = Symbol(SymbolKind.PARAMETER, name)
+        fixes = () if meant in job.parameters else fix_of(f"Rename to '{meant}'", rename_symbol, job, symbol, meant)
         yield Finding(
             key_name_span(entry),
             "a dot separates names in a template, so no template can refer to this parameter",
@@ -235,7 +245,8 @@ def kind_of_value(value: object) -> str:
     return "a number" if isinstance(value, (int, float)) else "a string"
 
 
-def first_item_fix(job: Job, answer: TemplateAnswer) -> tuple[Fix, ...]:
+@later
+def first_item_fix(job: Job, answer: TemplateAnswer) -> Fixes:
     """Insert the first item of a list instead of the list."""
     if not isinstance(answer.node, Sequence) or not answer.node.items:
         return ()
@@ -267,7 +278,7 @@ def unused_entries(job: Job, section: str, needed: frozenset[str] = frozenset())
         if name in used or (not _NAME.fullmatch(name) and f"{section}.{name}" in job.text):
             continue
         gone = removable(job, mapping, entry, section)
-        fixes = fix_of(f"Remove '{name}'", remove_entry(job.text, *gone)) if gone else ()
+        fixes = fix_of(f"Remove '{name}'", remove_entry, job.text, *gone) if gone else ()
         yield Finding(
             key_name_span(entry),
             f"no template uses the {section[:-1]} '{name}'",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pai_lsp.embedded.template import ROOTS
-from pai_lsp.findings.diagnostic import Fix, Related
+from pai_lsp.findings.diagnostic import Fix, Fixes, Related, later
 from pai_lsp.job.definition import TYPED_FIELDS
 from pai_lsp.job.template_answers import followed
 from pai_lsp.job.template_uses import TemplatePlace
@@ -51,7 +51,8 @@ def definition_place(answer: TemplateAnswer) -> tuple[Related, ...]:
     return (Related(definition.name_span, f"{answer.root} is '{definition.name}'"),)
 
 
-def add_name_fix(job: Job, section: str, name: str) -> tuple[Fix, ...]:
+@later
+def add_name_fix(job: Job, section: str, name: str) -> Fixes:
     """Define a parameter or secret with an empty value."""
     if not _SENSIBLE_NAME.fullmatch(name):
         return ()
@@ -59,7 +60,8 @@ def add_name_fix(job: Job, section: str, name: str) -> tuple[Fix, ...]:
     return (Fix(f"Add the {section.removesuffix('s')} '{name}'", (edit,)),) if edit else ()
 
 
-def add_field_fix(job: Job, field: str, roles: tuple[TaskRole, ...]) -> tuple[Fix, ...]:
+@later
+def add_field_fix(job: Job, field: str, roles: tuple[TaskRole, ...]) -> Fixes:
     """Name the only prerequisite of a type in the field, in all roles without that field."""
     fitting = [one for one in job.prerequisites if one.type == TYPED_FIELDS[field] and one.name]
     if len(fitting) != 1:
@@ -114,7 +116,8 @@ def may_hold_brackets(job: Job, offset: int) -> bool:
     return node is not None and not (is_flow and node.style is ScalarStyle.PLAIN)
 
 
-def inlined(job: Job, use: TemplateUse, scalar: Scalar | None) -> tuple[Fix, ...]:
+@later
+def inlined(job: Job, use: TemplateUse, scalar: Scalar | None) -> Fixes:
     """Write a parameter's value instead of a template that is never filled."""
     root = str(use.tag.server_steps[0].name)
     section = job.mapping("parameters")
@@ -133,7 +136,8 @@ def inlined(job: Job, use: TemplateUse, scalar: Scalar | None) -> tuple[Fix, ...
     return (Fix(f"Write '{value}'", (TextEdit(scalar.span, scalar_line(text) if is_harmless else quoted(text)),)),)
 
 
-def secret_instead(job: Job, answer: TemplateAnswer) -> tuple[Fix, ...]:
+@later
+def secret_instead(job: Job, answer: TemplateAnswer) -> Fixes:
     """Use a secret of the same name and value instead of a parameter."""
     steps = answer.steps
     if answer.root != "$parameters" or len(steps) != 2:

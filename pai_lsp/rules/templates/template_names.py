@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Order, Related, Severity, Stage, rule
-from pai_lsp.findings.fixes import change_fix, near_name_fixes
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Fixes, Order, Related, Severity, Stage, later, rule
+from pai_lsp.findings.fixes import all_of, change_fix, near_name_fixes
 from pai_lsp.job.definition import key_name_span
 from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.rules.templates.template_fixes import add_name_fix, consequence, definition_place, may_hold_brackets
@@ -97,11 +97,11 @@ def _undefined(job: Job, root: str, section: str, names: tuple[str, ...]) -> Ite
             yield Finding(answer.span, f"'{name}' is read as one name, so {happens}", fixes, consequence=dies)
             continue
         message = f"{section.removesuffix('s')} '{name}' is not defined; {happens}{did_you_mean(name, known)}"
-        fixes = (*near_name_fixes(answer.span, name, known), *add_name_fix(job, section, name))
+        fixes = all_of(near_name_fixes(answer.span, name, known), add_name_fix(job, section, name))
         yield Finding(answer.span, message, fixes, consequence=dies)
 
 
-def bracket_fixes(answer: TemplateAnswer) -> tuple[Fix, ...] | None:
+def bracket_fixes(answer: TemplateAnswer) -> Fixes | None:
     """The fix for brackets that are read as part of the name; None without brackets."""
     name = answer.name
     if "[" not in name:
@@ -109,7 +109,7 @@ def bracket_fixes(answer: TemplateAnswer) -> tuple[Fix, ...] | None:
     meant = _QUOTED_INDEX.sub(r".\2", _BLANK_INDEX.sub(r"[\1]", name))
     if meant == name:
         return ()
-    return (change_fix(answer.span, meant, safe=True),)
+    return change_fix(answer.span, meant, safe=True)
 
 
 @rule(Severity.ERROR, order=Order.NAMES, about=(PathOutcome.NO_MEMBER.value,), spreads=True)
@@ -197,7 +197,7 @@ def template_index_out_of_range(job: Job) -> Iterator[Finding]:
         things = f"{count} {'item' if is_list else 'character'}{'' if count == 1 else 's'}"
         last = f", {'the last is ' if count > 1 else ''}[{count - 1}]" if count else ""
         message = f"'{answer.path_above}' has {things}{last}, so {consequence(job, answer)}"
-        fixes = (change_fix(answer.span, "0"),) if count == 1 else ()
+        fixes = change_fix(answer.span, "0") if count == 1 else ()
         dies = Consequence.DIES if answer.in_plugin else None
         yield Finding(answer.span, message, fixes, definition_place(answer), consequence=dies)
 
@@ -248,7 +248,7 @@ def dotted_index_in_plugin(job: Job) -> Iterator[Finding]:
     for answer in job.answers_with(PathOutcome.DOTTED_INDEX):
         name, span = answer.name, answer.span
         with_dot = Span(span.start - 1, span.end)
-        fixes = (change_fix(with_dot, f"[{name}]", safe=True),) if may_hold_brackets(job, span.start) else ()
+        fixes = change_fix(with_dot, f"[{name}]", safe=True) if may_hold_brackets(job, span.start) else ()
         message = f"the runtime does not accept '.{name}' here, so the task dies before it starts; write '[{name}]'"
         yield Finding(span, message, fixes)
 
@@ -291,7 +291,8 @@ def null_parameter(job: Job) -> Iterator[Finding]:
         yield Finding(answer.span, f"'{answer.name}' has no value, so {happens}", _empty_fix(entry.value), related)
 
 
-def _empty_fix(value: Scalar) -> tuple[Fix, ...]:
+@later
+def _empty_fix(value: Scalar) -> Fixes:
     """Write an empty string; the span of a missing value is directly after its colon."""
     edit = TextEdit(value.span, "''" if len(value.span) else " ''")
     return (Fix("Write an empty string", (edit,)),)

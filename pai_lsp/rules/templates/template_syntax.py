@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pai_lsp.embedded.server_rendering import failing_names
 from pai_lsp.embedded.template import CLOSING, OPENING, ROOTS, TagKind, TemplateFault, tags
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Order, Related, Severity, Stage, rule
-from pai_lsp.findings.fixes import change_fix
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Fixes, Order, Related, Severity, Stage, later, rule
+from pai_lsp.findings.fixes import change_fix, fix_of
 from pai_lsp.job.template_answers import ROLE_FIELDS, PathOutcome
 from pai_lsp.job.template_uses import COMMAND_PLACES, TemplatePlace, place_at
 from pai_lsp.job.uses import command_lists
@@ -116,10 +116,10 @@ def template_tag_dropped(job: Job) -> Iterator[Finding]:
         if tag.kind in {TagKind.SECTION, TagKind.INVERTED}:
             yield Finding(use.span, f"the rest-server removes the section '{tag.content}' with its content")
             continue
-        fixes: tuple[Fix, ...] = ()
+        fixes: Fixes = ()
         if tag.kind in {TagKind.UNESCAPED, TagKind.UNESCAPED_BRACES}:
             written = f"<% {tag.content} %>"
-            fixes = (change_fix(use.span, written, safe=True),)
+            fixes = change_fix(use.span, written, safe=True)
         yield Finding(use.span, "the rest-server removes this template; it only fills '<% name %>'", fixes)
     if job.secrets:
         for answer in job.template_answers:
@@ -198,7 +198,7 @@ class SyntaxFault:
 
     span: Span
     message: str
-    fixes: tuple[Fix, ...] = ()
+    fixes: Fixes = ()
     consequence: Consequence = Consequence.REFUSED
 
 
@@ -264,9 +264,9 @@ def _left_over(place: ScriptPlace) -> Iterator[SyntaxFault]:
             continue
         before = text[:start].rstrip(" \t")
         span, removed = place.span(Span(start, end)), place.span(Span(len(before), end))
-        fixes: tuple[Fix, ...] = ()
+        fixes: Fixes = ()
         if len(removed) == end - len(before) and not _UNOPENED.search(before):
-            fixes = (Fix(f"Remove '{CLOSING}'", (TextEdit(removed, ""),), safe=before.endswith(CLOSING)),)
+            fixes = fix_of(f"Remove '{CLOSING}'", TextEdit, removed, "", safe=before.endswith(CLOSING))
         message = f"'{CLOSING}' without '{OPENING}': bash reads '>' as a redirection without a file name"
         yield SyntaxFault(span, message, fixes, Consequence.FAILS)
 
@@ -291,11 +291,12 @@ def _faults(text: MappedText, found: tuple[TemplateTag, ...], fault: TemplateFau
         )
 
 
-def _fixes(text: MappedText, fault: TemplateFault, written: str) -> tuple[Fix, ...]:
+@later
+def _fixes(text: MappedText, fault: TemplateFault, written: str) -> Fixes:
     start = fault.span.start
     span = text.span(start, start + len(written))
     if written == f"{OPENING}=":
-        return (change_fix(span, OPENING, safe=True),)
+        return change_fix(span, OPENING, safe=True)
     if written == OPENING:
         return _close_fix(text, start, len(text.text))
     is_whole = written.endswith(CLOSING) and "\n" not in written and len(written) == len(span)
@@ -304,7 +305,8 @@ def _fixes(text: MappedText, fault: TemplateFault, written: str) -> tuple[Fix, .
     return ()
 
 
-def _close_fix(text: MappedText, start: int, end: int) -> tuple[Fix, ...]:
+@later
+def _close_fix(text: MappedText, start: int, end: int) -> Fixes:
     """Close a template after its path, if it begins like one."""
     match = _MEANT.match(text.text, start, end)
     if match is None or not (match["root"] in ROOTS or (match["root"][0] == "$" and nearest(match["root"], ROOTS))):
@@ -366,7 +368,8 @@ def unknown_template_root(job: Job) -> Iterator[Finding]:
             yield Finding(span, message, consequence=dies)
 
 
-def _change(job: Job, span: Span, text: str, title: str) -> tuple[Fix, ...]:
+@later
+def _change(job: Job, span: Span, text: str, title: str) -> Fixes:
     """Replace a span on one line; a template may begin in one command and end in the next."""
     if "\n" in job.text[span.start : span.end]:
         return ()

@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Severity, Stage, rule
+from pai_lsp.findings.diagnostic import Finding, Fix, Fixes, Severity, Stage, later, rule
+from pai_lsp.findings.fixes import fix_of, quote_fix
 from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.platform.secrets_section import masked_span
 from pai_lsp.source.edits import line_span
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, ScalarStyle, walk
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
-from pai_lsp.source.writing import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,10 +60,10 @@ def stray_tab(job: Job) -> Iterator[Finding]:
         if scalar is not None and is_plain and "\t" in scalar.text:
             if scalar not in done:
                 done.add(scalar)
-                fix = Fix("Quote it", (TextEdit(scalar.span, quoted(scalar.text)),), safe=True)
-                yield Finding(span, "the runtime does not allow a tab in an unquoted string; quote it", (fix,))
+                message = "the runtime does not allow a tab in an unquoted string; quote it"
+                yield Finding(span, message, quote_fix(scalar))
             continue
-        yield Finding(span, "the runtime does not allow a tab here; write a space", (_without_tab(text, span),))
+        yield Finding(span, "the runtime does not allow a tab here; write a space", _without_tab(text, span))
 
 
 def _may_hold_tab(text: str, scalar: Scalar | None, at: int) -> bool:
@@ -88,14 +88,15 @@ def _is_comment(text: str, scalar: Scalar | None, at: int) -> bool:
     return _COMMENT.search(text, begin, at) is not None
 
 
-def _without_tab(text: str, span: Span) -> Fix:
+@later
+def _without_tab(text: str, span: Span) -> Fixes:
     """Replace the tab with a space; at the end of a line, remove it."""
     end_of_line = re.compile(r"[ \t]*(?=[\r\n]|\Z)").match(text, span.end)
     if end_of_line is not None:
         before = _BLANKS_BEFORE.search(text, 0, span.start)
         start = before.start() if before else span.start
-        return Fix("Remove the tab", (TextEdit(Span(start, end_of_line.end()), ""),), safe=True)
-    return Fix("Write a space", (TextEdit(span, " "),), safe=True)
+        return (Fix("Remove the tab", (TextEdit(Span(start, end_of_line.end()), ""),), safe=True),)
+    return (Fix("Write a space", (TextEdit(span, " "),), safe=True),)
 
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME)
@@ -112,7 +113,7 @@ def unicode_line_end(job: Job) -> Iterator[Finding]:
     for span, scalar in _found(job, _LINE_ENDS):
         if _breaks_line(job, span, scalar):
             message = f"the invisible character {_NAMES[job.text[span.start]]} ends the line for the runtime; remove it"
-            yield Finding(span, message, (Fix("Write a space", (TextEdit(span, " "),)),))
+            yield Finding(span, message, fix_of("Write a space", TextEdit, span, " "))
 
 
 _NUL = "a command cannot contain the character NUL, so the task cannot be started"

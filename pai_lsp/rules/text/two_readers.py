@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import re
 
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Related, Severity, Stage, rule
-from pai_lsp.findings.fixes import quote_fix
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fixes, Related, Severity, Stage, rule
+from pai_lsp.findings.fixes import fix_of, quote_fix
 from pai_lsp.job.template_uses import RUNTIME_PLACES
 from pai_lsp.platform.image_addresses import DOCKER_HUB, image_host, registry_host
 from pai_lsp.platform.secrets_section import masked_span
@@ -85,7 +85,7 @@ def unreadable_value(job: Job) -> Iterator[Finding]:
             continue
         if scalar.tag is None:
             message = f"the runtime cannot read {_kind(scalar)}, so every task dies; quote it"
-            yield Finding(scalar.span, message, (quote_fix(scalar),))
+            yield Finding(scalar.span, message, quote_fix(scalar))
         else:
             tag = tag_span(job.text, scalar) or scalar.span
             written = job.text[tag.start : tag.end]
@@ -141,7 +141,7 @@ def unquoted_question_mark(job: Job) -> Iterator[Finding]:
     for scalar in suspects:
         if scalar.span.start not in masked and any(scalar.span.start in span for span in flow):
             message = "the runtime reads '?' in brackets as a key indicator and refuses the file; quote the string"
-            yield Finding(scalar.span, message, (quote_fix(scalar),))
+            yield Finding(scalar.span, message, quote_fix(scalar))
 
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME)
@@ -174,8 +174,8 @@ def collection_key(job: Job) -> Iterator[Finding]:
         message = f"the runtime does not allow a {kind} as a key; quote it if it is a string"
         written = job.text[key.span.start : key.span.end]
         is_plain = "\n" not in written and key.is_flow and entry.value.span.start >= key.span.end
-        fix = Fix("Quote it", (TextEdit(key.span, quoted(written)),))
-        yield Finding(key.span, message, (fix,) if is_plain else ())
+        fixes = fix_of("Quote it", TextEdit, key.span, quoted(written)) if is_plain else ()
+        yield Finding(key.span, message, fixes)
 
 
 def _entries(node: Node | None) -> Iterator[Entry]:
@@ -240,7 +240,7 @@ def _names_read_differently(job: Job) -> Iterator[Finding]:
             message = (
                 f"the runtime does not read '{odd.text}' as a string and does not find the prerequisite; {_step(odd)}"
             )
-            yield Finding(odd.span, message, (_quote_fix(job, odd),))
+            yield Finding(odd.span, message, _quote_fix(job, odd))
 
 
 def _values_read_differently(job: Job) -> Iterator[Finding]:
@@ -249,7 +249,7 @@ def _values_read_differently(job: Job) -> Iterator[Finding]:
     for value in values:
         if isinstance(value, Scalar) and value.is_string and is_read_differently(value):
             message = f"the runtime does not read '{value.text}' as a string, so the task dies at start; {_step(value)}"
-            yield Finding(value.span, message, (_quote_fix(job, value),))
+            yield Finding(value.span, message, _quote_fix(job, value))
 
 
 def _of_image(job: Job, definition: Definition) -> Iterator[Node | None]:
@@ -281,7 +281,7 @@ def _parameters_read_differently(job: Job) -> Iterator[Finding]:
         reported.add(name)
         key = odd[name].key
         message = f"the runtime does not read the key '{name}' as a string and finds no '$parameters.{name}'; quote it"
-        fixes = (_quote_fix(job, key),) if isinstance(key, Scalar) and key.text == name else ()
+        fixes = _quote_fix(job, key) if isinstance(key, Scalar) and key.text == name else ()
         yield Finding(key.span, message, fixes, (Related(use.span, "used here"),))
 
 
@@ -306,8 +306,8 @@ def _step(scalar: Scalar) -> str:
     return "quote it" if scalar.tag is None else "write it in quotes, without the tag '!'"
 
 
-def _quote_fix(job: Job, scalar: Scalar) -> Fix:
-    return Fix("Quote it", (TextEdit(with_tag(job.text, scalar), quoted(scalar.text)),), safe=True)
+def _quote_fix(job: Job, scalar: Scalar) -> Fixes:
+    return fix_of("Quote it", TextEdit, with_tag(job.text, scalar), quoted(scalar.text), safe=True)
 
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("taskroles",))
@@ -335,4 +335,4 @@ def plugin_role_read_differently(job: Job) -> Iterator[Finding]:
         for scalar in plugin.task_roles or ():
             if is_read_differently(scalar) and isinstance(scalar.value, str):
                 message = f"the runtime does not read '{scalar.text}' as a string and skips the plugin; {_step(scalar)}"
-                yield Finding(scalar.span, message, (_quote_fix(job, scalar),))
+                yield Finding(scalar.span, message, _quote_fix(job, scalar))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Related, Severity, Stage, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Fixes, Related, Severity, Stage, later, rule
+from pai_lsp.findings.fixes import fix_of
 from pai_lsp.platform.secrets_section import masked_span
 from pai_lsp.rules.structure.structure_places import places
 from pai_lsp.source.nodes import ProblemKind, SyntaxProblem
@@ -40,7 +41,8 @@ def yaml_syntax(job: Job) -> Iterator[Finding]:
         type: job
     """
     for problem in _problems(job, ProblemKind.SYNTAX):
-        fixes = (Fix(problem.fix[0], (problem.fix[1],)),) if problem.fix else ()
+        title, edit = problem.fix or ("", None)
+        fixes = fix_of(title, TextEdit, edit.span, edit.new_text) if edit else ()
         consequence = Consequence.DIES if problem.is_runtime_only else None
         yield Finding(problem.span, problem.message, fixes, consequence=consequence)
 
@@ -108,10 +110,10 @@ def unquoted_template(job: Job) -> Iterator[Finding]:
     """
     for problem in _problems(job, ProblemKind.UNQUOTED_TEMPLATE):
         written = job.text[problem.span.start : problem.span.end]
-        fix = Fix("Quote it", (TextEdit(problem.span, quoted(written)),), safe=True)
+        fixes = fix_of("Quote it", TextEdit, problem.span, quoted(written), safe=True)
         # The runtime does not read the secrets in the file; it is given what the rest-server reads.
         is_secret = problem.span.start in masked_span(job.text)
-        yield Finding(problem.span, problem.message, (fix,), consequence=Consequence.FAILS if is_secret else None)
+        yield Finding(problem.span, problem.message, fixes, consequence=Consequence.FAILS if is_secret else None)
 
 
 @rule(Severity.ERROR, stage=Stage.SERVER, is_about_reading=True, about=("too-large-to-read",))
@@ -226,13 +228,14 @@ def redefined_anchor(job: Job) -> Iterator[Finding]:
         if earlier is not anchor:
             message = f"the anchor '{anchor.name}' is already defined; the runtime refuses the file"
             related = (Related(earlier.span, "first defined here"),)
-            yield Finding(anchor.span, message, (_rename_anchor(anchor, aliases.get(anchor, []), taken),), related)
+            yield Finding(anchor.span, message, _rename_anchor(anchor, aliases.get(anchor, []), taken), related)
 
 
-def _rename_anchor(anchor: Anchor, aliases: list[Span], taken: set[str]) -> Fix:
+@later
+def _rename_anchor(anchor: Anchor, aliases: list[Span], taken: set[str]) -> Fixes:
     new_name = free_name(anchor.name, taken, separator="")
     edits = tuple(TextEdit(span, new_name) for span in (anchor.span, *aliases))
-    return Fix(f"Rename to '{new_name}'", edits, safe=True)
+    return (Fix(f"Rename to '{new_name}'", edits, safe=True),)
 
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME)
