@@ -92,7 +92,7 @@ def _better(
         return None
     tried = replace(document, text=text)
     left = check(tried)
-    if _errors(left) - _errors(diagnostics):
+    if new_errors(diagnostics, left):
         return None
     started = _started(tried)
     is_worse = started < len(document.job.task_roles) and started < _started(document)
@@ -154,5 +154,9 @@ def _started(document: Document) -> int:
     return len(released_run(document.job).roles)
 
 
-def _errors(diagnostics: Iterable[Diagnostic]) -> Counter[str]:
-    return Counter(diagnostic.code for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR)
+def new_errors(before: Iterable[Diagnostic], after: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """The errors of each kind of which a change has made more, in the order of `after`."""
+    errors = [one for one in after if one.severity is Severity.ERROR]
+    known = Counter(one.code for one in before if one.severity is Severity.ERROR)
+    more = Counter(one.code for one in errors) - known
+    return [one for one in errors if one.code in more]

@@ -8,6 +8,7 @@ import pytest
 from marks import read_cursor
 
 from pai_lsp.document import Document
+from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.ide.hover import hover
 from pai_lsp.ide.navigation import RenameRefused, definitions, highlights, prepare, references, rename
 from pai_lsp.platform.programs import nccl_variables, program
@@ -185,18 +186,55 @@ def test_rename_changes_every_place(word: str, number: int, new_name: str, lines
 @pytest.mark.parametrize(
     ("word", "number", "new_name", "reason"),
     [
-        ("worker", 2, "Worker", "lower-case letters and digits"),
+        ("worker", 2, "Worker", "use only lower-case letters and digits"),
         ("worker", 2, "master", "there is already a task role 'master'"),
         ("prepare", 1, "dataset", "there is already a prerequisite 'dataset'"),
-        ("prepare", 1, "two words", "letters, digits, '_' and '-'"),
+        ("prepare", 1, "two words", "only letters, digits, '_' and '-'"),
         ("rate", 2, "a.b", "a word without spaces, dots"),
+        ("token", 1, "two\nlines", "a word without spaces, dots"),
         ("sync", 1, "ssh", "every task already has a port 'ssh'"),
+        ("sync", 1, "__proto__", "the port label '__proto__' is lost"),
+        ("wait", 1, "a.b", "an anchor or alias can only have"),
+        ("wait", 1, "two\nlines", "a word without spaces"),
         ("protocolVersion", 1, "x", "only names that a job defines can be renamed"),
     ],
 )
 def test_a_rename_that_would_break_the_job_is_refused(word: str, number: int, new_name: str, reason: str) -> None:
     with pytest.raises(RenameRefused, match=reason):
         rename(Document(JOB), at(word, number), new_name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a",
+        "A_b",
+        "a-b",
+        "a.b",
+        "日本",
+        "12",
+        "0x1f",
+        "on",
+        "null",
+        "=",
+        "~",
+        "-",
+        "__proto__",
+        "constructor",
+        "a\\b",
+        "x" * 64,
+    ],
+)
+def test_no_rename_makes_an_error(name: str) -> None:
+    document = Document(JOB)
+    known = {one.code for one in document.diagnostics if one.severity is Severity.ERROR}
+    for one in [one for one in document.occurrences if one.is_definition]:
+        try:
+            edits = rename(document, one.span.start, name)
+        except RenameRefused:
+            continue
+        found = Document(apply_edits(JOB, edits)).diagnostics
+        assert {one.code for one in found if one.severity is Severity.ERROR} <= known
 
 
 def test_a_name_that_nothing_defines_is_not_renamed() -> None:

@@ -192,7 +192,7 @@ async def test_a_rename_that_is_refused_says_why() -> None:
             "textDocument/rename", textDocument={"uri": URI}, position=position, newName="My_Role"
         )
         assert error["code"] == -32803
-        assert error["message"].startswith("'My_Role' cannot name a task role: use lower-case letters and digits")
+        assert error["message"].startswith("'My_Role' cannot name this task role: the runtime looks for")
 
 
 @pytest.mark.parametrize("versions", [True, False])

@@ -11,6 +11,7 @@ import hashlib
 
 from pai_lsp.cluster.hived_stage import has_barrier
 from pai_lsp.cluster.job_stage import virtual_cluster_for_rights
+from pai_lsp.job.variable_places import RESERVED_PORTS
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.scalar import server_text
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
 
-_ALWAYS_OPEN = ("ssh", "http")
 # Of more tasks, the list of all of them is not made for an editor.
 _MOST_TASKS = 200
 # Variables that the controller sets, besides those whose values are known (frameworkcontroller, constants.go).
@@ -36,7 +36,7 @@ def port_counts(role: TaskRole) -> dict[str, int]:
     """How many ports each task of a role gets, by label."""
     found = {label.name: getattr(label.value, "value", 0) for label in role.port_labels}
     counts = {name: count if isinstance(count, int) else 0 for name, count in found.items()}
-    return counts | {name: 1 for name in _ALWAYS_OPEN if name not in counts}
+    return counts | {name: 1 for name in RESERVED_PORTS if name not in counts}
 
 
 def task_environment(job: Job, role: TaskRole, index: int, user: str) -> tuple[dict[str, str], dict[str, str]]:

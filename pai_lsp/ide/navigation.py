@@ -8,7 +8,6 @@ variable or a password in it is not a link.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.remote_sources import item_page
@@ -17,13 +16,15 @@ from pai_lsp.job.definition import TYPED_FIELDS, name_span
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.job.symbols import Symbol, SymbolKind, meant_prerequisite, rename_prerequisite, renaming_edits
 from pai_lsp.job.this_lookup import is_this, this_answer
+from pai_lsp.job.variable_places import RESERVED_PORTS
 from pai_lsp.platform.image_addresses import image_page
-from pai_lsp.platform.tables import PREREQUISITE_NAME, ROLE_NAME, converted_role_name
+from pai_lsp.safe_fixes import new_errors
 from pai_lsp.source.content import mapped
-from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import plural
+from pai_lsp.source.text import apply_edits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -128,24 +129,7 @@ def places_of(document: Document, symbol: Symbol) -> list[Occurrence]:
     return [one for one in document.occurrences if one.symbol == symbol]
 
 
-# Sources: rest-server, src/config/v2/protocol.js (names, roles, port labels); openpai-runtime issue 47 (roles in lower
-# case, without `_`); mustache 2.3.2 (a dot separates keys); YAML 1.1 (anchors).
-_FORMS = {
-    SymbolKind.PREREQUISITE: (PREREQUISITE_NAME, "letters, digits, '_' and '-'"),
-    SymbolKind.DEPLOYMENT: (PREREQUISITE_NAME, "letters, digits, '_' and '-'"),
-    SymbolKind.TASK_ROLE: (
-        re.compile(r"[a-z][a-z0-9]{0,62}"),
-        "lower-case letters and digits, beginning with a letter; any other role name crashes the runtime",
-    ),
-    SymbolKind.PORT: (ROLE_NAME, "letters, digits and '_'"),
-    SymbolKind.PARAMETER: (
-        re.compile(r"[^\s.\[\]<>%{}'\"#:&*!|,]+"),
-        "a word without spaces, dots, brackets and quotes",
-    ),
-    SymbolKind.SECRET: (re.compile(r"[^\s.\[\]<>%{}'\"#:&*!|,]+"), "a word without spaces, dots, brackets and quotes"),
-    SymbolKind.TEMPLATE_VARIABLE: (re.compile(r"[A-Za-z_][\w-]*"), "letters, digits, '_' and '-'"),
-    SymbolKind.ANCHOR: (re.compile(r"[^\s,\[\]{}]+"), "a word without spaces, commas and brackets"),
-}
+_IN_TEMPLATE = lazy_pattern(r"[^\s.\[\]<>%{}'\"#:&*!|,\\]+")
 
 
 class RenameRefused(Exception):  # noqa: N818 - the editor shows it as an answer, not as a fault
@@ -170,7 +154,7 @@ def rename(document: Document, offset: int, new_name: str) -> tuple[TextEdit, ..
     """The edits that give the thing at the cursor another name.
 
     Raises:
-        RenameRefused: where there is nothing to rename, the name has a wrong form, or something else has it.
+        RenameRefused: where there is nothing to rename, or the job would have an error that it does not have now.
     """
     here = prepare(document, offset)
     symbol = here.symbol
@@ -178,16 +162,22 @@ def rename(document: Document, offset: int, new_name: str) -> tuple[TextEdit, ..
         return ()
     _check(document, symbol, new_name)
     if symbol.kind is SymbolKind.PREREQUISITE and (meant := meant_prerequisite(document.job, here)):
-        return rename_prerequisite(document.job, meant, new_name)
-    return renaming_edits(document.job, places_of(document, symbol), new_name)
+        edits = rename_prerequisite(document.job, meant, new_name)
+    else:
+        edits = renaming_edits(document.job, places_of(document, symbol), new_name)
+    renamed = replace(document, text=apply_edits(document.text, edits))
+    if errors := new_errors(document.diagnostics, renamed.diagnostics):
+        raise RenameRefused(f"'{new_name}' cannot name this {symbol.kind.value}: {errors[0].message}")
+    return edits
 
 
 def _check(document: Document, symbol: Symbol, new_name: str) -> None:
-    form, words = _FORMS[symbol.kind]
+    """Refuse what no rule calls an error: names that a template can hardly hold, and those that mean another thing."""
     kind = symbol.kind.value
-    if not form.fullmatch(new_name):
-        raise RenameRefused(f"'{new_name}' cannot name a {kind}: use {words}")
-    if symbol.kind is SymbolKind.PORT and new_name in {"ssh", "http"}:
+    is_in_templates = symbol.kind in {SymbolKind.PARAMETER, SymbolKind.SECRET, SymbolKind.TEMPLATE_VARIABLE}
+    if not new_name.isprintable() or (is_in_templates and not _IN_TEMPLATE.fullmatch(new_name)):
+        raise RenameRefused(f"'{new_name}' cannot name a {kind}: use a word without spaces, dots, brackets and quotes")
+    if symbol.kind is SymbolKind.PORT and new_name in RESERVED_PORTS:
         raise RenameRefused(f"every task already has a port '{new_name}'")
     if symbol.kind is SymbolKind.ANCHOR:
         return
@@ -195,13 +185,9 @@ def _check(document: Document, symbol: Symbol, new_name: str) -> None:
         one.symbol.name
         for one in document.occurrences
         if one.is_definition and one.symbol.kind is symbol.kind and one.symbol.scope == symbol.scope
-    } - {symbol.name}
-    if symbol.kind is SymbolKind.TASK_ROLE:
-        taken = next((name for name in same if converted_role_name(name) == converted_role_name(new_name)), None)
-    else:
-        taken = new_name if new_name in same else None
-    if taken is not None:
-        raise RenameRefused(f"there is already a {kind} '{taken}'")
+    }
+    if new_name in same:
+        raise RenameRefused(f"there is already a {kind} '{new_name}'")
 
 
 @dataclass(frozen=True, slots=True)

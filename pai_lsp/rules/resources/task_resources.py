@@ -11,6 +11,7 @@ from itertools import chain
 from pai_lsp.findings.diagnostic import Finding, Fix, Fixes, Related, Severity, Stage, later, rule
 from pai_lsp.findings.fixes import fix_of, number_fix
 from pai_lsp.job.parts import whole_number
+from pai_lsp.job.variable_places import RESERVED_PORTS
 from pai_lsp.source.edits import column, line_end
 from pai_lsp.source.nodes import Entry, Scalar
 from pai_lsp.source.text import Span, TextEdit
@@ -249,7 +250,7 @@ def reserved_port_count(job: Job) -> Iterator[Finding]:
     for role in job.task_roles:
         for entry in role.port_labels:
             count = whole_number(entry.value)
-            if entry.name in {"ssh", "http"} and count is not None and count <= 0:
+            if entry.name in RESERVED_PORTS and count is not None and count <= 0:
                 message = f"'{entry.name}' needs at least one port, or the task dies before it starts"
                 yield Finding(entry.value.span, message, number_fix(entry.value.span, 1))
 
