@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
+from functools import lru_cache
 
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
@@ -62,6 +63,7 @@ def comments_within(text: str, span: Span, scalars: Iterable[Scalar]) -> tuple[C
     return tuple(found)
 
 
+@lru_cache(maxsize=4)
 def written_comments(text: str) -> Counter[str]:
     """Each comment with its number of occurrences; in a text that is not YAML, those before the fault."""
     if "#" not in text:

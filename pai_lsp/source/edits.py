@@ -6,9 +6,13 @@ All of them apply to the text that the tree was read from.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from functools import lru_cache
+from itertools import accumulate
 
 from pai_lsp.source.comments import comments_within
+from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, walk
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
@@ -131,7 +135,7 @@ def remove_item(text: str, sequence: Sequence, item: Node) -> tuple[TextEdit, ..
     Nothing where a block would be left without any item (a list in brackets becomes `[]`), or where the item is an
     alias or has one, or is in brackets beside one: the tree knows an alias only by the place of its anchor.
     """
-    if sequence.items.count(item) != 1 or item.span.start < sequence.span.start:
+    if _parts(sequence).numbers[item] != 1 or item.span.start < sequence.span.start:
         return ()
     if len(sequence.items) == 1:
         return (TextEdit(sequence.span, "[]"),) if sequence.is_flow else ()
@@ -166,11 +170,33 @@ def keeping_comments_of(text: str, edits: SequenceOf[TextEdit], node: Mapping | 
 
 def _parts_within(node: Mapping | Sequence, span: Span) -> Iterator[Node]:
     """The keys, values and items in a part of the text, and those of aliases, which are written elsewhere."""
+    found = _parts(node)
+    first, last = bisect_right(found.ends, span.start), bisect_left(found.starts, span.end)
+    return (part for part in found.parts[first:last] if span.start < part.span.end)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The keys, values and items of a node by their places, where each begins, and where those up to it end at last.
+
+    numbers: how often each is there; more than once with an alias.
+    """
+
+    parts: tuple[Node, ...]
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+    numbers: Counter[Node]
+
+
+@lru_cache(maxsize=1)  # a text with many findings has many edits of one list
+def _parts(node: Mapping | Sequence) -> _Parts:
     if isinstance(node, Mapping):
-        parts: Iterable[Node] = (part for entry in node.entries for part in (entry.key, entry.value))
+        parts = [part for entry in node.entries for part in (entry.key, entry.value)]
     else:
-        parts = node.items
-    return (part for part in parts if part.span.start < span.end and span.start < part.span.end)
+        parts = [*node.items]
+    parts.sort(key=lambda part: part.span)
+    starts, ends = (part.span.start for part in parts), (part.span.end for part in parts)
+    return _Parts(tuple(parts), tuple(starts), tuple(accumulate(ends, max)), Counter(parts))
 
 
 def keeping_comments(text: str, edits: SequenceOf[TextEdit], comments: Iterable[Comment]) -> tuple[TextEdit, ...]:

@@ -7,6 +7,7 @@ make the edits that several refactorings need, or raise `CanNotRefactorError` if
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from enum import Enum
 from itertools import takewhile
 from typing import TYPE_CHECKING
@@ -261,13 +262,23 @@ def _written_here(sequence: Sequence, key: Node) -> Sequence:
     return sequence
 
 
+# Pairs of equal lines in two texts beyond which they are not compared line by line.
+_MOST_PAIRS = 1_000_000
+
+
 def line_edits(before: str, after: str) -> tuple[TextEdit, ...]:
     """Edits of whole lines that make one text the other, and leave alone what is the same."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     # What is the same at both ends needs no search, which takes long in long texts.
     first = _same(old, new)
     last = _same(old[first:][::-1], new[first:][::-1])
-    matcher = difflib.SequenceMatcher(None, old[first : len(old) - last], new[first : len(new) - last], autojunk=False)
+    mine, others = old[first : len(old) - last], new[first : len(new) - last]
+    numbers = Counter(others)
+    if sum(numbers[line] for line in mine) > _MOST_PAIRS:  # lines that are the same many times: it takes their square
+        mine, others = ["".join(mine)], ["".join(others)]
+        old = [*old[:first], *mine, *old[len(old) - last :]]
+        new = [*new[:first], *others, *new[len(new) - last :]]
+    matcher = difflib.SequenceMatcher(None, mine, others, autojunk=False)
     starts = [0]
     for line in old:
         starts.append(starts[-1] + len(line))
