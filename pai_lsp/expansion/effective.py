@@ -15,7 +15,7 @@ parameters: openpai-runtime, src/plugins/cmd/init.py; of the forms of storages: 
 from __future__ import annotations
 
 import posixpath
-from functools import partial
+from functools import lru_cache, partial
 
 from pai_lsp.embedded.template import MISSING, filled
 from pai_lsp.findings.diagnostic import Diagnostic, Related, Severity
@@ -41,7 +41,7 @@ from pai_lsp.job.require_graph import (
     requires_without_value,
     undeclared_variable,
 )
-from pai_lsp.job.this_lookup import looked_up, this_faults, this_tags, with_required
+from pai_lsp.job.this_lookup import Asked, asked, looked_up, this_faults, this_tags, with_required
 from pai_lsp.platform.tables import converted_role_name, events
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
@@ -191,12 +191,20 @@ def is_filled(scalar: Scalar, step: ExpansionStep) -> bool:
 
 def _this(tag: TemplateTag, step: ExpansionStep) -> Any:
     """What a tag finds, with the variables of its definition filled."""
-    steps = tuple(with_required(step, lambda one: one.required))
-    answer = looked_up(tag, (one.definition for one in steps))
-    if answer.node is None:
+    asked_ones, steps = _asked_by(step)
+    answer = looked_up(tag, asked_ones)
+    if answer.node is None or answer.holder is None:
         return MISSING
-    holder = next(one for one in steps if one.definition is answer.holder)
-    return filled(plain_value(answer.node), holder.values)
+    return filled(plain_value(answer.node), steps[answer.holder].values)
+
+
+@lru_cache(maxsize=1)  # the tags of a step are looked up one after the other
+def _asked_by(step: ExpansionStep) -> tuple[Asked, dict[Definition, ExpansionStep]]:
+    """What the tags of a step are looked up in: its definition and what it requires, each with its nearest step."""
+    found: dict[Definition, ExpansionStep] = {}
+    for one in with_required(step, lambda one: one.required):
+        found.setdefault(one.definition, one)
+    return asked(found), found
 
 
 def _as_text(value: Any) -> str:

@@ -8,6 +8,7 @@ Source of the semantics: docs/protocol.md, "Order".
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 from pai_lsp.embedded.template import CLOSING, OPENING, tags_without_dollar
 from pai_lsp.job.definition import COMMAND_KEYS
@@ -107,16 +108,19 @@ def this_answer(graph: RequireGraph, definition: Definition, tag: TemplateTag) -
     return graph.once((definition, tag.content), lambda: _this_answer(graph, definition, tag))
 
 
+def _asked_in(graph: RequireGraph, definition: Definition) -> Asked:
+    """As `graph.nearest`, of which the last answer is kept too."""
+    kept = graph.once("asked", list[Asked])
+    if not kept or kept[0].definitions[0] is not definition:
+        kept[:] = [asked(one for one, _ in graph.nearest(definition))]
+    return kept[0]
+
+
 def _this_answer(graph: RequireGraph, definition: Definition, tag: TemplateTag) -> ThisAnswer:
-    is_known = True
-
-    def asked() -> Iterator[Definition]:
-        nonlocal is_known
-        for one, knows_required in graph.nearest(definition):
-            yield one
-            is_known = is_known and knows_required
-
-    answer = looked_up(tag, asked())
+    found = graph.nearest(definition)
+    answer = looked_up(tag, _asked_in(graph, definition))
+    before = takewhile(lambda one: one[0] is not answer.holder, found)
+    is_known = answer.holder is definition or all(knows_required for _, knows_required in before)
     is_wrong_itself = answer.fault is not None and _form_fault(tag) is not None
     return answer if is_known or is_wrong_itself or answer.fault is None else ThisAnswer()
 
@@ -130,24 +134,45 @@ def this_parameters(graph: RequireGraph, definition: Definition) -> dict[str, En
     return found
 
 
-def looked_up(tag: TemplateTag, definitions: Iterable[Definition]) -> ThisAnswer:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The definitions that the tags of one are looked up in, in order, and where each name of a value may be found."""
+
+    definitions: tuple[Definition, ...]
+    by_name: dict[str, list[Definition]]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all values."""
+        return tuple(dict.fromkeys(name for definition in self.definitions for name in definition.names_of_values))
+
+
+def asked(definitions: Iterable[Definition]) -> Asked:
+    """The definitions, with an index of the names: a long chain has a tag for each of them."""
+    found = Asked(tuple(definitions), {})
+    for one in found.definitions:
+        names = (*one.parameters, *one.node.effective_entries(), *one.node.entries)
+        for name in dict.fromkeys(entry.name for entry in names):
+            found.by_name.setdefault(name, []).append(one)
+    return found
+
+
+def looked_up(tag: TemplateTag, asked: Asked) -> ThisAnswer:
     """What a tag finds in its own definition, which is the first one, or in those that it requires."""
     if fault := _form_fault(tag):
         return ThisAnswer(fault=fault)
     number = _first(tag)
     name = str(tag.steps[number].name)
-    asked: list[Definition] = []
     nearest: ThisFault | None = None
-    for definition in definitions:
-        asked.append(definition)
+    for definition in asked.by_name.get(name, ()):
         entry = definition.parameter(name) or definition.node.entry(name)
         if entry is not None:
             answer = _below(tag.steps, number, definition, entry)
             if answer.fault is None:
                 return answer
             nearest = nearest or answer.fault
-    near = tuple(dict.fromkeys(name for definition in asked for name in definition.names_of_values))
-    message = no_parameter(name, asked[0].name if asked else "", near)
+    near = asked.names
+    message = no_parameter(name, asked.definitions[0].name if asked.definitions else "", near)
     return ThisAnswer(fault=nearest or ThisFault(message, number, near))
 
 
