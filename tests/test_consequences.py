@@ -102,6 +102,9 @@ PLUGIN_OF_EXTRAS = "[ls]\nextras:\n  com.microsoft.pai.runtimeplugin:\n    - "
             "fails",
         ),
         (PLUGIN_OF_EXTRAS + "{plugin: ssh, parameters: [jobssh]}\n", "plugin-parameter-type", Severity.ERROR, "dies"),
+        (PLUGIN_OF_EXTRAS + "{plugin: ssh, parameters: a userssh}\n", "plugin-parameter-type", Severity.ERROR, "dies"),
+        (PLUGIN_OF_EXTRAS + "{plugin: ssh, parameters: a}\n", "plugin-parameter-type", Severity.ERROR, "fails"),
+        (PLUGIN_OF_EXTRAS + "{plugin: tensorboard, parameters: a}\n", "plugin-parameter-type", Severity.ERROR, "dies"),
         (
             PLUGIN_OF_EXTRAS + "{plugin: cmd, parameters: {preCommands: [1]}}\n",
             "callback-command-not-text",
@@ -132,7 +135,7 @@ PLUGIN_OF_EXTRAS = "[ls]\nextras:\n  com.microsoft.pai.runtimeplugin:\n    - "
             Severity.ERROR,
             "fails",
         ),
-        (PLUGIN_OF_EXTRAS + "{plugin: ssh, parameters: jobssh}\n", "plugin-parameter-type", Severity.ERROR, "fails"),
+        (PLUGIN_OF_EXTRAS + "{plugin: ssh, parameters: jobssh}\n", "plugin-parameter-type", Severity.ERROR, "dies"),
         (
             PLUGIN_OF_EXTRAS + "{plugin: cmd, parameters: {callbacks: [{event: never}]}}\n",
             "callback-incomplete",

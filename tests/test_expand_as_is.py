@@ -179,9 +179,9 @@ def test_an_item_of_a_callback_is_mangled_as_the_runtime_mangles_it(item: str, l
     ("item", "why"),
     [
         ("""'echo "it''s"'""", "setup: the runtime's YAML reader fails on the plugin's parameters"),
-        ("5", "setup: the plugin cannot read its parameters"),
-        ("yes", "setup: the plugin cannot read its parameters"),
-        ("[a]", "setup: the plugin cannot read its parameters"),
+        ("5", "setup: the plugin 'cmd' cannot read its parameters"),
+        ("yes", "setup: the plugin 'cmd' cannot read its parameters"),
+        ("[a]", "setup: the plugin 'cmd' cannot read its parameters"),
         ("echo <% $parameters.epochs %>", "setup: '$parameters.epochs' is not text, and the runtime fills only text"),
         ("echo <% $parameters.nope %>", "setup: '$parameters.nope' finds nothing in the runtime"),
         ("echo <% $script.uri %>", "setup: '$script.uri' finds nothing in the runtime"),
@@ -229,7 +229,7 @@ def test_the_cmd_plugin_writes_what_it_is_given(lines: str, pre: tuple[str, ...]
     ],
 )
 def test_the_cmd_plugin_ends_the_task_on_parameters_of_the_wrong_form(lines: str) -> None:
-    assert worker(with_setup(lines)) == "setup: the plugin cannot read its parameters"
+    assert worker(with_setup(lines)) == "setup: the plugin 'cmd' cannot read its parameters"
 
 
 def test_plugins_run_in_order_before_and_in_reverse_after() -> None:
@@ -407,7 +407,7 @@ def test_a_secret_that_the_runtime_cannot_read_ends_the_task(secret: str) -> Non
 
 def test_a_secret_that_makes_a_command_a_mapping_ends_the_task() -> None:
     text = callbacks("x <% $secrets.token %> y").replace("token: abc", """token: "<6':\"""")
-    assert worker(text) == "setup: the plugin cannot read its parameters"
+    assert worker(text) == "setup: the plugin 'cmd' cannot read its parameters"
 
 
 def test_a_number_is_no_secret_for_a_callback() -> None:

@@ -13,6 +13,7 @@ import re
 from functools import cached_property
 
 from pai_lsp.cluster.protocol_stage import Refusal, ServerStage
+from pai_lsp.embedded.server_rendering import OBJECT_PROTOTYPE_NAMES
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import did_you_mean
@@ -389,7 +390,9 @@ class _Validation:
             elif sku_type in self._sku_types and not self._is_opportunistic and sku_type not in self._units:
                 yield self._foreign_sku(name, sku_type)
             group = entry.get("affinityGroupName")
-            if group is not None and groups.setdefault(group, (sku_type, pinned)) != (sku_type, pinned):
+            # JavaScript finds a group of such a name before there is one.
+            is_found = group is not None and group in OBJECT_PROTOTYPE_NAMES
+            if is_found or (group is not None and groups.setdefault(group, (sku_type, pinned)) != (sku_type, pinned)):
                 message = f"AffinityGroup {group} has inconsistent skuType or pinnedCellId."
                 text = f"all task roles of affinity group '{group}' must have the same 'skuType' or 'pinnedCellId'"
                 yield _refusal(text, (*place, "affinityGroupName"), message=message)

@@ -11,7 +11,8 @@ import shlex
 
 from pai_lsp.cluster.ended_line import OPTIONS, REPORT, header
 from pai_lsp.cluster.task_environment import port_counts
-from pai_lsp.cluster.task_plan import GIT_CHECK, HOME, SCRIPTS
+from pai_lsp.cluster.task_plan import SCRIPTS
+from pai_lsp.expansion.plugin_scripts import GIT_CHECK, HOME
 from pai_lsp.platform.tables import converted_role_name, shell_text
 from pai_lsp.source.frozen import dataclass
 

@@ -12,12 +12,12 @@ from pai_lsp.cluster.hived_stage import has_barrier
 from pai_lsp.cluster.job_stage import storage_entries
 from pai_lsp.cluster.task_environment import port_counts, task_environment
 from pai_lsp.embedded.template import TemplateFault
+from pai_lsp.expansion.plugin_scripts import HOME, plugin_scripts
 from pai_lsp.expansion.released_run import (
     PluginRun,
     RuntimeRole,
     RuntimeStopError,
     after_runtime,
-    cmd_scripts,
     passed_parameters,
     plugin_folder,
     plugin_runs,
@@ -39,11 +39,8 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
 
-HOME = "/usr/local/pai"
 SCRIPTS = "runtime.d"
 _KEY_PAIR = "ssh-secret/"
-# The script with which the plugin git looks whether it may move what it has cloned.
-GIT_CHECK = "plugins/git/check_clone_dir.sh"
 
 
 class NoTaskError(ValueError):
@@ -196,84 +193,25 @@ def _source(job: Job, role: TaskRole, plugin: PluginRun, name: str) -> PartSourc
 def _part(
     job: Job, role: RuntimeRole, index: int, number: int, plugin: PluginRun, name: str, parameters: Any
 ) -> _PluginPart:
+    if name == "dind":
+        return _PluginPart(number)  # it starts a second Docker, which only the cluster has
     policy = plugin.failure_policy
-    try:
-        if name == "cmd":
-            scripts = cmd_scripts(parameters, policy)
-            if scripts.fails and policy != "ignore":
-                raise RuntimeStopError("the plugin cannot read its parameters")
-            return _PluginPart(number, scripts.pre, scripts.post)
-        if name == "ssh":
-            return _PluginPart(number, _script(_ssh_commands(job, parameters), policy), has_keys=True)
-        if name == "tensorboard":
-            script = _script(_tensorboard_commands(job, role, index, parameters), policy)
-            shown = _tensorboard(parameters) if script else None
-            return _PluginPart(number, script, tensorboard=shown)
-        if name == "git":
-            return _PluginPart(number, _script(_git_commands(parameters), policy), clone=_cloned(job, parameters))
-    except (TypeError, LookupError, AttributeError, ValueError):
-        if policy != "ignore":
-            raise RuntimeStopError(f"the plugin '{name}' cannot read its parameters") from None
-    return _PluginPart(number)
-
-
-def _script(commands: list[str], policy: Any) -> str:
-    """Commands as a plugin writes them. Source: openpai-runtime, src/plugins/plugin_utils.py, inject_commands."""
-    if not commands:
-        return ""
-    body = "".join(f"{command}\n" for command in commands)
-    if str(policy).lower() == "ignore":
-        return f"set +o errexit\n{body}set -o errexit\n"
-    return f"set -o errexit\n{body}"
-
-
-def _ssh_commands(job: Job, parameters: Any) -> list[str]:
-    """Source: openpai-runtime, src/plugins/ssh/init.py. Keys of the user's account are not known here."""
-    if not parameters:
-        return []
-    folder = f"{HOME}/plugins/ssh"
-    is_on = str(parameters["jobssh"]).lower() if has_barrier(job.plain) and "jobssh" in parameters else "false"
-    arguments = [is_on]
-    if "userssh" in parameters:
-        # Like the plugin, which looks for the words in a text as well: it does nothing with a text or a null.
-        user = parameters["userssh"]
-        key = user["value"] if "value" in user else ""  # noqa: SIM401 - a text has no 'get'
-        if key != "" and "type" in user:
-            arguments += [str(user["type"]), f"'{key}'"]
-    commands: list[str] = []
-    if arguments != ["false"]:
-        commands.append("apt-get update;apt-get install -y openssh-client openssh-server;")
-        commands.append(f"{folder}/sshd.sh {' '.join(arguments)}\n")
-    if is_on == "true" and "sshbarrier" in parameters and str(parameters["sshbarrier"]).lower() == "true":
-        timeout = str(parameters["sshbarrierTimeout"]) if "sshbarrierTimeout" in parameters else ""
-        commands.append(f"{folder}/sshbarrier.sh {timeout}\n")
-    return commands
-
-
-def _tensorboard_commands(job: Job, role: RuntimeRole, index: int, parameters: Any) -> list[str]:
-    """It runs in the first task of the first role only. Source: openpai-runtime, src/plugins/tensorboard/init.py."""
-    if not parameters or index != 0 or not job.task_roles or role.name != job.task_roles[0].name:
-        return []
-    if not parameters["logdir"] or "port" not in parameters:
-        raise LookupError
-    program = f"{HOME}/plugins/tensorboard/tensorboard.sh"
-    return [f"chmod u+x {program}", program]
+    scripts = plugin_scripts(job, name, parameters, policy, role=role.name, index=index)
+    clone: tuple[str, ...] = ()
+    if name == "git" and not scripts.fails:
+        try:
+            clone = _cloned(job, parameters)
+        except ValueError:  # an option with an open quote
+            scripts.fails = True
+    if scripts.fails and policy != "ignore":
+        raise RuntimeStopError(f"the plugin '{name}' cannot read its parameters")
+    shown = _tensorboard(parameters) if name == "tensorboard" and scripts.pre else None
+    return _PluginPart(number, scripts.pre, scripts.post, name == "ssh", clone, shown)
 
 
 def _tensorboard(parameters: Any) -> tuple[str, str]:
     """The folder that it shows, which is the first of several, and its port."""
     return str(next(iter(parameters["logdir"].values()))), str(parameters["port"])
-
-
-def _git_commands(parameters: Any) -> list[str]:
-    """The repository itself is cloned in the first container. Source: openpai-runtime, src/plugins/git/init.py."""
-    if not parameters or "repo_uri" not in parameters:
-        raise LookupError
-    if "clone_dir" not in parameters:
-        return []
-    folder = parameters["clone_dir"]
-    code = f"{HOME}/plugins/git/../../code"
-    return [f"{HOME}/{GIT_CHECK} {folder}", f"mkdir -p {folder}", f"mv -f {code}/* {folder}"]
 
 
 def _cloned(job: Job, parameters: Any) -> tuple[str, ...]:

@@ -11,12 +11,12 @@ In a job with secrets, the runtime renders the commands a second time: the rest-
 they are, and pystache reads the whole script again with nothing but `$secrets`. It writes secrets as HTML, and every
 other tag that is left becomes empty. Sections and changed marks can only come in with a parameter's value.
 
-The plugin `cmd` does not check its parameters: a string in place of a list gives one character per line, and an item
-that is not text ends the plugin. Before that, the runtime fills `<% $… %>` in the written text of all parameters.
+The runtime fills `<% $… %>` in the written text of all parameters of a plugin; what the plugins make of them is in
+pai_lsp/expansion/plugin_scripts.py.
 
 Sources: rest-server, src/middlewares/v2/protocol.js, src/utils/protocolSecret.js (mask); openpai-runtime,
-src/init.d/initializer.py (replace_ref), user_command_renderer.py, src/plugins/cmd/init.py, src/plugins/plugin_utils.py
-(inject_commands), src/common/utils.py (render_string_with_secrets); pystache 0.5.4, parser.py, context.py.
+src/init.d/initializer.py (replace_ref), user_command_renderer.py, src/common/utils.py (render_string_with_secrets);
+pystache 0.5.4, parser.py, context.py.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from functools import partial
 
 from pai_lsp.embedded.server_rendering import member, rendered, trim
 from pai_lsp.embedded.template import CLOSING, MISSING, OPENING, TemplateFault
+from pai_lsp.expansion.plugin_scripts import plugin_scripts
 from pai_lsp.job.plugin_parameters import NOT_PARAMETERS, runtime_round_trip
 from pai_lsp.platform.secrets_section import masked_span, runtime_secrets
 from pai_lsp.platform.tables import PLUGIN_PREFIX, ROLE_TYPES, RUNTIME_PLUGIN, converted_role_name
 from pai_lsp.source.foreign import number_of
-from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, plain_value
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
@@ -313,57 +314,6 @@ def _found(name: str, stack: list[Any]) -> Any:
     return value
 
 
-@dataclass(slots=True)
-class CmdScripts:
-    """The two scripts, empty if there is nothing to run, and whether the plugin failed after it wrote them."""
-
-    pre: str = ""
-    post: str = ""
-    fails: bool = field(default=False)
-
-
-def cmd_scripts(parameters: Any, failure_policy: Any = "fail") -> CmdScripts:
-    """The scripts for the parameters as the plugin gets them, after the runtime's round trip."""
-    scripts = CmdScripts()
-    if not parameters:
-        return scripts
-    try:
-        _write(parameters, failure_policy, scripts)
-    except (TypeError, LookupError, AttributeError):
-        # Any exception for a value of a wrong type ends the plugin's process in the same way.
-        scripts.fails = True
-    return scripts
-
-
-def _write(parameters: Any, failure_policy: Any, scripts: CmdScripts) -> None:
-    if "callbacks" in parameters:
-        if "preCommands" in parameters or "postCommands" in parameters:
-            raise LookupError
-        pre: list[Any] = []
-        post: list[Any] = []
-        for callback in parameters["callbacks"]:
-            if callback["event"] == "taskStarts":
-                pre.extend(callback["commands"])
-            elif callback["event"] == "taskSucceeds":
-                post.extend(callback["commands"])
-        scripts.pre = _script(pre, failure_policy)
-        scripts.post = _script(post, failure_policy)
-        return
-    if "preCommands" in parameters:
-        scripts.pre = _script(parameters["preCommands"], failure_policy)
-    if "postCommands" in parameters:
-        scripts.post = _script(parameters["postCommands"], failure_policy)
-
-
-def _script(commands: Any, failure_policy: Any) -> str:
-    if not commands:
-        return ""
-    body = "".join([command + "\n" for command in commands])
-    if failure_policy.lower() == "ignore":
-        return f"set +o errexit\n{body}set -o errexit\n"
-    return f"set -o errexit\n{body}"
-
-
 _OPENING = lazy_pattern(r"<%\s*\$")
 _SERVER_INDEX = lazy_pattern(r"\[\s*([0-9]+)\s*\]")
 _INDEXES = lazy_pattern(r"([\s\S]*?)\[(\s*)([0-9]+)(\s*)\]")
@@ -544,7 +494,7 @@ def _role_run(job: Job, role: TaskRole, known: RuntimeJob, *, shows_secrets: boo
         runtime = runtime_role(known, role.name)
         for plugin in plugin_runs(runtime):
             scripts = _plugin_scripts(
-                plugin, runtime, job.site_plugins.union(job.platform.plugins), shows_secrets=shows_secrets
+                plugin, job, runtime, job.site_plugins.union(job.platform.plugins), shows_secrets=shows_secrets
             )
             if scripts is None:
                 platform.append(str(plugin.name))
@@ -615,7 +565,7 @@ def _extras(role: RuntimeRole) -> Iterator[PluginRun]:
 
 
 def _plugin_scripts(
-    plugin: PluginRun, role: RuntimeRole, known: frozenset[str], *, shows_secrets: bool
+    plugin: PluginRun, job: Job, role: RuntimeRole, known: frozenset[str], *, shows_secrets: bool
 ) -> tuple[str, str] | None:
     """The script before and the one after that the plugin writes; None for plugins other than `cmd`.
 
@@ -626,15 +576,14 @@ def _plugin_scripts(
     name = plugin_folder(str(plugin.name), known)
     if name is None:
         raise RuntimeStopError(f"the runtime has no plugin '{plugin.name}'")
-    if name != "cmd":
-        return None
-    scripts = filled = cmd_scripts(parameters, plugin.failure_policy)
+    scripts = filled = plugin_scripts(job, name, parameters, plugin.failure_policy, role=role.name)
     if not shows_secrets and names_secret(str(plugin.parameters)):
         # A secret may change the structure of the parameters.
-        filled = cmd_scripts(passed_parameters(plugin.parameters, role, shows_secrets=True), plugin.failure_policy)
+        with_secrets = passed_parameters(plugin.parameters, role, shows_secrets=True)
+        filled = plugin_scripts(job, name, with_secrets, plugin.failure_policy, role=role.name)
     if filled.fails and plugin.failure_policy != "ignore":
-        raise RuntimeStopError("the plugin cannot read its parameters")
-    return scripts.pre, scripts.post
+        raise RuntimeStopError(f"the plugin '{name}' cannot read its parameters")
+    return (scripts.pre, scripts.post) if name == "cmd" else None
 
 
 def passed_parameters(parameters: Any, role: RuntimeRole, *, shows_secrets: bool) -> Any:

@@ -34,9 +34,11 @@ from pai_lsp.source.nodes import (
     entry_at,
     if_mapping,
     items_of,
+    nodes_along,
     plain_value,
     value_at,
 )
+from pai_lsp.source.scalar import Reader
 from pai_lsp.source.steps import counted
 from pai_lsp.source.text import Span
 
@@ -48,6 +50,9 @@ if TYPE_CHECKING:
     from pai_lsp.embedded.shell_script import Script
     from pai_lsp.platform.job_schema import Kind
     from pai_lsp.platform.structure_errors import Path, StructureError
+
+
+_PROTOTYPE = "__proto__"
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +113,16 @@ class JobTree:
         """What is wrong with the shape of the file; paths lead through `content`."""
         if self.known_errors is not None:
             return self.known_errors
-        return structure_errors(self.plain, self.schema_kind, self.platform)
+        found = structure_errors(self.plain, self.schema_kind, self.platform)
+        return tuple(one for one in found if one.key != _PROTOTYPE or self._is_refused(one))
+
+    def _is_refused(self, error: StructureError) -> bool:
+        """Whether the server refuses a key named `__proto__`, which js-yaml 3 loses with a value that has no keys."""
+        if self.syntax.reader is not Reader.JS_YAML_3:
+            return error.kind != "invalid-name"
+        holder = (self.content, *nodes_along(self.content, error.path))[-1]
+        value = value_at(holder, _PROTOTYPE)
+        return not error.kind.endswith("-key") or bool(entries_of(value) or items_of(value))
 
     @cached_property
     def expected_keys(self) -> Counter[tuple[Path, tuple[str, ...]]]:

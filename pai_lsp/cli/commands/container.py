@@ -17,7 +17,7 @@ import tarfile
 from time import time
 from typing import TYPE_CHECKING
 
-from pai_lsp.cluster.task_plan import HOME
+from pai_lsp.expansion.plugin_scripts import HOME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -40,8 +40,9 @@ from pai_lsp.cluster.task_files import (
     published_ports,
     task_files,
 )
-from pai_lsp.cluster.task_plan import HOME, SCRIPTS
+from pai_lsp.cluster.task_plan import SCRIPTS
 from pai_lsp.cluster.why import failure
+from pai_lsp.expansion.plugin_scripts import HOME
 from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import program_on_path
 from pai_lsp.source.spelling import plural

@@ -14,7 +14,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from pai_lsp.cluster.task_files import ADDRESS
-from pai_lsp.cluster.task_plan import HOME
+from pai_lsp.expansion.plugin_scripts import HOME
 from pai_lsp.platform.tables import converted_role_name, shell_text
 from pai_lsp.source.files import program_on_path
 

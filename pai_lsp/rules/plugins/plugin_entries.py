@@ -13,12 +13,14 @@ from pai_lsp.findings.diagnostic import Consequence, Finding, Fixes, Severity, S
 from pai_lsp.findings.fixes import change_fix, fix_of, near_name_fixes, wrap_in_list_fix, wrap_mapping_fixes
 from pai_lsp.job.definition import STORAGE_PLUGINS, Origin, name_span
 from pai_lsp.job.parts import PluginEntry
+from pai_lsp.job.plugin_parameters import released_parameters, runtime_round_trip
 from pai_lsp.job.uses import item_place
 from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN
 from pai_lsp.source.edits import insert_entry, remove_entry
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.spelling import did_you_mean, nearest
+from pai_lsp.source.tags import runtime_value
 from pai_lsp.source.text import Span
 from pai_lsp.source.tree_edits import insert_values
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from typing import Any
 
+    from pai_lsp.expansion.plugin_scripts import PluginScripts
     from pai_lsp.job.job import Job
     from pai_lsp.job.uses import PluginUse
     from pai_lsp.source.nodes import Entry
@@ -35,6 +38,26 @@ if TYPE_CHECKING:
 def as_severe(use: PluginUse, found: Finding) -> Finding:
     """A warning where the task starts without a plugin that fails: `failurePolicy: ignore`."""
     return replace(found, severity=Severity.WARNING) if use.ignores_failure else found
+
+
+def prepared(job: Job, use: PluginUse) -> PluginScripts:
+    """What the plugin makes of its parameters in the first task of the first task role; templates are text."""
+    from pai_lsp.expansion.plugin_scripts import PluginScripts, plugin_scripts  # noqa: PLC0415 - few jobs need it
+
+    owner = use.owner
+    try:
+        if isinstance(owner, PluginEntry):
+            entry = owner.node.entry("parameters")
+            written = None if entry is None else runtime_value(entry.value)
+            written = "None" if entry is not None and written is None else written
+        else:
+            written = released_parameters(owner)
+        parameters = runtime_round_trip(written)
+    except ValueError as error:
+        parameters = error
+    if isinstance(parameters, ValueError):
+        return PluginScripts(fails=True)
+    return plugin_scripts(job, use.plugin.name, parameters)
 
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=("plugin",))
@@ -258,9 +281,11 @@ def plugin_missing_parameter(job: Job) -> Iterator[Finding]:
         if use.parameters is not None:
             values = {one.name: _EXAMPLES[one.name] for one in missing}
             fixes = fix_of(f"Add {names}", insert_values, job.text, use.parameters, values)
-        yield Finding(
-            use.name_span, f"the plugin '{use.plugin.name}' needs {names}, or the task dies before it starts", fixes
-        )
+        message = f"the plugin '{use.plugin.name}' needs {names}"
+        if use.ignores_failure:
+            yield Finding(use.name_span, f"{message}; without it, nothing happens", fixes, severity=Severity.WARNING)
+        else:
+            yield Finding(use.name_span, f"{message}, or the task dies before it starts", fixes)
 
 
 def _has_no_parameters(use: PluginUse) -> bool:

@@ -15,7 +15,7 @@ from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.platform.clone_options import OpenQuoteError, clone_words, is_refused
 from pai_lsp.platform.programs import program
 from pai_lsp.platform.secrets_section import runtime_secrets
-from pai_lsp.rules.plugins.plugin_entries import PLUGIN_KEYS, as_severe, misspelt_key
+from pai_lsp.rules.plugins.plugin_entries import PLUGIN_KEYS, as_severe, misspelt_key, prepared
 from pai_lsp.rules.templates.parameters import first_item_fix, kind_of_value
 from pai_lsp.rules.templates.template_fixes import quote_insertions
 from pai_lsp.source.content import mapped
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from pai_lsp.platform.clone_options import CloneWord
     from pai_lsp.source.nodes import Entry, Node
     from pai_lsp.source.text import Span
-
-# What `ssh` looks for first in its parameters.
-_SSH_KEYS = ("jobssh", "userssh")
 
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=("plugin",))
@@ -74,11 +71,10 @@ def plugin_parameter_type(job: Job) -> Iterator[Finding]:
             entry = owner.node.entry("parameters")
             if entry and not isinstance(entry.value, Mapping) and _fails_without_mapping(use, entry.value):
                 found = Finding(entry.place, f"'parameters' of '{use.plugin.name}' must be a mapping")
-                is_storage = use.plugin.name == "teamwise_storage"
-                if is_storage:
+                if use.plugin.name == "teamwise_storage":
                     yield _for_server(job, found, fails=_is_null(entry.value))
                 else:
-                    happens = Consequence.FAILS if _has_no_keys(use, entry.value) else None
+                    happens = None if prepared(job, use).fails else Consequence.FAILS
                     yield as_severe(use, replace(found, consequence=happens))
         yield from _CHECKS.get(use.plugin.name, _nothing)(job, use)
 
@@ -97,13 +93,6 @@ def _fails_without_mapping(use: PluginUse, value: Node) -> bool:
     # The runtime reads null as no parameters; the rest-server, which mounts team storages, fails on it.
     is_null = isinstance(value, Scalar) and value.runtime_value is None
     return use.plugin.name == "teamwise_storage" or not is_null
-
-
-def _has_no_keys(use: PluginUse, value: Node) -> bool:
-    # Python looks for the keys in a text, and finds none; `ssh` does the same with the items of a list.
-    if use.plugin.name == "ssh" and isinstance(value, Sequence):
-        return not any(isinstance(item, Scalar) and item.text in _SSH_KEYS for item in value.items)
-    return _is_text(value)
 
 
 def _nothing(job: Job, use: PluginUse) -> Iterator[Finding]:
@@ -234,14 +223,15 @@ def _tensorboard(job: Job, use: PluginUse) -> Iterator[Finding]:
 
 
 def _ssh(job: Job, use: PluginUse) -> Iterator[Finding]:
-    del job
     user = use.entry("userssh")
     if user is None:
         return
     if isinstance(user.value, Mapping):
         key = user.value.entry("value")
         if key and user.value.entry("type") and not _is_text(key.value) and not _is_null(key.value):
-            yield as_severe(use, Finding(key.place, "the 'value' of 'userssh' must be a string, a public key"))
+            found = Finding(key.place, "the 'value' of 'userssh' must be a string, a public key")
+            # The runtime passes on a date as words.
+            yield as_severe(use, found if prepared(job, use).fails else replace(found, consequence=Consequence.FAILS))
     elif isinstance(user.value, Scalar) and isinstance(user.value.runtime_value, (bool, int, float)):
         yield as_severe(use, Finding(user.place, "'userssh' must be a mapping with 'type' and 'value'"))
 

@@ -28,7 +28,7 @@ from pai_lsp.job.require_graph import (
 )
 from pai_lsp.job.uses import callback_items, callbacks, command_entries, item_place
 from pai_lsp.platform.tables import event_at, events, released_events
-from pai_lsp.rules.plugins.plugin_entries import as_severe
+from pai_lsp.rules.plugins.plugin_entries import as_severe, prepared
 from pai_lsp.source.edits import append_item, insert_entry, line_span, remove_entry, remove_item
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence
@@ -353,7 +353,7 @@ def failure_policy_not_text(job: Job) -> Iterator[Finding]:
     """A failure policy is not a string.
 
     With null, a number or `yes` the plugin fails while the task is prepared, and the job ends before the user's
-    commands.
+    commands. Where the plugin has no commands to run, nothing happens, which is a warning.
     Source: openpai-runtime, src/plugins/plugin_utils.py, inject_commands (`self._failure_policy.lower()`).
 
         prerequisites:
@@ -362,6 +362,7 @@ def failure_policy_not_text(job: Job) -> Iterator[Finding]:
             plugin: com.microsoft.pai.runtimeplugin.cmd
             failurePolicy: no
             #              ^^ error
+            callbacks: [{event: taskStarts, commands: [echo hello]}]
 
     Good:
 
@@ -370,14 +371,28 @@ def failure_policy_not_text(job: Job) -> Iterator[Finding]:
             type: script
             plugin: com.microsoft.pai.runtimeplugin.cmd
             failurePolicy: fail
+            callbacks: [{event: taskStarts, commands: [echo hello]}]
     """
     for entry in _failure_policies(job):
-        if not isinstance(entry.value, Scalar) or not isinstance(entry.value.runtime_value, str):
-            yield Finding(
-                entry.place,
-                "'failurePolicy' must be 'fail' or 'ignore', or the task dies before it starts",
-                choice_fixes(entry.value.span, _POLICIES),
-            )
+        if isinstance(entry.value, Scalar) and isinstance(entry.value.runtime_value, str):
+            continue
+        fixes = choice_fixes(entry.value.span, _POLICIES)
+        if any(
+            use.owner.node.entry("failurePolicy") is entry and _has_no_commands(job, use) for use in job.plugin_uses
+        ):
+            yield Finding(entry.place, "'failurePolicy' must be 'fail' or 'ignore'", fixes, severity=Severity.WARNING)
+            continue
+        yield Finding(
+            entry.place, "'failurePolicy' must be 'fail' or 'ignore', or the task dies before it starts", fixes
+        )
+
+
+def _has_no_commands(job: Job, use: PluginUse) -> bool:
+    """Whether a plugin surely writes no script, so that it does not read its failure policy."""
+    if use.plugin.name == "ssh" and use.entry("userssh"):
+        return False  # the keys of the user's account count as well
+    found = prepared(job, use)
+    return not (found.fails or found.pre or found.post)
 
 
 def _failure_policies(job: Job) -> Iterator[Entry]:

@@ -6,12 +6,14 @@ Facts: rest-server, config/v2/hived.js and middlewares/v2/hived.js.
 
 from __future__ import annotations
 
+from pai_lsp.embedded.server_rendering import OBJECT_PROTOTYPE_NAMES
 from pai_lsp.findings.diagnostic import HIVED, Consequence, Finding, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import all_of, change_fix, choice_fixes, first_of, fix_of, near_name_fixes, quote_fix
 from pai_lsp.job.definition import key_name_span, name_span
 from pai_lsp.platform.job_schema import key_order
 from pai_lsp.source.edits import remove_entry
-from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, entry_at, value_at
+from pai_lsp.source.frozen import replace
+from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence, entry_at, value_at
 from pai_lsp.source.spelling import nearest
 
 TYPE_CHECKING = False
@@ -65,7 +67,7 @@ def hived_wrong_type(job: Job) -> Iterator[Finding]:
 
     `hivedScheduler`, its `taskRoles` and each role in it must be mappings, `taskRoles` with at least one role;
     `skuType`, `pinnedCellId` and `affinityGroupName` must be strings or null. Otherwise the rest-server of a cluster
-    with HiveD refuses the job.
+    with HiveD refuses the job. An empty list, null or a number as `taskRoles` has no effect, which is a warning.
     Source: rest-server, config/v2/hived.js.
 
         extras:
@@ -91,7 +93,8 @@ def hived_wrong_type(job: Job) -> Iterator[Finding]:
         return
     roles = scheduler.value.entry("taskRoles")
     if roles is not None and (not isinstance(roles.value, Mapping) or not roles.value.entries):
-        yield Finding(roles.place, "'taskRoles' must be a mapping with at least one task role")
+        found = Finding(roles.place, "'taskRoles' must be a mapping with at least one task role")
+        yield replace(found, severity=Severity.WARNING) if _has_no_roles(roles.value) else found
     for entry in job.hived_role_entries:
         if not isinstance(entry.value, Mapping):
             yield Finding(entry.place, f"the HiveD settings of '{entry.name}' must be a mapping")
@@ -102,6 +105,13 @@ def hived_wrong_type(job: Job) -> Iterator[Finding]:
             if setting.name in _TEXT_KEYS and not is_text:
                 fixes = quote_fix(value) if isinstance(value, Scalar) and value.tag is None else ()
                 yield Finding(setting.place, f"'{setting.name}' must be a string", fixes)
+
+
+def _has_no_roles(roles: Node) -> bool:
+    """Whether JavaScript finds no task role in `taskRoles`, and the schema does not ask for one."""
+    if isinstance(roles, Scalar):
+        return roles.value is None or roles.value == "" or isinstance(roles.value, (bool, int, float))
+    return isinstance(roles, Sequence) and not roles.items
 
 
 @rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.IGNORED, about=("extras",), scheduler=HIVED)
@@ -176,7 +186,8 @@ def hived_affinity_inconsistent(job: Job) -> Iterator[Finding]:
     """The task roles of one affinity group have different SKUs.
 
     All task roles of a group must have the same `skuType` and `pinnedCellId`. The rest-server of a cluster with HiveD
-    refuses the job: "AffinityGroup ... has inconsistent skuType or pinnedCellId."
+    refuses the job: "AffinityGroup ... has inconsistent skuType or pinnedCellId." It does so, too, for a group named
+    like something that every object of JavaScript has, such as `constructor`.
     Source: rest-server, middlewares/v2/hived.js.
 
         extras:
@@ -198,6 +209,9 @@ def hived_affinity_inconsistent(job: Job) -> Iterator[Finding]:
     for entry in job.hived_role_entries:
         group = value_at(entry.value, "affinityGroupName")
         if not isinstance(entry.value, Mapping) or not isinstance(group, Scalar) or not isinstance(group.value, str):
+            continue
+        if group.value in OBJECT_PROTOTYPE_NAMES:
+            yield Finding(name_span(group), f"the server refuses '{group.value}' as the name of an affinity group")
             continue
         wanted = tuple(_text(entry.value.get(key)) for key in ("skuType", "pinnedCellId"))
         others, named = first.setdefault(group.value, (wanted, group))
