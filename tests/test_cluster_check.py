@@ -193,9 +193,20 @@ def test_a_profile_without_skus_refuses_none(roles: str) -> None:
     assert not list(cluster_findings(Document(text).job, read_profile(BARE % "hived")))
 
 
-def test_task_roles_of_hived_in_a_list_are_task_roles_with_numbers() -> None:
-    found = fit(Document(f"{HEAD}{ROLE}extras:\n  hivedScheduler: {{taskRoles: [{{}}]}}\n").job, cluster())
-    assert [one.message for one in found.refusals] == ["Taskrole 0 does not exist."]
+@pytest.mark.parametrize(
+    ("roles", "refused"),
+    [
+        ("[{}]", ["Taskrole 0 does not exist."]),
+        ("no", ["Taskrole 0 does not exist.", "Taskrole 1 does not exist."]),
+        ("''", []),
+        ("5", []),
+        ("true", []),
+    ],
+)
+def test_what_javascript_finds_in_task_roles_of_hived(roles: str, refused: list[str]) -> None:
+    """As in the rest-server's hived.js, which takes any value and asks for its keys."""
+    found = fit(Document(f"{HEAD}{ROLE}extras:\n  hivedScheduler: {{taskRoles: {roles}}}\n").job, cluster())
+    assert [one.message for one in found.refusals] == refused
 
 
 def test_jobs_for_a_cluster_are_for_its_platform(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

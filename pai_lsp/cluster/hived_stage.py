@@ -307,9 +307,16 @@ class _Validation:
         refusals += self._quota_refusals(roles)
         return HivedRequest(self._virtual_cluster, roles, tuple(refusals), self._is_opportunistic)
 
-    def _entry(self, role: str) -> Mapping[str, Any]:
+    @cached_property
+    def _entries(self) -> dict[str, Any]:
+        """The values of `taskRoles` by key, as JavaScript's `Object.keys` finds them."""
         entries = self._section.get("taskRoles")
-        entry = entries.get(role) if isinstance(entries, dict) else None
+        if isinstance(entries, list | str):
+            return {str(number): entry for number, entry in enumerate(entries)}
+        return entries if isinstance(entries, dict) else {}
+
+    def _entry(self, role: str) -> Mapping[str, Any]:
+        entry = self._entries.get(role)
         return entry if isinstance(entry, dict) else {}
 
     def _number(self, role: str, resources: Mapping[str, Any]) -> tuple[int, str] | Refusal:
@@ -371,9 +378,7 @@ class _Validation:
         return Refusal(ServerStage.HIVED, 400, "InvalidProtocolError", message, text, path, rule, role, choices)
 
     def _entry_refusals(self) -> Iterator[Refusal]:
-        entries = self._section.get("taskRoles") or {}
-        if isinstance(entries, list):
-            entries = {str(number): entry for number, entry in enumerate(entries)}
+        entries = self._entries
         groups: dict[str, tuple[Any, Any]] = {}
         for name, entry in entries.items():
             place = (*_SECTION, "taskRoles", name)
@@ -422,8 +427,7 @@ class _Validation:
 
     def _role(self, name: str, number: int, resource: str) -> RoleRequest:
         entry = self._entry(name)
-        entries = self._section.get("taskRoles") or {}
-        names_group = any(entries[one].get("affinityGroupName") is not None for one in entries if isinstance(one, str))
+        names_group = any(self._entry(one).get("affinityGroupName") is not None for one in self._entries)
         group = entry.get("affinityGroupName")
         if not names_group and is_gang(self._values):
             group = DEFAULT_GROUP
