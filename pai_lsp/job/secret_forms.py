@@ -50,6 +50,19 @@ _FORMS = (
         "a private key",
     ),
     ("ls0tls1crudjti", lazy_pattern(r"\bLS0tLS1CRUdJTi[A-Za-z0-9+/]{40,}=*"), "a key or certificate in base64"),
+    (
+        "@",
+        lazy_pattern(r"://(?=[^\s/@]{0,200}[0-9])(?=[^\s/@]{0,200}[a-z])([A-Za-z0-9_-]{20,200})@"),
+        "a token in an address",
+    ),
+    (
+        "account.key.",
+        lazy_pattern(r"\baccount\.key\.[\w.-]{1,200}['\"]?[ =]\s*['\"]?([A-Za-z0-9+/]{40,}=*)"),
+        "an Azure storage key",
+    ),
+    ("akcp", lazy_pattern(r"\bAKCp[A-Za-z0-9]{50,}"), "a JFrog key"),
+    ("argon2:", lazy_pattern(r"\bargon2:\$argon2[^\s'\"]{20,}"), "the hash of a password"),
+    ("passwo", lazy_pattern(r"<(?:\w+:)?[\w.-]{0,40}(?i:password)>([^<>$\s]{4,200})</"), "a password"),
     ("@", lazy_pattern(r"://(?:<%[^%]*%>|[^\s/:@'\"<>]{0,200}):([^\s/@'\"<>${}]{1,200})@"), "a password in an address"),
 )
 # How vendors write their names, where a capital letter is not enough.
@@ -60,7 +73,8 @@ _VENDORS = {
 }  # fmt: skip
 # Programs that take a password without a name: the program, its pattern, and the kind.
 # Sources: the manual pages of mysql, sshpass, curl, redis-cli, htpasswd, zip, 7z, rar, smbclient, openssl, gpg,
-# chpasswd, vncpasswd, ncftpget, ipmitool and mosquitto_pub; the help of cqlsh, sqlcmd, rabbitmqctl and gh; Azure CLI,
+# chpasswd, vncpasswd, ncftpget, ipmitool and mosquitto_pub; the help of cqlsh, sqlcmd, rabbitmqctl, gh, ossutil,
+# obsutil and coscmd; Azure CLI,
 # "az login"; Weights & Biases, "wandb login"; RFC 7617.
 _ARGUMENTS = (
     ("mysql", lazy_pattern(rf"(?<![\w-])mysql(?:dump|admin)?\s{_SAME_COMMAND}(?<=\s)-p{_WORD}"), "a password"),
@@ -86,8 +100,9 @@ _ARGUMENTS = (
     ),
     ("7z", lazy_pattern(rf"\b7z[ar]?\s{_SAME_COMMAND}(?<=\s)-p{_WORD}"), "a password"),
     ("lftp", lazy_pattern(rf"\blftp\s{_SAME_COMMAND}(?<=\s)-u\s*[^\s,'\"]+,{_WORD}"), "a password"),
-    ("alias", lazy_pattern(rf"\bmc\s+alias\s+set\s+\S+\s+\S+\s+\S+\s+{_WORD}"), "a key"),
-    ("wandb", lazy_pattern(r"\bwandb\s+login\s+(?:-\S+\s+){0,4}([0-9a-f]{40})\b"), "a Weights & Biases key"),
+    ("mc", lazy_pattern(rf"\bmc\s+(?:alias\s+set|config\s+host\s+add)\s+\S+\s+\S+\s+\S+\s+{_WORD}"), "a key"),
+    ("wandb", lazy_pattern(r"\bwandb\s+login\s[^\n|;&#]{0,200}?\b([0-9a-f]{40})\b"), "a Weights & Biases key"),
+    ("mount", lazy_pattern(r"\bmount\s[^\n|;&#]{0,200}?[ ,]pass(?:word)?=([^\s,'\"`<>${}|;&()]+)"), "a password"),
     (
         "curl",
         lazy_pattern(
@@ -106,6 +121,56 @@ _ARGUMENTS = (
     ("zip", lazy_pattern(rf"(?<![\w.-])(?:un)?zip\s{_SAME_COMMAND}(?<=\s)-P\s*{_WORD}"), "a password"),
     ("smbclient", lazy_pattern(rf"\bsmbclient\s{_SAME_COMMAND}(?<=\s)-U\s*['\"]?[^\s%'\"]+%{_WORD}"), "a password"),
     ("pass:", lazy_pattern(rf"\bopenssl\s{_SAME_COMMAND}(?<=\s)-pass(?:in|out)?\s+['\"]?pass:{_WORD}"), "a password"),
+    (
+        "auth",
+        lazy_pattern(r"\bauth\s*=\s*\(\s*['\"][^'\"\n]{1,100}['\"]\s*,\s*['\"]([^'\"\n]{3,200})['\"]"),
+        "a password",
+    ),
+    (
+        "http",
+        lazy_pattern(rf"(?<![\w./:-])https?\s{_SAME_COMMAND}(?<=\s)(?:-a|--auth)[ =]?['\"]?[^\s:'\"<${{}}]+:{_WORD}"),
+        "a password",
+    ),
+    ("twine", lazy_pattern(rf"\btwine\s{_SAME_COMMAND}(?<=\s)-p\s*{_WORD}"), "a password"),
+    ("poetry", lazy_pattern(rf"\bpoetry\s+config\s+(?:-\S+\s+)*http-basic\.\S+\s+\S+\s+{_WORD}"), "a password"),
+    ("poetry", lazy_pattern(rf"\bpoetry\s+config\s+(?:-\S+\s+)*pypi-token\.\S+\s+{_WORD}"), "a token"),
+    ("ssh-keygen", lazy_pattern(rf"\bssh-keygen\s{_SAME_COMMAND}(?<=\s)-[NP]\s*{_WORD}"), "a password"),
+    (
+        "user",
+        lazy_pattern(
+            r"\buser(?:add|mod)\s[^\n|;&#]{0,200}?(?:-p|--password)[ =]?\s*['\"]?(\$[0-9a-z]{1,2}\$[^\s'\"]{20,})"
+        ),
+        "a password",
+    ),
+    ("storepass", lazy_pattern(rf"(?<=\s)-(?:src|dest|new)?storepass\s+{_WORD}"), "a password"),
+    ("keypass", lazy_pattern(rf"(?<=\s)-(?:src|dest|new)?keypass\s+{_WORD}"), "a password"),
+    ("-password ", lazy_pattern(rf"(?<=\s)-password\s+{_WORD}"), "a password"),
+    ("kinit", lazy_pattern(rf"{_PIPED}\bkinit\b"), "a password"),
+    (
+        "passwd-s3fs",
+        lazy_pattern(
+            r"\b(?:echo|printf)\s+(?:-\S+\s+)*['\"]?[\w.-]+:([\w+/=-]{16,})[^\n|;&]{0,40}>[^\n|;&]{0,100}passwd-s3fs"
+        ),
+        "a key",
+    ),
+    (
+        "sqlplus",
+        lazy_pattern(r"\bsqlplus\s+(?:-\S+\s+)*['\"]?[\w.-]+/([^\s'\"`<>${}|;&()@/]+)(?=@|['\"\s]|\Z)"),
+        "a password",
+    ),
+    ("beeline", lazy_pattern(rf"\bbeeline\s{_SAME_COMMAND}(?<=\s)-p\s+{_WORD}"), "a password"),
+    ("swanlab", lazy_pattern(rf"\bswanlab\s+login\s{_SAME_COMMAND}(?:-k|--api-key)[ =]{_WORD}"), "a key"),
+    # A line of a file in which `pass` is a key, as in that of rclone; elsewhere it counts passes.
+    (
+        "pass",
+        lazy_pattern(
+            r"(?m)^[ \t]*pass[ \t]*=[ \t]*(?=\S{0,400}[0-9])(?=\S{0,400}[A-Za-z])([\w+/!@#%^&*?=~-]{8,})[ \t]*$"
+        ),
+        "a password",
+    ),
+    ("openssl", lazy_pattern(rf"\bopenssl\s{_SAME_COMMAND}(?<=\s)-k\s+{_WORD}"), "a password"),
+    ("config", lazy_pattern(rf"\bo(?:ss|bs)util(?:64)?\s{_SAME_COMMAND}(?<=\s)-k[ =]{_WORD}"), "a key"),
+    ("config", lazy_pattern(rf"\bcoscmd\s{_SAME_COMMAND}(?<=\s)-s\s+{_WORD}"), "a key"),
     ("--password-stdin", lazy_pattern(rf"{_PIPED}--password-stdin"), "a password"),
     ("sudo", lazy_pattern(rf"{_PIPED}\bsudo\s+(?:-\S+\s+)*-S\b"), "a password"),
     ("passwd", lazy_pattern(rf"{_PIPED}\b(?:vncpasswd\s+-f|chpasswd|passwd\s[^\n|;&]{{0,80}}--stdin)"), "a password"),
@@ -137,15 +202,15 @@ _ARGUMENTS = (
 )
 # The last word of a name and what stands between it and its value; the value in double, single or no quotes.
 _NAMED = lazy_pattern(
-    r"((?i:pass(?:word|wd|phrase|code)?|pwd|token|secret|credentials?|key|psw))['\"\\]{0,2}"
+    r"((?i:pass(?:word|wd|phrase|code)?|pwd|token|secret|credentials?|key|psw))['\"\\]{0,2}\]?"
     r"([ \t]*(?:=>|:=|=|:(?!//))[ \t]*|[ \t]+)"
 )
 _VALUE = lazy_pattern(
     r"\\?(?:\"([^\"\n\\]+)|'([^'\n]+)|([^\s'\"`<>${}|;&(),\[\]\\*#][^\s'\"`<>${}|;&(),\[\]\\]*)(?![`<>${(\[\\]))"
 )
 _LONGEST_VALUE = 400
-# The shortest token of the table.
-_SHORTEST_FORM = 13
+# The words that may have a token of the table, the shortest of which has 13 characters.
+_LONG_WORDS = lazy_pattern(r"\S{13,}")
 _REST = lazy_pattern(r"[\w+/=-]*")
 # A template, variable or substitution in a value.
 _NOT_LITERAL = lazy_pattern(r"<%|\{\{|`|\$[A-Za-z_({]")
@@ -165,8 +230,9 @@ _NAME_WORD = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _PASSWORDS = frozenset({"password", "passwd", "passphrase", "passcode", "pwd", "psw"})
 # Whose password, key or token it is: without one of these words, `pass` counts passes and `key` is one of a table.
 _PASS_OWNERS = frozenset({
-    "admin", "database", "db", "ftp", "http", "https", "imap", "ldap", "login", "mail", "mongo", "mysql", "pg",
-    "postgres", "proxy", "redis", "registry", "root", "smtp", "sql", "ssh", "sudo", "user", "vnc",
+    "admin", "become", "bind", "database", "db", "ftp", "git", "http", "https", "imap", "jenkins", "ldap", "login",
+    "mail", "minio", "mongo", "mqtt", "mysql", "nexus", "pg", "postgres", "proxy", "redis", "registry", "root", "sftp",
+    "smb", "smtp", "sql", "ssh", "sudo", "user", "vnc", "vpn",
 })  # fmt: skip
 _KEY_OWNERS = frozenset({
     "access", "account", "api", "app", "auth", "client", "deploy", "encryption", "license", "master", "private",
@@ -186,7 +252,7 @@ _NO_OWNERS = frozenset({
 _SHORTEST = 8
 _SHORTEST_OPTION = 10
 _SHORTEST_ALONE = 16
-_JOINED = lazy_pattern(r"([a-z]+?)(password|passwd|passphrase|token|secret)")
+_JOINED = lazy_pattern(r"([a-z]+?)(password|passwd|passphrase|token|secret|pass)")
 # Placeholders: signs alone, brackets around a word, words that say what belongs there, and examples of documentation.
 _PLACEHOLDER = lazy_pattern(
     r"(?i)[*x.\-_#?]+|[<\[{(%].*[>\]})%]|(?:your|the|an?|some|insert|enter|put)[ _-].*|your.*|"
@@ -231,7 +297,7 @@ def secrets_in(text: str) -> Iterator[tuple[Span, str]]:
     lower = text.lower()
     if len(lower) != len(text):  # a letter that has two in lower case
         lower = text
-    words = " ".join([word for word in lower.split() if len(word) >= _SHORTEST_FORM])
+    words = " ".join(_LONG_WORDS.findall(lower))
     forms = {number: None for needle, number in _needles_of_forms() if needle in words} if words else {}
     for number in forms:
         yield from _of_form(text, _token_form(number))
@@ -304,7 +370,7 @@ def _kind_of_value(text: str, match: re.Match[str], value: str) -> str:
     is_plain = is_plain or bool(_HEADER.search(text, max(0, start - _LONGEST_HEADER), start))
     if not kind and is_plain and _LONG_KEY.fullmatch(value) and not _is_other_key(name):
         kind = "a key"
-    if not kind or is_placeholder(value) or _ELSEWHERE.match(value) or _NOT_LITERAL.search(value):
+    if not kind or value[0].isspace() or is_placeholder(value) or _ELSEWHERE.match(value) or _NOT_LITERAL.search(value):
         return ""
     if not is_plain and _EXPRESSION.match(value):
         return ""

@@ -7,6 +7,7 @@ pkg/apis/kubeflow/v1alpha1/types.go and v1alpha2/types.go.
 from __future__ import annotations
 
 from copy import deepcopy
+from itertools import accumulate
 
 from pai_lsp.embedded.command_lines import quoted_words
 from pai_lsp.embedded.shell import read_script
@@ -74,18 +75,20 @@ def kept_comments(syntax: Syntax) -> list[str]:
     Comments before the first key have no key; comments for tools are left out.
     """
     lines = syntax.text.splitlines()
+    keys = [match[1].strip() if (match := _KEY.match(one)) else None for one in lines]
+    # Of each line, the key on it or below.
+    following: list[str | None] = [*accumulate(reversed(keys), lambda below, key: key or below)][::-1]
     found: list[str] = []
     has_key = False
     at, start = 0, 0
     for comment in comments(syntax):
         line = at + syntax.text.count("\n", start, comment.span.start)
-        has_key = has_key or any(_KEY.match(one) for one in lines[at:line]) or not comment.is_alone
+        has_key = has_key or any(keys[at:line]) or not comment.is_alone
         at, start = line, comment.span.start
         if _FOR_TOOLS.match(comment.text):
             continue
         text = comment.text.lstrip("#").strip()
-        rest = lines[line:] if comment.is_alone else lines[line : line + 1]
-        key = next((match[1].strip() for one in rest if (match := _KEY.match(one))), None) if has_key else None
+        key = (following[line] if comment.is_alone else keys[line]) if has_key else None
         if text:
             found.append(f"# {key}: {text}" if key else f"# {text}")
     return found
