@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
+from functools import lru_cache
 
 from pai_lsp.job.secret_forms import places_of, secrets_in
 from pai_lsp.source.frozen import dataclass
@@ -282,8 +284,12 @@ def _after_colon(text: str, entry: Entry) -> int:
 def _section_end(text: str, mapping: Mapping, entry: Entry) -> int:
     """Where the next key begins, or the comments above it."""
     start = entry.key.span.start
-    next_keys = (one.key.span.start for one in mapping.entries if one.key.span.start > start)
-    end = min(next_keys, default=mapping.span.end if mapping.is_flow else _block_end(text, mapping))
+    keys = _key_starts(mapping)
+    following = bisect_right(keys, start)
+    if following < len(keys):
+        end = keys[following]
+    else:
+        end = mapping.span.end if mapping.is_flow else _block_end(text, mapping)
     column = start - text.rfind("\n", 0, start) - 1
     line = text.rfind("\n", start, end)
     while line >= 0 and (bare := text[line + 1 : end].strip("\r\n")).lstrip()[:1] in {"", "#"}:
@@ -292,6 +298,11 @@ def _section_end(text: str, mapping: Mapping, entry: Entry) -> int:
         end = line
         line = text.rfind("\n", start, end)
     return end
+
+
+@lru_cache(maxsize=1)  # a mapping may have many keys of the same name
+def _key_starts(mapping: Mapping) -> list[int]:
+    return sorted(one.key.span.start for one in mapping.entries)
 
 
 def _block_end(text: str, mapping: Mapping) -> int:

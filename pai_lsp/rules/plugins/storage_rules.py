@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import PluginEntry
     from pai_lsp.source.nodes import Entry, Node
     from pai_lsp.source.text import Span
 
@@ -304,20 +305,22 @@ def teamwise_storage_deprecated(job: Job) -> Iterator[Finding]:
           storages:
             - name: confignfs
     """
+    found = [one for one in job.plugins if one.plugin == "teamwise_storage"]
     for use in job.uses_of_plugin("teamwise_storage"):
         message = "'teamwise_storage' is deprecated; use 'extras.storages'"
-        yield Finding(use.name_span, message, _as_storages(job, use.owner), tags=(DiagnosticTag.DEPRECATED,))
+        is_only = len(found) == 1 and found[0] is use.owner
+        fixes = _as_storages(job, found[0]) if is_only else ()
+        yield Finding(use.name_span, message, fixes, tags=(DiagnosticTag.DEPRECATED,))
 
 
 @later
-def _as_storages(job: Job, owner: object) -> Fixes:
+def _as_storages(job: Job, plugin: PluginEntry) -> Fixes:
     """Write `extras.storages` instead of the only runtime plugin, or next to the others."""
     extras = job.extras
     section = extras.own(RUNTIME_PLUGIN) if extras else None
-    plugin = next((one for one in job.plugins if one is owner), None)
-    if extras is None or section is None or plugin is None or not isinstance(section.value, Sequence):
+    if extras is None or section is None or not isinstance(section.value, Sequence):
         return ()
-    if extras.is_flow or extras.entry("storages") or sum(one.plugin == plugin.plugin for one in job.plugins) > 1:
+    if extras.is_flow or extras.entry("storages"):
         return ()
     names = plugin.parameter("storageConfigNames")
     items = items_of(names.value) if names else ()
