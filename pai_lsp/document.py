@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from _contextvars import ContextVar  # what `contextvars` gives; importing that takes longer
+from collections import Counter
 from itertools import islice
 
 from pai_lsp.findings.diagnostic import (
@@ -42,9 +43,12 @@ from pai_lsp.rules.structure.job_shape import (
     v1_job,
 )
 from pai_lsp.rules.subjects import rules_about
+from pai_lsp.rules.text.characters import invisible_character
+from pai_lsp.rules.text.yaml_syntax import several_documents
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass, lazy, replace
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax, SyntaxProblem
+from pai_lsp.source.odd_characters import is_blank, odd_characters, without
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.steps import ALLOWANCE, Allowance, OutOfSteps
 from pai_lsp.source.text import LineIndex, Span, any_overlaps, apart
@@ -57,9 +61,10 @@ if TYPE_CHECKING:
     from pai_lsp.catalog.setup import CatalogFolder
     from pai_lsp.expansion.effective import Prerequisite
     from pai_lsp.expansion.released_job import ExpandedJob
-    from pai_lsp.findings.diagnostic import Finding, Rule
+    from pai_lsp.findings.diagnostic import Finding, Fix, Rule
     from pai_lsp.job.symbols import Occurrence
     from pai_lsp.platform.platforms import Platform
+    from pai_lsp.source.odd_characters import OddCharacter, WithoutCharacters
 
     OnFault: TypeAlias = Callable[[Rule, Exception], None]
 
@@ -67,6 +72,7 @@ if TYPE_CHECKING:
 _JOB_VERSION = lazy_pattern(r"^protocolVersion:[ \t]+(?:2|'2'|\"2\")[ \t]*(?:#.*)?\r?$", re.MULTILINE)
 _JOB_KIND = lazy_pattern(r"^(?:taskRoles:|type:[ \t]+job[ \t]*(?:#.*)?\r?$)", re.MULTILINE)
 _DOCUMENT = lazy_pattern(r"^---", re.MULTILINE)
+_MARK_OF_DOCUMENT = lazy_pattern(r"^-(--[ \t]*(?:#.*)?\r?)$", re.MULTILINE)
 JOB_FILE = lazy_pattern(r"\.pai\.ya?ml$", re.IGNORECASE)
 _LONGEST_MESSAGE = 500
 _NAME = lazy_pattern(r"[A-Za-z_][\w-]*")
@@ -75,6 +81,8 @@ _OF_MAPPINGS = frozenset({ProblemKind.SYNTAX.value, ProblemKind.DUPLICATE_KEY.va
 # What rules may take for one text: about half a second.
 MOST_STEPS = 2_000_000
 _FEW_PASSES = 4
+# Each kind of odd character costs a check.
+_MOST_KINDS = 3
 # A line with the wrong indentation may be valid, and only the next one have the problem.
 _MISREAD_LINES = 2
 # Their place is that of what lacks something, and is whole itself.
@@ -219,12 +227,90 @@ def check(
     Raises:
         CheckAbandoned: as soon as `IS_WANTED` returns false.
     """
+    odd = () if document.text.isascii() else odd_characters(document.syntax)
+    found: Iterable[Diagnostic]
+    if odd and document.settings.severity_of(invisible_character) is not None:
+        found = _checked_without(odd, document, on_fault)
+    elif joined := _joined(document):
+        own = _found_by(several_documents, several_documents.check, document, on_fault, document.job)
+        found = (*own, *_checked(joined, on_fault))
+    else:
+        found = _checked(document, on_fault)
+    return _without_ignored((*found, *others), document)
+
+
+def _checked_without(odd: tuple[OddCharacter, ...], document: Document, on_fault: OnFault) -> list[Diagnostic]:
+    """What the rules find without odd characters, at the places in the document, and the characters themselves.
+
+    They are an error if the document has errors that it does not have without them; without any such finding, blanks
+    are not reported.
+    """
+
+    def checked(without_those: Sequence[OddCharacter], fault: OnFault) -> list[Diagnostic]:
+        cleaned = without(document.text, without_those)
+        found = _checked(replace(document, text=cleaned.text, known_job=None), fault)
+        return [_at_places(one, cleaned) for one in found]
+
+    found = checked(odd, on_fault)
+    own = _found_by(invisible_character, invisible_character.check, document, on_fault, document.job)
+    is_set = invisible_character.code in document.settings.severities
+    known = Counter(one.code for one in found)
+    kinds = dict.fromkeys(one.character for one in odd)
+    for kind in kinds:
+        # With all other kinds removed; of very many kinds, all are to blame.
+        rest = [one for one in odd if one.character != kind] if len(kinds) <= _MOST_KINDS else ()
+        here = [one for one in checked(rest, lambda *_: None) if one.severity <= Severity.WARNING]
+        more = Counter(one.code for one in here) - known
+        worst = min((one for one in here if one.code in more), key=lambda one: one.severity, default=None)
+        for one in own:
+            if one.cause != kind or (worst is None and is_blank(kind)):
+                continue
+            if worst is not None:
+                severity = one.severity if is_set else worst.severity
+                one = replace(one, severity=severity, consequence=worst.consequence, fixes=_as_safe(one.fixes))  # noqa: PLW2901
+            found.append(one)
+    return found
+
+
+def _joined(document: Document) -> Document | None:
+    """The same file with its documents as one; None for a file of one, or whose documents do not make a whole."""
+    problems = document.syntax.problems
+    if document.is_mpijob or not any(one.kind is ProblemKind.SEVERAL_DOCUMENTS for one in problems):
+        return None
+    # A comment in place of the mark, so that all places stay the same.
+    text = _MARK_OF_DOCUMENT.sub(r"#\1", document.text)
+    joined = replace(document, text=text, known_job=None)
+    return None if text == document.text or joined.syntax.problems else joined
+
+
+def _at_places(one: Diagnostic, cleaned: WithoutCharacters) -> Diagnostic:
+    """A finding in a text without odd characters, at its places in the original text."""
+    if not cleaned.removed:
+        return one
+
+    related = tuple(other if other.path else replace(other, span=cleaned.span(other.span)) for other in one.related)
+    fixes = _carried(one.fixes, cleaned) if one.fixes != () else ()
+    return replace(one, span=cleaned.span(one.span), related=related, fixes=fixes)
+
+
+@later
+def _carried(fixes: Fixes, cleaned: WithoutCharacters) -> Iterator[Fix]:
+    for fix in fixes:
+        yield replace(fix, edits=tuple(replace(edit, span=cleaned.span(edit.span)) for edit in fix.edits))
+
+
+@later
+def _as_safe(fixes: Fixes) -> Iterator[Fix]:
+    return (replace(fix, safe=True) for fix in fixes)
+
+
+def _checked(document: Document, on_fault: OnFault) -> tuple[Diagnostic, ...]:
+    """What the rules find, those that comments silence as well."""
     if document.is_mpijob:
         return _check_mpijob(document, on_fault)
     whole = next((rule for key, rule in _WHOLE_FILES if document.job.once(key) is not None), None)
     if whole is not None:
-        found = dict.fromkeys(_found([(whole, whole.check)], document, on_fault, document.job))
-        return _without_ignored((*found, *others), document)
+        return tuple(dict.fromkeys(_found([(whole, whole.check)], document, on_fault, document.job)))
     template = document.job.once(placeholders)
     job = document.job.as_meant
     rules = _asked(rules_on(None if template else document.settings.cluster, RULES), job)
@@ -241,7 +327,7 @@ def check(
         for rule in rules:
             if rule.is_last and not _explains_stop(found, rule.order, document, job):
                 found |= dict.fromkeys(_found([(rule, rule.check)], document, on_fault, job))
-    return _finished((*found, *others), document)
+    return _of_whole_parts(_without_echoes(_without_unfilled(tuple(found), document), document))
 
 
 def _asked(rules: tuple[Rule, ...], job: Job) -> tuple[Rule, ...]:
@@ -340,7 +426,7 @@ def _check_mpijob(document: Document, on_fault: OnFault) -> tuple[Diagnostic, ..
     found = dict.fromkeys(_found(manifest_checks(document.syntax), document, on_fault))
     if template := filled_in(document.syntax):
         found = dict.fromkeys(_without_placeholders(found, template))
-    return _without_ignored(tuple(found), document)
+    return tuple(found)
 
 
 def _explains_stop(found: Iterable[Diagnostic], order: Order, document: Document, job: Job) -> bool:
@@ -373,10 +459,6 @@ def _of_whole_parts(found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
         return order is Order.CHECKER or not any_overlaps(before[order], one.span)
 
     return tuple(one for one in found if is_whole(one))
-
-
-def _finished(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
-    return _without_ignored(_of_whole_parts(_without_echoes(_without_unfilled(found, document), document)), document)
 
 
 def _without_unfilled(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:

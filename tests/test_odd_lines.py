@@ -62,8 +62,16 @@ taskRoles:
         ("instances: 2", "instances\uff1a 2", "the character U+FF1A is not ':'; write ':'"),
         ("cpu: 1", "cp", "expected ':' after 'cp'"),
         ("protocolVersion: 2", "proto", "expected ':' after 'proto'"),
-        ("    instances", "\u00a0   instances", "the character U+00A0 is not a space; write a space"),
-        ("      cpu", "  \u200b    cpu", "the invisible character U+200B is a letter for YAML; remove it"),
+        (
+            "    instances",
+            "\u00a0   instances",
+            "the character U+00A0 (no-break space) is read as a letter; write a space",
+        ),
+        (
+            "      cpu",
+            "  \u200b    cpu",
+            "the invisible character U+200B (zero width space) is read as a",
+        ),
         ("- python a.py", "- 'python a.py", "the ' is never closed"),
     ],
 )

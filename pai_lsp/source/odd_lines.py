@@ -11,6 +11,7 @@ import re
 
 from pai_lsp.source.building import nodes_in
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.odd_characters import BLANKS
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import UNSEEN, Span
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 # How far the lines before and after the fault are read to see whether a change helps.
 _LINES_BEFORE = 60
 _LINES_AFTER = 25
-# Characters that are drawn as a blank, or not at all, and that YAML reads as letters.
-BLANKS = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
 _ODD = lazy_pattern(f"[{BLANKS}{UNSEEN}]|[\u2010-\u2015\u2212](?= )|\uff1a")
 # A word that no colon follows; completion puts a character of private use into the word that is typed.
 _WORD_ALONE = lazy_pattern(

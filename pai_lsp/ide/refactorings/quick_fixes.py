@@ -22,7 +22,6 @@ from pai_lsp.ide.refactorings.refactoring import (
 )
 from pai_lsp.job.definition import Origin
 from pai_lsp.job.symbols import rename_prerequisite
-from pai_lsp.platform.job_schema import fields
 from pai_lsp.rules.structure.structure_fixes import insert_fixes
 from pai_lsp.rules.structure.structure_places import places
 from pai_lsp.source.frozen import replace
@@ -112,16 +111,8 @@ def _additions(job: Job, path: Path) -> list[TextEdit]:
             by_mapping.setdefault(place.node, []).append(place)
     edits: list[TextEdit] = []
     for wanting in by_mapping.values():
-        # Into an empty mapping one key goes at a time: where the next one goes depends on it.
-        is_empty = isinstance(wanting[0].node, Mapping) and not wanting[0].node.entries
-        for place in sorted(wanting, key=lambda one: _order(job, one))[: 1 if is_empty else None]:
-            edits += (edit for fix in insert_fixes(job, place)[:1] for edit in fix.edits)
+        edits += (edit for fix in insert_fixes(job, wanting) for edit in fix.edits)
     return edits
-
-
-def _order(job: Job, place: ErrorPlace) -> int:
-    known = [one.key for one in fields(place.error.path, kind=job.schema_kind, platform=job.platform)]
-    return known.index(place.error.key) if place.error.key in known else len(known)
 
 
 def duplicate_names(document: Document, span: Span) -> Iterator[Refactoring]:

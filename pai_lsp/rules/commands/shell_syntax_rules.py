@@ -11,13 +11,12 @@ import re
 
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
-from pai_lsp.findings.fixes import fix_of
 from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.rules.commands.command_uses import all_scripts, edit_fix, scripts
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import server_text
-from pai_lsp.source.text import UNSEEN, Span, TextEdit
+from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -171,12 +170,11 @@ _PASTED = {
 }  # fmt: skip
 _DASHES = {"\u2013": "-", "\u2014": "--", "\u2212": "-", "\u2012": "-", "\u2010": "-", "\u2011": "-", "\u2015": "--"}
 _QUOTES = {"\u201c": '"', "\u201d": '"', "\u201e": '"', "\u2018": "'", "\u2019": "'", "\u00ab": '"', "\u00bb": '"'}
-_INVISIBLE = lazy_pattern(f"[{UNSEEN}]")
 _CLOSING = lazy_pattern(f"[{''.join(_QUOTES)}]")
 _SMART = lazy_pattern("[" + "".join((*_PASTED, *_DASHES, *_QUOTES)) + "]")
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, spreads=True)
 def pasted_character(job: Job) -> Iterator[Finding]:
     """A command has a typographic character, as web pages and documents have them.
 
@@ -233,7 +231,8 @@ def _pasted_in(place: ScriptPlace, step: Step) -> Iterator[Finding]:
                 dashes = dashes if count == 1 and character in {"\u2014", "\u2015"} else _DASHES[character] * count
                 span, done = Span(at, word.span.end), word.span.end
                 fixes = edit_fix(place, f"Change to '{dashes}{following}'", span, dashes + following)
-                yield Finding(place.span(span), f"'{character}' is not '-', so this is not an option", fixes)
+                message = f"'{character}' is not '-', so this is not an option"
+                yield Finding(place.span(span), message, fixes, cause="dash")
             else:
                 new, name = _PASTED[character]
                 around = written[max(match.start() - 1, 0) : match.start()] + written[match.end() : match.end() + 1]
@@ -242,36 +241,3 @@ def _pasted_in(place: ScriptPlace, step: Step) -> Iterator[Finding]:
                 span = Span(at, at + 1)
                 fixes = edit_fix(place, f"Change to '{new}'", span, new)
                 yield Finding(place.span(span), f"this is {name}, which bash treats as a letter", fixes)
-
-
-@rule(Severity.WARNING)
-def invisible_character(job: Job) -> Iterator[Finding]:
-    """The file has an invisible character.
-
-    A zero-width character is a part of the word around it: the name is another one. A bidirectional control
-    shows text in another order than the cluster reads it.
-    Source: Unicode, "Default Ignorable Code Points" and Standard Annex 9; the bash reference manual, "Definitions".
-
-        taskRoles:
-          worker:
-            commands:
-              - "python\u200b train.py"
-              #        ^ warning
-
-    Good:
-
-        taskRoles:
-          worker:
-            commands:
-              - python train.py
-    """
-    if job.text.isascii():
-        return
-    for match in _INVISIBLE.finditer(job.text):
-        if match.start() == 0:
-            continue
-        before, after = job.text[match.start() - 1], job.text[match.end() : match.end() + 1]
-        if match[0] in "\u061c\u200c\u200d\u200e\u200f" and not (before.isascii() and after.isascii()):
-            continue  # a part of an emoji or of another script
-        span = Span(*match.span())
-        yield Finding(span, f"invisible character U+{ord(match[0]):04X}", fix_of("Remove it", TextEdit, span, ""))

@@ -353,10 +353,17 @@ def missing_key(job: Job) -> Iterator[Finding]:
               gpu: 1
             commands: [python train.py]
     """
+    missing: dict[tuple[Node | None, Span], list[ErrorPlace]] = {}
     for place in places(job, "missing-key"):
-        from pai_lsp.rules.structure.structure_fixes import insert_fixes
+        missing.setdefault((place.node, place.span), []).append(place)
+    for (_, span), ones in missing.items():
+        from pai_lsp.rules.structure.structure_fixes import in_words, insert_fixes
 
-        yield Finding(place.span, place.error.message, insert_fixes(job, place))
+        message = ones[0].error.message
+        if len(ones) > 1:
+            keys = in_words([one.error.key or "" for one in ones])
+            message = f"{message.partition(' needs the key ')[0]} needs the keys {keys}"
+        yield Finding(span, message, insert_fixes(job, ones))
 
 
 @rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.SERVER, about=("empty-section",))

@@ -9,7 +9,6 @@ schema's examples (schemas/job.schema.json), and names that the job already has.
 from __future__ import annotations
 
 import re
-from itertools import takewhile
 
 from pai_lsp.findings.diagnostic import Fix, Fixes, later
 from pai_lsp.findings.fixes import boolean_fixes, change_fix, fix_of, quote_fix, wrap_in_list_fix, wrap_mapping_fixes
@@ -35,6 +34,7 @@ from pai_lsp.source.writing import entry_lines, flow_value, quoted, scalar_line,
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence as SequenceOf
     from typing import Any
 
     from pai_lsp.job.job import Job
@@ -113,22 +113,39 @@ def _former_keys(place: ErrorPlace) -> dict[str, str]:
     return of_role if len(path) == 2 and path[0] == "taskRoles" else {}
 
 
+def in_words(keys: SequenceOf[str]) -> str:
+    """Keys in quotes, as a sentence lists them."""
+    *first, last = (f"'{key}'" for key in keys)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 @later
-def insert_fixes(job: Job, place: ErrorPlace) -> Fixes:
-    """Add a missing key with a first value; safe if only one value is possible."""
-    mapping, key = place.node, place.error.key
-    if not isinstance(mapping, Mapping) or key is None:
+def insert_fixes(job: Job, places: SequenceOf[ErrorPlace]) -> Fixes:
+    """Add the missing keys of a mapping with first values; safe if only these values are possible."""
+    mapping = places[0].node
+    if not isinstance(mapping, Mapping):
         return ()
-    value = skeleton(job, (*place.error.path, key))
+    names = (one.error.key or "" for one in places)
+    order = key_order(places[0].error.path, job.schema_kind, job.platform)
+    keys = sorted(names, key=lambda key: order.index(key) if key in order else len(order))
+    values = [skeleton(job, (*places[0].error.path, key)) for key in keys]
     first = mapping.entries[0].key.span.start if mapping.entries else mapping.span.start
     in_front = job.text[job.text.rfind("\n", 0, first) + 1 : first]
-    if value is None or "?" in in_front:
+    if None in values or "?" in in_front:
         return ()
-    lines = [f"{key}: {flow_value(value)}"] if mapping.is_flow else entry_lines(key, value)
-    before = takewhile(lambda name: name != key, key_order(place.error.path, job.schema_kind, job.platform))
-    edit = _insertion(job.text, mapping, frozenset(before), lines)
-    is_sure = place.error.path == () and key in {"protocolVersion", "type"}
-    return (Fix(f"Add '{key}'", (edit,), safe=is_sure),)
+    # Keys with the same place are written together, in their order.
+    groups: dict[frozenset[str], list[str]] = {}
+    there = frozenset(entry.name for entry in mapping.entries)
+    for key, value in zip(keys, values, strict=True):
+        before = there.intersection(order[: order.index(key)] if key in order else order)
+        lines = [f"{key}: {flow_value(value)}"] if mapping.is_flow else entry_lines(key, value)
+        groups.setdefault(before, []).extend(lines)
+    edits = tuple(
+        _insertion(job.text, mapping, before, [", ".join(lines)] if mapping.is_flow else lines)
+        for before, lines in groups.items()
+    )
+    is_sure = places[0].error.path == () and {"protocolVersion", "type"}.issuperset(keys)
+    return (Fix(f"Add {in_words(keys)}", edits, safe=is_sure),)
 
 
 def _insertion(text: str, mapping: Mapping, before: frozenset[str], lines: list[str]) -> TextEdit:

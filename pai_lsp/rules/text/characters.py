@@ -1,4 +1,4 @@
-"""Rules about single characters that the runtime's YAML parser reads differently from the rest-server's.
+"""Rules about single characters: those that nobody sees, and those that the two YAML parsers read differently.
 
 The rest-server parses with js-yaml. The runtime parses the same text again with PyYAML, which implements YAML 1.1.
 """
@@ -14,6 +14,7 @@ from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.platform.secrets_section import masked_span
 from pai_lsp.source.edits import line_span
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, ScalarStyle, walk
+from pai_lsp.source.odd_characters import odd_characters
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
 
@@ -37,6 +38,46 @@ _LINE_ENDS = lazy_pattern("[\x85\u2028\u2029]")
 # After these, parts of the file are missing from the tree.
 _UNREAD = frozenset({ProblemKind.SYNTAX, ProblemKind.TOO_LARGE})
 _NAMES = {"\x85": "U+0085", "\u2028": "U+2028", "\u2029": "U+2029"}
+
+
+@rule(Severity.WARNING, is_about_reading=True, spreads=True)
+def invisible_character(job: Job) -> Iterator[Finding]:
+    """The file has an invisible character, or one that only looks like a space.
+
+    YAML and bash read it as a letter: the key, name or word around it is another one. A bidirectional control shows
+    text in another order than the cluster reads it. It is an error where the job is refused because of it. A no-break
+    space and its kind are reported only then; for those in commands, see pasted-character.
+    Source: YAML 1.2, section 6 (white space is space and tab); Unicode, "Default Ignorable Code Points" and Standard
+    Annex 9; the bash reference manual, "Definitions".
+
+        taskRoles:
+          worker:
+            commands:
+              - "python\u200b train.py"
+              #        ^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - python train.py
+    """
+    odd = odd_characters(job.syntax)
+    if not odd:
+        return
+    edits: dict[str, tuple[TextEdit, ...]] = {}
+    for kind in {one.character for one in odd}:
+        edits[kind] = tuple(one.edit for one in odd if one.character == kind)
+    import unicodedata  # noqa: PLC0415 - few files have such a character
+
+    for one in odd:
+        code = f"U+{ord(one.character):04X}"
+        what = "invisible character" if unicodedata.category(one.character) == "Cf" else "character"
+        name = unicodedata.name(one.character, "").lower()
+        title = "Write a space" if one.meant else "Remove it"
+        message = f"the {what} {code} ({name}) is read as a letter; {title.lower()}"
+        yield Finding(one.span, message, fix_of(title, edits.get, one.character), cause=one.character)
 
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME)

@@ -1,0 +1,141 @@
+"""Characters that are drawn as a blank, or not at all, and that YAML and bash read as letters.
+
+A text is read a second time without them, and places in that text are carried back.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, ScalarStyle, walk
+from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.text import UNSEEN, Span, TextEdit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from pai_lsp.source.nodes import Node, Syntax
+
+# Unicode, "Space_Separator" without the space.
+BLANKS = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
+_ALL_BLANKS = " \u00a0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+_BLANK = lazy_pattern(f"[{BLANKS}]")
+_ODD = lazy_pattern(f"[{BLANKS}{UNSEEN}]")
+# They join letters in other scripts and emoji.
+_JOINERS = "\u061c\u200c\u200d\u200e\u200f"
+# A value of one word, with odd characters around it.
+_AROUND_A_WORD = lazy_pattern(f"([{BLANKS}]*)[!-~]+([{BLANKS}]*)")
+# What may be before a key or a value: in a text that is no YAML, nobody knows what is a value.
+_STRUCTURE = lazy_pattern(f"[-\\w.: {BLANKS}{UNSEEN}]*")
+
+
+def is_blank(character: str) -> bool:
+    """Whether it is drawn as a blank, and is another character than the space."""
+    return _BLANK.match(character) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class OddCharacter:
+    """An odd character: its offset, and what is meant by it, a space or nothing."""
+
+    at: int
+    character: str
+    meant: str
+
+    @property
+    def span(self) -> Span:
+        """Its place."""
+        return Span(self.at, self.at + 1)
+
+    @property
+    def edit(self) -> TextEdit:
+        """Write what is meant."""
+        return TextEdit(self.span, self.meant)
+
+
+def odd_characters(syntax: Syntax) -> tuple[OddCharacter, ...]:
+    """The characters of a text that are not shown, and those drawn as a blank where no text has one.
+
+    That is in a key and around a value of one word; in a text that is no YAML, before anything that is no word.
+    """
+    text = syntax.text
+    if text.isascii():
+        return ()
+    is_marked = text.startswith("\ufeff")  # the byte order mark
+    places = (match.start() for match in _ODD.finditer(text, int(is_marked)))
+    if not (found := [at for at in places if not _joins(text, at)]):
+        return ()
+    keys = set(_in_keys(syntax.root, text))
+    is_yaml = not any(one.kind is ProblemKind.SYNTAX for one in syntax.problems)
+    around = set(_around_words(syntax.root, text)) if is_yaml else set()
+
+    def may_harm(at: int) -> bool:
+        is_odd = at in keys or at in around or not is_blank(text[at])
+        return is_odd or (not is_yaml and _STRUCTURE.fullmatch(text, text.rfind("\n", 0, at) + 1, at) is not None)
+
+    found = [at for at in found if may_harm(at)]
+    return tuple(OddCharacter(at, text[at], _meant(text, at, is_in_key=at in keys, is_yaml=is_yaml)) for at in found)
+
+
+def _joins(text: str, at: int) -> bool:
+    return text[at] in _JOINERS and not (text[at - 1 : at].isascii() and text[at + 1 : at + 2].isascii())
+
+
+def _in_keys(root: Node | None, text: str) -> Iterator[int]:
+    """The places in keys that are not plain ASCII."""
+    for node in walk(root):
+        for entry in node.entries if isinstance(node, Mapping) else ():
+            span = entry.key.span
+            if isinstance(entry.key, Scalar) and not text[span.start : span.end].isascii():
+                yield from range(span.start, span.end)
+
+
+def _around_words(root: Node | None, text: str) -> Iterator[int]:
+    """The places around values of one word."""
+    for node in walk(root):
+        if isinstance(node, Scalar) and node.style is ScalarStyle.PLAIN and not node.text.isascii():
+            match = _AROUND_A_WORD.fullmatch(text, node.span.start, node.span.end)
+            for group in (1, 2) if match else ():
+                yield from range(*match.span(group))  # type: ignore[union-attr]
+
+
+def _meant(text: str, at: int, *, is_in_key: bool, is_yaml: bool) -> str:
+    before, after = text[max(at - 1, 0) : at], text[at + 1 : at + 2]
+    is_first = not text[text.rfind("\n", 0, at) + 1 : at].strip(f"-{_ALL_BLANKS}")
+    if is_blank(text[at]):
+        return "" if is_in_key and before != ":" and (is_yaml or not is_first) else " "
+    # Between a colon or the dash of an item and a word, a space is missing as well.
+    follows_mark = before == ":" or (before == "-" and is_first)
+    return " " if follows_mark and after not in {"", " ", "\t", "\r", "\n"} else ""
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutCharacters:
+    """A text without odd characters; `places` carries what is found in it back.
+
+    removed: the offsets, in this text, at which a character was removed, in their order.
+    """
+
+    text: str
+    removed: tuple[int, ...]
+
+    def span(self, span: Span) -> Span:
+        """The place in the original text of a place in this one."""
+        start = span.start + bisect_right(self.removed, span.start)
+        return Span(start, max(start, span.end + bisect_left(self.removed, span.end)))
+
+
+def without(text: str, characters: Collection[OddCharacter]) -> WithoutCharacters:
+    """A text in which what is meant stands for characters."""
+    parts: list[str] = []
+    removed: list[int] = []
+    at = length = 0
+    for one in characters:
+        parts += (text[at : one.at], one.meant)
+        length += one.at - at + len(one.meant)
+        at = one.at + 1
+        if not one.meant:
+            removed.append(length)
+    return WithoutCharacters("".join((*parts, text[at:])), tuple(removed))
