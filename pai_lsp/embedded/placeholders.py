@@ -1,4 +1,4 @@
-"""What programs fill in before a file is sent: `{name}`, `{{ name }}` of Jinja and Helm, `${NAME}` of envsubst."""
+"""What is filled in before a file is sent: `{name}`, `{{ name }}` of Jinja and Helm, `${NAME}` and `<name>`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,15 @@ from pai_lsp.source.text import Span
 _PLACEHOLDER = lazy_pattern(
     r"\{\{(?:(?!\{\{|\}\}).)*\}\}|\{%(?:(?!\{%|%\}).)*%\}|\$?\{[A-Za-z_]\w*\}|\$[A-Z_][A-Z0-9_]+\b"
 )
+# What documentation writes for a value: `<PATH>`, `<your path>`.
+_IN_ANGLES = lazy_pattern(r"(?<![^\s=:/\"'(])<[A-Za-z][\w ,.:/|'-]{0,60}(?<![ ])>(?![>&(])")
+
+
+def angle_placeholder(text: str, at: int) -> Span | None:
+    """The placeholder `<name>` of a script that ends last before `at`, on the same line or the one before it."""
+    start = text.rfind("\n", 0, max(text.rfind("\n", 0, at), 0)) + 1
+    found = [match.span() for match in _IN_ANGLES.finditer(text, start, min(at + 1, len(text)))]
+    return Span(*found[-1]) if found else None
 
 
 def placeholder_spans(text: str) -> tuple[Span, ...]:

@@ -10,8 +10,9 @@ runtime-env.js.
 from __future__ import annotations
 
 import re
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
+from pai_lsp.embedded.shell_syntax import PLACEHOLDER
 from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Fixes, Related, Severity, later, rule
 from pai_lsp.findings.fixes import all_of, change_fix, near_name_fixes
 from pai_lsp.job.uses import command_lists
@@ -147,12 +148,13 @@ def deprecated_pai_variable(job: Job) -> Iterator[Finding]:
         )
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, spreads=True)
 def literal_placeholder(job: Job) -> Iterator[Finding]:
-    """A command has a placeholder from the documentation, such as `$taskRole`.
+    """A command has a placeholder from the documentation, such as `$taskRole` or `<PATH>`.
 
     In the documentation, `PAI_HOST_IP_$taskRole_$taskIndex` is a pattern for names with a task role and an index. Bash
-    reads `$taskRole_` as a variable, which is not set: the task ends there with "unbound variable".
+    reads `$taskRole_` as a variable, which is not set: the task ends there with "unbound variable". `<PATH>` is two
+    redirections for bash: the task ends with "No such file or directory".
     Source: openpai, docs/manual/cluster-user/how-to-use-advanced-job-settings.md; issue 4240.
 
         taskRoles:
@@ -182,6 +184,14 @@ def literal_placeholder(job: Job) -> Iterator[Finding]:
             if meaning and not script.provides_for(use.name):
                 message = f"'${use.name.rstrip('_')}' is a placeholder in the documentation; write {meaning} instead"
                 yield Finding(place.span(use.name_span), message)
+    for place in scripts(job):
+        for step in place.lines.tree.all:
+            for before, after in pairwise(step.redirections):
+                if before.operator == "<" and after.operator == ">" and before.span.end == after.span.start:
+                    span = Span(before.span.start, after.operator_span.end)
+                    if before.target.is_literal and before.operator_span.end == before.target.span.start:
+                        message = f"'{place.written(span)}' is a placeholder; {PLACEHOLDER}"
+                        yield Finding(place.span(span), message, cause="<>")
 
 
 def _callback_mentions(job: Job) -> Iterator[Mention]:

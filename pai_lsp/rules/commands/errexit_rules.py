@@ -12,6 +12,7 @@ from pai_lsp.embedded.shell_structure import Step, structure
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.rules.commands.command_uses import CommandUse, edit_fix, scripts, uses
 from pai_lsp.source.foreign import number_of
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
@@ -30,9 +31,12 @@ _FINDING = {
 _LISTING = frozenset(
     {
         "ps", "docker", "kubectl", "helm", "dpkg", "rpm", "lsof", "netstat", "ss", "nvidia-smi", "ls", "lsmod", "mount",
-        "env", "printenv", "pip", "conda", "jobs", "screen", "tmux", "who", "df", "find", "lspci",
+        "env", "pip", "conda", "jobs", "screen", "tmux", "who", "df", "find", "lspci",
     }
 )  # fmt: skip
+# What prints and holds the same kinds of lines on every machine, or whose lines are chosen to be filtered.
+_FACTS = frozenset({"lscpu", "free", "uname", "printenv", "locale", "ifconfig", "ip", "gcloud", "az", "aws"})
+_FILES_OF_FACTS = lazy_pattern(r"/proc/(?:cpuinfo|meminfo|version|self/\S*)|/etc/\S*(?:release|issue|passwd)")
 # Programs that nearly every image has.
 _ALWAYS_THERE = frozenset({"bash", "sh", "ls", "cat", "python", "python3", "pip", "pip3", "grep", "cd", "echo", "git"})
 _TESTS = frozenset({"[", "[[", "test"})
@@ -45,14 +49,14 @@ _RELIABLE = frozenset(
 )  # fmt: skip
 
 
-@rule(Severity.WARNING, about=(*_FINDING, "command"))
+@rule(Severity.WARNING, about=(*_FINDING, "command"), spreads=True)
 def command_finds_nothing(job: Job) -> Iterator[Finding]:
     """A command ends the task if it finds nothing, or finds a difference.
 
     grep, pgrep, which, diff and cmp report by their exit code, which errexit treats as a failure, also in the middle of
     a pipeline. Write `|| true`, or use the command in a condition. It is an information where grep filters data that
-    surely has such lines, and a warning where it asks whether there are any: of a list of processes or files, with
-    `-c` or `wc`, or where the script tests the result.
+    surely has such lines, and where a program's path is needed. It is a warning where a command asks
+    whether there is something: of a list of processes, with `-c` or `wc`, or where the script tests the result.
     Source: grep(1), "Exit Status"; the bash reference manual, "The Set Builtin".
 
         taskRoles:
@@ -86,7 +90,11 @@ def command_finds_nothing(job: Job) -> Iterator[Finding]:
         if is_quiet and line.step is structure(use.place.script).root.steps[-1]:
             continue  # only its result is wanted
         pipeline = line.step.pipeline
-        severity = None if what != "nothing is found" or _is_question(use) else Severity.INFORMATION
+        is_inside = line.step.parent is not None and line.step.parent.is_substitution
+        is_open = (
+            _is_question(use) if what == "nothing is found" else not (what.startswith("the program") and is_inside)
+        )
+        severity = None if is_open or _is_asked(use) else Severity.INFORMATION
         if severity is None and what == "nothing is found":
             if pipeline[0] in asked:
                 continue  # the same cause
@@ -101,7 +109,23 @@ def command_finds_nothing(job: Job) -> Iterator[Finding]:
         if line.step.redirections and len(pipeline) == 1:
             fixes = ()
         message = f"this ends the task if {what}; add '|| true' if the task should continue"
-        yield Finding(use.span(span), message, fixes, severity=severity)
+        yield Finding(use.span(span), message, fixes, severity=severity, cause=f"{line.program} {severity}")
+
+
+def _is_asked(use: CommandUse) -> bool:
+    """Whether the script asks later if the command has found something: `[ -z "$X" ]`, or `$?` right after it."""
+    line, place = use.line, use.place
+    tree = structure(place.script)
+    tests = [test for name in _TESTS for test in place.lines.by_program.get(name, ())]
+    every = (one for step in tree.all for one in step.assigned)
+    for one in every:
+        if one.whole.start <= line.span.start < one.whole.end:
+            emptiness = re.compile(rf'(?:-[nz] |! )?"?\$\{{?{one.name}\}}?"?(?: \]\]?| !?==? "")?')
+            if any(emptiness.fullmatch(" ".join(map(test.written, test.arguments))) for test in tests):
+                return True
+    following = (line.step.pipeline[-1].following() or line.step).span
+    codes = [one.span.start for one in place.script.uses if one.name == "?"]
+    return any(line.span.end <= at < following.end for at in codes)
 
 
 def _is_question(use: CommandUse) -> bool:
@@ -113,13 +137,13 @@ def _is_question(use: CommandUse) -> bool:
         return True
     if commands[:1] and commands[0].name == "ps" and sum(one.name in _FINDING for one in commands) == 1:
         return False  # it finds itself
-    if commands and (commands[0].name in _LISTING or any(one.name == "wc" for one in commands)):
-        return True
-    lines = use.place.lines
-    tests = [word for name in _TESTS for test in lines.by_program.get(name, ()) for word in test.words]
-    every = (one for step in structure(use.place.script).all for one in step.assigned)
-    assigned = [one.name for one in every if one.whole.start <= line.span.start < one.whole.end]
-    return any(re.match(rf'"?\$\{{?{name}\b', use.written(word.span)) for name in assigned for word in tests)
+    if not commands or any(_FILES_OF_FACTS.fullmatch(text) for one in commands for text in one.arguments):
+        return False
+    if commands[0].name in _FACTS or any(text.startswith("-") and "v" in text for text in options):
+        return False
+    is_counted = any(one.name == "wc" for one in commands)
+    # `find ... | grep ... > list` filters what was found.
+    return is_counted or (commands[0].name in _LISTING and not (commands[0].name == "find" and len(pipeline) > 1))
 
 
 @rule(Severity.WARNING)

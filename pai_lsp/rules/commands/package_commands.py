@@ -378,6 +378,7 @@ def conda_activate_without_hook(job: Job) -> Iterator[Finding]:
             use.span(span),
             f"'conda {words[0].text}' needs 'eval \"$(conda shell.bash hook)\"' before it",
             fixes if words[0].text == "activate" and use.line.program == "conda" else (),
+            cause="hook",
         )
 
 
