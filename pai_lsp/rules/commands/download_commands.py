@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pai_lsp.embedded.command_lines import Arguments
     from pai_lsp.embedded.shell_script import Word
     from pai_lsp.job.job import Job
+    from pai_lsp.job.variable_places import ScriptPlace
 
 _ADDRESS = lazy_pattern(r"https?://|ftp://")
 # Addresses of pages that show a file, and what gives the file itself.
@@ -75,7 +76,8 @@ def download_of_page(job: Job) -> Iterator[Finding]:
 def download_option(job: Job) -> Iterator[Finding]:
     """Wget or curl has a wrong option, so the file is not stored.
 
-    `wget -o` names a log file and `curl -c` a file for cookies. `curl -O` without `-L` does not follow the redirection
+    `wget -o` names a log file, `wget -p` takes no folder, and `curl -c` a file for cookies. `curl -O` without `-L` does
+    not follow the redirection
     of a release and stores an empty answer; `curl` without `-o`, `-O` or `>` prints the file.
     Source: wget(1), `-o`; curl(1), `-c`, `-L` and `-o`.
 
@@ -93,12 +95,21 @@ def download_option(job: Job) -> Iterator[Finding]:
               - wget -O train.py https://example.com/train.py
     """
     for use in uses(job, "wget", "curl"):
-        if use.line.program == "wget" and not any(text.startswith("-") and "o" in text[:4] for text in use.line.texts):
+        letters = [text[:4] for text in use.line.texts if text.startswith("-")]
+        if use.line.program == "wget" and not any("o" in one or "p" in one for one in letters):
             continue
         arguments = use.arguments(use.line.program)
         if arguments is None:
             continue
         if use.line.program == "wget":
+            if (pages := arguments.option("-p")) and len(pages.span) == 2:
+                following = next((one for one in arguments.operands if one.span.start == pages.end + 1), None)
+                if following is not None and following.is_literal and not set(following.text) & set(":."):
+                    fixes = edit_fix(use.place, "Change to '-P'", pages.span, "-P")
+                    message = (
+                        f"'-p' takes no folder, so wget asks for the page '{following.text}'; '-P' names the folder"
+                    )
+                    yield Finding(use.span(pages.span), message, fixes)
             log = arguments.option("-o")
             value = log.value if log else None
             is_log = value is None or value.endswith((".log", "log", ".txt", "/dev/null")) or arguments.has("-O")
@@ -277,6 +288,9 @@ def _tar_findings(use: CommandUse) -> Iterator[Finding]:
         fixes = edit_fix(use.place, f"Change to '{new}'", bundle.span, new) if "f" in letters else ()
         yield Finding(use.span(span), "tar needs an operation, such as 'x' to extract", fixes)
         return
+    if len(words) == 1 and letters.endswith("f") and not use.line.is_open:
+        yield Finding(use.word(bundle), "tar needs the name of the archive after 'f'")
+        return
     if has_dash and "f" in letters[:-1] and "x" in all_letters:
         rest = letters[letters.index("f") + 1 :]
         new = "-" + letters.replace("f", "") + "f"
@@ -306,7 +320,8 @@ def _tar_findings(use: CommandUse) -> Iterator[Finding]:
 def file_not_executable(job: Job) -> Iterator[Finding]:
     """A file that was just written or downloaded is started without `chmod +x`.
 
-    Bash refuses it with code 126, "Permission denied".
+    Bash refuses it with code 126, "Permission denied". Without `./`, bash does not look for it in the working folder:
+    code 127, "command not found".
     Source: the bash reference manual, "Command Search and Execution".
 
         taskRoles:
@@ -325,6 +340,7 @@ def file_not_executable(job: Job) -> Iterator[Finding]:
               - bash run.sh
     """
     for place in scripts(job):
+        yield from _without_path(place)
         if "chmod" in place.lines.by_program or "install" in place.lines.by_program or not place.mentions("./"):
             continue
         made: set[str] = set()
@@ -336,6 +352,22 @@ def file_not_executable(job: Job) -> Iterator[Finding]:
                 message = f"'{script}' is not executable; use 'bash {script}' or 'chmod +x {script}'"
                 yield Finding(use.word(name), message, fixes if script.endswith(".sh") else ())
             made.update(made_files(use.line))
+
+
+def _without_path(place: ScriptPlace) -> Iterator[Finding]:
+    """Programs that were just made executable, in the working folder, and are run by their name alone."""
+    lines = place.lines
+    made = {word.text: line for line in lines.by_program.get("chmod", ()) for word in line.arguments if word.is_literal}
+    if not made or any(one.name == "PATH" for one in place.script.assignments):
+        return
+    for line in lines.all:
+        name = line.name
+        maker = made.get(name.text)
+        if maker is None or "." not in name.text[1:] or not maker.span.start < name.span.start or line.wrappers:
+            continue
+        fixes = edit_fix(place, f"Change to './{name.text}'", name.span, f"./{name.text}")
+        message = f"bash does not look for '{name.text}' in the working folder; write './{name.text}'"
+        yield Finding(place.span(name.span), message, fixes)
 
 
 @rule(Severity.INFORMATION)
@@ -489,6 +521,34 @@ def git_clone_page(job: Job) -> Iterator[Finding]:
             if match and word.is_literal:
                 fixes = edit_fix(use.place, f"Change to '{match[1]}'", word.span, match[1])
                 yield Finding(use.word(word), "this is the address of a page, which git cannot clone", fixes)
+
+
+@rule(Severity.ERROR, about=("git",))
+def git_remote_with_branch(job: Job) -> Iterator[Finding]:
+    """`git pull` or `git fetch` has remote and branch in one word.
+
+    git looks for a repository with this name: "'origin/main' does not appear to be a git repository".
+    Source: git, git-pull(1).
+
+        taskRoles:
+          worker:
+            commands:
+              - git pull origin/main
+              #          ^^^^^^^^^^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - git pull origin main
+    """
+    for use in uses(job, "git"):
+        words = [word for word in use.line.arguments if not word.text.startswith("-")]
+        if len(words) > 1 and words[0].text in {"pull", "fetch"} and words[1].text.startswith("origin/"):
+            new = words[1].text.replace("/", " ", 1)
+            fixes = edit_fix(use.place, f"Change to '{new}'", words[1].span, new) if len(words) == 2 else ()
+            yield Finding(use.word(words[1]), "git takes this as the name of a remote; write a space after it", fixes)
 
 
 @rule(Severity.WARNING, about=("git",))

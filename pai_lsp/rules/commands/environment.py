@@ -264,6 +264,50 @@ def unknown_nccl_variable(job: Job) -> Iterator[Finding]:
                 yield Finding(place.span(one.span), message, fixes)
 
 
+_NEAR_VARIABLE = 0.92
+# Variables of many jobs. Source: CUDA C++ programming guide, "CUDA Environment Variables"; PyTorch, "CUDA semantics";
+# OpenMP 5.2, "Environment Variables"; ld.so(8); python(1); huggingface_hub, "Environment variables".
+_OF_MANY = (
+    "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "CUDA_LAUNCH_BLOCKING", "PYTORCH_CUDA_ALLOC_CONF", "OMP_NUM_THREADS",
+    "LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONPATH", "PYTHONUNBUFFERED", "TOKENIZERS_PARALLELISM", "HF_HUB_OFFLINE",
+)  # fmt: skip
+
+
+@rule(Severity.WARNING)
+def misspelled_variable(job: Job) -> Iterator[Finding]:
+    """A variable that the script sets is a misspelled one of CUDA, PyTorch, OpenMP or Python.
+
+    The program reads the right name only, so the setting has no effect and no message. A variable that the script uses
+    itself is not reported.
+    Source: CUDA C++ programming guide, "CUDA Environment Variables"; ld.so(8); python(1).
+
+        taskRoles:
+          worker:
+            commands:
+              - export CUDA_VISIBLE_DEVICE=0
+              #        ^^^^^^^^^^^^^^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - export CUDA_VISIBLE_DEVICES=0
+    """
+    for place in scripts(job, with_callbacks=True):
+        for one in place.script.assignments:
+            if "_" not in one.name and not one.name.startswith("PYTHON"):
+                continue
+            if one.name in _OF_MANY or any(use.name == one.name for use in place.script.uses):
+                continue
+            near = tuple(known for known in nearest(one.name, _OF_MANY, _NEAR_VARIABLE))
+            if near and one.name.isupper():
+                fixes = edit_fix(place, f"Change to '{near[0]}'", one.span, near[0])
+                yield Finding(
+                    place.span(one.span), f"no program reads '{one.name}'{did_you_mean(one.name, near)}", fixes
+                )
+
+
 @rule(Severity.WARNING)
 def loopback_between_tasks(job: Job) -> Iterator[Finding]:
     """The loopback interface is used for communication between tasks.

@@ -37,7 +37,7 @@ _APT_CHANGING = frozenset(
 _APT_YES = frozenset({"--yes", "--assume-yes", "--force-yes", "--simulate", "--dry-run", "--just-print", "--no-act"})
 _COMMAND = lazy_pattern(r"[a-z][a-z-]{2,}")
 # They may have further commands, so that only a word that is like one of theirs is a mistake.
-_WITH_OWN_COMMANDS = ("git", "conda", "azcopy")
+_WITH_OWN_COMMANDS = ("git", "conda", "azcopy", "jupyter")
 # How alike it is.
 _NEAR = 0.8
 _APT_WITH_VALUE = frozenset({"-o", "--option", "-c", "--config-file", "-t", "--target-release", "-a"})
@@ -169,14 +169,14 @@ def version_redirected(job: Job) -> Iterator[Finding]:
         for one in use.line.step.redirections:
             operator, start = one.operator, one.span.start
             package = next((word for word in words if word.span.end == start), None)
-            if (
-                operator[0] not in "<>"
-                or package is None
-                or one.target.span.start - start > 2
-                or package.text.isdigit()
-            ):
+            number = next((word for word in words if one.target.text == "=" and word.span.start > start), None)
+            if number is not None:  # `pip install six >= 1.0`
+                package = next((word for word in reversed(words) if word.span.end < start), None)
+            elif one.target.span.start - start > 2:
                 continue
-            span = Span(package.span.start, one.span.end)
+            if operator[0] not in "<>" or package is None or package.text.isdigit():
+                continue
+            span = Span(package.span.start, number.span.end if number is not None else one.span.end)
             written = use.written(span)
             if any(mark in written for mark in "\"'$"):
                 continue
@@ -184,9 +184,9 @@ def version_redirected(job: Job) -> Iterator[Finding]:
             yield Finding(use.span(span), message, quote_words_fix(use.place, span))
 
 
-@rule(Severity.ERROR, about=("pip", "apt-get", "accelerate", "git", "conda", "azcopy"))
+@rule(Severity.ERROR, about=("pip", "apt-get", "accelerate", *_WITH_OWN_COMMANDS))
 def unknown_subcommand(job: Job) -> Iterator[Finding]:
-    """pip, apt-get or accelerate does not have a subcommand, or one of git, conda or azcopy is misspelled.
+    """pip, apt-get or accelerate does not have a subcommand, or one of git, conda, azcopy or jupyter is misspelled.
 
     The program stops with "unknown command" or "Invalid operation".
     Source: pip, pip/_internal/commands/__init__.py; APT, cmdline/apt-get.cc; schemas/programs.json for the others.
@@ -297,6 +297,13 @@ def apt_install_without_update(job: Job) -> Iterator[Finding]:
               - apt-get update
               - apt-get install -y htop
     """
+    for use in uses(job, "apt-get", "apt", with_callbacks=False):
+        word, following = _subcommand(use, "apt-get"), use.line.step.following()
+        if word is not None and word.text == "update" and use.line.step.after == "&" and following is not None:
+            command = following.command
+            if command is not None and command.name in {"apt-get", "apt"} and "install" in command.arguments:
+                message = "'&' does not wait for the update; write '&&'"
+                yield Finding(use.word(word), message, severity=Severity.WARNING)
     for use in uses(job, "apt-get", "apt", with_callbacks=False):
         word = _subcommand(use, "apt-get")
         if word is None or word.text != "install" or use.mentioned("update") or use.mentioned("PAI_"):

@@ -99,6 +99,13 @@ def spaces_around_equals(job: Job) -> Iterator[Finding]:
                 whole = Span(before.span.start, words[0].span.end)
                 fixes = edit_fix(use.place, "Remove the space", Span(before.whole.end, words[0].span.start), "")
                 yield Finding(use.span(whole), f"bash runs '{words[0].text}' as a program; remove the space", fixes)
+        elif use.line.step.assigned and len(words) == 1 and words[0].text.startswith("/"):
+            before = use.line.step.assigned[-1]
+            later = (one for one in use.place.script.uses if one.name == before.name)
+            if before.is_empty and any(one.span.start > words[0].span.end for one in later):
+                whole = Span(before.span.start, words[0].span.end)
+                fixes = edit_fix(use.place, "Remove the space", Span(before.whole.end, words[0].span.start), "")
+                yield Finding(use.span(whole), f"bash runs '{words[0].text}' as a program; remove the space", fixes)
         elif use.line.step.assigned and words[0].text[:1].isdigit():
             before = use.line.step.assigned[-1]
             if before.is_empty and words[0].text.replace(".", "").isdigit():
