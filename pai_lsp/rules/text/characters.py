@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.job import Job
     from pai_lsp.source.nodes import Entry, Node
+    from pai_lsp.source.odd_characters import OddCharacter
 
 _TABS = lazy_pattern(r"\t+")
 _BLANKS_BEFORE = lazy_pattern(r"[ \t]*\Z")
@@ -66,9 +67,6 @@ def invisible_character(job: Job) -> Iterator[Finding]:
     odd = odd_characters(job.syntax)
     if not odd:
         return
-    edits: dict[str, tuple[TextEdit, ...]] = {}
-    for kind in {one.character for one in odd}:
-        edits[kind] = tuple(one.edit for one in odd if one.character == kind)
     import unicodedata  # noqa: PLC0415 - few files have such a character
 
     for one in odd:
@@ -77,7 +75,11 @@ def invisible_character(job: Job) -> Iterator[Finding]:
         name = unicodedata.name(one.character, "").lower()
         title = "Write a space" if one.meant else "Remove it"
         message = f"the {what} {code} ({name}) is read as a letter; {title.lower()}"
-        yield Finding(one.span, message, fix_of(title, edits.get, one.character), cause=one.character)
+        yield Finding(one.span, message, fix_of(title, _edits, odd, one.character), cause=one.character)
+
+
+def _edits(odd: tuple[OddCharacter, ...], character: str) -> tuple[TextEdit, ...]:
+    return tuple(one.edit for one in odd if one.character == character)
 
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME)
