@@ -20,7 +20,7 @@ from pai_lsp.job.lookup import Lookup, LookupAnswer, LookupState, NoLookup
 from pai_lsp.job.parts import Deployment, PluginEntry, TaskRole
 from pai_lsp.platform.job_schema import structure_errors
 from pai_lsp.platform.platforms import OPENPAI, Platform
-from pai_lsp.platform.tables import RUNTIME_PLUGIN, free_prerequisite_name
+from pai_lsp.platform.tables import RUNTIME_PLUGIN, as_name, free_prerequisite_name
 from pai_lsp.source.content import MappedText, joined_lines
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import (
@@ -39,12 +39,13 @@ from pai_lsp.source.nodes import (
     value_at,
 )
 from pai_lsp.source.scalar import Reader
+from pai_lsp.source.spelling import free_names
 from pai_lsp.source.steps import counted
 from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
     from typing import Any
 
     from pai_lsp.embedded.shell_script import Script
@@ -161,6 +162,10 @@ class JobTree:
         if wanted not in self._free_names:
             self._free_names[wanted] = free_prerequisite_name(wanted, self._taken_names)
         return self._free_names[wanted]
+
+    def free_names(self, wanted: str) -> Iterator[str]:
+        """As `free_name`, for several prerequisites that want the same name."""
+        return free_names(as_name(wanted, "prerequisite"), self._taken_names)
 
     @cached_property
     def _taken_names(self) -> frozenset[str]:

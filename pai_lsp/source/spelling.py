@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import pairwise
+from itertools import count, pairwise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -160,8 +160,13 @@ def did_you_mean(name: str, candidates: Candidates, *, besides: str | None = Non
 
 def free_name(wanted: str, taken: Collection[str], separator: str = "_") -> str:
     """The wanted name, with a number after it where it is taken."""
-    names = (wanted if number == 1 else f"{wanted}{separator}{number}" for number in range(1, len(taken) + 2))
-    return next(name for name in names if name not in taken)
+    return next(free_names(wanted, taken, separator))
+
+
+def free_names(wanted: str, taken: Collection[str], separator: str = "_") -> Iterator[str]:
+    """The wanted name and those with a number after it, without end and without those that are taken."""
+    names = (wanted if number == 1 else f"{wanted}{separator}{number}" for number in count(1))
+    return (name for name in names if name not in taken)
 
 
 def _bare(name: str) -> str:

@@ -130,13 +130,10 @@ def duplicate_names(document: Document, span: Span) -> Iterator[Refactoring]:
 
 def _renaming_edits(job: Job, same: list[Definition]) -> Iterator[TextEdit]:
     kept = _kept(job, same)
-    taken: set[str] = set()
+    names = job.free_names(kept.name)
     for definition in same:
-        if definition is kept:
-            continue
-        name = job.free_name(definition.name, taken)
-        taken.add(name)
-        yield from rename_prerequisite(job, definition, name)
+        if definition is not kept:
+            yield from rename_prerequisite(job, definition, next(names))
 
 
 def _kept(job: Job, same: list[Definition]) -> Definition:
