@@ -16,6 +16,7 @@ from pai_lsp.job.definition import name_span
 from pai_lsp.platform.job_schema import keys_of_version_1_only
 from pai_lsp.rules.structure.structure_places import line_of_content, places
 from pai_lsp.source.edits import line_end
+from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Sequence, items_of
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit, any_overlaps
@@ -372,8 +373,8 @@ def empty_section(job: Job) -> Iterator[Finding]:
 
     An optional section may be omitted, but not empty: the rest-server reads `parameters:` as null and refuses it
     ("should be object"). Lists of prerequisites, deployments and commands need at least one item. `{}` is allowed for
-    `parameters`, `secrets`, `defaults` and `extras`.
-    Source: rest-server, config/v2/protocol.js.
+    `parameters`, `secrets`, `defaults` and `extras`. OpenPAI takes null for no `ports`, which is a warning.
+    Source: rest-server, config/v2/protocol.js; models/v2/job/k8s.js (`ports || {}`).
 
         parameters:
         #^^^^^^^^^ error
@@ -387,7 +388,10 @@ def empty_section(job: Job) -> Iterator[Finding]:
     for place in places(job, "empty-section"):
         from pai_lsp.rules.structure.structure_fixes import empty_fixes
 
-        yield Finding(place.span, place.error.message, empty_fixes(job, place))
+        found = Finding(place.span, place.error.message, empty_fixes(job, place))
+        if place.error.path[-1:] == ("ports",) and place.error.types and not job.platform.checks_ports:
+            found = replace(found, severity=Severity.WARNING, consequence=Consequence.IGNORED)
+        yield found
 
 
 @rule(Severity.ERROR, stage=Stage.SERVER, is_about_reading=True)
@@ -600,8 +604,9 @@ def taskroles_not_mapping(job: Job) -> Iterator[Finding]:
 def ports_not_mapping(job: Job) -> Iterator[Finding]:
     """`ports` is not a mapping.
 
-    `ports` maps a label to the number of ports. The rest-server does not check this: it accepts a list, and the
-    runtime fails before the task starts.
+    `ports` maps a label to the number of ports. OpenPAI's rest-server does not check this: it accepts a list, and the
+    runtime fails before the task starts. An empty list or string, 0 or `false` means no ports, which is a warning. LTP
+    refuses all of them.
     Source: rest-server, config/v2/protocol.js; pai, issue 4696.
 
         taskRoles:
@@ -626,4 +631,10 @@ def ports_not_mapping(job: Job) -> Iterator[Finding]:
     for place in places(job, "ports-not-mapping"):
         from pai_lsp.rules.structure.structure_fixes import ports_as_mapping_fixes
 
-        yield Finding(place.span, place.error.message, ports_as_mapping_fixes(job, place))
+        found = Finding(place.span, place.error.message, ports_as_mapping_fixes(job, place))
+        if job.platform.checks_ports or (isinstance(place.node, Scalar) and place.node.value):
+            yield replace(found, consequence=Consequence.REFUSED)
+        elif isinstance(place.node, Scalar) or not items_of(place.node):
+            yield replace(found, severity=Severity.WARNING, consequence=Consequence.IGNORED)
+        else:
+            yield found
