@@ -293,7 +293,11 @@ def _has_no_parameters(use: PluginUse) -> bool:
     if use.parameters is not None:
         return not use.parameters.entries
     node = use.owner.parameters if isinstance(use.owner, PluginEntry) else None
-    return node is None or (isinstance(node, Scalar) and node.runtime_value == "")
+    return (
+        node is None
+        or (isinstance(node, Scalar) and node.runtime_value == "")
+        or (isinstance(node, Sequence) and not node.items)
+    )
 
 
 _EXAMPLES = {"repo_uri": "https://github.com/microsoft/pai.git", "port": 12345, "logdir": {"logs": "/mnt/tensorboard"}}
