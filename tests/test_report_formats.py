@@ -14,7 +14,7 @@ from pai_lsp.cli.report import FORMATS, render
 from pai_lsp.cli.report.results import CheckedFile, CheckFailure, Results, with_hidden
 from pai_lsp.cli.report.terminal import Terminal
 from pai_lsp.findings import diagnostic as diagnostic_module
-from pai_lsp.findings.diagnostic import Consequence, Diagnostic, Fix, Related, Rule, Severity, Stage
+from pai_lsp.findings.diagnostic import Consequence, Diagnostic, Fix, Related, Rule, Severity, Stage, causes
 from pai_lsp.source.text import Span, TextEdit
 
 JOB = "name: 训练😀\r\ntype: jobb\r\nsecrets:\r\n  key: topsecret\r\n"
@@ -163,6 +163,13 @@ def test_a_finding_is_the_same_to_gitlab_on_another_line() -> None:
     one, other = (json.loads(report("gitlab", one_file(found)))[0] for found in (WRONG_TYPE, moved))
     assert one["location"] != other["location"]
     assert one["fingerprint"] == other["fingerprint"]
+
+
+def test_one_more_place_of_a_cause_makes_no_new_finding() -> None:
+    found = [Diagnostic("a-rule", Severity.ERROR, Span(at, at + 1), "wrong", cause="x") for at in range(3)]
+    two, three = (json.loads(report("gitlab", one_file(*causes(found[:count]))))[0] for count in (2, 3))
+    assert ("(and 1 more place)" in two["description"], "(and 2 more places)" in three["description"]) == (True, True)
+    assert two["fingerprint"] == three["fingerprint"]
 
 
 # The parts of the SARIF 2.1.0 schema that our logs use: the properties there are, the required ones, and their types.
