@@ -296,12 +296,10 @@ def misspelled_variable(job: Job) -> Iterator[Finding]:
     """
     for place in scripts(job, with_callbacks=True):
         for one in place.script.assignments:
-            if "_" not in one.name and not one.name.startswith("PYTHON"):
+            if one.name in _OF_MANY or ("_" not in one.name and not one.name.startswith("PYTHON")):
                 continue
-            if one.name in _OF_MANY or any(use.name == one.name for use in place.script.uses):
-                continue
-            near = tuple(known for known in nearest(one.name, _OF_MANY, _NEAR_VARIABLE))
-            if near and one.name.isupper():
+            near = nearest(one.name, _OF_MANY, _NEAR_VARIABLE) if one.name.isupper() else ()
+            if near and not any(use.name == one.name for use in place.script.uses):
                 fixes = edit_fix(place, f"Change to '{near[0]}'", one.span, near[0])
                 yield Finding(
                     place.span(one.span), f"no program reads '{one.name}'{did_you_mean(one.name, near)}", fixes

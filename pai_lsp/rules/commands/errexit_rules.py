@@ -7,6 +7,7 @@ and runtime_entry.sh; the bash reference manual, "The Set Builtin", "Lists of Co
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 
 from pai_lsp.embedded.shell_structure import Step, structure
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
@@ -18,8 +19,10 @@ from pai_lsp.source.text import Span
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import TypeAlias
 
     from pai_lsp.job.job import Job
+    from pai_lsp.job.variable_places import ScriptPlace
 
 _FINDING = {
     "grep": "nothing is found", "egrep": "nothing is found", "fgrep": "nothing is found", "zgrep": "nothing is found",
@@ -73,6 +76,7 @@ def command_finds_nothing(job: Job) -> Iterator[Finding]:
               - cat train.log | { grep loss || true; } | wc -l
     """
     asked: set[Step] = set()
+    asked_for: dict[ScriptPlace, _Asked] = {}
     for use in uses(job, *_FINDING, "command", with_callbacks=False):
         line = use.line
         what = _FINDING.get(line.program, "")
@@ -94,7 +98,9 @@ def command_finds_nothing(job: Job) -> Iterator[Finding]:
         is_open = (
             _is_question(use) if what == "nothing is found" else not (what.startswith("the program") and is_inside)
         )
-        severity = None if is_open or _is_asked(use) else Severity.INFORMATION
+        if not is_open and use.place not in asked_for:
+            asked_for[use.place] = _asked_for(use.place)
+        severity = None if is_open or _is_asked(use, asked_for[use.place]) else Severity.INFORMATION
         if severity is None and what == "nothing is found":
             if pipeline[0] in asked:
                 continue  # the same cause
@@ -112,20 +118,28 @@ def command_finds_nothing(job: Job) -> Iterator[Finding]:
         yield Finding(use.span(span), message, fixes, severity=severity, cause=f"{line.program} {severity}")
 
 
-def _is_asked(use: CommandUse) -> bool:
+# The places of values of variables that tests ask whether they are empty, in order, and where `$?` is read.
+_Asked: TypeAlias = "tuple[list[Span], list[int]]"
+_EMPTINESS = lazy_pattern(r'(?:-[nz] |! )?"?\$\{?(\w+)\}?"?(?: \]\]?| !?==? "")?')
+
+
+def _asked_for(place: ScriptPlace) -> _Asked:
+    tests = (test for name in _TESTS for test in place.lines.by_program.get(name, ()))
+    matches = (_EMPTINESS.fullmatch(" ".join(map(test.written, test.arguments))) for test in tests)
+    names = {match[1] for match in matches if match}
+    assigned = (one for step in structure(place.script).all for one in step.assigned if one.name in names)
+    return sorted(one.whole for one in assigned), [one.span.start for one in place.script.uses if one.name == "?"]
+
+
+def _is_asked(use: CommandUse, asked: _Asked) -> bool:
     """Whether the script asks later if the command has found something: `[ -z "$X" ]`, or `$?` right after it."""
-    line, place = use.line, use.place
-    tree = structure(place.script)
-    tests = [test for name in _TESTS for test in place.lines.by_program.get(name, ())]
-    every = (one for step in tree.all for one in step.assigned)
-    for one in every:
-        if one.whole.start <= line.span.start < one.whole.end:
-            emptiness = re.compile(rf'(?:-[nz] |! )?"?\$\{{?{one.name}\}}?"?(?: \]\]?| !?==? "")?')
-            if any(emptiness.fullmatch(" ".join(map(test.written, test.arguments))) for test in tests):
-                return True
+    line, (values, codes) = use.line, asked
+    number = bisect_right(values, line.span.start, key=lambda one: one.start)
+    if number and line.span.start in values[number - 1]:
+        return True
     following = (line.step.pipeline[-1].following() or line.step).span
-    codes = [one.span.start for one in place.script.uses if one.name == "?"]
-    return any(line.span.end <= at < following.end for at in codes)
+    at = bisect_right(codes, line.span.end - 1)
+    return at < len(codes) and codes[at] < following.end
 
 
 def _is_question(use: CommandUse) -> bool:
