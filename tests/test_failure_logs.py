@@ -104,6 +104,20 @@ LOGS = [
     ),
     ("\x1b[31muser.sh: line 30: nvcc: command not found\x1b[0m\n", "command-not-found", "user.sh: line 30: nvcc"),
     (PROGRESS + "Killed\n", "host-memory", "Killed"),
+    # an abort is how a watchdog ends a process; the launcher's report of it is not the cause
+    (WATCHDOG + "E1206 api.py:869] failed (exitcode: -6) local_rank: 1\n", "collective-timeout", "[Rank 0] Watchdog"),
+    ("E1206 api.py:869] failed (exitcode: -6) local_rank: 1\n", "program-crash", "E1206 api.py:869]"),
+    # the message of an exception says more than its name; the file of the last frame tells bare exceptions apart
+    (
+        TRACEBACK.format("_connect()", 'db.OperationalError: connection to "10.0.0.1" failed: Connection refused'),
+        "network", "db.OperationalError",
+    ),
+    (TRACEBACK.replace("pkg/step.py", "pkg/serialization.py").format("load", "EOFError"), "file-damaged", "EOFError"),
+    (TRACEBACK.format("recv", "EOFError"), "python-error", "EOFError"),
+    (
+        "fatal: unable to access 'https://git.example/x/': server certificate verification failed.\n",
+        "certificate", "fatal: unable to access",
+    ),
     ("10%|#   | 1/10\r20%|##  | 2/10\nBus error (core dumped)\n", "shared-memory", "Bus error"),
 ]  # fmt: skip
 
@@ -147,6 +161,10 @@ HARMLESS = [
     "10 passed, 0 failed\n",
     "Successfully installed torch-2.1.0\n",
     "CUDA not available, using CPU\ndevice: cpu\n",
+    "1 passed, 1 skipped, 1 xfailed in 0.02s\n",
+    "test_apex SKIPPED (No module named 'apex')\n1 passed, 1 skipped in 0.02s\n",
+    "java.lang.IllegalStateException: cache miss\n\tat A.main(A.java:1)\n42\n",
+    "KeyError: cannot read 'x'\n    at Object.<anonymous> (/code/a.js:1:7)\n",
     (
         "curl: (22) The requested URL returned error: 503\nWarning: Problem : HTTP error. Will retry in 1 seconds.\n"
         "100     5  100     5    0     0   2707      0 --:--:-- --:--:-- --:--:--  5000\n"
@@ -162,6 +180,8 @@ DOUBTFUL = [
     ("ERROR app: cache lookup failed\n" + KEY_ERROR + "INFO app: a fresh cache\n", "python-error", "KeyError"),
     ("Exception in thread Thread-1 (f):\n" + KEY_ERROR + "accuracy 0.9\n", "python-error", "KeyError"),
     ("Exception ignored in: <function A.__del__ at 0x7f>\n" + KEY_ERROR + "[12 rows]\n", "python-error", "KeyError"),
+    ("user.sh: line 1: nvidia-smi: command not found\nno GPU tools here\n", "command-not-found", "user.sh"),
+    ("curl: (7) Failed to connect to 127.0.0.1\nthe service begins\nready\n", "network", "curl: (7)"),
     ("a\nmake: *** [Makefile:5: b] Error 1\nc\nbuilt what was possible\n", "child-failed", "make: ***"),
 ]
 

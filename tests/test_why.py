@@ -77,7 +77,7 @@ LOGS = [
     (f"{START} 32: pyhton: command not found", 127, "command-not-found", "train"),
     ("mpirun has detected an attempt to run as root.", 1, "mpi-root", "mpirun"),
     ("E: Unable to locate package libfoo", 100, "package-install", "apt"),
-    ("Do you want to continue? [Y/n] Abort.", 1, "package-install", "pip"),
+    ("Do you want to continue? [Y/n] Abort.", 1, "needs-terminal", "pip"),
     ("ERROR: No matching distribution found for opencv-python", 1, "package-install", "pip"),
     ("ImportError: libGL.so.1: cannot open shared object file", 1, "python-import", "pip"),
     (f"{TRACEBACK}ModuleNotFoundError: No module named 'torch'", 1, "python-import", "train"),

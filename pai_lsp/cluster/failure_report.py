@@ -230,6 +230,7 @@ _OF_PYTHON = frozenset(
 # The commands that a kind of cause is about, by the first word of its name.
 _SUBJECTS = {
     "package": _INSTALL,
+    "needs": _INSTALL,
     "git": re.compile(r"\bgit\b"),
     "mpi": re.compile(r"\b(?:mpirun|mpiexec|horovodrun)\b"),
     "ssh": re.compile(r"\b(?:ssh|scp|rsync|mpirun|mpiexec|horovodrun)\b"),

@@ -38,7 +38,8 @@ _FIRST_LOOKED_AT, _LAST_LOOKED_AT = 500, 4000
 
 _CALM = re.compile(
     r"(?<!=)\b(?:WARN(?:ING)?|[Ww]arning|[Rr]etrying(?! \(Retry\(total=0)|[Rr]etry in|[Ii]gnor(?:ed|ing)|"
-    r"[Ss]kipp(?:ed|ing)|[Ff]all(?:ing|s)? ?back|[Hh]andled|[Hh]andling passed|PASSED|passed|DEBUG|INFO|\w+Warning|"
+    r"[Ss]kipp(?:ed|ing)|[Ff]all(?:ing|s)? ?back|[Hh]andled|[Hh]andling passed|PASSED|SKIPPED|XFAIL|passed|"
+    r"DEBUG|INFO|\w+Warning|"
     r"[Rr]ecovered|will be (?:ignored|skipped|retried)|attempt \d+|[Uu]s(?:e|ing) (?:the )?(?:CPU|cpu|default)|"
     r"[Dd]efaulting to|[Cc]ontinuing)\b"
 )
@@ -62,9 +63,10 @@ _SUCCESS = re.compile(
     r"\b(?:[Tt]raining|[Jj]ob|[Rr]un|[Ee]valuation|[Tt]est(?:s|ing)?) (?:is |was |has )?(?:been )?"
     r"(?:finished|complete[d]?|done|successful)|"
     r"\b(?:[Ss]aved?|[Ss]aving) (?:the )?(?:final )?(?:model|checkpoint|weights|results)|"
-    r"[Ee]xit(?:ed)?(?: with)?(?: code| status):? ?0\b|^\+? ?exit 0$|\b\d+ passed\b(?!.*failed)"
+    r"[Ee]xit(?:ed)?(?: with)?(?: code| status):? ?0\b|^\+? ?exit 0$|\b\d+ passed\b(?!.*\bfailed)"
 )
-_NEGATED = re.compile(r"(?i)\bnot\b|n't\b|\bno\b|fail|error|\bun")
+_NEGATED = re.compile(r"(?i)\bnot\b|n't\b|\bno\b|(?<!x)fail|error|\bun")
+_PYTHON_ERROR = "python-error"
 _TRACEBACK = "Traceback (most recent call last)"
 # What stands before the traceback of an exception that does not end the program: those of threads, finalizers, logged.
 _NOT_FATAL = re.compile(
@@ -83,10 +85,13 @@ _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _EXCEPTION = re.compile(
     r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?::(?:\s|$)|$|\()|^(?:[a-z_]\w*\.)+\w*(?:[Ee]rror|[Ee]xception)\b"
 )
+_JAVA_FRAME = re.compile(r"^\s+at \S.*[(:]\S*:\d+")
 _LIBRARY = re.compile(r"site-packages|dist-packages|/lib/python|<frozen|<string>|/usr/local/pai/")
 # What begins something else after the message of an exception: rules, log lines, messages of bash.
 _OTHER = re.compile(r"^(?:\[|---|===|\*\*\*|\+ )|^\S+: line \d+: ")
-_INFO = re.compile(r"^(?!.*(?:NCCL INFO|[Ww]orker|[Kk]ill|[Tt]erminat|[Ss]hut|[Aa]bort|[Ee]xit)).*(?:\bINFO\b|^\[I \d)")
+_INFO = re.compile(
+    r"^(?!.*(?:NCCL INFO|[Ww]orker|[Kk]ill|[Tt]erminat|[Ss]hut|[Aa]bort|[Ee]xit|[Ee]nded)).*(?:\bINFO\b|^\[I \d)"
+)
 _ECHO = re.compile(r"^\++ ")
 
 
@@ -149,12 +154,10 @@ def verdict(log: Log) -> LogVerdict:
 def _is_doubtful(error: LogError, after: Sequence[LogLine], alive: Sequence[LogError]) -> bool:
     """Whether the run may have gone on after an error: what follows it is neither its message nor an end.
 
-    Only of tracebacks and of reports that something else failed: other messages go on for several lines.
+    A later report that something failed, or the line of a shell that names the program, leaves no doubt.
     """
-    if not error.is_traceback and error.weight is not Weight.FOLLOWS:
-        return False
-    last = max(error.line.number, error.end)
-    if any(one.weight is Weight.FOLLOWS and one.line.number > last for one in alive):
+    last = max([error.line.number, error.end, *(max(one.line.number, one.end) for one in alive)])
+    if any(one.weight is Weight.FOLLOWS and one.line.number > error.line.number for one in alive):
         return False
     rest = [line for line in after if line.number > last and line.writer == error.line.writer]
     went_on = any(_ORDINARY.search(line.text) and not _OF_END.search(line.text) for line in rest)
@@ -181,7 +184,8 @@ def _decisive(errors: Sequence[LogError], near: set[int]) -> LogError | None:
         return max(episode, key=lambda error: (error.weight, error.is_traceback))
     weak = [error for error in errors if error.weight is Weight.WEAK and error.line.number in near]
     follows = [error for error in errors if error.weight is Weight.FOLLOWS]
-    return next(iter((*weak, *follows)), None)
+    naming = [error for error in follows if error.cause not in {"child-failed", "stopped"}]
+    return next(iter((*weak, *naming, *follows)), None)
 
 
 def _errors(lines: Sequence[LogLine]) -> Iterator[LogError]:
@@ -200,7 +204,11 @@ def _errors(lines: Sequence[LogLine]) -> Iterator[LogError]:
                 at = max(end, at + 1)
                 continue
             found = matches.get(own[at].number)
-            if found and not any(_TRIED_AGAIN.search(line.text) for line in own[at + 1 : at + 3]):
+            if (
+                found
+                and not _is_of_other_language(own, at, found)
+                and not any(_TRIED_AGAIN.search(line.text) for line in own[at + 1 : at + 3])
+            ):
                 yield _error(own[at], found, is_traceback=False)
             at += 1
 
@@ -218,6 +226,11 @@ def _matches(lines: Sequence[LogLine]) -> dict[int, _Match]:
     return {line.number: found for line in suspicious if (found := seen[line.text]) is not None}
 
 
+def _is_of_other_language(lines: Sequence[LogLine], at: int, found: _Match) -> bool:
+    """Whether the name of an exception is that of a stack trace of Java or JavaScript, which may be caught."""
+    return found[0].cause == _PYTHON_ERROR and at + 1 < len(lines) and _JAVA_FRAME.match(lines[at + 1].text) is not None
+
+
 def _in_warnings(lines: Sequence[LogLine]) -> set[int]:
     """The numbers of the lines of messages between rules that are only warnings."""
     rules = [at for at, line in enumerate(lines) if _RULE.match(line.text)]
@@ -232,16 +245,17 @@ def _in_warnings(lines: Sequence[LogLine]) -> set[int]:
 def _traceback(lines: Sequence[LogLine], start: int, matches: dict[int, _Match]) -> tuple[int, LogError | None]:
     """The index after a traceback and those that it chains, and its error."""
     best: LogError | None = None
-    place = ""
-    at = start
-    last = start
+    place = frame_file = ""
+    at = last = start
     while at < len(lines) and at - start < _LONGEST_TRACEBACK:
         at += 1
         while at < len(lines) and not _is_exception(lines[at].text) and at - start < _LONGEST_TRACEBACK:
             if _TRACEBACK in lines[at].text and _EXCEPTION.match(lines[at].text) is None and at > start + 1:
                 break
-            if (frame := _FRAME.match(lines[at].text)) and not _LIBRARY.search(frame["file"]):
-                place = f"{frame['file']}:{frame['line']}"
+            if frame := _FRAME.match(lines[at].text):
+                frame_file = frame["file"]
+                if not _LIBRARY.search(frame_file):
+                    place = f"{frame_file}:{frame['line']}"
             at += 1
         if at >= len(lines):
             break
@@ -251,10 +265,12 @@ def _traceback(lines: Sequence[LogLine], start: int, matches: dict[int, _Match])
             if _TRACEBACK in text or _CHAINED.match(text):
                 break
             found = matches.get(lines[at].number)
+            if at == first and (found is None or found[0].cause == _PYTHON_ERROR):
+                found = _matched(f"{text} @ {frame_file}") or found
             if found and (best is None or found[0].weight > best.weight):
                 best = _error(lines[at], found, is_traceback=True, place=place)
             elif best is None and at == first:
-                best = LogError(lines[at], "python-error", Weight.GENERAL, _places(place), is_traceback=True)
+                best = LogError(lines[at], _PYTHON_ERROR, Weight.GENERAL, _places(place), is_traceback=True)
             at += 1
             if at < len(lines) and at > first and _is_other(lines[at].text):
                 break
@@ -289,6 +305,8 @@ def _error(line: LogLine, found: _Match, *, is_traceback: bool, place: str = "")
     named = tuple((name, value) for name, value in match.groupdict().items() if value)
     writer = (("process", line.writer),) if line.writer else ()
     weight = pattern.weight
+    if is_traceback and weight is Weight.WEAK:  # the program ended with it
+        weight = Weight.GENERAL
     if weight >= Weight.WEAK and not is_traceback and not _LOUD.search(line.text) and _CALM.search(line.text):
         weight = Weight.CALM
     return LogError(line, pattern.cause, weight, (*named, *_places(place), *writer), is_traceback=is_traceback)
@@ -315,7 +333,7 @@ def _matched(text: str) -> _Match | None:
         text = f"{text[:_AT_BEGINNING]} … {text[_AT_BEGINNING - _MOST_CHARACTERS :]}"
     best = None
     for pattern in message_patterns("log"):
-        is_better = best is None or (best[0].weight < pattern.weight and _may_replace(best[0], pattern))
+        is_better = best is None or _may_replace(best[0], pattern)
         if (is_better or pattern.weight is Weight.HARMLESS) and (found := pattern.search(text)):
             if pattern.weight is Weight.HARMLESS:
                 return None
@@ -323,9 +341,15 @@ def _matched(text: str) -> _Match | None:
     return best
 
 
-def _may_replace(found: MessagePattern, heavier: MessagePattern) -> bool:
-    """Whether a heavier message counts instead: a root cause does; a general error is not more than what it follows."""
-    return found.weight is Weight.WEAK or heavier.weight is Weight.ROOT
+def _may_replace(found: MessagePattern, other: MessagePattern) -> bool:
+    """Whether another message of the same line counts instead.
+
+    A heavier one does, but a general error is not more than what it follows. The name of an exception says less than
+    its message.
+    """
+    if (found.cause == _PYTHON_ERROR) is not (other.cause == _PYTHON_ERROR):
+        return found.cause == _PYTHON_ERROR and other.weight >= Weight.WEAK
+    return found.weight < other.weight and (found.weight is Weight.WEAK or other.weight is Weight.ROOT)
 
 
 _COMPLAINT = re.compile(r"(?i)error|fail|abort|exception|fatal|cannot|unable|denied|refused|killed|not found|nan\b")
