@@ -85,7 +85,7 @@ _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _EXCEPTION = re.compile(
     r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?::(?:\s|$)|$|\()|^(?:[a-z_]\w*\.)+\w*(?:[Ee]rror|[Ee]xception)\b"
 )
-_JAVA_FRAME = re.compile(r"^\s+at \S.*[(:]\S*:\d+")
+_JAVA_FRAME = re.compile(r"^\s+at [\w$<]")
 _LIBRARY = re.compile(r"site-packages|dist-packages|/lib/python|<frozen|<string>|/usr/local/pai/")
 # What begins something else after the message of an exception: rules, log lines, messages of bash.
 _OTHER = re.compile(r"^(?:\[|---|===|\*\*\*|\+ )|^\S+: line \d+: ")
