@@ -85,6 +85,23 @@ def job(state: str, sub_state: str, tasks: list[dict[str, Any]], **more: Any) ->
     return {"name": "train", "tags": [], "jobStatus": status, "taskRoles": roles}
 
 
+def past_attempt(found: dict[str, Any]) -> dict[str, Any]:
+    """An attempt of a job as the list of its attempts has it."""
+    status = found["jobStatus"]
+    tasks = [
+        {"taskIndex": one["taskIndex"], "taskState": one["taskState"], "containerExitCode": one["containerExitCode"]}
+        | {"containerLog": f"/api/v2/jobs/ann~train/attempts/0/taskRoles/{ROLE}/taskIndex/1/attempts/0/logs"}
+        for one in found["taskRoles"][ROLE]["taskStatuses"]
+    ]
+    return {
+        "attemptIndex": status["attemptId"],
+        "state": "RUNNING",
+        "exitCode": status["appExitCode"],
+        **{key: value for key, value in status.items() if key.startswith("appExit") and key != "appExitCode"},
+        "taskRoles": {ROLE: {"taskRoleStatus": {"name": ROLE}, "taskStatuses": tasks}},
+    }
+
+
 PENDING = job("WAITING", "AttemptCreationPending", [])
 WAITING = job("WAITING", "AttemptPreparing", [task(0, "WAITING"), task(1, "WAITING")])
 RUNNING = job("RUNNING", "AttemptRunning", [task(0, "RUNNING"), task(1, "RUNNING")])
@@ -108,6 +125,7 @@ class LiveCluster:
     """What the cluster has. Each request of the job takes the next of its states; the last one stays.
 
     log: the bytes of `all`; None before the task has started. key: the one with which logs can be read now.
+    is_ltp: whether attempt 0 is answered with the last attempt, as by the rest-server of LTP 1.5 (branch dev, 681cd4e).
     """
 
     states: list[dict[str, Any]] = field(default_factory=lambda: [FAILED])
@@ -120,6 +138,7 @@ class LiveCluster:
     token: str = "t0ken"  # noqa: S105 - of nobody
     key: str = "k1"
     faults: list[int] = field(default_factory=list)
+    is_ltp: bool = False
 
     def __call__(self, request: Request) -> None:
         path = urlsplit(request.path).path
@@ -149,7 +168,9 @@ class LiveCluster:
         elif place == "jobs/ann~train":
             send(request, self.states.pop(0) if len(self.states) > 1 else self.states[0])
         elif found := re.fullmatch(r"jobs/ann~train/attempts/(\d+)", place):
-            send(request, self.attempts[int(found[1])])
+            send(request, self.states[0] if self.is_ltp and int(found[1]) == 0 else self.attempts[int(found[1])])
+        elif self.is_ltp and (found := re.fullmatch(r"jobs/ann~train/job-attempts/(\d+)", place)):
+            send(request, past_attempt(self.attempts[int(found[1])]))
         elif place.endswith("/logs") and self.log is not None:
             names = {"runtime.log": "runtime.log", "all": "user-all"}
             names |= {"all.1": "user-all.1"} if self.rotated is not None else {}

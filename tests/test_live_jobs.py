@@ -243,10 +243,11 @@ def test_why_without_a_log_or_a_failure(home: Path, capsys: pytest.CaptureFixtur
         assert printed(capsys, "why", "train")[0] == "'train' has not failed: SUCCEEDED\n"
     killed = json.loads(json.dumps(FAILED).replace("code: 255", "code: 137").replace(": 255", ": 137"))
     retried = job("RUNNING", "AttemptRunning", WAITING["taskRoles"]["worker"]["taskStatuses"], retries=1, attemptId=1)
-    with serving(home, LiveCluster([retried], attempts={0: killed}, log=b"step 1\n")):
-        out, _ = printed(capsys, "why", "train")
-        assert out.startswith("host-memory: ")
-        assert "note: this was attempt 0; the job goes on: RUNNING\n" in out
+    for is_ltp in (False, True):
+        with serving(home, LiveCluster([retried], attempts={0: killed}, log=b"step 1\n", is_ltp=is_ltp)):
+            out, _ = printed(capsys, "why", "train")
+            assert out.startswith("host-memory: ")
+            assert "note: this was attempt 0; the job goes on: RUNNING\n" in out
 
 
 def test_a_cause_by_its_code_with_the_line_of_the_log_that_agrees(

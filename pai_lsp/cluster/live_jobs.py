@@ -5,6 +5,7 @@ Sources: microsoft/pai, src/rest-server/src/controllers/v2/job.js, models/v2/job
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import quote
@@ -27,6 +28,18 @@ _MOST_JOBS = 100
 _LOG, _ROTATED, _PLATFORM_LOG = "all", "all.1", "runtime.log"
 # The address of a log is no longer valid. Source: microsoft/pai, src/log-manager/src/nginx/guard.lua.
 _EXPIRED = 403
+# What a past attempt calls the keys of a state. Source: models/v2/utils/frameworkConverter.js, convertToJobAttempt.
+_PAST_KEYS = {
+    "attemptId": "attemptIndex",
+    "state": "state",
+    "completedTime": "attemptCompletedTime",
+    "appExitCode": "exitCode",
+    "appExitDiagnostics": "appExitDiagnostics",
+    "appExitTriggerMessage": "appExitTriggerMessage",
+    "appExitTriggerTaskRoleName": "appExitTriggerTaskRoleName",
+    "appExitTriggerTaskIndex": "appExitTriggerTaskIndex",
+}
+_ATTEMPT_OF_LOG = re.compile(r"/attempts/(\d+)/logs$")
 _T = TypeVar("_T")
 # So many times in a row a cluster may fail to answer before nobody waits any longer.
 _PATIENCE = 10
@@ -120,6 +133,11 @@ def job_named(cluster: ClusterConnection, user: str, name: str, attempt: int | N
             ) from None
         raise
     status = as_mapping(answer.get("jobStatus"))
+    if attempt is not None and as_whole(status.get("attemptId")) != attempt:
+        # LTP answers attempt 0 with the last one: controllers/v2/job.js, retrieveJobInfo, takes 0 for no number.
+        past = as_mapping(cluster.value(f"{path}/job-attempts/{attempt}"))
+        status = {**status, **{key: past.get(name) for key, name in _PAST_KEYS.items()}}
+        answer = {**answer, "taskRoles": past.get("taskRoles")}
     tasks = [
         _task(role, as_mapping(one))
         for role, found in as_mapping(answer.get("taskRoles")).items()
@@ -157,10 +175,16 @@ def _task(role: str, status: dict[str, Any]) -> LiveTask:
         as_text(status.get("taskState")) or "UNKNOWN",
         as_whole(status.get("containerExitCode")),
         as_text(status.get("containerExitDiagnostics")) or "",
-        as_whole(status.get("attemptId")) or 0,
+        _attempt(status),
         as_whole(status.get("retries")) or 0,
         as_text(status.get("containerNodeName")),
     )
+
+
+def _attempt(status: dict[str, Any]) -> int:
+    """The attempt of a task; in a past attempt of the job only the address of its log names it."""
+    found = _ATTEMPT_OF_LOG.search(as_text(status.get("containerLog")) or "")
+    return as_whole(status.get("attemptId")) or (int(found[1]) if found else 0)
 
 
 def submitted_config(cluster: ClusterConnection, job: LiveJob) -> dict[str, Any]:
