@@ -122,11 +122,11 @@ def _without_overlaps(items: Iterable[tuple[Diagnostic, Fix]]) -> Iterator[tuple
 def _fitting(items: Iterable[tuple[Diagnostic, Fix]], document: Document) -> Iterator[tuple[Diagnostic, Fix]]:
     """The fixes that do not make a job larger than the rest-server accepts."""
     text = document.text
-    room = MAX_BYTES - _size(text)
+    space = MAX_BYTES - _size(text)
     for diagnostic, fix in items:
         added = sum(_size(edit.new_text) - _size(text[edit.span.start : edit.span.end]) for edit in fix.edits)
-        if added <= room or room < 0 or document.is_catalog:
-            room -= added
+        if added <= space or space < 0 or document.is_catalog:
+            space -= added
             yield diagnostic, fix
 
 

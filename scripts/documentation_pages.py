@@ -145,9 +145,9 @@ def _page(rule: Rule) -> str:
 _EXIT_CODES = """\
 # Exit codes
 
-What the platform reports for a task, and what it does then. A command that ends with another code is reported as 255,
-with its own code as `originUserExitCode`. [What happens to your job](what-happens.md#exit-codes-and-retries) explains
-the order; `pai-lsp why CODE` prints the same.
+The code that the platform reports for a task, and its reaction. A command that ends with another code is reported as
+255, with its own code as `originUserExitCode`. [What happens to your job](what-happens.md#exit-codes-and-retries)
+explains the order; `pai-lsp why CODE` prints the same.
 
 | code | name | tried again | meaning | what to do |
 |---|---|---|---|---|

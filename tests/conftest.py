@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     import pytest
 
-# A busy machine is no fault of a test: nothing is measured by the clock.
+# A busy machine fails no test: nothing is measured by the clock.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("default")
 settings.register_profile("fast", max_examples=20)

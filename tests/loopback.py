@@ -283,7 +283,7 @@ FAULTS: dict[str, Reaction] = {
     "a file": answering(301, Location="file:///etc/passwd"),
     "nowhere": answering(302),
     "no address": answering(302, Location="http://[::1"),
-    "in a circle": lambda request: request.send(307, b"", Location=request.path),
+    "in a cycle": lambda request: request.send(307, b"", Location=request.path),
     "300": answering(300, b"{}", Location="/a"),
 }
 

@@ -208,19 +208,19 @@ def is_cause(made: Slip, error: Diagnostic) -> bool:
 class Count(NamedTuple):
     """Of slips with an error: how many there are, how many have one error, and whose first error is the cause."""
 
-    told: int
+    reported: int
     alone: int
     caused: int
 
     @classmethod
     def of(cls, slips: Iterable[tuple[Slip, list[Diagnostic]]]) -> Count:
         """The counts of slips with their errors, which are not empty."""
-        told = alone = caused = 0
+        reported = alone = caused = 0
         for made, errors in slips:
-            told += 1
+            reported += 1
             alone += len(errors) == 1
             caused += is_cause(made, errors[0])
-        return cls(told, alone, caused)
+        return cls(reported, alone, caused)
 
 
 def counted(seeds: Iterable[int], bases: tuple[str, ...]) -> Iterator[tuple[Slip, list[Diagnostic]]]:

@@ -55,9 +55,9 @@ def assert_agreed(document: Document) -> None:
     places = [span for one in reasons for span in (one.span, *(related.span for related in one.related))]
     lines = {document.lines.line_of(span.start) for span in places}
     # What has no rule of its own is reported where the file has no other error.
-    told = {"cannot-be-expanded"} if any(one.severity is Severity.ERROR for one in found) else set()
-    untold = (one for one in problems if one.code not in told and not any(map(one.span.overlaps, places)))
-    silent = [one for one in untold if one.code not in CODES or not _may_be_defined(document, one.span)]
+    reported = {"cannot-be-expanded"} if any(one.severity is Severity.ERROR for one in found) else set()
+    unreported = (one for one in problems if one.code not in reported and not any(map(one.span.overlaps, places)))
+    silent = [one for one in unreported if one.code not in CODES or not _may_be_defined(document, one.span)]
     is_extended = ANSWERED.intersection(one.code for one in document.diagnostics)
     assert not is_extended or [one for one in silent if document.lines.line_of(one.span.start) not in lines] == []
     assert result.text is not None or reasons

@@ -1,4 +1,4 @@
-"""The first week of a team is done as it stands on its page: files, commands, and what they print."""
+"""The first week of a team is done as its page describes it: files, commands, and what they print."""
 
 from __future__ import annotations
 

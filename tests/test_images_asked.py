@@ -339,7 +339,7 @@ def test_no_fault_of_the_network_is_an_image_that_is_not_there(
     assert "\x1b" not in shown
 
 
-@pytest.mark.parametrize("fault", ["cut", "403", "418", "429", "500", "a web page", "another port", "in a circle"])
+@pytest.mark.parametrize("fault", ["cut", "403", "418", "429", "500", "a web page", "another port", "in a cycle"])
 def test_a_registry_that_could_not_be_asked(fault: str, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with marketplace(FAULTS[fault]) as server:
         place.write_text(job(server.url), encoding="utf-8")

@@ -114,7 +114,7 @@ ABUSE: dict[str, tuple[bytes, tuple[int, ...]]] = {
         (),
     ),
     "a document without a text": (notice("textDocument/didOpen", {"textDocument": {"uri": "file:///a.yaml"}}), ()),
-    "an address that is none": (asked("textDocument/hover", {**HERE, "textDocument": {"uri": "no address"}}), ()),
+    "an invalid address": (asked("textDocument/hover", {**HERE, "textDocument": {"uri": "no address"}}), ()),
     "an empty address": (asked("textDocument/hover", {**HERE, "textDocument": {"uri": ""}}), ()),
     "an address with zero bytes": (asked("textDocument/hover", {**HERE, "textDocument": {"uri": "file:///a%00b"}}), ()),
     "an address with bad escapes": (
@@ -129,12 +129,12 @@ ABUSE: dict[str, tuple[bytes, tuple[int, ...]]] = {
     ),
     "settings that are a number": (notice("workspace/didChangeConfiguration", {"settings": 5}), ()),
     "settings that are missing": (notice("workspace/didChangeConfiguration", {}), ()),
-    "watched files that are none": (notice("workspace/didChangeWatchedFiles", {"changes": [{"uri": 5}]}), ()),
+    "invalid watched files": (notice("workspace/didChangeWatchedFiles", {"changes": [{"uri": 5}]}), ()),
     "a watched file of an unknown kind": (
         notice("workspace/didChangeWatchedFiles", {"changes": [{"uri": "file:///a", "type": 99}]}),
         (),
     ),
-    "folders that are none": (notice("workspace/didChangeWorkspaceFolders", {"event": {"added": [{}]}}), ()),
+    "invalid folders": (notice("workspace/didChangeWorkspaceFolders", {"event": {"added": [{}]}}), ()),
     "a trace of an unknown kind": (notice("$/setTrace", {"value": 7}), ()),
     "a second initialize": (asked("initialize", {"processId": None, "rootUri": None, "capabilities": {}}), (-32600,)),
     "a second initialized": (notice("initialized", {}), ()),

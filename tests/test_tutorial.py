@@ -1,4 +1,4 @@
-"""The tutorial is done as it stands on its page: files written, commands run, and what they print compared."""
+"""The tutorial is done as its page describes it: files written, commands run, and what they print compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Half a word is no mistake yet: findings that touch it wait for a pause, or until the user types elsewhere."""
+"""Half a word is not yet a mistake: findings that touch it wait for a pause, or until the user types elsewhere."""
 
 from __future__ import annotations
 

@@ -269,7 +269,7 @@ class Index:
     def suggestions(self, typed: str, most: int) -> tuple[SuggestedDefinition, ...]:
         """At most `most` definitions that match what is `typed`; names that begin with it come first.
 
-        The suggested addresses are those by name, unless another form of address is begun or needed. What is typed may
+        The suggested addresses are those by name, unless another form of address is begun or needed. The typed text may
         also be a part of the title of a server's item.
         """
         lower = typed.lower()

@@ -203,8 +203,8 @@ _MOST_ROUNDS = 5
 class Surroundings:
     """What loading a catalog needs besides its setup.
 
-    is_trusted: whether requests may be sent, and commands run, because the project's configuration is trusted. What the
-        user's own configuration lists needs no trust.
+    is_trusted: whether requests may be sent, and commands run, because the project's configuration is trusted.
+        Sources in the user's own configuration need no trust.
     workspace: without trust, only directories in these folders are read; None for every directory of this machine.
     base: see `Catalog.base`.
     pause: called between texts, so that the caller can let other work run.

@@ -62,8 +62,8 @@ def live_failure(
                 raise
             note = f"the log was not read: {error}"
     code = job.exit_code if task is None or task.exit_code is None else task.exit_code
-    said = (task.diagnostics if task is not None else "") or job.diagnostics
-    diagnostics = f"{said}\ncontainerExitCode: {code}\n" if code is not None else said
+    message = (task.diagnostics if task is not None else "") or job.diagnostics
+    diagnostics = f"{message}\ncontainerExitCode: {code}\n" if code is not None else message
     found = failure(
         read_log([text]),
         written,

@@ -41,7 +41,7 @@ _PAST_KEYS = {
 }
 _ATTEMPT_OF_LOG = re.compile(r"/attempts/(\d+)/logs$")
 _T = TypeVar("_T")
-# So many times in a row a cluster may fail to answer before nobody waits any longer.
+# After so many failed requests in a row, waiting ends.
 _PATIENCE = 10
 
 

@@ -357,8 +357,8 @@ _COMPLAINT = re.compile(r"(?i)error|fail|abort|exception|fatal|cannot|unable|den
 
 def _telling(lines: Sequence[LogLine], most: int) -> list[LogLine]:
     """The last lines with letters, which are not rules of dashes."""
-    telling = (line for line in reversed(lines) if any(char.isalpha() for char in line.text))
-    return list(islice(telling, most))[::-1]
+    readable = (line for line in reversed(lines) if any(char.isalpha() for char in line.text))
+    return list(islice(readable, most))[::-1]
 
 
 def _worth_reading(lines: Sequence[LogLine], error: LogError | None) -> tuple[LogLine, ...]:

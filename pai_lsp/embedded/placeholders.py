@@ -21,7 +21,7 @@ def angle_placeholder(text: str, at: int) -> Span | None:
 
 
 def placeholder_spans(text: str) -> tuple[Span, ...]:
-    """All that may be a placeholder, in order; in a file that is no template, bash and YAML mean something else."""
+    """All that may be a placeholder, in order; in a file that is not a template, bash and YAML mean something else."""
     return tuple(Span(*match.span()) for match in _PLACEHOLDER.finditer(text))
 
 

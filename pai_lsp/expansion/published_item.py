@@ -182,13 +182,13 @@ class _Wrapping:
         if not values:
             return name
         declared = {variable.name for variable in definition.template_variables}
-        told = json.dumps(values, default=str)
+        written = json.dumps(values, default=str)
         refused = "the server refuses 'require' with a mapping"
-        if any(one.name in declared for one in variables(told)):
+        if any(one.name in declared for one in variables(written)):
             message = f"{refused}, and these values depend on variables of '{definition.name}'; {_FOLDER}"
             self.refusals.append(ItemRefusal(requirement.reference.span, message))
             return None
-        key = f"{name} {told}"
+        key = f"{name} {written}"
         if key in self.copies:
             return self.copies[key][0]
         found = self._required(name)

@@ -291,7 +291,7 @@ def _decoded(value: bytes) -> str:
     try:
         return value.decode()
     except UnicodeDecodeError:
-        raise RuntimeStopError("a secret that is used in the commands is no text: its bytes are not UTF-8") from None
+        raise RuntimeStopError("a secret that is used in the commands is not text: its bytes are not UTF-8") from None
 
 
 def _section(section: _Section, value: Any, text: str, stack: list[Any], *, shows_secrets: bool) -> Iterator[str]:

@@ -84,7 +84,7 @@ class Stage(Enum):
 
 
 class Order(IntEnum):
-    """The order in which `check` asks: what a rule says stands on what the ones before it found whole.
+    """The order in which `check` runs rules: each depends on what the ones before it found valid.
 
     syntax: the file is read as YAML. structure: its keys and the kinds of their values. names: what names lead to.
     server: whatever else the server refuses. expansion, runtime, commands: as `Stage`; clusters count as the runtime.
@@ -321,7 +321,7 @@ _COUNT = lazy_pattern(r" \(and (?:at least )?[0-9]+ more (?:places?|'[\w-]+' in 
 
 
 def without_count(message: str) -> str:
-    """The message of a finding without the number of the others: what it says wherever else its cause shows."""
+    """The message of a finding without the number of the others: the same at every other place of its cause."""
     return _COUNT.sub("", message)
 
 

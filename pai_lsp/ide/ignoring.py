@@ -91,7 +91,7 @@ def with_ignore_comments(
 ) -> tuple[Document, int]:
     """The document with comments that silence wanted findings on their lines, and how many they silence.
 
-    What has no room for a comment on its line is left.
+    Findings whose line has no room for a comment are left.
     """
 
     def found_in(tried: Document) -> list[Diagnostic]:

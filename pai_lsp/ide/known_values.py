@@ -122,7 +122,7 @@ def short(text: str, limit: int = _SHORT) -> str:
 def variable_value(job: Job, own: TaskRole | None, variable: EnvironmentVariable, name: str) -> str:
     """The value of an environment variable where the job file decides it; else empty.
 
-    own: the task role in whose commands it stands. `variable` has the family of `name`, in which a role may be spelt in
+    own: the task role whose commands contain it. `variable` has the family of `name`, in which a role may be spelt in
     two ways.
     """
     values = job.once(_values)

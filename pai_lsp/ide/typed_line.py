@@ -204,9 +204,9 @@ class _Above:
         return self.last.span.end > self._offset
 
     def _out_of_text(self, typed: _Typed, outer: list[_Destination]) -> int:
-        """The column for what is no part of the commands above: a section of the job, or the next command.
+        """The column for text that does not continue the commands above: a section of the job, or the next command.
 
-        Where text of another language may stand, in a here-document or between quotes, everything stays.
+        Where text of another language is possible, in a here-document or between quotes, everything stays.
         """
         last = self.last
         if not (isinstance(last, Scalar) and last.is_block and self._is_list_of_texts(self.path)):

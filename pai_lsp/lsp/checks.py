@@ -5,7 +5,7 @@ when the text changes meanwhile, the check is abandoned before its next rule, an
 requests. A client that pulls diagnostics gets none published: it would show them twice.
 
 A finding that touches the word that the user is typing is shown after a short pause, or when the user types elsewhere:
-half a word is no mistake yet. All others are shown at once.
+half a word is not yet a mistake. All others are shown at once.
 """
 
 from __future__ import annotations

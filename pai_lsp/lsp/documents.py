@@ -156,7 +156,7 @@ class OpenDocument:
     def unfinished(self) -> Span | None:
         """The word that the user is typing: the last change wrote or removed one character of it.
 
-        The protocol does not tell where the cursor is; what is pasted, completed or ended by a blank is no such word.
+        The protocol does not report where the cursor is; pasted, completed or ended words do not count.
         """
         events = self.changes[-1].events if self.changes else ()
         if len(events) != 1 or not isinstance(events[0], lsp.TextDocumentContentChangePartial):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _CHUNK = 1 << 16
-# A message of a gigabyte is none: to wait for it would be to hear nothing else.
+# A length of a gigabyte is not a message: waiting for it would block all others.
 _LENGTH = re.compile(rb"content-length:[ \t]*(\d{1,9})[ \t]*\r?\n", re.IGNORECASE)
 
 

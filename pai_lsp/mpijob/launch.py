@@ -49,7 +49,7 @@ class ContainerWord:
 class Command:
     """One command of a container, as `CommandLine` reads it; `is_script` if a shell runs it.
 
-    program: without folder, `python` for a module that is no launcher.
+    program: without folder, `python` for a module that is not a launcher.
     variables: the names that are set for it alone, as by `env`.
     is_other_user: whether another user than that of the container may run it, as by `sudo -u`.
     """

@@ -294,7 +294,7 @@ def has_mpijob(syntax: Syntax) -> bool:
 
 
 def filled_in(syntax: Syntax) -> tuple[Span, ...]:
-    """The placeholders of a template of manifests, in order; none if the file is no template.
+    """The placeholders of a template of manifests, in order; none if the file is not a template.
 
     A template is no YAML, as those of Helm, or has a placeholder where no program fills one in later.
     """

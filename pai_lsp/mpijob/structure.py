@@ -1,7 +1,7 @@
 """What Kubernetes and the MPI operator refuse and drop in an MPIJob, and the documentation of its keys.
 
-The API server goes by the schema of the custom resource definition (schemas/mpijob.schema.json). What the operator
-refuses is an event `ValidationError`, and nothing starts. Source: kubeflow/mpi-operator v0.8.2,
+The API server goes by the schema of the custom resource definition (schemas/mpijob.schema.json). A refusal by the
+operator is an event `ValidationError`, and nothing starts. Source: kubeflow/mpi-operator v0.8.2,
 pkg/apis/kubeflow/validation/validation.go (`ValidateMPIJob`) and pkg/apis/kubeflow/v2beta1/default.go.
 
 The keys are those of kubeflow.org/v2beta1, documented as fields like those of a job.

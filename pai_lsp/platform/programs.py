@@ -314,7 +314,7 @@ def option_of_no_launcher(line: LaunchLine) -> tuple[str, Span, str] | None:
     return None
 
 
-# How alike a misspelt option is, and how long one is that can be told from another.
+# The minimum similarity of a misspelt option, and the minimum length of one that can be distinguished from others.
 _NEAR = 0.85
 _SHORT = 4
 

@@ -1,6 +1,6 @@
 """Describes in the author's words what is wrong with the structure of a job, by its JSON Schema.
 
-jsonschema tells which keyword fails on which value; `explained` gives the rule that it belongs to, the key or value
+jsonschema reports which keyword fails on which value; `explained` gives the rule that it belongs to, the key or value
 that is wrong, one sentence, and what would be right. Loaded only for what is not valid: jsonschema is slow to import.
 """
 

@@ -36,7 +36,7 @@ TYPES = (*ROLE_TYPES, "dockerimage")
 PREREQUISITE_NAME = lazy_pattern(r"[a-zA-Z0-9_-]{1,255}")
 ROLE_NAME = lazy_pattern(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _NOT_IN_NAME = lazy_pattern(r"[^a-zA-Z0-9_-]+")
-# Leaves room for the number that makes a name unique.
+# Leaves space for the number that makes a name unique.
 _LONGEST_STEM = 249
 
 _PLACE = lazy_pattern(r"@([A-Z_]+)@")

@@ -1,7 +1,7 @@
 """A baseline: how many findings of each rule are accepted in each file, in a file of its own.
 
 It has counts and no places, so that moved lines change nothing. An update only lowers them. Where a file has more
-findings of a rule than the baseline accepts, all of them are reported: nobody knows which one is new.
+findings of a rule than the baseline accepts, all of them are reported: it is not known which one is new.
 """
 
 # ruff: noqa: PTH110, PTH113, PTH118, PTH120 - importing pathlib takes longer than this module's work
@@ -57,7 +57,7 @@ def read_baseline(path: str) -> Baseline:
     """The baseline in a file.
 
     Raises:
-        BaselineError: if it is none, or cannot be read.
+        BaselineError: if it is not a baseline, or cannot be read.
     """
     if os.path.exists(path) and not os.path.isfile(path):
         raise BaselineError("it is not a plain file")

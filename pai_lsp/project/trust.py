@@ -1,8 +1,8 @@
 """Which configurations the user trusts; decides whether one may run a command, send a token or ask an address.
 
 Nothing is trusted until the user answers, for one folder and exactly the section that was shown: with `pai-lsp trust`,
-or to the question that an editor asks. The answers are in the user's state folder. What the user's own configuration
-lists needs no answer.
+or to the question that an editor asks. The answers are in the user's state folder. Sources in the user's own
+configuration need no answer.
 """
 
 from __future__ import annotations

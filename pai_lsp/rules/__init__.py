@@ -1,7 +1,7 @@
 """The rules: one folder is a subject, one module a part of a family, one function a rule.
 
 `RULES` lists the rules that check a job, and `KNOWN_RULES` all rules about jobs that a user can name; `all_rules` adds
-those about MPIJobs. What a name in settings, in a comment or on the command line means is answered by `codes_named`.
+those about MPIJobs. `codes_named` returns what a name in settings, in a comment or on the command line means.
 """
 
 from __future__ import annotations

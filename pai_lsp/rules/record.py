@@ -95,7 +95,7 @@ def record(rule: Rule) -> dict[str, Any]:
 
 
 def facts(rule: Rule) -> list[str]:
-    """What the record says, a sentence a line, in Markdown."""
+    """The record as sentences, one a line, in Markdown."""
     lines = [
         f"Consequence: **{rule.consequence.value}** ({MEANINGS[rule.consequence]}).",
         f"Found by {_BY[rule.stage]}.",

@@ -79,12 +79,12 @@ def mappings_in(value: object) -> list[dict[str, Any]]:
 
 
 def as_whole(value: object) -> int | None:
-    """The value if it is a whole number; true and false are none."""
+    """The value if it is a whole number; true and false are not numbers."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def as_number(value: object) -> float | None:
-    """The value if it is a number that a float can hold; true and false are none."""
+    """The value if it is a number that a float can hold; true and false are not numbers."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:

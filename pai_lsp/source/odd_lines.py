@@ -1,7 +1,7 @@
 """Which line near a fault is the odd one, and what was meant: libyaml often stops at a line after it.
 
 Each suspect line gets the slips that people make: a colon, a dash or the right indentation is missing, or a character
-that looks like a blank or a sign is none. The change after which the lines near by can be read is what was meant; of
+only looks like a blank or a sign. The change after which the lines near by can be read is what was meant; of
 several such changes, the one that leaves the most regular indentation.
 """
 

@@ -2,7 +2,7 @@
 
 libyaml takes tabs as blanks wherever they do not indent, `?` in the plain scalars of brackets, and a comment directly
 after the signs of a block; PyYAML's own parser does not. Source: libyaml 0.2.5, src/scanner.c. It is
-much slower. What is left are a few forms of tags, and the places of errors in escapes.
+much slower. A few forms of tags, and the places of errors in escapes, still differ.
 """
 
 from __future__ import annotations

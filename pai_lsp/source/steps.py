@@ -1,6 +1,6 @@
 """How many steps a rule may take: counted where rules pass, so that no clock and no machine decides what is found.
 
-What a loop over the parts of a job, or a search for lines, costs is taken from the allowance of whoever runs it.
+The cost of a loop over the parts of a job, or of a search for lines, is taken from the allowance of its caller.
 """
 
 from __future__ import annotations

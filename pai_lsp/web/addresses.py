@@ -1,4 +1,4 @@
-"""The parts of web addresses, which configurations, answers of servers and redirects name and nobody has checked."""
+"""The parts of web addresses, as configurations, answers of servers and redirects give them, unchecked."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 def address_parts(address: str) -> SplitResult:
-    """The parts of an address; all of them are empty if it is not valid, also for a port that is no port."""
+    """The parts of an address; all of them are empty if it is not valid, also if the port is not a number."""
     try:
         parts = urlsplit(address)
         _ = parts.port

@@ -112,7 +112,7 @@ def programs(plans: Sequence[TaskPlan], path: str) -> tuple[dict[str, str], list
 
 
 def _about_secrets(job: Job, path: str) -> str:
-    """A line about secrets that are more than a word where they stand among commands, as nobody sees them here."""
+    """A line about secrets that the shell would read as more than one word in the commands; they are hidden here."""
     entry = job.section("secrets")
     values = job.plain.get("secrets")
     if entry is None or not isinstance(values, dict):

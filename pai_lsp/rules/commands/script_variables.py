@@ -46,7 +46,7 @@ def export_in_callback(job: Job) -> Iterator[Finding]:
 
     Every callback runs in a separate process, and so do the commands; variables, functions and the working directory
     end with it. The commands stop at the variable: "unbound variable"; in a callback it is empty, and a test such as
-    `${X+x}` always says that it is not set. Set it where it is read, or let the
+    `${X+x}` always gives that it is not set. Set it where it is read, or let the
     callback write a file that the others `source`; `pai-lsp expand --inline` puts callbacks before the commands.
     Source: openpai-runtime, src/runtime.d/runtime_entry.sh (precommands.sh and user.sh are siblings); openpai, issue
     5145, whose own example has this mistake.

@@ -75,14 +75,14 @@ def registry(folder: Path, auth: dict[str, Any] | None = None) -> Iterator[str]:
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
         try:
             assert process.stderr is not None
-            said = ""
+            output = ""
             for line in process.stderr:
-                said += line
+                output += line
                 if (found := line.partition("listening on ")[2]) != "":
                     yield found.partition(",")[0]
                     break
             else:
-                raise AssertionError(said)
+                raise AssertionError(output)
         finally:
             process.kill()
 

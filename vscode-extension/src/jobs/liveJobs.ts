@@ -85,7 +85,7 @@ export class LiveJobs implements vscode.TreeDataProvider<JobState>, vscode.Dispo
     await vscode.commands.executeCommand(`${VIEW}.focus`);
   }
 
-  /** Ask for the jobs now; whoever asks, the end of the job in the status bar is told. */
+  /** Ask for the jobs now; whoever asks, the end of the job in the status bar is reported. */
   async refresh(): Promise<void> {
     this.askedAt = Date.now();
     const answer = await printedAnswer(this.controller, ["jobs", ...this.words(), "--format", "json"]);
