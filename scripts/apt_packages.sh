@@ -18,8 +18,6 @@ lacking() {
 command -v apt-get >/dev/null || lacking "install it by hand, there is no apt-get here (Debian calls it ${packages[*]})"
 [ "$(id -u)" = 0 ] || lacking "install it with 'sudo apt-get install ${packages[*]}'"
 echo "installing ${packages[*]}"
-# Another part of the tests may be installing something.
-exec 9>"${TMPDIR:-/tmp}/pai-lsp-apt.lock" && flock 9
 export DEBIAN_FRONTEND=noninteractive
 install=(apt-get install -y -qq --no-install-recommends "${packages[@]}")
 # The lists of packages may be there already, and new enough.
