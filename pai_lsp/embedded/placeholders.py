@@ -11,6 +11,7 @@ _PLACEHOLDER = lazy_pattern(
 )
 # What documentation writes for a value: `<PATH>`, `<your path>`.
 _IN_ANGLES = lazy_pattern(r"(?<![^\s=:/\"'(])<[A-Za-z][\w ,.:/|'-]{0,60}(?<![ ])>(?![>&(])")
+PLACEHOLDER_ADVICE = "write the value, as bash reads '<' and '>' as redirections"
 
 
 def angle_placeholder(text: str, at: int) -> Span | None:

@@ -5,7 +5,7 @@ Bash runs everything before a syntax error, then stops with exit code 2. Source:
 
 from __future__ import annotations
 
-from pai_lsp.embedded.placeholders import angle_placeholder
+from pai_lsp.embedded.placeholders import PLACEHOLDER_ADVICE, angle_placeholder
 from pai_lsp.embedded.shell_grammar import ENDING, JOINING, NEXT
 from pai_lsp.embedded.shell_script import CONTINUATION, HERE_DOCUMENT
 from pai_lsp.source.frozen import dataclass
@@ -27,8 +27,6 @@ _KNOWN_AT_END = frozenset(
     {"if", "for", "while", "until", "select", "case", "{", "$(", "<(", ">(", "function", *JOINING}
 )
 _MIDDLE = frozenset({"then", "do", "else", "elif", "in"})
-
-PLACEHOLDER = "write the value, as bash reads '<' and '>' as redirections"
 
 # How many other openings are named: as many as a finding shows.
 _MOST_OPEN = 20
@@ -71,7 +69,7 @@ def _fault(script: Script, span: Span) -> ScriptProblem:
         related = ((inside.span, f"'{inside.opener}' begins here{closing}"),)
     if (placeholder := angle_placeholder(script.text, span.start)) is not None:
         name = _short(script.text[placeholder.start : placeholder.end])
-        return ScriptProblem(True, placeholder, line, f"'{name}' is a placeholder; {PLACEHOLDER}", related)
+        return ScriptProblem(True, placeholder, line, f"'{name}' is a placeholder; {PLACEHOLDER_ADVICE}", related)
     redirection = next((one for one in script.open_redirections if one.end <= span.start), None)
     if written in {"", "\n"}:
         if redirection is not None:

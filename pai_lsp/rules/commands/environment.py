@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise, takewhile
 
-from pai_lsp.embedded.shell_syntax import PLACEHOLDER
+from pai_lsp.embedded.placeholders import PLACEHOLDER_ADVICE
 from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Fixes, Related, Severity, later, rule
 from pai_lsp.findings.fixes import all_of, change_fix, near_name_fixes
 from pai_lsp.job.uses import command_lists
@@ -190,7 +190,7 @@ def literal_placeholder(job: Job) -> Iterator[Finding]:
                 if before.operator == "<" and after.operator == ">" and before.span.end == after.span.start:
                     span = Span(before.span.start, after.operator_span.end)
                     if before.target.is_literal and before.operator_span.end == before.target.span.start:
-                        message = f"'{place.written(span)}' is a placeholder; {PLACEHOLDER}"
+                        message = f"'{place.written(span)}' is a placeholder; {PLACEHOLDER_ADVICE}"
                         yield Finding(place.span(span), message, cause="<>")
 
 
