@@ -378,9 +378,8 @@ class _Validation:
         return Refusal(ServerStage.HIVED, 400, "InvalidProtocolError", message, text, path, rule, role, choices)
 
     def _entry_refusals(self) -> Iterator[Refusal]:
-        entries = self._entries
         groups: dict[str, tuple[Any, Any]] = {}
-        for name, entry in entries.items():
+        for name, entry in self._entries.items():
             place = (*_SECTION, "taskRoles", name)
             if name not in self._values["taskRoles"]:
                 near = did_you_mean(name, self._values["taskRoles"])

@@ -10,7 +10,7 @@ Sources: openpai-runtime, src/plugins/*/init.py and src/plugins/plugin_utils.py 
 from __future__ import annotations
 
 from pai_lsp.platform.tables import converted_role_name
-from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.frozen import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class PluginScripts:
 
     pre: str = ""
     post: str = ""
-    fails: bool = field(default=False)
+    fails: bool = False
 
 
 def plugin_scripts(

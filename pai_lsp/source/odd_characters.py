@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 # Unicode, "Space_Separator" without the space.
 BLANKS = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
-_ALL_BLANKS = " \u00a0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 _BLANK = lazy_pattern(f"[{BLANKS}]")
 _ODD = lazy_pattern(f"[{BLANKS}{UNSEEN}]")
+# What may be before the first word of a line.
+_INDENTATION = lazy_pattern(f"[- {BLANKS}]*")
 # They join letters in other scripts and emoji.
 _JOINERS = "\u061c\u200c\u200d\u200e\u200f"
 # A value of one word, with odd characters around it.
@@ -103,7 +104,7 @@ def _around_words(root: Node | None, text: str) -> Iterator[int]:
 
 def _meant(text: str, at: int, *, is_in_key: bool, is_yaml: bool) -> str:
     before, after = text[max(at - 1, 0) : at], text[at + 1 : at + 2]
-    is_first = not text[text.rfind("\n", 0, at) + 1 : at].strip(f"-{_ALL_BLANKS}")
+    is_first = _INDENTATION.fullmatch(text, text.rfind("\n", 0, at) + 1, at) is not None
     if is_blank(text[at]):
         return "" if is_in_key and before != ":" and (is_yaml or not is_first) else " "
     # Between a colon or the dash of an item and a word, a space is missing as well.

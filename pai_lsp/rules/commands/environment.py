@@ -295,15 +295,20 @@ def misspelled_variable(job: Job) -> Iterator[Finding]:
               - export CUDA_VISIBLE_DEVICES=0
     """
     for place in scripts(job, with_callbacks=True):
-        for one in place.script.assignments:
-            if one.name in _OF_MANY or ("_" not in one.name and not one.name.startswith("PYTHON")):
-                continue
-            near = nearest(one.name, _OF_MANY, _NEAR_VARIABLE) if one.name.isupper() else ()
-            if near and not any(use.name == one.name for use in place.script.uses):
+        slips = [(one, near) for one in place.script.assignments if (near := _near_variables(one.name))]
+        used = {use.name for use in place.script.uses} if slips else set()
+        for one, near in slips:
+            if one.name not in used:
                 fixes = edit_fix(place, f"Change to '{near[0]}'", one.span, near[0])
-                yield Finding(
-                    place.span(one.span), f"no program reads '{one.name}'{did_you_mean(one.name, near)}", fixes
-                )
+                message = f"no program reads '{one.name}'{did_you_mean(one.name, near)}"
+                yield Finding(place.span(one.span), message, fixes)
+
+
+def _near_variables(name: str) -> tuple[str, ...]:
+    """The variables of many jobs that a name is surely meant to be; none for their own names, and for others."""
+    if name in _OF_MANY or not name.isupper() or ("_" not in name and not name.startswith("PYTHON")):
+        return ()
+    return nearest(name, _OF_MANY, _NEAR_VARIABLE)
 
 
 @rule(Severity.WARNING)

@@ -298,15 +298,15 @@ def apt_install_without_update(job: Job) -> Iterator[Finding]:
               - apt-get install -y htop
     """
     for use in uses(job, "apt-get", "apt", with_callbacks=False):
-        word, following = _subcommand(use, "apt-get"), use.line.step.following()
-        if word is not None and word.text == "update" and use.line.step.after == "&" and following is not None:
-            command = following.command
-            if command is not None and command.name in {"apt-get", "apt"} and "install" in command.arguments:
-                message = "'&' does not wait for the update; write '&&'"
-                yield Finding(use.word(word), message, severity=Severity.WARNING)
-    for use in uses(job, "apt-get", "apt", with_callbacks=False):
         word = _subcommand(use, "apt-get")
-        if word is None or word.text != "install" or use.mentioned("update") or use.mentioned("PAI_"):
+        if word is None:
+            continue
+        following = use.line.step.following() if word.text == "update" and use.line.step.after == "&" else None
+        command = following.command if following is not None else None
+        if command is not None and command.name in {"apt-get", "apt"} and "install" in command.arguments:
+            message = "'&' does not wait for the update; write '&&'"
+            yield Finding(use.word(word), message, severity=Severity.WARNING)
+        if word.text != "install" or use.mentioned("update") or use.mentioned("PAI_"):
             continue
         if not any("/" in one.text for one in use.line.arguments):
             yield Finding(use.word(word), "no 'apt-get update' before this; official images have no package lists")
