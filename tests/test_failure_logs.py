@@ -113,7 +113,6 @@ LOGS = [
         "network", "db.OperationalError",
     ),
     (TRACEBACK.replace("pkg/step.py", "pkg/serialization.py").format("load", "EOFError"), "file-damaged", "EOFError"),
-    (TRACEBACK.format("recv", "EOFError"), "python-error", "EOFError"),
     (
         "fatal: unable to access 'https://git.example/x/': server certificate verification failed.\n",
         "certificate", "fatal: unable to access",
@@ -129,6 +128,68 @@ def test_the_error_that_ended_the_run_decides(log: str, cause: str, evidence: st
     assert found.evidence is not None
     assert found.evidence.text.startswith(evidence)
     assert evidence[:12] in log.split("\n")[found.evidence.number - 1]
+
+
+IN_LIBRARY, IN_PROGRAM = TRACEBACK, TRACEBACK.replace("/opt/env/lib/python3.10/site-packages", "/code")
+# Exceptions that are errors of the program: in its code and values.
+OF_PROGRAM = [
+    IN_PROGRAM.format("ValueError(path)", "ValueError: the file /data/a.bin has 3 columns"),
+    IN_PROGRAM.replace("raise {0}", "assert ready").format("", "AssertionError"),
+    IN_PROGRAM.format("StorageError()", "code.StorageError"),
+    IN_LIBRARY.format("KeyError(key)", "KeyError: '/data/a.bin'"),
+    IN_LIBRARY.format("RuntimeError", "RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x11 and 10x3)"),
+    IN_LIBRARY.format("ValueError", "ValueError: Input X contains NaN."),
+    IN_LIBRARY.format("RuntimeError", "RuntimeError:\nUnknown builtin op: aten::fancy."),
+]
+# Exceptions that tell of something outside of it, or nothing: their lines are worth reading, but no answer.
+OF_OUTSIDE = [
+    IN_LIBRARY.format("EOFError", "EOFError"),
+    IN_LIBRARY.replace("raise {0}", "assert backend is not None").format("", "AssertionError"),
+    IN_LIBRARY.format("ValueError", "ValueError: cannot make sense of ./model: it has no type"),
+    IN_LIBRARY.format("RuntimeError", "RuntimeError: the worker process with rank 3 died"),
+    IN_LIBRARY.format("RuntimeError", "RuntimeError: got nothing from tcp://10.0.0.3:29500"),
+    IN_PROGRAM.replace("raise {0}", "array.store(out)").format("", "OSError: 100 wanted and 13 stored"),
+    IN_PROGRAM.replace("raise {0}", "client.wait()").format("", "pkg.errors.HandshakeTimeout: 30 s"),
+]
+
+
+@pytest.mark.parametrize("log", OF_PROGRAM)
+def test_an_exception_of_the_program_is_the_cause(log: str) -> None:
+    assert failure(log, None, 1).cause.name == "python-error"
+
+
+@pytest.mark.parametrize("log", OF_OUTSIDE)
+def test_an_exception_about_something_else_is_only_worth_reading(log: str) -> None:
+    found = failure(log + ELASTIC, None, 1)
+    assert found.cause.name == "program-error"
+    assert found.worth_reading[0].number == log.count("\n")
+    assert failure(log).cause.name == "not-known"
+
+
+NO_WORKING_FOLDER = RULE + "mpirun was unable to start the application\nWorking directory: /absent\n" + RULE
+SHELL = "user.sh: line 30: 41 "
+
+
+@pytest.mark.parametrize(
+    ("log", "code", "cause"),
+    [
+        # an exit code above 128 is that of a signal if something reports one, or nothing speaks against it
+        (NO_WORKING_FOLDER, 135, "file-not-found"),
+        (NO_WORKING_FOLDER + SHELL + "Bus error   ./a\n", 135, "shared-memory"),
+        ("the launcher failed: no such reactor\n", 135, "program-error"),
+        (PROGRESS, 135, "shared-memory"),
+        # a program that aborts has mostly said why
+        ("F1127 client.h:80] fatal errors\n" + SHELL + "Aborted   python a.py\n", 134, "program-error"),
+        (SHELL + "Aborted   python a.py\n", 134, "program-crash"),
+        (SHELL + "Segmentation fault   python a.py\n", 139, "program-crash"),
+        # a shell's own codes say more than that a file is absent
+        ("env: 'trainer': No such file or directory\n", 127, "command-not-found"),
+        ("bash: scripts/run.sh: No such file or directory\n", 127, "file-not-found"),
+        ("Command exited with non-zero status 127\n", 127, "command-not-found"),
+    ],
+)  # fmt: skip
+def test_the_code_counts_as_far_as_the_log_agrees(log: str, code: int, cause: str) -> None:
+    assert failure(log, None, code).cause.name == cause
 
 
 IN_FRONT = [
@@ -165,6 +226,9 @@ HARMLESS = [
     "test_apex SKIPPED (No module named 'apex')\n1 passed, 1 skipped in 0.02s\n",
     "java.lang.IllegalStateException: cache miss\n\tat A.main(A.java:1)\n42\n",
     "KeyError: cannot read 'x'\n    at Object.<anonymous> (/code/a.js:1:7)\n",
+    "TypeError: cannot read 'x'\n    at [eval]:1:10\n42\n",
+    "Expecting:\n    Traceback (most recent call last):\n    ValueError: no\nok\nResults(failed=0, attempted=1)\n",
+    "[OSError('Connection reset by peer')]\n",
     (
         "curl: (22) The requested URL returned error: 503\nWarning: Problem : HTTP error. Will retry in 1 seconds.\n"
         "100     5  100     5    0     0   2707      0 --:--:-- --:--:-- --:--:--  5000\n"
@@ -183,6 +247,7 @@ DOUBTFUL = [
     ("user.sh: line 1: nvidia-smi: command not found\nno GPU tools here\n", "command-not-found", "user.sh"),
     ("curl: (7) Failed to connect to 127.0.0.1\nthe service begins\nready\n", "network", "curl: (7)"),
     ("a\nmake: *** [Makefile:5: b] Error 1\nc\nbuilt what was possible\n", "child-failed", "make: ***"),
+    ("rm: cannot remove '/tmp/x': No such file or directory\n0\n", "file-not-found", "rm: cannot"),
 ]
 
 

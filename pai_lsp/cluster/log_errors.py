@@ -11,6 +11,7 @@ import re
 from functools import cache
 from itertools import islice, pairwise
 
+from pai_lsp.cluster.exception_origin import is_of_program
 from pai_lsp.cluster.failure_causes import Weight, message_patterns
 from pai_lsp.source.frozen import dataclass, replace
 
@@ -74,6 +75,8 @@ _NOT_FATAL = re.compile(
 )
 # Lines after an error that show that the run went on, and those that belong to its message or to the end of a run.
 _ORDINARY = re.compile(r"^[^\W_].*[^\W\d_]{2}")
+# After the message of a command, which a shell passes over, any output does.
+_OUTPUT = re.compile(r"[^\W_]")
 _OF_END = re.compile(
     r"(?i)error|fail|abort|exception|fatal|cannot|unable|denied|refused|kill|terminat|exit|shut|clean|clos|stop|leaked|"
     r"dump|warn|https?://|wandb:|^(?:real|user|sys)\s|elapsed|duration|traceback|rank|pid\b|elastic|\b(?:see|please|hint|"
@@ -85,13 +88,16 @@ _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _EXCEPTION = re.compile(
     r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?::(?:\s|$)|$|\()|^(?:[a-z_]\w*\.)+\w*(?:[Ee]rror|[Ee]xception)\b"
 )
-_JAVA_FRAME = re.compile(r"^\s+at [\w$<]")
+_JAVA_FRAME = re.compile(r"^\s+at [\w$<\[]")
+_TYPED = "<string>"
 _LIBRARY = re.compile(r"site-packages|dist-packages|/lib/python|<frozen|<string>|/usr/local/pai/")
 # What begins something else after the message of an exception: rules, log lines, messages of bash.
 _OTHER = re.compile(r"^(?:\[|---|===|\*\*\*|\+ )|^\S+: line \d+: ")
 _INFO = re.compile(
     r"^(?!.*(?:NCCL INFO|[Ww]orker|[Kk]ill|[Tt]erminat|[Ss]hut|[Aa]bort|[Ee]xit|[Ee]nded)).*(?:\bINFO\b|^\[I \d)"
 )
+# An exception that a program prints as a value, in a list or a mapping.
+_VALUE = re.compile(r"^[\[({]+[\w.]*(?:Error|Exception)\(")
 _ECHO = re.compile(r"^\++ ")
 
 
@@ -101,7 +107,8 @@ class LogError:
 
     line: the one that names the cause. names: what it names, by kind, such as `module`. is_survived: whether the run
     went on after it. is_traceback: whether a Python program ended with it. end: the number of the last line of its
-    message. is_caught: whether the program logged the exception, or only a thread ended with it.
+    message. is_caught: whether the program logged the exception, or only a thread ended with it. is_explained: False
+    for an exception without a known message that tells of something outside of the program.
     """
 
     line: LogLine
@@ -112,6 +119,7 @@ class LogError:
     is_traceback: bool = False
     end: int = 0
     is_caught: bool = False
+    is_explained: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +168,8 @@ def _is_doubtful(error: LogError, after: Sequence[LogLine], alive: Sequence[LogE
     if any(one.weight is Weight.FOLLOWS and one.line.number > error.line.number for one in alive):
         return False
     rest = [line for line in after if line.number > last and line.writer == error.line.writer]
-    went_on = any(_ORDINARY.search(line.text) and not _OF_END.search(line.text) for line in rest)
+    ordinary = _ORDINARY if error.weight >= Weight.GENERAL else _OUTPUT
+    went_on = any(ordinary.search(line.text) and not _OF_END.search(line.text) for line in rest)
     return went_on or (error.is_caught and bool(rest))
 
 
@@ -181,7 +190,7 @@ def _decisive(errors: Sequence[LogError], near: set[int]) -> LogError | None:
             if episode[0].line.number - error.line.number > _GAP:
                 break
             episode.insert(0, error)
-        return max(episode, key=lambda error: (error.weight, error.is_traceback))
+        return max(episode, key=lambda error: (error.weight, error.is_explained, error.is_traceback))
     weak = [error for error in errors if error.weight is Weight.WEAK and error.line.number in near]
     follows = [error for error in errors if error.weight is Weight.FOLLOWS]
     naming = [error for error in follows if error.cause not in {"child-failed", "stopped"}]
@@ -245,7 +254,7 @@ def _in_warnings(lines: Sequence[LogLine]) -> set[int]:
 def _traceback(lines: Sequence[LogLine], start: int, matches: dict[int, _Match]) -> tuple[int, LogError | None]:
     """The index after a traceback and those that it chains, and its error."""
     best: LogError | None = None
-    place = frame_file = ""
+    place = frame_file = source = ""
     at = last = start
     while at < len(lines) and at - start < _LONGEST_TRACEBACK:
         at += 1
@@ -253,7 +262,7 @@ def _traceback(lines: Sequence[LogLine], start: int, matches: dict[int, _Match])
             if _TRACEBACK in lines[at].text and _EXCEPTION.match(lines[at].text) is None and at > start + 1:
                 break
             if frame := _FRAME.match(lines[at].text):
-                frame_file = frame["file"]
+                frame_file, source = frame["file"], lines[at + 1].text if at + 1 < len(lines) else ""
                 if not _LIBRARY.search(frame_file):
                     place = f"{frame_file}:{frame['line']}"
             at += 1
@@ -271,6 +280,10 @@ def _traceback(lines: Sequence[LogLine], start: int, matches: dict[int, _Match])
                 best = _error(lines[at], found, is_traceback=True, place=place)
             elif best is None and at == first:
                 best = LogError(lines[at], _PYTHON_ERROR, Weight.GENERAL, _places(place), is_traceback=True)
+            if best is not None and best.line is lines[at] and best.cause == _PYTHON_ERROR:
+                is_library = _LIBRARY.search(frame_file) is not None and frame_file != _TYPED
+                message = "".join(line.text for line in lines[at : at + 1 + text.endswith(":")])
+                best = replace(best, is_explained=is_of_program(message, is_library=is_library, source=source))
             at += 1
             if at < len(lines) and at > first and _is_other(lines[at].text):
                 break
@@ -281,6 +294,8 @@ def _traceback(lines: Sequence[LogLine], start: int, matches: dict[int, _Match])
         break
     if best is None:
         return at, None
+    if not frame_file:  # a quoted one
+        return start, None
     before = lines[start - 1].text if start > 0 else ""
     is_caught = _NOT_FATAL.search(before) is not None or _LEVEL.search(before) is not None
     return at, replace(best, end=lines[last].number, is_caught=is_caught)
@@ -309,7 +324,11 @@ def _error(line: LogLine, found: _Match, *, is_traceback: bool, place: str = "")
         weight = Weight.GENERAL
     if weight >= Weight.WEAK and not is_traceback and not _LOUD.search(line.text) and _CALM.search(line.text):
         weight = Weight.CALM
-    return LogError(line, pattern.cause, weight, (*named, *_places(place), *writer), is_traceback=is_traceback)
+    if not is_traceback and _VALUE.match(line.text):
+        weight = Weight.CALM
+    is_explained = pattern.cause != _PYTHON_ERROR or is_of_program(line.text, is_library=True, source="")
+    names = (*named, *_places(place), *writer)
+    return LogError(line, pattern.cause, weight, names, is_traceback=is_traceback, is_explained=is_explained)
 
 
 def _can_match(text: str) -> bool:
@@ -361,8 +380,12 @@ def _telling(lines: Sequence[LogLine], most: int) -> list[LogLine]:
     return list(islice(readable, most))[::-1]
 
 
+def _is_harmless(text: str) -> bool:
+    return any(one.weight is Weight.HARMLESS and one.search(text) for one in message_patterns("log"))
+
+
 def _worth_reading(lines: Sequence[LogLine], error: LogError | None) -> tuple[LogLine, ...]:
-    last = _telling(lines, _AT_END)
+    last = [line for line in _telling(lines, _AT_END) if not _is_harmless(line.text)]
     complaining = [line for line in last if _COMPLAINT.search(line.text)]
     worth = (complaining or last)[-3:]
     if error is not None and error.line not in worth:

@@ -56,6 +56,16 @@ _SECONDARY = frozenset({"job-failed-by-rule", "other-role-ended"})
 _AROUND_SIGNALS = frozenset({"python-error", "file-not-found", "stopped", "permission-denied", "child-failed"})
 # What ends a program with a signal itself: the watchdog of NCCL aborts the process.
 _SENDS_SIGNAL = frozenset({"collective-timeout"})
+# Signals that a program brings on itself; that of `abort`, which it calls after an error.
+_OF_ITSELF, _ABORTED = frozenset({132, 134, 135, 136, 139}), 134
+_CRASHES = frozenset({"program-crash", "shared-memory"})
+# Codes of a shell that could not start a command.
+_OF_START = frozenset({126, 127})
+_SIGNALLED = re.compile(
+    r"Aborted|Bus error|Segmentation fault|Floating point exception|Illegal instruction|core dumped|\b[Ss]ignal\b|"
+    r"\bSIG[A-Z]+|exitcode\s*: ?-\d|return code = -\d"
+)
+_REASON = re.compile(r"(?i)\b(?:errors?|fatal|fail(?:ed|ure)|exception|cannot|unable|invalid|unexpected)\b|^[EF]\d{4} ")
 _COMPLAINT = re.compile(r"error|fail|abort|exception|fatal|cannot|warn|nan\b", re.IGNORECASE)
 # An event has few lines; a longer text is a log, unless it has the platform's own sections.
 _LINES_OF_EVENT = 8
@@ -198,15 +208,41 @@ def _explained(report: FailureReport, log: Log, said: Log, platform_log: str, jo
         by_code = CAUSES_OF_CODES.get(report.code)
     error = read.error or (verdict(log_of(platform_log)).error if platform_log else None)
     has_failed = report.code not in {None, 0} or report.user_code is not None
-    if error is not None and (not error.is_survived or has_failed):
-        is_signal = report.user_code in _SIGNALS
-        is_weak = error.weight < Weight.GENERAL and error.cause not in _SENDS_SIGNAL
-        if by_code and is_signal and (error.cause in _AROUND_SIGNALS or is_weak):
-            return Failure(causes()[by_code], report.code, sureness=Sureness.PROBABLE)
-        return _of_error(error, report)
-    if by_code is not None:
-        return Failure(causes()[by_code], report.code, sureness=Sureness.PROBABLE)
-    return _unexplained(report, read, job)
+    if error is not None and error.is_survived and not has_failed:
+        error = None
+    if by_code is not None and (error is None or _says_more(report, error)):
+        found = Failure(causes()[by_code], report.code, sureness=Sureness.PROBABLE)
+        if error is not None and report.user_code in _OF_START:
+            found = replace(found, evidence=error.line, names=error.names)
+    elif error is not None and error.is_explained:
+        found = _of_error(error, report)
+    else:
+        return _unexplained(report, read, job)
+    return _unexplained(report, read, job) if _is_left_open(found, error, report, read) else found
+
+
+def _says_more(report: FailureReport, error: LogError) -> bool:
+    """Whether the code of the commands says more than an error of their log."""
+    is_weak = error.weight < Weight.GENERAL and error.cause not in _SENDS_SIGNAL
+    if report.user_code in _OF_START:  # of a path, the message says which file
+        return is_weak and "/" not in dict(error.names).get("file", "")
+    if report.user_code not in _SIGNALS:
+        return False
+    return is_weak or (error.cause in _AROUND_SIGNALS and not _is_unreported(report))
+
+
+def _is_unreported(report: FailureReport) -> bool:
+    """Whether a code of a signal that a program brings on itself may be an ordinary one: shells report signals."""
+    return report.user_code in _OF_ITSELF and not _SIGNALLED.search(report.text)
+
+
+def _is_left_open(found: Failure, error: LogError | None, report: FailureReport, read: LogVerdict) -> bool:
+    """Whether a crash is how a program ended after an error that its log has in words that are not known."""
+    is_abort = report.user_code == _ABORTED or (error is not None and error.weight is Weight.FOLLOWS)
+    is_crash = found.cause.name in _CRASHES and (error is None or error.weight < Weight.GENERAL)
+    if not is_crash or not (is_abort or _is_unreported(report)):
+        return False
+    return any(_REASON.search(line.text) for line in read.worth_reading if error is None or line != error.line)
 
 
 def _of_error(error: LogError, report: FailureReport) -> Failure:
