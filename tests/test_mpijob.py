@@ -117,6 +117,77 @@ def test_refusals(old: str, new: str, field: str) -> None:
     assert ("mpijob-refused", field) in fields(GOOD.replace(old, new, 1))
 
 
+PROBE = "- readinessProbe: {tcpSocket: {port: %s}}\n              name: worker"
+OF_POD = "containers:\n            - name: worker"
+POD = "spec.mpiReplicaSpecs.Worker.template.spec"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        # A port is a number or a name.
+        ("- name: worker", PROBE % "1.5", ("mpijob-refused", f"{POD}.containers[0].readinessProbe.tcpSocket.port")),
+        ("- name: worker", PROBE % "ssh", None),
+        ("- name: worker", PROBE % "22", None),
+        # Seconds of these two are 64 bits wide, those of a probe 32.
+        (OF_POD, f"terminationGracePeriodSeconds: 3000000000\n          {OF_POD}", None),
+        ("- name: worker", PROBE % "22, host: a}, periodSeconds: 3000000000, exec: {",
+         ("mpijob-refused", f"{POD}.containers[0].readinessProbe.periodSeconds")),
+        # Below what pods have rarely.
+        ("- name: worker", "- securityContext: {capabilities: {add: IPC_LOCK}}\n              name: worker",
+         ("mpijob-refused", f"{POD}.containers[0].securityContext.capabilities.add")),
+        ("- name: worker", "- securityContext: {capabilities: {adds: [IPC_LOCK]}}\n              name: worker",
+         ("mpijob-dropped-key", f"{POD}.containers[0].securityContext.capabilities.adds")),
+        (OF_POD, f"volumes: [{{name: data, configMap: {{names: data}}}}]\n          {OF_POD}",
+         ("mpijob-dropped-key", f"{POD}.volumes[0].configMap.names")),
+        (OF_POD, f"hostAliases: [{{ip: 10.0.0.1}}, {{ip: 10.0.0.1}}]\n          {OF_POD}",
+         ("mpijob-refused", f"{POD}.hostAliases[1]")),
+        # Names of annotations may have capitals, those of labels not.
+        ("{name: train}", "{name: train, annotations: {Example.com/a: b}}", None),
+        ("{name: train}", "{name: train, labels: {Example.com/a: b}}",
+         ("mpijob-refused", "metadata.labels.Example.com/a")),
+        ("{name: train}", "{name: train, finalizers: [a b]}", ("mpijob-refused", "metadata.finalizers[0]")),
+        ("{name: train}", "{name: train, ownerReferences: [{name: x}]}",
+         ("mpijob-refused", "metadata.ownerReferences[0].uid")),
+    ],
+)  # fmt: skip
+def test_what_the_definition_says(old: str, new: str, found: tuple[str, str] | None) -> None:
+    text = GOOD.replace(old, new, 1)
+    assert text != GOOD
+    assert found in fields(text) if found else fields(text) == []
+
+
+@pytest.mark.parametrize(
+    ("new", "code"),
+    [
+        ("!!int 2", None),
+        ('!!int "2"', None),
+        ("!!null ''", None),
+        ("!!float 2", None),
+        ("!x 2", "mpijob-refused"),
+        ("!", "mpijob-refused"),
+        ("! 2", "mpijob-refused"),
+        ("!!bool yes", "mpijob-refused"),
+        ("!!timestamp 2020-01-01", "mpijob-refused"),
+        ("!!int 2.0", "mpijob-unreadable"),
+        ("!!int two", "mpijob-unreadable"),
+        ("!!bool two", "mpijob-unreadable"),
+        ("!!null two", "mpijob-unreadable"),
+        ("!!binary '*'", "mpijob-unreadable"),
+        ("!!timestamp two", "mpijob-unreadable"),
+        (".inf", "mpijob-unreadable"),
+    ],
+)
+def test_tags_as_kubectl_reads_them(new: str, code: str | None) -> None:
+    found = fields(GOOD.replace("slotsPerWorker: 2", f"slotsPerWorker: {new}"))
+    assert [one for one, _ in found if not one.startswith("mpijob-np")] == ([code] if code else [])
+
+
+def test_a_tag_is_no_reason_to_stop() -> None:
+    text = GOOD.replace("image: example/mpi:1", "image: !x example/mpi:1").replace("Running", "running")
+    assert fields(text) == [("mpijob-refused", "spec.runPolicy.cleanPodPolicy")]
+
+
 def test_a_dropped_key_names_its_place() -> None:
     text = GOOD.replace("  runPolicy: {cleanPodPolicy: Running}\n", "  cleanPodPolicy: Running\n")
     found = next(one for one in Document(text).diagnostics if one.code == "mpijob-dropped-key")
@@ -307,6 +378,41 @@ def test_what_runs_is_silent(old: str, new: str) -> None:
 OLD = GOOD.replace("kubeflow.org/v2beta1", "kubeflow.org/v1").replace(
     "  runPolicy: {cleanPodPolicy: Running}\n", "  cleanPodPolicy: Running\n  backoffLimit: 3\n"
 )
+
+
+TRAINING = OLD.replace("  backoffLimit: 3\n", "")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ("slotsPerWorker: 2", 'slotsPerWorker: "2"', ("mpijob-refused", "spec.slotsPerWorker")),
+        ("      replicas: 2", "      replicas: -1", None),
+        ("cleanPodPolicy: Running", "cleanPodPolicy: running", None),
+        ("    Launcher:", "    launcher:", ("mpijob-refused", "spec.mpiReplicaSpecs.launcher")),
+        ("    Worker:", "    Workers:", ("mpijob-refused", "spec.mpiReplicaSpecs.Workers")),
+        ("    Launcher:\n", "    Launcher:\n      replicas: 2\n",
+         ("mpijob-refused", "spec.mpiReplicaSpecs.Launcher.replicas")),
+        (LAUNCHER_IMAGE, "launcher\n", ("mpijob-refused", f"{LAUNCHER}.image")),
+        ("name: worker", 'name: ""', ("mpijob-refused", f"{WORKER}.name")),
+        ("  slots", "  mainContainer: launcher\n  slots", None),
+        ("  slots", "  backoffLimit: 3\n  slots", ("mpijob-dropped-key", "spec.backoffLimit")),
+        ("  slots", "  mpiImplementation: Intel\n  slots", ("mpijob-dropped-key", "spec.mpiImplementation")),
+        ("  slots", "  mpiDistribution: Intel\n  slots", ("mpijob-dropped-key", "spec.mpiDistribution")),
+        ("{name: train}", "{name: 1train}", None),
+        ("{name: train}", "{name: My_Train}", ("mpijob-refused", "metadata.name")),
+    ],
+)  # fmt: skip
+def test_what_the_training_operator_refuses_and_drops(old: str, new: str, found: tuple[str, str] | None) -> None:
+    text = TRAINING.replace(old, new, 1)
+    assert text != TRAINING
+    assert fields(text) == ([found] if found else [])
+
+
+def test_a_key_of_another_version_has_no_place_where_the_version_has_none() -> None:
+    text = TRAINING.replace("  slots", "  mpiDistribution: Intel\n  slots", 1)
+    (found,) = [one for one in Document(text).diagnostics if one.code == "mpijob-dropped-key"]
+    assert "mpiImplementation" not in found.message
 
 
 def plain(text: str) -> Any:

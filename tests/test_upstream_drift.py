@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -123,17 +124,35 @@ def with_sources(root: Path, repository: str) -> None:
                 write(root / path, "")
 
 
-def custom_resource(ours: Any) -> dict[str, Any]:
-    """A schema of the API server with the keys of our own."""
+def custom_resource(ours: Any, parts: dict[str, Any]) -> dict[str, Any]:
+    """A schema of the API server with the keys of our own, and no `$defs`."""
     if ours is True:
         return {"type": "object"}
-    if "$ref" in ours:
-        is_quantity = ours["$ref"].endswith("quantity")
-        return {"x-kubernetes-int-or-string": True} if is_quantity else {"type": "integer", "format": "int32"}
-    found = {key: ours[key] for key in ("type", "enum", "required") if key in ours}
-    found |= {"items": custom_resource(ours["items"])} if "items" in ours else {}
-    found |= {"properties": {key: custom_resource(one) for key, one in ours.get("properties", {}).items()}}
-    return found | {key: custom_resource(ours[key]) for key in ["additionalProperties"] if ours.get(key)}
+    name = ours.get("$ref", "").rpartition("/")[2]
+    if name == "quantity" or ours.get("type") == ["integer", "string"]:
+        return {"x-kubernetes-int-or-string": True, **({"pattern": "^[0-9]+$"} if name else {})}
+    if name == "int32":
+        return {"type": "integer", "format": "int32"}
+    if name:
+        return custom_resource(parts[name], parts)
+    found = {"type": "object"} | {key: ours[key] for key in ("type", "enum", "required", KEYS) if key in ours}
+    found |= {"items": custom_resource(ours["items"], parts)} if "items" in ours else {}
+    if properties := ours.get("properties"):
+        found["properties"] = {key: custom_resource(one, parts) for key, one in properties.items()}
+    return found | {key: custom_resource(ours[key], parts) for key in ["additionalProperties"] if ours.get(key)}
+
+
+def definition_of(version: str) -> str:
+    """A custom resource definition with the keys of our own schema."""
+    ours = table("mpijob.schema.json")
+    ours["properties"]["spec"] = {"$ref": f"#/$defs/{version}"}
+    schema = custom_resource(ours, ours["$defs"])
+    # Its metadata are Kubernetes' own.
+    schema["properties"]["metadata"] = {"type": "object"}
+    return yaml.safe_dump({"spec": {"versions": [{"name": version, "schema": {"openAPIV3Schema": schema}}]}})
+
+
+KEYS = "x-kubernetes-list-map-keys"
 
 
 @pytest.fixture(scope="module")
@@ -147,8 +166,7 @@ def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write(trees / "ltp" / path, "".join(f"{json.dumps(one)}\n" for one in examples))
     for folder, repository in (("pai", "pai"), ("runtime", "openpai-runtime"), ("ltp", "ltp-platform")):
         with_sources(trees / folder, f"microsoft/{repository}")
-    versions = [{"name": "v2beta1", "schema": {"openAPIV3Schema": custom_resource(table("mpijob.schema.json"))}}]
-    write(trees / "mpi/manifests/base/kubeflow.org_mpijobs.yaml", yaml.safe_dump({"spec": {"versions": versions}}))
+    write(trees / "mpi/manifests/base/kubeflow.org_mpijobs.yaml", definition_of("v2beta1"))
     write(trees / "ltp" / ".git" / "HEAD", "ref: refs/heads/dev\n")
     write(trees / "nccl" / "src" / "param.cc", 'NCCL_PARAM(Algo, "ALGO", -2);\n')
     write(trees / "launcher.py", 'parser.add_argument("-m", "--module")\nprint("--debug-me", file)\n')
@@ -268,3 +286,12 @@ def test_what_is_not_the_right_checkout(trees: Path, tmp_path: Path) -> None:
         assert errors.startswith("upstream_drift: ")
         assert message in errors
         assert errors.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_the_schema_of_an_mpijob_is_what_the_script_makes_of_the_definitions(tmp_path: Path) -> None:
+    write(tmp_path / "mpi/manifests/base/kubeflow.org_mpijobs.yaml", definition_of("v2beta1"))
+    write(tmp_path / "training/manifests/base/crds/kubeflow.org_mpijobs.yaml", definition_of("v1"))
+    script = runpy.run_path(str(ROOT / "scripts" / "mpijob_schema.py"))
+    made = script["schema"](str(tmp_path / "mpi"), str(tmp_path / "training"))
+    assert made == table("mpijob.schema.json")

@@ -8,6 +8,7 @@ Source: sigs.k8s.io/yaml, goyaml.v2/resolve.go (`resolve`) and yaml.go (`convert
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from functools import cached_property
 from math import isinf
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from pai_lsp.source.nodes import Entry, Node, Syntax
+    from pai_lsp.source.nodes import Entry, Node, Syntax, SyntaxProblem
     from pai_lsp.source.text import Span
 
 _TRUE = frozenset({"y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"})
@@ -34,6 +35,9 @@ _INTEGER = lazy_pattern(
 )
 _FLOAT = lazy_pattern(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _BASES = {"hex": 16, "binary": 2, "octal": 8, "decimal": 10}
+_DATE = lazy_pattern(r"[0-9]{4}-[0-9]")
+# The kinds that fit a tag.
+_TAGGED = {"int": {"integer"}, "float": {"integer", "number"}, "bool": {"boolean"}, "null": {"null"}}
 _LARGEST = 2**63
 _MOST_DIGITS = 400
 
@@ -42,7 +46,8 @@ _MOST_DIGITS = 400
 class Value:
     """A value with its places.
 
-    kind: the name of its type in JSON schema: null, boolean, integer, number, string, object or array.
+    kind: the name of its type in JSON schema: null, boolean, integer, number, string, object or array; `unsupported`,
+        without content, where it cannot be read.
     content: the Python value; for an object the values by key, for an array the list of them.
     node: where it is written; key: the key's node in its object.
     """
@@ -98,11 +103,11 @@ class Duplicate:
 
 
 class KubernetesReader:
-    """Reads a tree; `duplicates` and `unsupported` (scalars that JSON does not have) are collected on the way."""
+    """Reads a tree; `duplicates` and `unsupported` (scalars that cannot be read) are collected on the way."""
 
     def __init__(self) -> None:
         self.duplicates: list[Duplicate] = []
-        self.unsupported: list[Node] = []
+        self.unsupported: list[Scalar] = []
 
     def read(self, node: Node, key: Node | None = None) -> Value:
         """The value of a node."""
@@ -110,7 +115,6 @@ class KubernetesReader:
             kind, content = scalar_value(node)
             if kind == "unsupported":
                 self.unsupported.append(node)
-                kind = "number"
             return Value(kind, content, node, key)
         if isinstance(node, Sequence):
             return Value("array", [self.read(item) for item in node.items], node, key)
@@ -142,13 +146,26 @@ def _key(entry: Entry) -> str:
 
 
 def scalar_value(scalar: Scalar) -> tuple[str, Any]:
-    """The kind and the content of a scalar; the kind `unsupported` for what JSON does not have."""
-    tag = (scalar.tag or "").removeprefix(YAML_TAG)
-    if tag == "str" or (scalar.style is not ScalarStyle.PLAIN and tag in {"", "!"}):
-        return "string", scalar.text
-    if tag in {"", "!", "int", "float", "bool", "null"}:
-        return plain_value(scalar.text)
-    return "string", scalar.text
+    """The kind and the content of a scalar; the kind `unsupported` for what JSON does not have, or its tag refuses.
+
+    A tag goes by the text, quoted or not; one that the reader does not know makes it a string.
+    """
+    text, tag = scalar.text, scalar.tag
+    if tag is None:
+        return plain_value(text) if scalar.style is ScalarStyle.PLAIN else ("string", text)
+    kind = tag.removeprefix(YAML_TAG) if tag.startswith(YAML_TAG) else ""
+    if kind == "binary":
+        try:
+            return "string", b64decode(text, validate=True).decode(errors="replace")
+        except ValueError:
+            return "unsupported", None
+    if kind == "timestamp":
+        return ("string", text) if _DATE.match(text) else ("unsupported", None)
+    if kind not in _TAGGED:
+        return "string", text
+    found = plain_value(text)
+    is_integer = kind != "int" or _INTEGER.fullmatch(text.replace("_", "")) is not None
+    return found if found[0] in _TAGGED[kind] and is_integer else ("unsupported", None)
 
 
 def plain_value(text: str) -> tuple[str, Any]:
@@ -212,7 +229,7 @@ OTHER_OPERATOR = "batch.test.bdap.com/v1"
 _GROUPS = frozenset({"kubeflow.org", "kubeflow", "batch.test.bdap.com"})
 _KINDS = frozenset({"mpijob", "mpijobs"})
 # What OpenPAI's readers refuse and Kubernetes does not.
-ACCEPTED = frozenset({ProblemKind.DUPLICATE_KEY, ProblemKind.SEVERAL_DOCUMENTS})
+_ACCEPTED = frozenset({ProblemKind.DUPLICATE_KEY, ProblemKind.SEVERAL_DOCUMENTS})
 # The resource that counts GPUs, and the file in which the operator lists the hosts.
 GPU = "nvidia.com/gpu"
 HOST_FILE = "/etc/mpi/hostfile"
@@ -240,6 +257,11 @@ class Manifest:
     def is_served(self) -> bool:
         """Whether today's MPI operator takes it."""
         return self.version == SERVED and self.text("kind") == "MPIJob"
+
+    @property
+    def has_schema(self) -> bool:
+        """Whether the MPI operator or the Training Operator takes it."""
+        return self.version in {SERVED, TRAINING_OPERATOR} and self.text("kind") == "MPIJob"
 
     def get(self, path: str) -> Value | None:
         """The value at a dotted path without indices; None if it is absent or null."""
@@ -293,6 +315,11 @@ def has_mpijob(syntax: Syntax) -> bool:
     return bool(syntax.problems and _KIND.search(syntax.text) and _VERSION.search(syntax.text))
 
 
+def unreadable(syntax: Syntax) -> list[SyntaxProblem]:
+    """Why kubectl cannot read a text; empty if it can."""
+    return [problem for problem in syntax.problems if problem.kind not in _ACCEPTED and not problem.is_of_tag]
+
+
 def filled_in(syntax: Syntax) -> tuple[Span, ...]:
     """The placeholders of a template of manifests, in order; none if the file is not a template.
 
@@ -300,7 +327,7 @@ def filled_in(syntax: Syntax) -> tuple[Span, ...]:
     """
     text = syntax.text
     found = placeholder_spans(text)
-    if found and ("{{" in text or "{%" in text) and any(one.kind not in ACCEPTED for one in syntax.problems):
+    if found and ("{{" in text or "{%" in text) and unreadable(syntax):
         return found
     return found if found and any(_is_filled(one.root, text) for one in manifests(syntax)) else ()
 

@@ -9,9 +9,10 @@ from pai_lsp.findings.diagnostic import Consequence, Finding, Fixes, Severity, S
 from pai_lsp.findings.fixes import all_of, fix_of
 from pai_lsp.mpijob import manifest_launch_rules, manifest_pod_rules
 from pai_lsp.mpijob.conversion import ConversionError, upgraded
-from pai_lsp.mpijob.manifest import ACCEPTED, OTHER_OPERATOR, SERVED, TRAINING_OPERATOR, filled_in, manifests
+from pai_lsp.mpijob.manifest import OTHER_OPERATOR, SERVED, TRAINING_OPERATOR, filled_in, manifests, unreadable
 from pai_lsp.mpijob.manifest_edits import edits_of_keys, edits_towards
-from pai_lsp.mpijob.structure import MOVED, admission_faults, structure_faults
+from pai_lsp.mpijob.structure import admission_faults, place_today, structure_faults
+from pai_lsp.source.nodes import YAML_TAG
 from pai_lsp.source.text import TextEdit
 
 TYPE_CHECKING = False
@@ -27,10 +28,13 @@ if TYPE_CHECKING:
 def mpijob_unreadable(manifest: Manifest) -> Iterator[Finding]:
     """The MPIJob is not YAML that kubectl can read.
 
-    Source: sigs.k8s.io/yaml, `YAMLToJSON`; JSON has no infinity and no NaN.
+    JSON has no infinity and no NaN, and a text has to fit its tag, as in `!!int 5`.
+    Source: sigs.k8s.io/yaml, `YAMLToJSON`; go.yaml.in/yaml/v2, resolve.go.
     """
     for node in manifest.reader.unsupported:
-        yield Finding(node.span, "Kubernetes cannot read this number: JSON has no infinity and no NaN")
+        tag = (node.tag or "").replace(YAML_TAG, "!!")
+        reason = f"its text does not fit '{tag}'" if tag else "JSON has no infinity and no NaN"
+        yield Finding(node.span, f"Kubernetes cannot read this value: {reason}")
 
 
 @rule(Severity.INFORMATION, stage=Stage.SERVER)
@@ -113,9 +117,9 @@ def mpijob_refused(manifest: Manifest) -> Iterator[Finding]:
     """The API server or the MPI operator refuses the MPIJob.
 
     The API server refuses wrong types, missing keys, unknown words and names. A manifest that the operator refuses is
-    stored; it writes one event `ValidationError`, never tries again, and nothing starts.
+    stored; it writes one event, and nothing starts. `kubeflow.org/v1` is held against the Training Operator.
     Source: kubeflow/mpi-operator v0.8.2, manifests/base/kubeflow.org_mpijobs.yaml and
-    pkg/apis/kubeflow/validation/validation.go.
+    pkg/apis/kubeflow/validation/validation.go; kubeflow/training-operator v1.9.4.
 
         apiVersion: kubeflow.org/v2beta1
         kind: MPIJob
@@ -126,7 +130,7 @@ def mpijob_refused(manifest: Manifest) -> Iterator[Finding]:
           mpiReplicaSpecs:
             Launcher: {template: {spec: {containers: [{name: main, image: mpi, command: [mpirun, ./a.out]}]}}}
     """
-    if not manifest.is_served:
+    if not manifest.has_schema:
         return
     faults = [fault for fault in structure_faults(manifest) if fault.kind != "dropped"]
     # The operator never sees an object whose types are wrong.
@@ -156,7 +160,7 @@ def mpijob_dropped_key(manifest: Manifest) -> Iterator[Finding]:
           mpiReplicaSpecs:
             Launcher: {template: {spec: {containers: [{name: main, image: mpi, command: [mpirun, ./a.out]}]}}}
     """
-    if manifest.is_served:
+    if manifest.has_schema:
         for fault in structure_faults(manifest):
             if fault.kind == "dropped":
                 fixes = all_of(fault.fixes, _moved(manifest, fault.field))
@@ -166,7 +170,7 @@ def mpijob_dropped_key(manifest: Manifest) -> Iterator[Finding]:
 @later
 def _moved(manifest: Manifest, field: str) -> Fixes:
     """Write a key of an older version at its place today, if nothing is there."""
-    place, value = MOVED.get(field), manifest.get(field)
+    place, value = place_today(field, manifest.version or SERVED), manifest.get(field)
     if place is None or value is None or manifest.get(place) is not None or place.endswith(".spec"):
         return ()
     changes = (tuple(field.split(".")), None), (tuple(place.split(".")), value.plain)
@@ -200,8 +204,7 @@ MANIFEST_RULES = rules_of(sys.modules[__name__], manifest_launch_rules, manifest
 
 def manifest_checks(syntax: Syntax) -> Iterator[tuple[Rule, Callable[[], Iterable[Finding]]]]:
     """Each rule with its check of a manifest, to be run; of a text that cannot be read, only why."""
-    problems = [problem for problem in syntax.problems if problem.kind not in ACCEPTED]
-    if problems:
+    if problems := unreadable(syntax):
         if filled_in(syntax):
             yield mpijob_template, lambda: _template(syntax)
         else:

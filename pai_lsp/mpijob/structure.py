@@ -1,10 +1,11 @@
 """What Kubernetes and the MPI operator refuse and drop in an MPIJob, and the documentation of its keys.
 
 The API server goes by the schema of the custom resource definition (schemas/mpijob.schema.json). A refusal by the
-operator is an event `ValidationError`, and nothing starts. Source: kubeflow/mpi-operator v0.8.2,
-pkg/apis/kubeflow/validation/validation.go (`ValidateMPIJob`) and pkg/apis/kubeflow/v2beta1/default.go.
+operator is an event, and nothing starts. Sources: kubeflow/mpi-operator v0.8.2,
+pkg/apis/kubeflow/validation/validation.go (`ValidateMPIJob`) and pkg/apis/kubeflow/v2beta1/default.go;
+kubeflow/training-operator v1.9.4, pkg/apis/kubeflow.org/v1/mpi_validation.go (`ValidateV1MpiJobSpec`).
 
-The keys are those of kubeflow.org/v2beta1, documented as fields like those of a job.
+The documented keys are those of kubeflow.org/v2beta1, as fields like those of a job.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from functools import cache, lru_cache
 from jsonschema import ValidationError
 
 from pai_lsp.findings.fixes import choice_fixes, fix_of, near_name_fixes, quote_fix
-from pai_lsp.mpijob.manifest import Manifest, Value, plain_value
+from pai_lsp.mpijob.manifest import SERVED, TRAINING_OPERATOR, Manifest, Value, plain_value
 from pai_lsp.platform.job_schema import Field, structural
 from pai_lsp.platform.structure_errors import schema_check
 from pai_lsp.platform.tables import table
@@ -46,7 +47,7 @@ _ARTICLES = {
     "array": "a list",
     "null": "null",
 }
-# Keys of other versions of the MPIJob, with their place today.
+# Keys of older versions of the MPIJob, with their place today.
 MOVED = {
     **{
         f"spec.{name}": f"spec.runPolicy.{name}"
@@ -80,23 +81,43 @@ def mpijob_table() -> Any:
     return table("mpijob.json")
 
 
-@lru_cache(maxsize=1)
-def mpijob_schema() -> Any:
-    """The structure of an MPIJob v2beta1, as a JSON Schema."""
-    return structural(table("mpijob.schema.json"))
+@cache
+def mpijob_schema(version: str = SERVED) -> Any:
+    """The structure of an MPIJob of a version, as a JSON Schema without references."""
+    schema = structural(table("mpijob.schema.json"))
+    schema["properties"]["spec"] = {"$ref": f"#/$defs/{version.rpartition('/')[2]}"}
+    parts = schema.pop("$defs")
+    return _expanded(schema, parts, {})
 
 
-@lru_cache(maxsize=1)
-def _check() -> Callable[[Any], Iterator[FailedKeyword]]:
+def _expanded(schema: Any, parts: dict[str, Any], known: dict[str, Any]) -> Any:
+    """The schema with each part in place of a reference to it."""
+    if isinstance(schema, list):
+        return [_expanded(one, parts, known) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" not in schema:
+        return {keyword: _expanded(one, parts, known) for keyword, one in schema.items()}
+    name = schema["$ref"].rpartition("/")[2]
+    if name not in known:
+        known[name] = _expanded(parts[name], parts, known)
+    return known[name]
+
+
+@cache
+def _check(version: str) -> Callable[[Any], Iterator[FailedKeyword]]:
     # Only whole numbers as they are written are integers of Go.
-    return schema_check(mpijob_schema(), lambda _number: False, keywords={"x-kubernetes-list-map-keys": _repeated})
+    keywords = {"x-kubernetes-list-map-keys": _repeated}
+    return schema_check(mpijob_schema(version), lambda _number: False, keywords=keywords)
 
 
 def structure_faults(manifest: Manifest) -> Iterator[Fault]:
     """What the API server refuses and drops, by their places."""
     found: dict[str, Fault] = {}
-    for failed in _check()(_as_checked(manifest.root, mpijob_schema())):
-        for fault in _faults(failed, _at(manifest.root, failed.path), _field_of(failed.path)):
+    version = manifest.version or SERVED
+    for failed in _check(version)(_as_checked(manifest.root, mpijob_schema(version))):
+        value = _at(manifest.root, failed.path)
+        for fault in () if value.kind == "unsupported" else _faults(failed, value, _field_of(failed.path), version):
             found.setdefault(fault.field, fault)
     yield from sorted(found.values(), key=lambda one: one.span.start)
     yield from _metadata(manifest)
@@ -135,7 +156,7 @@ def _repeated(_validator: object, keys: Sequence[str], items: Any, _schema: obje
         seen.add(tuple(values))
 
 
-def _faults(failed: FailedKeyword, value: Value, field: str) -> Iterator[Fault]:
+def _faults(failed: FailedKeyword, value: Value, field: str, version: str) -> Iterator[Fault]:
     wanted, refusal = failed.schema, "the API server refuses the job"
     if failed.keyword == "additionalProperties":
         names = set(wanted["properties"])
@@ -143,8 +164,9 @@ def _faults(failed: FailedKeyword, value: Value, field: str) -> Iterator[Fault]:
             if name not in names:
                 below = f"{field}.{name}" if field else name
                 span = item.key.span if item.key is not None else item.span
-                near = near_name_fixes(span, name, names - set(value.content)) if below not in MOVED else ()
-                yield Fault("dropped", below, span, _dropped(name, below, names), near)
+                place = place_today(below, version)
+                near = near_name_fixes(span, name, names - set(value.content)) if place is None else ()
+                yield Fault("dropped", below, span, _dropped(name, place, names), near)
     elif failed.keyword == "required":
         for name in wanted["required"]:
             if value.get(name) is None:
@@ -193,9 +215,15 @@ def _wrong(value: Value, field: str, wanted: str) -> Fault:
     return Fault("mistyped", field, value.span, f"{message}; the API server refuses the job", fixes)
 
 
-def _dropped(name: str, field: str, names: set[str]) -> str:
+def place_today(field: str, version: str) -> str | None:
+    """Where a version has the key of another version at a path; None for any other key."""
+    place = MOVED.get(field)
+    return place if place and _schema_at(tuple(place.split(".")), version) is not None else None
+
+
+def _dropped(name: str, place: str | None, names: set[str]) -> str:
     consequence = "the API server drops it"
-    if (place := MOVED.get(field)) is not None:
+    if place is not None:
         return f"'{name}' is not a key here and {consequence}; its place is {place}"
     return f"unknown key '{name}'{did_you_mean(name, sorted(names))}; {consequence}"
 
@@ -234,14 +262,24 @@ def _metadata(manifest: Manifest) -> Iterator[Fault]:
     yield from _labels(metadata)
 
 
+def _is_qualified(name: str) -> bool:
+    """Whether Kubernetes takes the name of a label or a finalizer, with or without the domain before it."""
+    domain, slash, last = name.rpartition("/")
+    is_domain = not slash or (_SUBDOMAIN.fullmatch(domain) is not None and len(domain) <= 253)
+    return is_domain and len(last) <= _LONGEST and _NAME.fullmatch(last) is not None
+
+
 def _labels(metadata: Value) -> Iterator[Fault]:
+    finalizers = metadata.get("finalizers")
+    for number, one in enumerate(finalizers.content if finalizers and finalizers.kind == "array" else ()):
+        if one.kind == "string" and not _is_qualified(one.content):
+            message = f"'{one.content[:60]}' is not a valid finalizer; use a name such as example.com/name"
+            yield Fault("refused", f"metadata.finalizers[{number}]", one.span, message)
     for group in ("labels", "annotations"):
         entries = metadata.get(group)
         for name, value in entries.content.items() if entries and entries.kind == "object" else ():
             field = f"metadata.{group}.{name}"
-            folder, slash, last = name.rpartition("/")
-            bad_folder = slash and not (_SUBDOMAIN.fullmatch(folder) and len(folder) <= 253)
-            if bad_folder or len(last) > _LONGEST or not _NAME.fullmatch(last):
+            if not _is_qualified(name.lower() if group == "annotations" else name):
                 yield Fault(
                     "refused",
                     field,
@@ -265,10 +303,15 @@ _CLEAN = ("None", "Running", "All")
 _MANAGERS = ("kubeflow.org/mpi-operator", "kueue.x-k8s.io/multikueue")
 _RESTART = ("Never", "OnFailure")
 _REPLICAS = "spec.mpiReplicaSpecs"
+_KINDS = ("Launcher", "Worker")
 
 
 def admission_faults(manifest: Manifest) -> Iterator[Fault]:
-    """What ValidateMPIJob refuses."""
+    """What the operator refuses."""
+    yield from _of_training_operator(manifest) if manifest.version == TRAINING_OPERATOR else _of_mpi_operator(manifest)
+
+
+def _of_mpi_operator(manifest: Manifest) -> Iterator[Fault]:
     yield from _name(manifest)
     for path in ("spec.slotsPerWorker", *(f"spec.runPolicy.{name}" for name in _COUNTS)):
         number = manifest.number(path)
@@ -276,26 +319,57 @@ def admission_faults(manifest: Manifest) -> Iterator[Fault]:
             yield _refused(manifest, path, f"{number} is below 0")
     for path, allowed in (("spec.runPolicy.cleanPodPolicy", _CLEAN), ("spec.runPolicy.managedBy", _MANAGERS)):
         yield from _one_of(manifest, path, allowed)
-    replicas = manifest.get(_REPLICAS)
-    if replicas is None:
-        if manifest.get("spec") is None:
-            yield _refused(manifest, _REPLICAS, "'spec.mpiReplicaSpecs' is missing")
-        return
-    if replicas.kind != "object":
-        return
-    if replicas.get("Launcher") is None:
-        yield _refused(manifest, f"{_REPLICAS}.Launcher", f"'{_REPLICAS}' has no 'Launcher'")
-    for name in ("Launcher", "Worker"):
-        spec = replicas.get(name)
-        if spec is not None and spec.kind == "object":
+    yield from _launcher_missing(manifest)
+    for name in _replicas(manifest):
+        if name in _KINDS:
             yield from _replica(manifest, name)
+
+
+def _of_training_operator(manifest: Manifest) -> Iterator[Fault]:
+    if _replicas(manifest).keys() <= {*_KINDS}:  # else the other name is at fault
+        yield from _launcher_missing(manifest)
+    for name, spec in _replicas(manifest).items():
+        if name not in _KINDS:
+            span = spec.key.span if spec.key is not None else spec.span
+            hint = did_you_mean(name, _KINDS)
+            message = f"'{name}' is not a kind of replica{hint}; use {' and '.join(_KINDS)}"
+            yield _refused_at(span, f"{_REPLICAS}.{name}", message)
+            continue
+        if name == "Launcher":
+            yield from _launchers(manifest)
+        yield from _no_container(manifest, name)
+        containers = spec.get("template", "spec", "containers")
+        for number, one in enumerate(containers.content if containers and containers.kind == "array" else ()):
+            for key in ("image", "name") if one.kind == "object" else ():
+                written = one.get(key)
+                if written is None or written.content == "":
+                    path = f"{_REPLICAS}.{name}.template.spec.containers[{number}].{key}"
+                    yield _refused_at((written or one).span, path, f"'{key}' is required here")
+
+
+def _launcher_missing(manifest: Manifest) -> Iterator[Fault]:
+    replicas = manifest.get(_REPLICAS)
+    if replicas is None and manifest.get("spec") is None:
+        yield _refused(manifest, _REPLICAS, "'spec.mpiReplicaSpecs' is missing")
+    elif replicas is not None and replicas.kind == "object" and replicas.get("Launcher") is None:
+        yield _refused(manifest, f"{_REPLICAS}.Launcher", f"'{_REPLICAS}' has no 'Launcher'")
+
+
+def _replicas(manifest: Manifest) -> dict[str, Value]:
+    """The replicas that are mappings, by their names."""
+    found = manifest.get(_REPLICAS)
+    replicas = found.content.items() if found is not None and found.kind == "object" else ()
+    return {name: one for name, one in replicas if one.kind == "object"}
 
 
 _COUNTS = ("ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit")
 
 
 def _refused(manifest: Manifest, path: str, message: str, choices: tuple[str, ...] = ()) -> Fault:
-    span = manifest.place(path)
+    return _refused_at(manifest.place(path), path, message, choices)
+
+
+def _refused_at(span: Span, path: str, message: str, choices: tuple[str, ...] = ()) -> Fault:
     message = f"{message}; the operator refuses the job and nothing starts"
     return Fault("refused", path, span, message, choice_fixes(span, choices))
 
@@ -310,13 +384,24 @@ def _one_of(manifest: Manifest, path: str, allowed: tuple[str, ...], *, empty: b
 def _replica(manifest: Manifest, name: str) -> Iterator[Fault]:
     path = f"{_REPLICAS}.{name}"
     count, written = manifest.number(f"{path}.replicas"), manifest.get(f"{path}.replicas")
-    if written is None or written.kind == "integer":
-        if name == "Launcher" and count not in {None, 1}:
-            yield _refused(manifest, f"{path}.replicas", f"a job has exactly one launcher, not {count}")
-        if name == "Worker" and (count is None or count <= 0):
-            found = "'replicas' is missing, which means 0" if count is None else f"{count} is below 1"
-            yield _refused(manifest, f"{path}.replicas", f"{found}; a job with 'Worker' needs at least 1 worker")
+    if name == "Launcher":
+        yield from _launchers(manifest)
+    elif (written is None or written.kind == "integer") and (count is None or count <= 0):
+        found = "'replicas' is missing, which means 0" if count is None else f"{count} is below 1"
+        yield _refused(manifest, f"{path}.replicas", f"{found}; a job with 'Worker' needs at least 1 worker")
     yield from _one_of(manifest, f"{path}.restartPolicy", _RESTART, empty=True)
+    yield from _no_container(manifest, name)
+
+
+def _launchers(manifest: Manifest) -> Iterator[Fault]:
+    path = f"{_REPLICAS}.Launcher.replicas"
+    count = manifest.number(path)
+    if count not in {None, 1}:
+        yield _refused(manifest, path, f"a job has exactly one launcher, not {count}")
+
+
+def _no_container(manifest: Manifest, name: str) -> Iterator[Fault]:
+    path = f"{_REPLICAS}.{name}"
     template = manifest.get(f"{path}.template")
     if template is not None and template.kind != "object":
         return
@@ -410,9 +495,9 @@ def _of_any_replica(names: tuple[str, ...]) -> str:
     return ".".join((*_REPLICA_PATH, "*", *names[3:]) if is_replica else names)
 
 
-def _schema_at(names: tuple[str, ...]) -> dict[str, Any] | None:
+def _schema_at(names: tuple[str, ...], version: str = SERVED) -> dict[str, Any] | None:
     """The part of the schema at a path without indices, {} where it takes anything; None for an unknown key."""
-    found: dict[str, Any] | None = mpijob_schema()
+    found: dict[str, Any] | None = mpijob_schema(version)
     for name in names:
         found = _below(_of_items(found), name) if found else None
     return found
@@ -421,8 +506,6 @@ def _schema_at(names: tuple[str, ...]) -> dict[str, Any] | None:
 def _below(schema: dict[str, Any], name: str) -> dict[str, Any] | None:
     """What the schema of a mapping says of a key, {} where it takes anything; None for an unknown key."""
     found = schema.get("properties", {}).get(name, schema.get("additionalProperties"))
-    if isinstance(found, dict) and "$ref" in found:
-        found = mpijob_schema()["$defs"][found["$ref"].rpartition("/")[2]]
     return {} if found is True else found or None
 
 

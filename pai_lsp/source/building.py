@@ -265,15 +265,18 @@ class _Builder:
         if self._is_first_key():
             is_same = isinstance(node, Scalar) and Scalar(node.span, node.text, node.style).value == node.value
             message = "a tag is not allowed before the first key of a mapping: the rest-server refuses the file"
-            self._problem(ProblemKind.SYNTAX, with_tag(text, node), message, fix=removal if is_same else None)
+            self._refused_tag(with_tag(text, node), message, removal if is_same else None)
         elif refusal := server_refusal(node):
             message = f"'{text[span.start : span.end]}' {refusal}: the rest-server refuses the file"
             is_other_kind = is_of_other_kind(node)
-            self._problem(ProblemKind.SYNTAX, with_tag(text, node), message, fix=removal if is_other_kind else None)
+            self._refused_tag(with_tag(text, node), message, removal if is_other_kind else None)
         elif span is not node.span and text[span.end : span.end + 1].strip():
             message = f"add a space after '{text[span.start : span.end]}': the rest-server refuses the file"
             blank = ("Add a space", TextEdit(Span(span.end, span.end), " "))
             self._problem(ProblemKind.SYNTAX, span, message, fix=blank)
+
+    def _refused_tag(self, span: Span, message: str, fix: tuple[str, TextEdit] | None) -> None:
+        self._tree.problems.append(SyntaxProblem(ProblemKind.SYNTAX, span, message, fix=fix, is_of_tag=True))
 
     def _scalar(self, event: Any, start: int, end: int) -> None:
         written_end = end

@@ -238,6 +238,7 @@ class SyntaxProblem:
     other: another place that matters.
     fix: the edit that an author would make, with its title, where one is sure.
     is_runtime_only: whether the rest-server's js-yaml reads it, and only the runtime's PyYAML refuses it.
+    is_of_tag: whether js-yaml refuses the tag of a node that is YAML, which another reader may take.
     """
 
     kind: ProblemKind
@@ -246,6 +247,7 @@ class SyntaxProblem:
     other: Span | None = None
     fix: tuple[str, TextEdit] | None = None
     is_runtime_only: bool = False
+    is_of_tag: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
