@@ -493,7 +493,7 @@ def _found(
     A rule may take half of the steps that are left, so that all together end; one that passes the text a few times may
     always end.
     """
-    severities, is_wanted = document.settings.severities, IS_WANTED.get()
+    severity_of, is_wanted = document.settings.severity_of, IS_WANTED.get()
     found: list[Diagnostic] = []
     left, least = MOST_STEPS, _FEW_PASSES * len(document.text)
     allowance = Allowance(left)
@@ -502,7 +502,7 @@ def _found(
         for rule, check in checks:
             if not is_wanted():
                 raise CheckAbandoned
-            if (severities.get(rule.code, rule.usual) if severities else rule.usual) is not None:
+            if severity_of(rule) is not None:
                 share = allowance.left = max(left // 2, least)
                 found += _found_by(rule, check, document, on_fault, *job)
                 left -= share - allowance.left

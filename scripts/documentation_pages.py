@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from mkdocs.structure.files import File, Files
 
 from pai_lsp.cluster.exit_code_text import retry_text
-from pai_lsp.findings.diagnostic import Stage
+from pai_lsp.findings.diagnostic import RuleStatus, Stage
 from pai_lsp.platform.job_schema import published_schema
 from pai_lsp.platform.tables import exit_codes, table
 from pai_lsp.rules import all_rules, families
@@ -176,6 +176,9 @@ that `--select refused` reports only what the platform refuses:
 
 {consequences}
 
+Rules in *preview* have found nothing in real jobs so far and are off; `--preview`, `preview: true` in the configuration
+or their code in `rules` or `--select` switches them on.
+
 [Versions](../versioning.md) says what a new version may change.
 """
 _FAMILIES = {
@@ -207,7 +210,7 @@ def _index() -> str:
         parts.append("| rule | severity | consequence | fix | what is wrong |\n|---|---|---|---|---|\n")
         for rule in rules:
             fix = "" if (kind := fix_kind(rule)) == "none" else kind
-            link = f"[{rule.code}]({rule.code}.md)"
+            link = f"[{rule.code}]({rule.code}.md)" + (" (preview)" if rule.status is RuleStatus.PREVIEW else "")
             row = f"| {link} | {rule.severity.label} | {rule.consequence.value} | {fix} | {rule.summary} |\n"
             parts.append(row)
     return "".join(parts)

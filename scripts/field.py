@@ -24,12 +24,13 @@ from pai_lsp.cli.report.results import checked_file
 from pai_lsp.document import Document, check
 from pai_lsp.findings.diagnostic import RuleStatus, Settings, Severity
 from pai_lsp.rules import all_rules
+from pai_lsp.source.text import LineIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 RULES = {rule.code: rule for rule in all_rules()}
-PREVIEWS = {code: rule.severity for code, rule in RULES.items() if rule.status is RuleStatus.PREVIEW}
+PREVIEWS = {code for code, rule in RULES.items() if rule.status is RuleStatus.PREVIEW}
 # The lines of a job before those of a script.
 JOB = """\
 protocolVersion: 2
@@ -94,7 +95,7 @@ def _document(path: Path) -> Document | None:
     text = path.read_bytes().decode(errors="replace")
     if path.suffix == ".sh":
         text = JOB + textwrap.indent(text, " " * 8)
-    document = Document(text, Settings(PREVIEWS), path.name)
+    document = Document(text, Settings(previews=True), path.name)
     return document if document.is_job or document.is_mpijob else None
 
 
@@ -102,7 +103,7 @@ def _findings(path: Path, document: Document) -> Iterator[dict[str, Any]]:
     """The findings of a file, as they are kept: with the line of the file, and no value of a secret."""
     before = JOB.count("\n") if path.suffix == ".sh" else 0
     file = checked_file(document, check(document))
-    lines = file.text.split("\n")
+    lines = LineIndex(file.text)
     for one in file.diagnostics:
         line = document.lines.line_of(one.span.start)
         yield {
@@ -112,7 +113,7 @@ def _findings(path: Path, document: Document) -> Iterator[dict[str, Any]]:
             "severity": one.severity.label,
             "message": one.message,
             "places": 1 + len(one.related),
-            "source": lines[line].strip()[:200],
+            "source": lines.line_text(line).strip()[:200],
         }
 
 

@@ -21,6 +21,7 @@ from marks import before, examples, is_catalog, read_marks
 
 from pai_lsp import __version__
 from pai_lsp.document import Document
+from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.rules import all_rules
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def table() -> str:
     titles: dict[str, dict[str, set[str]]] = {rule.code: {} for rule in all_rules()}
     for text in _texts():
         bare, _ = read_marks(text)
-        for one in Document(bare, is_catalog=is_catalog(bare)).diagnostics:
+        for one in Document(bare, Settings(previews=True), is_catalog=is_catalog(bare)).diagnostics:
             for fix in one.fixes:
                 title = _PART.sub(lambda part: "'…'" if part[0].startswith("'") else "…", fix.title)
                 titles[one.code].setdefault("safe" if fix.safe else "suggestion", set()).add(title)

@@ -19,9 +19,8 @@ from pai_lsp.cli.commands import check_one
 from pai_lsp.cli.main import main
 from pai_lsp.cli.report import FORMATS
 from pai_lsp.cli.subcommands import SUBCOMMANDS, parser_of
-from pai_lsp.findings.diagnostic import Finding, Related, Rule, RuleStatus, Severity
-from pai_lsp.rules import BY_CODE, GROUPS, RULES, all_rules, families
-from pai_lsp.source.frozen import replace
+from pai_lsp.findings.diagnostic import Finding, Related, Rule, Severity
+from pai_lsp.rules import GROUPS, RULES, all_rules, families
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
@@ -535,17 +534,42 @@ def test_findings_are_selected_by_what_becomes_of_the_job(capsys: pytest.Capture
     assert found("--ignore", "refused,ignored,fails,dies") == {one for one in everything if one[1] == "style"}
 
 
-def test_a_rule_in_preview_is_off_until_it_is_named(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    new = replace(BY_CODE["unknown-prerequisite"], status=RuleStatus.PREVIEW)
-    monkeypatch.setattr(document, "RULES", tuple(new if rule.code == new.code else rule for rule in RULES))
-    monkeypatch.setitem(BY_CODE, new.code, new)
-    write("job.yaml", BAD)
-    assert new.code not in run(capsys)[1]
-    assert new.code in run(capsys, "--select", new.code)[1]
-    write(".pai-lsp.yaml", f"rules: {{{new.code}: warning}}\n")
-    assert f"warning[{new.code}]" in run(capsys)[1]
+def test_a_rule_in_preview_is_off_until_it_is_switched_on(capsys: pytest.CaptureFixture[str]) -> None:
+    code = "python-code-unquoted"
+    write("job.yaml", GOOD.replace("echo hello", "python -c import torch"))
+
+    def severity(configuration: str, *arguments: str) -> str:
+        write(".pai-lsp.yaml", configuration)
+        main(["check", "--format", "json", *arguments])
+        found = [one for one in json.loads(capsys.readouterr().out)["diagnostics"] if one["code"] == code]
+        return found[0]["severity"] if found else "off"
+
+    assert severity("") == "off"
+    assert severity("", "--preview") == "error"
+    assert severity("", "--select", code) == "error"
+    assert severity("", "--select", "commands,downloads,fails") == "off"
+    assert severity("", "--select", "downloads", "--preview") == "error"
+    assert severity("preview: true") == "error"
+    assert severity("preview: false", "--preview") == "error"
+    assert severity(f"rules: {{{code}: hint}}") == "hint"
+    assert severity("rules: {downloads: hint, commands: hint}") == "off"
+    assert severity("rules: {downloads: hint}\npreview: true") == "hint"
+    assert severity(f"rules: {{{code}: off}}\npreview: true", "--preview") == "off"
+
+
+def test_reports_and_the_record_know_a_rule_in_preview(capsys: pytest.CaptureFixture[str]) -> None:
+    code = "python-code-unquoted"
+    write("job.yaml", GOOD.replace("echo hello", "python -c import torch"))
+    main(["check", "--preview", "--select", f"{code},program-not-in-container", "--format", "sarif"])
+    (rule,) = json.loads(capsys.readouterr().out)["runs"][0]["tool"]["driver"]["rules"]
+    assert (rule["id"], rule["properties"]["status"]) == (code, "preview")
+    assert rule["defaultConfiguration"] == {"enabled": False, "level": "error"}
+    main(["rules", "downloads"])
+    shown = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
+    assert shown[code].endswith("(preview)")
+    assert sum(line.endswith("(preview)") for line in shown.values()) == 1
+    main(["explain", code])
+    assert "in preview: off without `--preview`" in capsys.readouterr().out
 
 
 def test_a_family_leaves_rules_off_that_the_configuration_turns_off() -> None:

@@ -12,6 +12,7 @@ from pai_lsp import __version__
 from pai_lsp.cli.main import main
 from pai_lsp.cli.report.terminal import bar, with_progress
 from pai_lsp.cli.subcommands import SUBCOMMANDS
+from pai_lsp.findings.diagnostic import RuleStatus
 from pai_lsp.rules import all_rules, families
 from pai_lsp.rules.record import facts, known_fixes, since
 
@@ -149,6 +150,7 @@ def test_every_rule_can_be_explained(capsys: pytest.CaptureFixture[str], rule: t
     status, output, _ = run(capsys, "explain", rule.code)
     assert status == 0
     only = f" (only on {rule.platform.title})" if rule.platform else ""
+    only += " (preview)" if rule.status is RuleStatus.PREVIEW else ""
     assert output.startswith(f"{rule.code} ({rule.severity.label}){only}\n\n{rule.summary}")
     assert "://pai-lsp" not in output, "its page does not exist yet"
 

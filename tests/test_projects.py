@@ -95,6 +95,14 @@ def test_file_and_editor_together(tmp_path: Path) -> None:
     assert not found.settings_of(str(tmp_path / "y.yaml")).is_excluded
 
 
+def test_rules_in_preview_are_on_where_the_file_or_the_editor_asks_for_them(tmp_path: Path) -> None:
+    job = str(tmp_path / "x.yaml")
+    assert not projects(preview=False).settings_of(job).settings.previews
+    assert projects(preview=True).settings_of(job).settings.previews
+    written(tmp_path, {FILE: "preview: true\n"})
+    assert projects(preview=False).settings_of(job).settings.previews
+
+
 def test_a_document_that_is_not_a_file_has_the_editors_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 FIXTURES = Path(__file__).parent / "rules"
 FIXES = Path(__file__).parent / "fixes"
 CODES = [rule.code for rule in RULES]
+ALL_RULES = Settings(previews=True)
 # Rules whose finding needs a file that is too large or too special for an example.
 WITHOUT_EXAMPLE = {
     "too-large-to-read",
@@ -85,7 +86,7 @@ def test_bad_examples_are_found_and_good_ones_are_silent(rule: Rule) -> None:
     for example in [*bad, *good]:
         text, marks = read_marks(example, rule.code)
         assert bool(marks) == (example in bad), f"a bad example has marks, a good one has none:\n{example}"
-        found = [d for d in Document(text, is_catalog=is_catalog(text)).diagnostics if d.code == rule.code]
+        found = [d for d in Document(text, ALL_RULES, is_catalog=is_catalog(text)).diagnostics if d.code == rule.code]
         assert as_marks(text, found, with_messages=marks) == marks, text
 
 
@@ -173,7 +174,7 @@ def test_a_rule_that_does_not_end_gives_up_and_the_others_go_on(count: int, monk
 @cache
 def fixture(path: Path) -> tuple[Document, list[Mark]]:
     text, marks = read_marks(before(path))
-    return Document(text, is_catalog=is_catalog(text)), marks
+    return Document(text, ALL_RULES, is_catalog=is_catalog(text)), marks
 
 
 @pytest.mark.parametrize("path", fixtures(), ids=lambda path: path.stem)
@@ -241,7 +242,7 @@ def comments_of(text: str) -> Counter[str]:
 @pytest.mark.parametrize("path", some(fixtures(), 7), ids=lambda path: path.stem)
 def test_no_fix_loses_a_comment(path: Path) -> None:
     text = with_comments(fixture(path)[0])
-    document = Document(text, is_catalog=is_catalog(text))
+    document = Document(text, ALL_RULES, is_catalog=is_catalog(text))
     if document.syntax.problems:
         return  # comments are not known after a syntax error
     before = comments_of(text)

@@ -164,7 +164,7 @@ def test_every_key_of_the_configuration_is_documented() -> None:
     found = dict(schemas_of_keys(table("configuration.schema.json")))
     assert {path.rsplit("/", 1)[1] for path, schema in found.items() if "title" in schema} == {
         "rules", "exclude", "platform", "plugins", "cluster", "marketplace", "sources", "directory", "url", "token_env",
-        "token_command", "allowed_hosts", "per_file_ignores", "shellcheck", "baseline",
+        "token_command", "allowed_hosts", "per_file_ignores", "shellcheck", "baseline", "preview",
     }  # fmt: skip
 
 

@@ -129,7 +129,8 @@ class Consequence(Enum):
 class RuleStatus(Enum):
     """How far users can rely on a rule; docs/versioning.md says what may change.
 
-    stable: it stays. preview: it is new, and off until its code is set or selected. deprecated: it will be removed.
+    stable: it stays. preview: nobody has met yet what it reports, so it is off until rules in preview are switched on,
+    or its code is set or selected. deprecated: it will be removed.
     """
 
     STABLE = "stable"
@@ -386,11 +387,6 @@ class Rule:
     is_about_reading: bool = False
     spreads: bool = False
 
-    @property
-    def usual(self) -> Severity | None:
-        """The severity where no setting names the rule; None if it is off then."""
-        return None if self.status is RuleStatus.PREVIEW else self.severity
-
     def consequence_at(self, severity: Severity | None) -> Consequence:
         """The consequence of a finding that has another severity than the rule; None for the rule's own."""
         if severity is None or self.consequence is not consequence_of(self.severity, self.stage):
@@ -490,6 +486,7 @@ class Settings:
 
     severities: by the code of a rule, the severity to report it with; None means that the rule is off.
         Codes that are absent keep their rule's own severity.
+    previews: whether rules in preview are on that `severities` does not name.
     plugins: names of runtime plugins that this site has added, as they are written in a job
         (`com.microsoft.pai.runtimeplugin.NAME` without the prefix).
     cluster: the facts of the cluster that the jobs are for, a `pai_lsp.cluster.profile.Profile`.
@@ -500,6 +497,7 @@ class Settings:
     """
 
     severities: Mapping[str, Severity | None] = field(default_factory=dict)
+    previews: bool = False
     plugins: frozenset[str] = frozenset()
     cluster: object | None = None
     platform: Platform | None = None
@@ -509,7 +507,9 @@ class Settings:
 
     def severity_of(self, rule: Rule) -> Severity | None:
         """The severity in force for `rule`; None when it is off."""
-        return self.severities.get(rule.code, rule.usual)
+        if rule.code in self.severities:
+            return self.severities[rule.code]
+        return rule.severity if self.previews or rule.status is not RuleStatus.PREVIEW else None
 
     def on(self, platform: Platform) -> Settings:
         """The same for jobs of a platform, whatever their files say."""

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 from pai_lsp.catalog.setup import DirectorySource, Marketplace, ServerSource
-from pai_lsp.findings.diagnostic import Consequence, Diagnostic, DiagnosticTag, Related, Settings, Severity
+from pai_lsp.findings.diagnostic import Consequence, Diagnostic, DiagnosticTag, Related, RuleStatus, Settings, Severity
 from pai_lsp.findings.fixes import choice_fixes
 from pai_lsp.platform.job_schema import published_schema, structure_errors
 from pai_lsp.platform.platforms import platform_named
@@ -18,7 +18,7 @@ from pai_lsp.platform.structure_errors import StructureError
 from pai_lsp.platform.tables import PLUGIN_PREFIX
 from pai_lsp.project.configuration import Configuration, project_folder
 from pai_lsp.project.exclusion import exclusion_of
-from pai_lsp.rules import CODES, codes_in, codes_named, families, name_meaning, renaming
+from pai_lsp.rules import CODES, codes_in, codes_named, families, family_names, known, name_meaning, renaming
 from pai_lsp.source.files import UnreadableFile, decoded, full_path, is_in_folder, read_bytes
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, plain_value
 from pai_lsp.source.spelling import nearest
@@ -79,7 +79,8 @@ def parse_configuration(
     found = [_syntax_fault(problem) for problem in syntax.problems]
     found += (_finding(error, syntax.root) for error in (*errors, *more) if syntax.root is not None)
     marketplace = value.get("marketplace") or {}
-    severities = _severities(value.get("rules") or {})
+    previews = value.get("preview") or False
+    severities = _severities(value.get("rules") or {}, previews=previews)
     plugins = frozenset(name.removeprefix(PLUGIN_PREFIX) for name in _items(value, "plugins"))
     cluster = None
     if name := value.get("cluster"):
@@ -104,7 +105,7 @@ def parse_configuration(
     return Configuration(
         path,
         folder,
-        Settings(severities, plugins, cluster, platform=platform, shellcheck=value.get("shellcheck") or ""),
+        Settings(severities, previews, plugins, cluster, platform=platform, shellcheck=value.get("shellcheck") or ""),
         exclusion_of(_items(value, "exclude")),
         tuple(
             (exclusion_of([pattern]), codes_in(_items(value["per_file_ignores"], pattern)))
@@ -173,12 +174,18 @@ def _sources(source: dict[str, Any]) -> Iterator[DirectorySource | ServerSource]
         yield ServerSource(url, source.get("token_env"), tuple(_items(source, "token_command")))
 
 
-def _severities(rules: dict[str, str | None]) -> dict[str, Severity | None]:
-    """The severity of each rule that is set: by its code, else by a former code, else by its family."""
+def _severities(rules: dict[str, str | None], *, previews: bool) -> dict[str, Severity | None]:
+    """The severity of each rule that is set: by its code, else by a former code, else by its family.
+
+    The name of a family does not switch on its rules in preview.
+    """
     found: dict[str, Severity | None] = {}
     words = {name: word for name, word in rules.items() if word is not None}
     for name in sorted(words, key=_rank):
-        found.update(dict.fromkeys(codes_named(name), SEVERITIES[words[name]]))
+        severity, codes = SEVERITIES[words[name]], codes_named(name)
+        if name in family_names() and not previews and severity is not None:
+            codes -= {code for code in codes if known(code).status is RuleStatus.PREVIEW}
+        found.update(dict.fromkeys(codes, severity))
     return found
 
 

@@ -84,6 +84,7 @@ class Projects:
         settings = replace(
             settings,
             severities={**in_editor.severities, **settings.severities},
+            previews=settings.previews or in_editor.previews,
             plugins=section.settings.plugins | file.settings.plugins,
             cluster=file.settings.cluster or section.settings.cluster,
             platform=file.settings.platform or section.settings.platform,

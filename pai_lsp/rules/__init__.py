@@ -154,7 +154,7 @@ def codes_in(lists: Iterable[str]) -> frozenset[str]:
 
 def codes_themselves_in(lists: Iterable[str]) -> frozenset[str]:
     """The codes in lists such as `a,b` without those that only the name of a family means."""
-    return codes_in(name for name in names_in(lists) if name in BY_CODE or name not in families())
+    return codes_in(name for name in names_in(lists) if name in BY_CODE or name not in family_names())
 
 
 def names_in(lists: Iterable[str]) -> frozenset[str]:

@@ -110,4 +110,6 @@ def facts(rule: Rule) -> list[str]:
 
 
 def _status(rule: Rule) -> str:
+    if rule.status is RuleStatus.PREVIEW:
+        return ", in preview: off without `--preview`, `preview: true` or its code in `rules` or `--select`"
     return "" if rule.status is RuleStatus.STABLE else f", {rule.status.value}"

@@ -13,6 +13,7 @@ export interface Configuration {
 /** Settings, each with its path in the section that the server gets. */
 const SENT: readonly (readonly [setting: string, ...path: string[]])[] = [
   ["rules", "rules"],
+  ["preview", "preview"],
   ["exclude", "exclude"],
   ["plugins", "plugins"],
   ["platform", "platform"],

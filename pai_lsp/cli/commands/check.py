@@ -155,6 +155,7 @@ def _options(arguments: argparse.Namespace) -> Options:
         _selection(arguments.select),
         _selection(arguments.ignore),
         turned_on=codes_themselves_in(names_in(arguments.select) - _CONSEQUENCES),
+        previews=arguments.preview,
         shown=Severity.HINT if is_complete or arguments.update_baseline else threshold,
         threshold=threshold,
         writes=arguments.fix,

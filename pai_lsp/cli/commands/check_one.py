@@ -31,7 +31,8 @@ class Options:
     """The options for every file.
 
     selected, ignored: codes of rules and names of consequences; if `selected` is empty, all but the ignored ones apply.
-    turned_on: codes of rules that apply although a configuration turns them off.
+    turned_on: codes of rules that apply although they are off.
+    previews: whether rules in preview apply.
     shown: the lowest severity in the report; threshold: the lowest one that sets the exit status and is fixed.
     writes: whether fixed texts are written; compares: whether to make diffs.
     unsafe_fixes: whether a finding's only fix is applied although it is not safe.
@@ -48,6 +49,7 @@ class Options:
     selected: frozenset[str] = frozenset()
     ignored: frozenset[str] = frozenset()
     turned_on: frozenset[str] = frozenset()
+    previews: bool = False
     shown: Severity = Severity.WARNING
     threshold: Severity = Severity.WARNING
     writes: bool = False
@@ -189,8 +191,10 @@ def _changed(document: Document, source: SourceFile, target: Target, options: Op
 
 
 def settings_for(target: Target, options: Options) -> Settings:
-    """The settings with the rules that the command line names turned on again, and with its cluster and platform."""
+    """The settings with the rules that the command line turns on, and with its cluster and platform."""
     settings = target.configuration.settings_of(target.path)
+    if options.previews:
+        settings = replace(settings, previews=True)
     if options.cluster is not None:
         settings = options.cluster.applied_to(settings)
     if options.platform is not None:

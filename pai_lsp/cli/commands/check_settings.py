@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pai_lsp.cli.commands.check_one import settings_for
+from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.platform.platforms import platform_comment
 from pai_lsp.project.configuration import FILE_NAME, project_folder
 from pai_lsp.project.exclusion import IgnoredByGit
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pai_lsp.cli.commands.check_one import Options
-    from pai_lsp.findings.diagnostic import Settings
     from pai_lsp.project.projects import Projects
     from pai_lsp.project.targets import Target
 
@@ -60,9 +60,11 @@ def _settings(
     elif file.cluster:
         yield "cluster", f"{file.cluster} (configuration){'' if settings.cluster else ', which cannot be read'}"
     ignored = file.ignored_in(target.path)
+    if settings.previews:
+        yield "preview", f"on ({'configuration' if file.settings.previews else '--preview'})"
     for code in sorted(settings.severities):
         rule, severity = known(code), settings.severities[code]
-        if severity is not rule.usual:
+        if severity is not Settings(previews=settings.previews).severity_of(rule):
             is_turned_on = file.settings.severity_of(rule) is None and severity is not None
             reason = "per_file_ignores" if code in ignored else "--select" if is_turned_on else "rules"
             yield "rule", f"{code}: {severity.label if severity else 'off'} ({reason})"

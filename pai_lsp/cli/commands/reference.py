@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.cli import WRONG_USAGE
 from pai_lsp.cli.report.terminal import Style, Terminal, severity_style, terminal_for
+from pai_lsp.findings.diagnostic import RuleStatus
 from pai_lsp.platform.job_schema import published_schema
 from pai_lsp.platform.tables import as_exit_code
 from pai_lsp.rules import GROUPS, UnknownCodeError, families, family_names, known, renaming
@@ -62,8 +63,10 @@ def _is_wanted(rule: Rule, arguments: argparse.Namespace) -> bool:
 
 
 def _only(rule: Rule) -> str:
-    """For which platform the rule is, where it is not for all."""
-    return f" (only on {rule.platform.title})" if rule.platform else ""
+    """For which platform the rule is, where it is not for all, and whether it is in preview."""
+    limits = [f"only on {rule.platform.title}"] if rule.platform else []
+    limits += ["preview"] if rule.status is RuleStatus.PREVIEW else []
+    return f" ({', '.join(limits)})" if limits else ""
 
 
 def print_schema(arguments: argparse.Namespace) -> int:

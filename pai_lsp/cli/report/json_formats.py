@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.cli.report.results import fingerprints, placed
-from pai_lsp.findings.diagnostic import Severity
+from pai_lsp.findings.diagnostic import RuleStatus, Severity
 from pai_lsp.rules import family_of
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.version import __version__
@@ -205,7 +205,10 @@ def _rule(code: str, rule: Rule | None, items: list[PlacedDiagnostic]) -> dict[s
     if family_of(code) == "secrets":
         properties["tags"].append("security")
         properties["security-severity"] = _SECURITY_SEVERITIES[severity]
-    return {**description, "defaultConfiguration": {"level": _LEVELS[severity]}, "properties": properties}
+    default: dict[str, Any] = {"level": _LEVELS[severity]}
+    if rule is not None and rule.status is RuleStatus.PREVIEW:
+        default = {"enabled": False, **default}  # 3.50.2
+    return {**description, "defaultConfiguration": default, "properties": properties}
 
 
 def _invocation(results: Results) -> dict[str, Any]:

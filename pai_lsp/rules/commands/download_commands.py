@@ -10,7 +10,7 @@ import re
 from itertools import pairwise
 
 from pai_lsp.embedded.shell_script import PartKind
-from pai_lsp.findings.diagnostic import Finding, Severity, rule
+from pai_lsp.findings.diagnostic import Finding, RuleStatus, Severity, rule
 from pai_lsp.platform.command_files import clone_folder, made_files
 from pai_lsp.rules.commands.command_uses import CommandUse, edit_fix, insert_fix, quote_words_fix, scripts, uses
 from pai_lsp.source.patterns import lazy_pattern
@@ -410,7 +410,7 @@ def shebang_not_first(job: Job) -> Iterator[Finding]:
                 yield Finding(place.span(span), "'#!' only has an effect in the first line of a file")
 
 
-@rule(Severity.ERROR, about=("python",))
+@rule(Severity.ERROR, about=("python",), status=RuleStatus.PREVIEW)
 def python_code_unquoted(job: Job) -> Iterator[Finding]:
     """The code for `python -c` has no quotes.
 

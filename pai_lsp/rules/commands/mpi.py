@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from pai_lsp.embedded.command_lines import command_lines
-from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
+from pai_lsp.findings.diagnostic import Finding, Related, RuleStatus, Severity, rule
 from pai_lsp.job.parts import whole_number
 from pai_lsp.platform.programs import (
     HOROVOD,
@@ -453,7 +453,7 @@ def mpi_option_unknown(job: Job) -> Iterator[Finding]:
             yield Finding(launch.span(span), message, fixes)
 
 
-@rule(Severity.INFORMATION, about=(MPI,))
+@rule(Severity.INFORMATION, about=(MPI,), status=RuleStatus.PREVIEW)
 def mpi_launcher_gpu_unused(job: Job) -> Iterator[Finding]:
     """A launching task has GPUs, but runs no MPI process.
 

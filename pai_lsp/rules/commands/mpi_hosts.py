@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
+from pai_lsp.findings.diagnostic import Finding, Related, RuleStatus, Severity, rule
 from pai_lsp.findings.fixes import choice_fixes, number_fix
 from pai_lsp.job.parts import whole_number
 from pai_lsp.platform.programs import HOROVOD, OPERATOR_HOST_FILE
@@ -160,7 +160,7 @@ def mpi_slots_mismatch(job: Job) -> Iterator[Finding]:
             yield Finding(span, message, fixes, (related,))
 
 
-@rule(Severity.INFORMATION, about=(MPI,))
+@rule(Severity.INFORMATION, about=(MPI,), status=RuleStatus.PREVIEW)
 def mpi_unused_slots(job: Job) -> Iterator[Finding]:
     """There are fewer MPI processes than slots.
 
@@ -298,7 +298,7 @@ def mpi_host_format(job: Job) -> Iterator[Finding]:
             yield Finding(launch.span(bare.span), message, fixes)
 
 
-@rule(Severity.ERROR, about=(MPI,))
+@rule(Severity.ERROR, about=(MPI,), status=RuleStatus.PREVIEW)
 def mpi_hosts_twice(job: Job) -> Iterator[Finding]:
     """`horovodrun` has both a list of hosts and a file of hosts.
 
@@ -397,7 +397,7 @@ def mpi_hosts_missing(job: Job) -> Iterator[Finding]:
             yield Finding(launch.span(launch.use.line.name.span), message)
 
 
-@rule(Severity.WARNING, about=(MPI,))
+@rule(Severity.WARNING, about=(MPI,), status=RuleStatus.PREVIEW)
 def mpi_horovodrun_local(job: Job) -> Iterator[Finding]:
     """`horovodrun` has no hosts, in a job with other tasks.
 

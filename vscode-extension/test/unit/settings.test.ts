@@ -10,6 +10,7 @@ test("settings are sent with the keys of .pai-lsp.yaml", () => {
   const section = sectionFor(
     configuration({
       "openpai.rules": { "moving-image-tag": "off" },
+      "openpai.preview": true,
       "openpai.plugins": ["teamwise_storage"],
       "openpai.exclude": ["templates/**"],
       "openpai.marketplace.sources": [{ directory: "market" }],
@@ -22,6 +23,7 @@ test("settings are sent with the keys of .pai-lsp.yaml", () => {
   );
   assert.deepEqual(section, {
     rules: { "moving-image-tag": "off" },
+    preview: true,
     plugins: ["teamwise_storage"],
     exclude: ["templates/**"],
     marketplace: { sources: [{ directory: "market" }], allowed_hosts: ["pai.example.com"] },
