@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from marks import as_marks, read_marks
 from test_odd_lines import JOB
 
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Severity, causes
+
+# Short files, one for each kind of mistake, or of what only looks like one, that real files had.
+FIELD = sorted((Path(__file__).parent / "field").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", FIELD, ids=lambda path: path.stem)
+def test_what_real_files_have_wrong_is_one_finding(path: Path) -> None:
+    text, marks = read_marks(path.read_text(encoding="utf-8"))
+    found = causes(Document(text).diagnostics)
+    assert as_marks(text, found, with_messages=marks) == marks
 
 
 @pytest.mark.parametrize(

@@ -173,8 +173,8 @@ class CommandLine:
 class Program:
     """The options of a program.
 
-    style: how it reads its words: `argparse`, `optparse`, `git`, `getopt`, `mpi`, or `pflag` (of Go: no name may be
-        shortened).
+    style: how it reads its words: `argparse`, `optparse`, `git`, `getopt`, `mpi`, or `pflag` (of Go) and `popt`, where
+        no name may be shortened.
     takes_rest: whether everything after the first operand belongs to another program.
     options: by name, all names of the option and the number of its values, or `?` or `*`.
     is_partial: whether other versions have further options.
@@ -570,10 +570,10 @@ class _Parser:
         if self._is_mpi:
             # `-host` and `--host` are one option.
             return program.options.get(f"-{name.lstrip('-')}")
-        if not name.startswith("--") or program.style == "pflag":
-            return None
-        if program.style == "git" and name.startswith("--no-"):
+        if program.style in {"git", "popt"} and name.startswith("--no-"):
             return program.options.get(f"--{name[5:]}", ((name,), 0))
+        if not name.startswith("--") or program.style in {"pflag", "popt"}:
+            return None
         begun = {names: (names, takes) for key, (names, takes) in program.options.items() if key.startswith(name)}
         if name[:-1] in program.options:  # a letter too many, and not the begin of what only some versions have
             begun = {names: one for names, one in begun.items() if program.only.keys().isdisjoint(names)}

@@ -31,7 +31,10 @@ _NOT_IN_FLOW = frozenset(",[]{}")
 # The programs that start the processes of a training.
 LAUNCHING = (*TRAINING, "accelerate launch")
 # The programs whose tables are complete enough to compare with.
-_PROGRAMS = (*LAUNCHING, "horovodrun", "apt-get", "tensorboard", "pip", "git", "wget", "curl", "conda", "azcopy")
+_PROGRAMS = (
+    *LAUNCHING, "horovodrun", "apt-get", "tensorboard", "pip", "git", "wget", "curl", "conda", "azcopy", "unzip", "ssh",
+    "scp", "rsync",
+)  # fmt: skip
 
 
 @dataclass_of_many(frozen=True, slots=True, eq=False)

@@ -20,6 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pai_lsp.embedded.command_lines import Arguments
     from pai_lsp.embedded.shell_script import Word
     from pai_lsp.job.job import Job
 
@@ -53,7 +54,7 @@ _FOREIGN = {
 }  # fmt: skip
 _KNOWN_MODULES = (*MODULES, "http.server")
 # Programs of which letters after one dash are not compared: there are too many to tell a mistake.
-_JOINING_LETTERS = frozenset({"wget", "curl"})
+_JOINING_LETTERS = frozenset({"wget", "curl", "unzip", "ssh", "scp", "rsync"})
 _NEAR = 0.8
 _NUMBER = lazy_pattern(r"[0-9]{1,6}")
 _PYTHON_FILE = lazy_pattern(r"[\w./-]+/[\w.-]+\.py|[\w-]+\.py|[\w-]+(?:/[\w-]+)+")
@@ -65,7 +66,7 @@ def unknown_command_option(job: Job) -> Iterator[Finding]:
 
     The program stops with "unrecognized arguments" or "no such option". Checked are options before the training script
     of torchrun, torch.distributed.launch, deepspeed, accelerate and horovodrun, and those of pip, conda, azcopy,
-    `git clone` and tensorboard.
+    `git clone`, rsync and tensorboard.
     Source: schemas/programs.json, with the source of each program's options.
 
         taskRoles:
@@ -105,9 +106,10 @@ def missing_command_argument(job: Job) -> Iterator[Finding]:
     """A word that a command needs is missing.
 
     It stops with "expected one argument", "You must give at least one requirement" or the like: an option without its
-    value, a launcher without the script to run, `horovodrun` without `-np`, tensorboard without `--logdir`.
+    value, a launcher without the script to run, `horovodrun` without `-np`, tensorboard without `--logdir`, unzip
+    without a file, `ssh -o NAME` without a value.
     Source: pip, pip/_internal/commands/install.py; torch/distributed/run.py; horovod/runner/launch.py;
-    tensorboard/program.py.
+    tensorboard/program.py; UnZip 6.00 and OpenSSH 9.2, by running them.
 
         taskRoles:
           worker:
@@ -127,6 +129,8 @@ def missing_command_argument(job: Job) -> Iterator[Finding]:
             continue
         for option in arguments.without_value:
             yield Finding(use.span(option.span), f"'{use.written(option.span)}' needs a value")
+        if name in {"ssh", "scp"}:
+            yield from _settings_without_value(use, arguments)
         if arguments.is_open or arguments.without_value or use.line.step.has_piped_input or use.line.step.after == "|":
             continue
         if arguments.has("-h", "--help", "--helpfull", "--helpshort", "--version", "-v", "-cb", "--config_file"):
@@ -145,10 +149,27 @@ def missing_command_argument(job: Job) -> Iterator[Finding]:
             is_other = arguments.has("--db", "--logdir_spec", "--inspect", "--version_tb") or arguments.operands
             if not arguments.has("--logdir") and not is_other:
                 yield Finding(use.word(use.line.name), "'tensorboard' needs a folder, '--logdir'")
+        elif name == "unzip" and not arguments.operands:
+            if not use.line.arguments:  # it prints its help, with code 0
+                yield Finding(use.word(use.line.name), "'unzip' needs a file", severity=Severity.WARNING)
+            elif not arguments.has("-v", "-hh", "-Z"):
+                yield Finding(use.word(use.line.name), "'unzip' needs a file")
         elif name in _FOREIGN and name != "apt-get" and not arguments.operands:
             if any((option.value or "").endswith(".py") for option in arguments.options):
                 continue
             yield Finding(use.word(use.line.name), f"'{name}' needs a script to run")
+
+
+def _settings_without_value(use: CommandUse, arguments: Arguments) -> Iterator[Finding]:
+    """The `-o NAME` of ssh without a value: the word after it is the host."""
+    for option in arguments.options:
+        value, span = option.value, option.value_span
+        if option.name == "-o" and value and span and value.isalpha():
+            following = use.place.lines.word_after(span.end)
+            gap = Span(span.end, following.start) if following and following.end <= use.line.span.end else None
+            fixes = edit_fix(use.place, "Change to '='", gap, "=") if gap and len(arguments.operands) > 1 else ()
+            message = f"'{value}' has no value, so '{use.line.program}' stops; write '{value}=…'"
+            yield Finding(use.span(span), message, fixes)
 
 
 @rule(Severity.ERROR, about=LAUNCHING)

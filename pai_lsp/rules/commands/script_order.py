@@ -205,7 +205,7 @@ def cd_in_subshell(job: Job) -> Iterator[Finding]:
             continue
         if any(one.part == "condition" for one in (step, *step.ancestors)) or "-p" in use.line.texts:
             continue
-        read = {one.name for one in use.place.script.uses}
+        read = {one.name for one in use.place.script.uses} - use.place.script.guarded_names
         if any(word.text.partition("=")[0] in read for word in use.line.arguments if use.line.program == "export"):
             continue  # `used_before_set` reports it
         where = {"(": "inside these parentheses"}.get(process.kind, "in this part of the pipeline")

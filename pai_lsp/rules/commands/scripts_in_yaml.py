@@ -19,8 +19,9 @@ from pai_lsp.source.text import Span, TextEdit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from pai_lsp.embedded.shell_script import Word
     from pai_lsp.job.job import Job
 
 # Programs with which a line begins, if it is a command of its own.
@@ -70,6 +71,8 @@ def line_not_continued(job: Job) -> Iterator[Finding]:
         written = use.line.written(name)
         if re.match(r"--?[A-Za-z]", written) and step.before == "\n":
             before = step.preceding()
+            if before is not None and before.command is not None and _quotes_a_space(use, before.command.words):
+                continue  # `backslash_then_space` reports it
             fixes: Fixes = ()
             end = max((before.span.end, before.end, *(one.span.end for one in before.redirections))) if before else 0
             gap = use.written(Span(end, name.span.start))
@@ -83,12 +86,18 @@ def line_not_continued(job: Job) -> Iterator[Finding]:
             )
 
 
+def _quotes_a_space(use: CommandUse, words: Iterable[Word]) -> bool:
+    r"""Whether a word is a quoted space, or one before a comment: a `\` that was meant to continue the line."""
+    return any(one == "\\ " or one.startswith("\\ #") for one in (use.written(word.span) for word in words))
+
+
 @rule(Severity.WARNING)
 def backslash_then_space(job: Job) -> Iterator[Finding]:
-    r"""A space follows `\` at the end of a line.
+    r"""A space follows `\` at the end of a line, or before an option.
 
     It quotes the space instead of continuing the line: the program gets a word that is a space, and the next line is a
     separate command. In a folded string (`>`), where lines are joined with spaces, every `\` at a line's end does this.
+    Before an option of the same line, the program gets ` --option`, with the space.
     Source: the bash reference manual, "Escape Character"; YAML 1.2, 8.1.3 (folding).
 
         taskRoles:
@@ -121,6 +130,12 @@ def backslash_then_space(job: Job) -> Iterator[Finding]:
             where = place.span(Span(start, end))
             is_folded = "\n" in job.text[where.start : where.end]
             if line_end is None and not is_folded:
+                word = place.lines.word_after(start)
+                if word is not None and word.start == start and place.written(word).startswith("\\ -"):
+                    fixes = edit_fix(place, "Remove it", Span(start, end), "")
+                    yield Finding(
+                        where, "this '\\' quotes the space after it, which becomes a part of the option", fixes
+                    )
                 continue
             following = place.lines.word_after(end)
             if is_folded and (following is None or not place.written(following).lstrip("\\ ").startswith("-")):

@@ -13,7 +13,7 @@ from itertools import islice, pairwise
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.job.uses import command_entries
 from pai_lsp.platform.tables import converted_role_name
-from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, scripts, uses
+from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, known_lines, scripts, uses
 from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import nearest
@@ -255,13 +255,13 @@ def path_without_storage(job: Job) -> Iterator[Finding]:
                 yield Finding(use.span(span), f"no storage is mounted at '{match[0]}'{known}")
 
 
-@rule(Severity.WARNING, about=(*_BY_SSH, *_BY_ADDRESS, "python"))
+@rule(Severity.WARNING, about=(*_BY_SSH, *_BY_ADDRESS, "python", "deepspeed"))
 def ssh_without_plugin(job: Job) -> Iterator[Finding]:
     """A command uses ssh to another task without the ssh plugin, or a name instead of an address.
 
     Names such as `worker-0` only exist in the configuration that the plugin `ssh` with `jobssh: true` writes for ssh.
-    Other programs need `$PAI_HOST_IP_ROLE_INDEX`.
-    Source: openpai-runtime, src/plugins/ssh/sshd.sh.
+    Other programs need `$PAI_HOST_IP_ROLE_INDEX`. With a file of several hosts, deepspeed starts its processes by ssh.
+    Source: openpai-runtime, src/plugins/ssh/sshd.sh; deepspeed/launcher/runner.py, main.
 
         taskRoles:
           worker:
@@ -299,6 +299,12 @@ def ssh_without_plugin(job: Job) -> Iterator[Finding]:
                 span = Span(word.span.start, min(word.span.start + len(f"{match[1]}-{match[2]}"), word.span.end))
                 fixes = edit_fix(use.place, f"Change to '{new}'", span, new)
                 yield Finding(use.span(span), f"this is only a name for ssh, not an address; use {new}", fixes)
+    for use, _, arguments in known_lines(job, ("deepspeed",)):
+        is_alone = use.role is None or use.role.instances < 2 or not arguments.has("-H")
+        is_other = arguments.is_open or arguments.has("--launcher", "--no_ssh")
+        if not (has_ssh or is_alone or is_other or use.place.mentions("sshd") or use.place.mentions("ssh_config")):
+            message = "deepspeed reaches other hosts by ssh, and the plugin 'ssh' with 'jobssh: true' is missing"
+            yield Finding(use.word(use.line.name), message)
     for use in connecting:
         for word in use.line.arguments:
             match = _HOST.fullmatch(word.text.removeprefix("http://"))

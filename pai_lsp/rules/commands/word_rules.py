@@ -10,7 +10,7 @@ import re
 from pai_lsp.embedded.shell_expansions import NAME
 from pai_lsp.embedded.shell_script import PartKind
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
-from pai_lsp.platform.programs import known_line
+from pai_lsp.platform.programs import known_line, launch_of, launchers
 from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, quote_words_fix, scripts, uses
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
@@ -61,8 +61,8 @@ def spaces_around_equals(job: Job) -> Iterator[Finding]:
     """A space is beside the `=` of an assignment.
 
     Bash reads `NAME = value` as a program with the name NAME, code 127, and `export NAME = value` as three names, "not
-    a valid identifier".
-    Source: the bash reference manual, "Shell Parameters".
+    a valid identifier". `mpirun -x NAME = value` runs a program `=`.
+    Source: the bash reference manual, "Shell Parameters"; Open MPI 4.1, by running it.
 
         taskRoles:
           worker:
@@ -93,6 +93,8 @@ def spaces_around_equals(job: Job) -> Iterator[Finding]:
             )
         elif words[0].text in {"export", "readonly", "declare", "local"}:
             yield from _declared(use, words)
+        elif use.line.program in launchers():
+            yield from _passed_on(use)
         elif use.line.step.assigned and use.line.quote(words[0]) and words[0].text[:1] in "/~.":
             before = use.line.step.assigned[-1]
             if before.is_empty:
@@ -112,6 +114,19 @@ def spaces_around_equals(job: Job) -> Iterator[Finding]:
                 whole = Span(before.span.start, words[0].span.end)
                 fixes = edit_fix(use.place, "Remove the space", whole, f"{before.name}={words[0].text}")
                 yield Finding(use.span(whole), f"bash runs '{words[0].text}' as a program; remove the space", fixes)
+
+
+def _passed_on(use: CommandUse) -> Iterator[Finding]:
+    """`-x NAME = value` of an MPI launcher, where the `=` is the program to run."""
+    arguments = launch_of(use.line).arguments
+    option, program = arguments.option("-x"), next(iter(arguments.operands), None)
+    if option and option.value_span and program and program.text == "=":
+        rest = arguments.operands[1:2]
+        span = Span(option.value_span.start, (rest or [program])[0].span.end)
+        new = f"{option.value}={use.line.written(rest[0]) if rest else ''}"
+        fixes = edit_fix(use.place, f"Change to '{new}'", span, new)
+        message = f"'{use.line.program}' runs '=' as a program; remove the spaces around '='"
+        yield Finding(use.span(span), message, fixes)
 
 
 def _declared(use: CommandUse, words: tuple[Word, ...]) -> Iterator[Finding]:

@@ -271,6 +271,49 @@ def auth_without_registryuri(job: Job) -> Iterator[Finding]:
 
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("auth",))
+def auth_without_account(job: Job) -> Iterator[Finding]:
+    """An image's `auth` has no `username` or no `password`.
+
+    The image checker uses an account only if it has both. Otherwise it looks up the image anonymously, does not find a
+    private image, and the task ends with exit code 254.
+    Source: openpai-runtime, src/init.d/image_checker.py, _init_auth_info; openpai, issue 4586.
+
+        prerequisites:
+          - type: dockerimage
+            name: image
+            uri: example.azurecr.io/train:v1
+            auth:
+            #^^^ warning
+              password: <% $secrets.docker %>
+              registryuri: example.azurecr.io
+        secrets:
+          docker: "******"
+
+    Good:
+
+        prerequisites:
+          - type: dockerimage
+            name: image
+            uri: example.azurecr.io/train:v1
+            auth:
+              username: reader
+              password: <% $secrets.docker %>
+              registryuri: example.azurecr.io
+        secrets:
+          docker: "******"
+    """
+    if job.is_catalog or not job.secrets:  # without secrets, `auth_without_secrets` reports it
+        return
+    for definition in images(job):
+        auth = definition.node.entry("auth")
+        keys = {entry.name for entry in entries_of(auth.value)} & _ACCOUNT if auth is not None else set()
+        missing = [f"'{key}'" for key in ("username", "password") if key not in keys]
+        if auth is not None and keys and missing:
+            message = f"'auth' has no {' and no '.join(missing)}, so the image checker does not use it"
+            yield Finding(auth.key.span, message)
+
+
+@rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("auth",))
 def auth_without_secrets(job: Job) -> Iterator[Finding]:
     """An image has an account, but the job has no secrets.
 
