@@ -13,10 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pai_lsp.cluster import failure_report
+from pai_lsp.cluster.failure_report import read_report
 from pai_lsp.document import Document
 from pai_lsp.embedded.command_lines import CommandLine, command_lines, parsed, quoted_words
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_structure import structure
+from pai_lsp.ide.completion.complete import complete
+from pai_lsp.ide.hover import hover
 from pai_lsp.platform import programs
 from pai_lsp.platform.programs import (
     HOROVOD,
@@ -279,18 +283,35 @@ def test_a_launcher_is_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
         one.cache_clear()
     try:
         job = (ROOT / "tests/rules/mpi.yaml").read_text().split("taskRoles:")[0]
-        role = "{instances: 1, dockerImage: image, resourcePerInstance: {cpu: 1, memoryMB: 8192, gpu: 0},"
-        text = f"{job}taskRoles:\n  worker: {role} commands: [timeout 1h prun -np 8 ./a.out]}}\n"
+        text = job + ROLE.format(command="timeout 1h prun -np 8 ./a.out")
         codes = {one.code for one in Document(text).diagnostics}
         assert codes >= {"mpi-run-as-root", "mpi-too-many-processes"}
         manifest = MANIFEST.format(command='command: [stdbuf, -oL, prun, -np, "8", ./a.out]')
         codes = {one.code for one in Document(manifest).diagnostics}
         assert codes >= {"mpijob-np-over-slots", "mpijob-run-as-root"}
+        at = text.index("-np")
+        shown = hover(Document(text), at + 1)
+        assert shown is not None
+        assert "The number of processes on all hosts" in shown.markdown
+        typed = f"{text[:at]}--al{text[at:]}"
+        assert "--allow-run-as-root" in {one.label for one in complete(Document(typed), at + 4)}
+        report = read_report("There are not enough slots available in the system", b"", 1)
+        assert failure_report.line_of("mpi-slots", report, Document(text).job) == text.count("\n")
     finally:
         for one in caches:
             one.cache_clear()
 
 
+ROLE = """\
+taskRoles:
+  worker:
+    instances: 1
+    dockerImage: image
+    resourcePerInstance: {{cpu: 1, memoryMB: 8192, gpu: 0}}
+    commands:
+      - sleep 1
+      - {command}
+"""
 MANIFEST = """\
 apiVersion: kubeflow.org/v2beta1
 kind: MPIJob

@@ -25,7 +25,7 @@ from pai_lsp.source.text import LineIndex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from pai_lsp.job.job import Job
@@ -217,7 +217,7 @@ _SILENT = re.compile(
 )
 _INSTALL = re.compile(r"\b(?:pip\d?|conda|apt|apt-get|yum|dnf|npm)\b.*\binstall\b")
 _PIPE_TO_END = re.compile(r"\|\s*(?:head|tail|grep|sed|less|more|true|awk)\b")
-_PYTHON = re.compile(r"\b(?:python[\d.]*|ipython|jupyter|torchrun|horovodrun|mpirun|deepspeed|accelerate)\b|\.py\b")
+_PYTHON = re.compile(r"\b(?:python[\d.]*|ipython|jupyter)\b|\.py\b")
 # Causes that programs in Python report, or what started them.
 _OF_PYTHON = frozenset(
     {
@@ -232,11 +232,12 @@ _SUBJECTS = {
     "package": _INSTALL,
     "needs": _INSTALL,
     "git": re.compile(r"\bgit\b"),
-    "mpi": re.compile(r"\b(?:mpirun|mpiexec|horovodrun)\b"),
-    "ssh": re.compile(r"\b(?:ssh|scp|rsync|mpirun|mpiexec|horovodrun)\b"),
+    "ssh": re.compile(r"\b(?:ssh|scp|rsync)\b"),
     "conda": re.compile(r"\bconda\b"),
     "storage": re.compile(r"\b(?:azcopy|hdfs|hadoop|aws|gsutil|blobfuse|rclone)\b"),
 }
+# The kinds of causes that are about launchers of MPI, too.
+_OF_LAUNCHERS = frozenset({"mpi", "ssh"})
 # Words of messages that also occur in commands, without a meaning for the place.
 _COMMON = frozenset({"error", "line", "file", "python", "from", "import", "the", "usr", "local", "home", "root", "bin"})
 
@@ -546,6 +547,8 @@ def _command(cause: str, text: str, job: Job, role: TaskRole) -> int | None:
 
 def _score(cause: str, text: str, line: str) -> float:
     """How well a line of the commands fits a message."""
+    from pai_lsp.platform.programs import TRAINING, launchers  # noqa: PLC0415 - only with a job
+
     score = 0.0
     for found in _PYTHON_FILE.finditer(text):
         name = (found[1] or found[2]).rpartition("/")[2]
@@ -564,12 +567,18 @@ def _score(cause: str, text: str, line: str) -> float:
         score += 20
     if cause == "python-import" and "shared object" in text and _INSTALL.search(line):
         score += 8
-    if cause in _OF_PYTHON and _PYTHON.search(line):
+    if cause in _OF_PYTHON and (_PYTHON.search(line) or _names(line, (*TRAINING, *launchers()))):
         score += 2
-    subject = _SUBJECTS.get(cause.partition("-")[0])
-    if subject is not None and subject.search(line):
+    subject = cause.partition("-")[0]
+    pattern = _SUBJECTS.get(subject)
+    if (pattern is not None and pattern.search(line)) or (subject in _OF_LAUNCHERS and _names(line, launchers())):
         score += 4
     return score
+
+
+def _names(line: str, programs: Iterable[str]) -> bool:
+    """Whether a line has the name of a program as a word."""
+    return any(_occurs(name, line) for name in programs if name in line)
 
 
 def _occurs(word: str, line: str) -> bool:
