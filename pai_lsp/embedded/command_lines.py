@@ -21,7 +21,7 @@ from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pai_lsp.embedded.shell_script import PartKind, Script, Word
     from pai_lsp.embedded.shell_structure import Step
@@ -108,6 +108,7 @@ class CommandLine:
     program: its name without a folder and a version (`pip`, `python`), or the module's for `python -m`.
     name: the word of the program, or of the module.
     arguments: the words after it.
+    words: all words of the command, with those of the programs in front of it.
     wrappers: the names of the programs in front of it, such as `sudo`.
     variables: the names that are set for it alone: `X=1 program`, `env X=1 program`.
     user: who runs it, where a wrapper says so; None for a user that is not known before.
@@ -119,6 +120,7 @@ class CommandLine:
     program: str
     name: Word
     arguments: tuple[Word, ...]
+    words: tuple[Word, ...]
     wrappers: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     user: str | None = ""
@@ -140,14 +142,9 @@ class CommandLine:
         return Span(self.name.span.start, self.arguments[-1].span.end if self.arguments else self.name.span.end)
 
     @property
-    def words(self) -> tuple[Word, ...]:
-        """All words of the command, with those of the programs in front of it."""
-        return self.step.command.words if self.step.command is not None else (self.name, *self.arguments)
-
-    @property
     def is_open(self) -> bool:
         """Whether the program gets words that are not written here."""
-        return any(WRAPPERS[name].adds_words for name in self.wrappers)
+        return bool(self.wrappers) and any(WRAPPERS[name].adds_words for name in self.wrappers)
 
     def written(self, word: Word) -> str:
         """A word with its quotes."""
@@ -166,7 +163,8 @@ class CommandLine:
         if word.is_literal:
             return ""
         inner = self.inner(word)
-        return next((use.name for use in self.script.uses if use.span == inner and not use.is_indirect), "")
+        use = self.script.use_at(inner.start)
+        return use.name if use is not None and use.span.end == inner.end and not use.is_indirect else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,22 +269,31 @@ class CommandLines:
 
     def first(self, part: str) -> int | None:
         """Where the first word begins that has a text; None if no word has it."""
-        if part not in self._first_mentions:
-            self._first_mentions[part] = min((at for at, text in self._texts if part in text), default=None)
-        return self._first_mentions[part]
+        return next(self.all_with(part), None)
 
-    @cached_property
-    def _first_mentions(self) -> dict[str, int | None]:
-        return {}
+    def all_with(self, part: str) -> Iterator[int]:
+        """Where the words begin that have a text, in their order."""
+        joined, starts = self._joined_texts
+        found = joined.find(part)
+        while found >= 0:
+            number = bisect_right(starts, found) - 1
+            yield self._texts[number][0]
+            found = joined.find(part, starts[number + 1])
 
     @property
-    def texts(self) -> tuple[str, ...]:
+    def texts(self) -> list[str]:
         """The texts in which `mentions` looks."""
-        return tuple(text for _, text in self._texts)
+        return [text for _, text in self._texts]
+
+    @cached_property
+    def _joined_texts(self) -> tuple[str, list[int]]:
+        """The texts as one, with a character after each that no word has, and where each of them begins and all end."""
+        texts = [f"{text}\0" for _, text in self._texts]
+        return "".join(texts), list(accumulate(map(len, texts), initial=0))
 
     @cached_property
     def _texts(self) -> tuple[tuple[int, str], ...]:
-        """The texts of all words, of the variables that are set, and of the targets of redirections."""
+        """The texts of all words, of the variables that are set, and of the targets of redirections, in their order."""
         found: list[tuple[int, str]] = []
         for step in self.tree.all:
             words = step.command.words if step.command is not None else ()
@@ -294,7 +301,7 @@ class CommandLines:
             found += [(one.span.start, f"{one.name}={one.value.text if one.value else ''}") for one in step.assigned]
             found += [(one.span.start, one.target.text) for one in step.redirections]
         found += [(word.span.start, word.text) for word in self.tree.script.loop_words]
-        return tuple(found)
+        return tuple(sorted(found))
 
     def folder(self, line: CommandLine) -> str | None:
         """The working folder of a command: "" where the script begins, a path from there, None if it is not known."""
@@ -386,13 +393,15 @@ def _line(script: Script, step: Step, words: tuple[Word, ...]) -> CommandLine:
         for number, word in enumerate(arguments[:-1]):
             if word.text == "-m":
                 module = arguments[number + 1]
-                program, rest = MODULES.get(module.text, module.text), arguments[number + 2 :]
-                return CommandLine(script, step, program, module, rest, tuple(wrappers), tuple(variables), user, True)
+                name, rest = MODULES.get(module.text, module.text), arguments[number + 2 :]
+                return CommandLine(
+                    script, step, name, module, rest, words, tuple(wrappers), tuple(variables), user, True
+                )
             if not word.text.startswith("-") or word.text in {"-c", "-"}:
                 break
     elif _PIP.fullmatch(name):
         name = "pip"
-    return CommandLine(script, step, name, words[at], arguments, tuple(wrappers), tuple(variables), user)
+    return CommandLine(script, step, name, words[at], arguments, words, tuple(wrappers), tuple(variables), user)
 
 
 def _after_options(words: tuple[Word, ...], at: int, wrapper: Wrapper) -> int:

@@ -34,11 +34,15 @@ _NEUTRAL = {"command": {"-p", "--"}, "builtin": {"--"}}
 
 @dataclass_of_many(frozen=True, slots=True)
 class Word:
-    """A word of a command; `text` is the word without its quotes, expansions as they are written."""
+    """A word of a command; `text` is the word without its quotes, expansions as they are written.
+
+    is_quoted: whether a part of it has quotes or a backslash.
+    """
 
     text: str
     span: Span
     is_literal: bool = True
+    is_quoted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +202,7 @@ class SimpleCommand:
         return tuple(word.text for word in self.words[1:])
 
 
-_QUOTES = frozenset({PartKind.SINGLE_QUOTED, PartKind.DOUBLE_QUOTED, PartKind.ANSI_QUOTED})
+_QUOTES = (PartKind.SINGLE_QUOTED, PartKind.DOUBLE_QUOTED, PartKind.ANSI_QUOTED)
 _QUOTED = frozenset(
     {
         PartKind.SINGLE_QUOTED, PartKind.DOUBLE_QUOTED, PartKind.ANSI_QUOTED, PartKind.COMMENT, PartKind.HERE_DOCUMENT,
@@ -284,9 +288,21 @@ class Script:
 
     def quote(self, span: Span) -> PartKind | None:
         """The quotes around exactly this place, that of a word; None if there are none."""
-        number = bisect_right(self.parts, span.start, key=lambda part: part.span.start) - 1
-        part = self.parts[number] if number >= 0 else None
-        return part.kind if part is not None and part.span == span and part.kind in _QUOTES else None
+        part = self._quoted_parts.get(span.start)
+        return part.kind if part is not None and part.span.end == span.end else None
+
+    def use_at(self, start: int) -> VariableUse | None:
+        """The use of a variable that begins at a place; the first one."""
+        return self._uses_by_start.get(start)
+
+    @cached_property
+    def _uses_by_start(self) -> dict[int, VariableUse]:
+        return {use.span.start: use for use in reversed(self.uses)}
+
+    @cached_property
+    def _quoted_parts(self) -> dict[int, Part]:
+        """The parts in quotes, by where they begin."""
+        return {part.span.start: part for part in self.parts if part.kind in _QUOTES}
 
     def inner(self, span: Span) -> Span:
         """A place, that of a word, without the quotes around it."""
@@ -345,13 +361,15 @@ class Script:
     @cached_property
     def is_open_ended(self) -> bool:
         """Whether something in it may set variables that are not written in it."""
-        return any(command.name in _OPEN_ENDED or not command.words[0].is_literal for command in self.commands)
+        programs = [command.words[0] for command in self.commands]
+        is_unknown = False in [word.is_literal for word in programs]
+        return is_unknown or not _OPEN_ENDED.isdisjoint([word.text for word in programs])
 
     @cached_property
     def allows_unset(self) -> bool:
         """Whether it switches off, anywhere, that bash stops at a variable that is not set."""
         for command in self.commands:
-            if command.name == "set":
+            if command.words[0].text == "set":
                 arguments = command.arguments
                 if any(_UNSET_OFF.fullmatch(argument) for argument in arguments):
                     return True

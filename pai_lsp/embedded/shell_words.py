@@ -94,10 +94,11 @@ class WordReader(ExpansionReader):
             else:
                 break
             texts.append(text[at : self._at])
-        word = Word("".join(texts), Span(start, self._at), is_literal)
+        whole = "".join(texts)
+        word = Word(whole, Span(start, self._at), is_literal, len(whole) != self._at - start)
         if assigned is None:
             return word, None
-        value = Word("".join(texts[1:]), Span(assigned.end(), self._at), is_literal)
+        value = Word("".join(texts[1:]), Span(assigned.end(), self._at), is_literal, word.is_quoted)
         return word, Assignment(assigned[1], Span(start, assigned.end(1)), False, value)
 
     def _has_index_end(self, start: int) -> bool:

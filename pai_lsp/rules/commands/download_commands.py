@@ -63,6 +63,8 @@ def download_of_page(job: Job) -> Iterator[Finding]:
     """
     for use in uses(job, "wget", "curl"):
         for word in use.line.arguments:
+            if word.text[:4] != "http":
+                continue
             match = next(((p.fullmatch(word.text), new) for p, new in _PAGES if p.fullmatch(word.text)), None)
             if match is None or match[0] is None or not word.is_literal:
                 continue
@@ -206,9 +208,10 @@ def download_to_missing_folder(job: Job) -> Iterator[Finding]:
     """
     for use in uses(job, "tar", with_callbacks=False):
         for flag, word in pairwise(use.line.arguments):
+            if flag.text not in {"-C", "--directory"}:
+                continue
             first = word.text.removeprefix("./").partition("/")[0]
-            is_path = re.fullmatch(r"[\w./-]+", word.text) and not word.text.startswith(("/", "~"))
-            if flag.text not in {"-C", "--directory"} or not is_path or first in {".", ".."}:
+            if not re.fullmatch(r"(?!/)[\w./-]+", word.text) or first in {".", ".."}:
                 continue
             if not _is_mentioned(use, first, word) and use.folder == "" and use.ends_script:
                 yield Finding(use.word(word), f"the folder '{word.text}' is not created before this")
@@ -305,9 +308,9 @@ def _tar_findings(use: CommandUse) -> Iterator[Finding]:
         fixes = edit_fix(use.place, "Change to 'unzip -q'", span, "unzip -q") if len(words) == 2 else ()
         yield Finding(use.span(span), f"tar cannot read '{name.text}'; use 'unzip'", fixes)
         return
+    known = [one for one, names in _COMPRESSIONS.items() if name.text.endswith(names)]
+    is_tar = name.text.endswith(".tar")
     for letter, endings in _COMPRESSIONS.items():
-        known = [one for one, names in _COMPRESSIONS.items() if name.text.endswith(names)]
-        is_tar = name.text.endswith(".tar")
         if letter in letters and (is_tar or (known and letter not in known)) and not name.text.endswith(endings):
             right = bundle.text.replace(letter, known[0] if known else "")
             fixes = edit_fix(use.place, f"Change to '{right}'", bundle.span, right)
@@ -451,10 +454,8 @@ def _is_used_later(use: CommandUse, name: str) -> bool:
 
 def _is_mentioned(use: CommandUse, name: str, besides: Word | None = None) -> bool:
     """Whether the script has a folder's name elsewhere: in other commands, and in this one `besides` a word."""
-    own = use.line.arguments if besides is not None else ()
-    others = (word for line in use.place.lines.all if line is not use.line for word in line.words)
-    files = (one.target for step in use.place.lines.tree.all for one in step.redirections)
-    return any(name in word.text and word is not besides for word in (*own, *others, *files))
+    own = {word.span.start for word in (use.line.words if besides is None else (besides,))}
+    return any(at not in own for at in use.place.lines.all_with(name))
 
 
 _ADDRESS_FOR_SSH = lazy_pattern(r"(?:ssh://)?git@([\w.-]+)[:/](.+)")

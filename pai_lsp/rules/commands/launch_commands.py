@@ -131,7 +131,9 @@ def missing_command_argument(job: Job) -> Iterator[Finding]:
             yield Finding(use.span(option.span), f"'{use.written(option.span)}' needs a value")
         if name in {"ssh", "scp"}:
             yield from _settings_without_value(use, arguments)
-        if arguments.is_open or arguments.without_value or use.line.step.has_piped_input or use.line.step.after == "|":
+        if arguments.is_open or arguments.without_value or (arguments.operands and name != "horovodrun"):
+            continue
+        if use.line.step.has_piped_input or use.line.step.after == "|":
             continue
         if arguments.has("-h", "--help", "--helpfull", "--helpshort", "--version", "-v", "-cb", "--config_file"):
             continue

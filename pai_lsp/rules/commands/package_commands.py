@@ -259,13 +259,15 @@ def asks_for_confirmation(job: Job) -> Iterator[Finding]:
     answering = {place for place in {use.place for use in found} if place.mentions("Assume-Yes")}
     for use in found:
         word = _subcommand(use, "apt-get")
-        if word is None or use.line.step.has_piped_input or use.place in answering:
+        if word is None or use.place in answering:
             continue
         if use.line.program == "pip":
             arguments = use.arguments("pip uninstall", 1) if word.text == "uninstall" else None
             if arguments is None or arguments.is_open or arguments.has("-y", "--yes", "-h") or not arguments.operands:
                 continue
         elif word.text not in _APT_CHANGING or _says_yes(use) or _installs_alone(use.line.texts):
+            continue
+        if use.line.step.has_piped_input:
             continue
         message = f"'{use.line.program} {word.text}' asks for confirmation, which ends it here; add '-y'"
         yield Finding(use.word(word), message, insert_fix(use.place, word.span.end, " -y", safe=True))

@@ -64,7 +64,7 @@ def line_not_continued(job: Job) -> Iterator[Finding]:
     for use in all_uses(job):
         step = use.line.step
         name = use.line.name
-        if step.before != "\n" or not name.text.startswith("-"):
+        if step.before != "\n" or name.text[:1] != "-":
             continue
         if step.command is None or name is not step.command.words[0] or step.before not in {"\n", ""}:
             continue
@@ -180,7 +180,7 @@ def folded_lines_joined(job: Job) -> Iterator[Finding]:
         words = use.line.arguments
         if len(words) < 2 or use.line.program not in _WITH_WORDS or use.line.wrappers:
             continue
-        if all(word.text not in _BEGINNING for word in words):
+        if _BEGINNING.isdisjoint([word.text for word in words]):
             continue
         folded = [part for part in use.place.parts if part.style is ScalarStyle.FOLDED or "\n" in _source(job, part)]
         if not any(part.style is not ScalarStyle.LITERAL for part in folded):
@@ -262,7 +262,9 @@ def value_after_hash(job: Job) -> Iterator[Finding]:
     """
     for use in all_uses(job):
         word = use.line.arguments[-1] if use.line.arguments else None
-        if word is None or not _OPTION.fullmatch(word.text) or use.line.step.after not in {"", "\n"}:
+        if word is None or word.text[:1] != "-" or not _OPTION.fullmatch(word.text):
+            continue
+        if use.line.step.after not in {"", "\n"}:
             continue
         end = use.word(word).end
         line = job.text[end:].partition("\n")[0]

@@ -79,7 +79,7 @@ def spaces_around_equals(job: Job) -> Iterator[Finding]:
     """
     for use in all_uses(job):
         words = use.line.words
-        if len(words) > 1 and words[1].text.startswith("=") and words[0].is_literal and NAME.fullmatch(words[0].text):
+        if len(words) > 1 and words[1].text[:1] == "=" and words[0].is_literal and NAME.fullmatch(words[0].text):
             if words[1].text.startswith("==") or words[0].text in {"expr", "test", "echo", "printf"}:
                 continue
             last = words[2] if words[1].text == "=" and len(words) > 2 else words[1]
@@ -308,8 +308,8 @@ def quotes_keep_literal(job: Job) -> Iterator[Finding]:
         if line.program in _PRINTING or "ssh" in line.program:
             continue
         for number, word in enumerate(line.arguments):
-            if len(word.span) == len(word.text) and "=~/" not in word.text:
-                continue  # nothing is quoted
+            if not word.is_quoted and "=~/" not in word.text:
+                continue
             quote = _MARKS.get(line.quote(word) or PartKind.EXPANSION, "")
             written = line.written(word)
             if not quote and "=~/" not in word.text:
@@ -342,7 +342,12 @@ def quotes_keep_literal(job: Job) -> Iterator[Finding]:
                 yield Finding(use.word(word), f"the program receives '{bare}' as one word; remove the quotes", fixes)
         program = line.name
         is_command = program is line.words[0] and not line.step.assigned and program.is_literal
-        if is_command and line.quote(program) and re.fullmatch(r"[a-z][\w.-]* [\w./-].*", program.text):
+        if (
+            is_command
+            and program.is_quoted
+            and line.quote(program)
+            and re.fullmatch(r"[a-z][\w.-]* [\w./-].*", program.text)
+        ):
             message = f"bash looks for a program named '{program.text}'; remove the quotes"
             yield Finding(use.word(program), message)
 
@@ -368,8 +373,9 @@ def braces_not_expanded(job: Job) -> Iterator[Finding]:
               - N=3; for i in $(seq 1 $N); do echo $i; done
     """
     for place in scripts(job, with_callbacks=True):
-        lines = (line for line in place.lines.all if line.step.command is None or line.step.command.name != "eval")
-        for word in (word for line in lines for word in line.words if ".." in word.text):
+        for word in [word for line in place.lines.all if line.program != "eval" for word in line.words]:
+            if ".." not in word.text:
+                continue
             if (match := _BRACES_OF_VARIABLES.fullmatch(place.written(word.span))) is not None:
                 first, last = match[1] or match[3], match[2] or match[4]
                 fixes = edit_fix(place, "Use 'seq'", word.span, f"$(seq {first} {last})")
@@ -574,8 +580,9 @@ def windows_path(job: Job) -> Iterator[Finding]:
               - bash ./run.sh
     """
     for use in all_uses(job):
-        # Bash removes backslashes, so that they are in the span alone.
-        for word in (one for one in (use.line.name, *use.line.arguments) if len(one.span) > len(one.text)):
+        for word in (use.line.name, *use.line.arguments):
+            if not word.is_quoted:
+                continue
             written = use.line.written(word)
             if "\\" in written[:-1] and _WINDOWS_PATH.fullmatch(written):
                 is_path = written.startswith((".\\", "..\\")) or written[1:3] == ":\\"
