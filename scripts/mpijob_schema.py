@@ -73,7 +73,7 @@ def definition(file: Path, version: str) -> dict[str, Any]:
 def standard(theirs: dict[str, Any]) -> dict[str, Any]:
     """A schema of a custom resource definition as JSON Schema: unknown keys are not taken."""
     if theirs.get("x-kubernetes-int-or-string"):
-        return {"$ref": "#/$defs/quantity"} if "pattern" in theirs else {"type": ["string", "integer"]}
+        return {"$ref": "#/$defs/quantity" if "pattern" in theirs else "#/$defs/port"}
     if theirs.get("format") == "int32":
         return {"$ref": "#/$defs/int32"}
     kept = ("type", "required", "enum", "x-kubernetes-list-map-keys")
@@ -161,6 +161,7 @@ def schema(mpi_operator: str, training_operator: str) -> dict[str, Any]:
         "additionalProperties": False,
         "$defs": {
             "int32": {"type": "integer", "minimum": -(2**31), "maximum": 2**31 - 1},
+            "port": {"type": ["string", "integer"], "minimum": -(2**31), "maximum": 2**31 - 1},
             "quantity": {
                 "type": ["string", "integer"],
                 "pattern": f"^(?:[-+]?{_NUMBER}(?:[KMGTPE]i|[numkMGTPE]|[eE][-+]?{_NUMBER})?)$",

@@ -146,6 +146,10 @@ POD = "spec.mpiReplicaSpecs.Worker.template.spec"
         ("{name: train}", "{name: train, annotations: {Example.com/a: b}}", None),
         ("{name: train}", "{name: train, labels: {Example.com/a: b}}",
          ("mpijob-refused", "metadata.labels.Example.com/a")),
+        ("{name: train}", "{generateName: train-}", None),
+        ("{name: train}", "{generateName: train.}", ("mpijob-refused", "metadata.generateName")),
+        ("- name: worker", PROBE % "3000000000",
+         ("mpijob-refused", f"{POD}.containers[0].readinessProbe.tcpSocket.port")),
         ("{name: train}", "{name: train, finalizers: [a b]}", ("mpijob-refused", "metadata.finalizers[0]")),
         ("{name: train}", "{name: train, ownerReferences: [{name: x}]}",
          ("mpijob-refused", "metadata.ownerReferences[0].uid")),
@@ -244,6 +248,8 @@ def test_a_template_of_manifests(changes: list[tuple[str, str]], others: list[st
         ("Worker", "OnFailure", "", True),
         ("Worker", "Never", "ExitCode", False),
         ("Worker", "OnFailure", "ExitCode", True),
+        ("Worker", '""', "", False),
+        ("Launcher", "OnFailure", '""', False),
     ],
 )
 def test_restart_policies_that_the_operator_changes(replica: str, policy: str, own: str, is_changed: bool) -> None:
@@ -346,6 +352,7 @@ PAD = "              "
             "spec.launcherCreationPolicy",
         ),
         ("spec:\n  slots", "spec:\n  sshAuthMountPath: ~/.ssh\n  slots", "mpijob-ssh-path", "spec.sshAuthMountPath"),
+        ("spec:\n  slots", "spec:\n  sshAuthMountPath: /etc/mpi\n  slots", "mpijob-ssh-path", "spec.sshAuthMountPath"),
     ],
 )
 def test_semantic_mistakes(old: str, new: str, code: str, field: str) -> None:

@@ -12,6 +12,7 @@ from pai_lsp.cli.main import main
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.mpijob.conversion import ConversionError, Converted, job_text, kept_comments, manifest_text
+from pai_lsp.mpijob.converted_text import converted_text
 from pai_lsp.mpijob.job_to_manifest import job_to_manifest
 from pai_lsp.mpijob.manifest import manifests
 from pai_lsp.mpijob.manifest_to_job import manifest_to_job
@@ -126,6 +127,11 @@ def test_mpich_has_other_options() -> None:
     text = MANIFEST.replace("  slotsPerWorker", "  mpiImplementation: MPICH\n  slotsPerWorker")
     text = text.replace("--hostfile, /etc/mpi/hostfile, ", "")
     assert launcher(text)[-1] == 'mpirun -np 4 -hosts worker-0:2,worker-1:2 python train.py "${DATA}"'
+    job = converted_text(Document(text).job, "pai").text
+    assert "# pai-lsp: ignore-file[mpi-option-unknown] the image has MPICH\n" in job
+    named = converted_text(Document(text.replace("example/mpi:1", "example/mpich:4")).job, "pai").text
+    assert "ignore-file" not in named
+    assert [[one.code for one in Document(found).diagnostics] for found in (job, named)] == [[], []]
 
 
 def test_a_script_stays_a_script() -> None:

@@ -129,8 +129,8 @@ def custom_resource(ours: Any, parts: dict[str, Any]) -> dict[str, Any]:
     if ours is True:
         return {"type": "object"}
     name = ours.get("$ref", "").rpartition("/")[2]
-    if name == "quantity" or ours.get("type") == ["integer", "string"]:
-        return {"x-kubernetes-int-or-string": True, **({"pattern": "^[0-9]+$"} if name else {})}
+    if name in {"quantity", "port"}:
+        return {"x-kubernetes-int-or-string": True, **({"pattern": "^[0-9]+$"} if name == "quantity" else {})}
     if name == "int32":
         return {"type": "integer", "format": "int32"}
     if name:

@@ -48,10 +48,11 @@ class Lost:
 
 @dataclass(slots=True)
 class Converted:
-    """The new object, and what it does not have."""
+    """The new object, what it does not have, and comments for the top of its file."""
 
     result: dict[str, Any]
     lost: list[Lost] = field(default_factory=list)
+    comments: list[str] = field(default_factory=list)
 
 
 def others_lost(values: MappingOf[str, Any], known: Collection[str], path: str, reason: str) -> list[Lost]:

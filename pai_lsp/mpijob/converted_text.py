@@ -55,6 +55,7 @@ def converted_text(job: Job, to: str) -> ConvertedText:
     _refuse_wrong_types(manifest)
     converted = manifest_to_job(manifest.root.plain)
     converted.lost += [Lost(f"documents[{number}]", "only the first MPIJob is converted") for number in others]
+    comments += "".join(f"# {line}\n" for line in converted.comments)
     return _with(converted, comments + job_text(converted.result))
 
 

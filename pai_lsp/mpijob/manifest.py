@@ -232,7 +232,8 @@ _KINDS = frozenset({"mpijob", "mpijobs"})
 _ACCEPTED = frozenset({ProblemKind.DUPLICATE_KEY, ProblemKind.SEVERAL_DOCUMENTS})
 # The resource that counts GPUs, and the file in which the operator lists the hosts.
 GPU = "nvidia.com/gpu"
-HOST_FILE = "/etc/mpi/hostfile"
+HOST_FOLDER = "/etc/mpi"
+HOST_FILE = f"{HOST_FOLDER}/hostfile"
 _KIND = lazy_pattern(r"^kind:[ \t]*[\"']?MPIJob[\"']?[ \t]*(?:#.*)?\r?$", 8)  # re.MULTILINE
 _VERSION = lazy_pattern(r"^apiVersion:[ \t]*[\"']?kubeflow\.org/", 8)
 # In these, bash or Kubernetes fill in what looks like a placeholder.

@@ -8,6 +8,7 @@ from pai_lsp.embedded.command_lines import PYTHON
 from pai_lsp.findings.diagnostic import Consequence, Finding, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix, choice_fixes, fix_of, number_fix
 from pai_lsp.mpijob.launch import REPLICAS, all_containers, finding_at, layout, user_of_launcher, worker_gpus
+from pai_lsp.mpijob.manifest import HOST_FOLDER
 from pai_lsp.mpijob.manifest_edits import edits_of_keys
 from pai_lsp.mpijob.structure import LABEL, mpijob_table
 from pai_lsp.platform.programs import PREPARING, TRAINING, WAITING, launchers
@@ -342,7 +343,7 @@ def mpijob_slots_under_gpus(manifest: Manifest) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.CLUSTER)
 def mpijob_ssh_path(manifest: Manifest) -> Iterator[Finding]:
-    """Ssh does not find its key at this path.
+    """Ssh does not find its key at this path, or the path is taken.
 
     Kubernetes does not expand `~`. ssh reads the key from the home directory of the user, and another user than root
     cannot read /root/.ssh.
@@ -368,6 +369,10 @@ def mpijob_ssh_path(manifest: Manifest) -> Iterator[Finding]:
     field = "spec.sshAuthMountPath"
     if not path.startswith("/"):
         yield finding_at(manifest, field, f"'{path}' is not an absolute path; Kubernetes does not expand '~'")
+        return
+    if path == HOST_FOLDER:
+        message = f"the operator mounts the host file at '{path}'; Kubernetes refuses a pod with two volumes at one path"
+        yield finding_at(manifest, field, message)
         return
     users = [user for one in found.launcher_containers[:1] if (user := user_of_launcher(found, one)) is not None]
     if users and users[0] != 0 and path == "/root/.ssh":
@@ -401,7 +406,7 @@ def mpijob_mount_taken(manifest: Manifest) -> Iterator[Finding]:
     found = layout(manifest)
     key = manifest.text("spec.sshAuthMountPath") or "/root/.ssh"
     for name, _, some in found.pods if found and not found.is_other else ():
-        taken = {key, "/etc/mpi"} if name == "launcher" else {key}
+        taken = {key, HOST_FOLDER} if name == "launcher" else {key}
         for container in some[:1]:
             mounts = container.value.get("volumeMounts")
             for number, mount in enumerate(mounts.content if mounts and mounts.kind == "array" else ()):
@@ -572,9 +577,9 @@ def mpijob_restart_policy_ignored(manifest: Manifest) -> Iterator[Finding]:
     if found is None:
         return
     for name, path, _ in found.pods:
-        text = manifest.text(f"{path}.restartPolicy")
+        text = manifest.text(f"{path}.restartPolicy") or None
         replica = ".".join(path.split(".")[:3])
-        own = manifest.text(f"{replica}.restartPolicy")
+        own = manifest.text(f"{replica}.restartPolicy") or None
         written = {None: "OnFailure" if name == "launcher" else "Never", "ExitCode": "Never"}.get(own, own)
         if found.is_other:
             written = text if name == "launcher" else "Always"

@@ -13,8 +13,8 @@ from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, others_lost, upgraded
 from pai_lsp.mpijob.launch import SHELLS
-from pai_lsp.mpijob.manifest import GPU, SERVED, quantity
-from pai_lsp.platform.programs import HOROVOD, HYDRA, OPEN_MPI, launch_of, launchers
+from pai_lsp.mpijob.manifest import GPU, HOST_FOLDER, SERVED, quantity
+from pai_lsp.platform.programs import HOROVOD, HYDRA, OPEN_MPI, launch_of, launchers, looks_like
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.foreign import as_list, as_mapping, as_text, as_whole
 from pai_lsp.source.frozen import dataclass, field
@@ -30,7 +30,6 @@ _UNKNOWN = "an OpenPAI job has no such key"
 _VARIABLE = lazy_pattern(r"\$\(([A-Za-z_][A-Za-z0-9_]*)\)")
 _ROOT = "--allow-run-as-root"
 _ROOT_VARIABLES = frozenset({"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"})
-_HOST_FOLDER = "/etc/mpi"
 _LASTS = "sleep infinity"
 _SHM = "/dev/shm"  # noqa: S108 - where containers have their shared memory
 _LOCK = {"capabilities": {"add": ["IPC_LOCK"]}}
@@ -52,7 +51,8 @@ def manifest_to_job(manifest: dict[str, Any]) -> Converted:
     spec, metadata = as_mapping(manifest.get("spec")), as_mapping(manifest.get("metadata"))
     if not spec:
         raise ConversionError("not-an-mpijob", "this is not an MPIJob with a 'spec'")
-    return Converted(_ManifestReader(spec, metadata, lost).job(), lost)
+    reader = _ManifestReader(spec, metadata, lost)
+    return Converted(reader.job(), lost, reader.comments)
 
 
 @dataclass(slots=True)
@@ -70,11 +70,14 @@ class _Pod:
 class _ManifestReader:
     """Reads one manifest."""
 
-    __slots__ = ("_is_mpich", "_lost", "_metadata", "_name", "_slots", "_spec", "_storages", "_workers", "_works")
+    __slots__ = (
+        "_is_mpich", "_lost", "_metadata", "_name", "_slots", "_spec", "_storages", "_workers", "_works", "comments",
+    )  # fmt: skip
 
     def __init__(self, spec: dict[str, Any], metadata: dict[str, Any], lost: list[Lost]) -> None:
         self._spec, self._metadata, self._lost = spec, metadata, lost
         self._storages: list[dict[str, str]] = []
+        self.comments: list[str] = []
         self._name = str(metadata.get("name") or metadata.get("generateName") or "mpijob").strip("-")
         self._is_mpich = as_text(spec.get("mpiImplementation")) in {"Intel", "MPICH"}
         slots = as_whole(spec.get("slotsPerWorker"))
@@ -230,11 +233,17 @@ class _ManifestReader:
         launches = [line for line in command_lines(read_script(text)).all if line.program in launchers()]
         if not launches:
             raise ConversionError("no-starter", "the launcher runs no mpirun, mpiexec or horovodrun")
+        # Images of OpenPAI have Open MPI, and nothing else in the job would show another implementation.
+        is_told = looks_like(HYDRA, (text, pod.image, *pod.exports))
+        if self._is_mpich and self._workers + self._works and not is_told:
+            if any(line.program in {"mpirun", "mpiexec"} and not launch_of(line, HYDRA).host_lists for line in launches):
+                name = as_text(self._spec.get("mpiImplementation"))
+                self.comments.append(f"pai-lsp: ignore-file[mpi-option-unknown] the image has {name}")
         for line in reversed(launches):
             text = self._with_hosts(text, line, allows_root=pod.names >= _ROOT_VARIABLES)
-        if _HOST_FOLDER in text:
+        if HOST_FOLDER in text:
             key = "args" if pod.container.get("args") else "command"
-            self._lost.append(Lost(f"{pod.path}.{key}", f"it uses a file below {_HOST_FOLDER}, which is not there"))
+            self._lost.append(Lost(f"{pod.path}.{key}", f"it uses a file below {HOST_FOLDER}, which is not there"))
         return _lines(text)
 
     def _with_hosts(self, text: str, line: CommandLine, *, allows_root: bool) -> str:

@@ -246,7 +246,9 @@ def _metadata(manifest: Manifest) -> Iterator[Fault]:
     for one, field in ((name, "metadata.name"), (prefix, "metadata.generateName")):
         if one is None or one.kind != "string" or not one.content:
             continue
-        written = one.content if field == "metadata.name" else f"{one.content[:58]}aaaaa"
+        written = one.content
+        if field == "metadata.generateName" and len(written) > 1 and written.endswith("-"):
+            written = f"{written[:-2]}a"  # as Kubernetes checks it
         if len(written) > 253 or not _SUBDOMAIN.fullmatch(written):
             rule = "lower-case letters, digits, '-' and '.', at most 253 characters"
             message = f"'{one.content[:60]}' is not a valid name; use {rule}"
