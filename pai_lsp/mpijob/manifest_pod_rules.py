@@ -371,7 +371,7 @@ def mpijob_ssh_path(manifest: Manifest) -> Iterator[Finding]:
         yield finding_at(manifest, field, f"'{path}' is not an absolute path; Kubernetes does not expand '~'")
         return
     if path == HOST_FOLDER:
-        message = f"the operator mounts the host file at '{path}'; Kubernetes refuses a pod with two volumes at one path"
+        message = f"the host file is mounted at '{path}'; Kubernetes refuses a pod with two volumes at one path"
         yield finding_at(manifest, field, message)
         return
     users = [user for one in found.launcher_containers[:1] if (user := user_of_launcher(found, one)) is not None]

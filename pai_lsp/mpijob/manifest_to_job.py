@@ -233,14 +233,13 @@ class _ManifestReader:
         launches = [line for line in command_lines(read_script(text)).all if line.program in launchers()]
         if not launches:
             raise ConversionError("no-starter", "the launcher runs no mpirun, mpiexec or horovodrun")
-        # Images of OpenPAI have Open MPI, and nothing else in the job would show another implementation.
-        is_told = looks_like(HYDRA, (text, pod.image, *pod.exports))
-        if self._is_mpich and self._workers + self._works and not is_told:
-            if any(line.program in {"mpirun", "mpiexec"} and not launch_of(line, HYDRA).host_lists for line in launches):
-                name = as_text(self._spec.get("mpiImplementation"))
-                self.comments.append(f"pai-lsp: ignore-file[mpi-option-unknown] the image has {name}")
         for line in reversed(launches):
             text = self._with_hosts(text, line, allows_root=pod.names >= _ROOT_VARIABLES)
+        # Most images of OpenPAI have Open MPI, and nothing else in the job would show another implementation.
+        is_open = self._is_mpich and any(line.program in {"mpirun", "mpiexec"} for line in launches)
+        if is_open and "-hosts" in text and not looks_like(HYDRA, (text, pod.image, *pod.exports)):
+            name = as_text(self._spec.get("mpiImplementation"))
+            self.comments.append(f"pai-lsp: ignore-file[mpi-option-unknown] the image has {name}")
         if HOST_FOLDER in text:
             key = "args" if pod.container.get("args") else "command"
             self._lost.append(Lost(f"{pod.path}.{key}", f"it uses a file below {HOST_FOLDER}, which is not there"))
