@@ -86,6 +86,9 @@ def test_every_code_of_the_commands_has_an_answer(code: int) -> None:
         (r"\bword\b(?P<name>\S+) in", ("word",)),
         (r"ab{3}cdef", ("cdef",)),
         ("(?i)any case", ()),
+        (r"(?:First|Other): .*(?:x|yz)", ("First", "Other")),
+        (r"(?:[Oo]ne error|b (?P<two>two) x)\.?$", ("ne error", "two")),
+        (r"(?:three )?(?!four)(?:five|x)", ()),
     ],
 )
 def test_the_needles_of_a_pattern(pattern: str, expected: tuple[str, ...]) -> None:

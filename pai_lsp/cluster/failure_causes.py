@@ -114,8 +114,16 @@ _SHORTEST_NEEDLE = 3
 
 def needles(pattern: str) -> tuple[str, ...]:
     """For each alternative of a regular expression, a text that each of its matches has; empty without such texts."""
-    found = [max(_literals(alternative), key=len, default="") for alternative in _alternatives(pattern)]
-    return tuple(found) if all(len(one) >= _SHORTEST_NEEDLE for one in found) else ()
+    found = [_needles(alternative) for alternative in _alternatives(pattern)]
+    return tuple(one for each in found for one in each) if all(found) else ()
+
+
+def _needles(alternative: str) -> tuple[str, ...]:
+    runs, groups = _literals(alternative)
+    longest = max(runs, key=len, default="")
+    if len(longest) >= _SHORTEST_NEEDLE:
+        return (longest,)
+    return next((found for group in groups if (found := needles(group))), ())
 
 
 def _alternatives(pattern: str) -> Iterator[str]:
@@ -142,16 +150,19 @@ def _alternatives(pattern: str) -> Iterator[str]:
 _SIGN = re.compile(r"\\.|\[(?:\\.|[^\]\\])+\]|\{[\d,]+\}|.", re.DOTALL)
 
 
-def _literals(pattern: str) -> Iterator[str]:
-    """The runs of plain characters outside of brackets, each of which every match has."""
-    run, depth = "", 0
+def _literals(pattern: str) -> tuple[list[str], list[str]]:
+    """The runs of plain characters outside of brackets, and the groups, of which every match has each."""
+    runs: list[str] = []
+    groups: list[str] = []
+    run, depth, start = "", 0, 0
     if pattern.startswith("(?"):
         flags = re.match(r"\(\?([a-z]+)\)", pattern)
         if flags:
             if "i" in flags[1]:
-                return
+                return [], []
             pattern = pattern[flags.end() :]
-    for sign in _SIGN.findall(pattern):
+    for found in _SIGN.finditer(pattern):
+        sign = found[0]
         is_escaped = len(sign) == 2 and sign[0] == "\\" and not sign[1].isalnum()
         is_plain = is_escaped or (len(sign) == 1 and sign not in ".^$*+?()|")
         if depth == 0 and is_plain:
@@ -159,7 +170,15 @@ def _literals(pattern: str) -> Iterator[str]:
             continue
         if sign in "*?" or sign[0] == "{":
             run = run[:-1]
-        yield run
+        runs.append(run)
         run = ""
+        if sign == "(" and depth == 0:
+            start = found.end()
         depth += {"(": 1, ")": -1}.get(sign, 0)
-    yield run
+        if sign == ")" and depth == 0 and pattern[found.end() : found.end() + 1] not in {"?", "*", "{"}:
+            body = _GROUP.sub("", pattern[start : found.start()])
+            groups += [body] if not body.startswith("?") else []
+    return [*runs, run], groups
+
+
+_GROUP = re.compile(r"^\?(?::|P<\w+>)")

@@ -127,16 +127,18 @@ def _is_in(pattern: str, text: bytes, lower: bytes) -> bool:
     """Whether a pattern of the runtime occurs, in time that grows with the text alone.
 
     All of them are words in a row, with `.*` between. Each part is looked for after the one before; one with other
-    signs of regular expressions only if its longest word is there.
+    signs of regular expressions only if its longest word is there, and so is one whose parts are in one line.
     """
     flags = _FLAGS.match(pattern)
     is_any_case, is_any_line = (flags is not None and flag in flags[1] for flag in "is")
     rest = pattern[flags.end() :] if flags else pattern
-    if not is_any_line and ".*" in rest:
-        return re.search(pattern.encode(), text) is not None
-    at = 0
     searched = lower if is_any_case else text
-    for part in (part.lower() if is_any_case else part for part in rest.split(".*")):
+    parts = [part.lower() if is_any_case else part for part in rest.split(".*")]
+    if not is_any_line and len(parts) > 1:
+        words = (max(_LITERAL.findall(part), key=len, default="") for part in parts)
+        return all(word.encode() in searched for word in words) and re.search(pattern.encode(), text) is not None
+    at = 0
+    for part in parts:
         if _LITERAL.fullmatch(part):
             at = searched.find(part.encode(), at)
             if at < 0:

@@ -8,8 +8,9 @@ exceptions that it chains; of equal ones the first is the cause.
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from functools import cache
-from itertools import islice, pairwise
+from itertools import accumulate, islice, pairwise
 
 from pai_lsp.cluster.exception_origin import is_of_program
 from pai_lsp.cluster.failure_causes import Weight, message_patterns
@@ -225,7 +226,7 @@ def _errors(lines: Sequence[LogLine]) -> Iterator[LogError]:
 def _matches(lines: Sequence[LogLine]) -> dict[int, _Match]:
     """The heaviest message in each line that has one, by the line's number."""
     calm = _in_warnings(lines)
-    suspicious = [line for line in lines if line.number not in calm and _can_match(line.text)]
+    suspicious = [line for line in _with_words(lines) if line.number not in calm]
     if len(suspicious) > _FIRST_LOOKED_AT + _LAST_LOOKED_AT:
         suspicious = [*suspicious[:_FIRST_LOOKED_AT], *suspicious[-_LAST_LOOKED_AT:]]
     seen: dict[str, _Match | None] = {}
@@ -331,16 +332,25 @@ def _error(line: LogLine, found: _Match, *, is_traceback: bool, place: str = "")
     return LogError(line, pattern.cause, weight, names, is_traceback=is_traceback, is_explained=is_explained)
 
 
-def _can_match(text: str) -> bool:
-    """Whether a line has a word of a message, so that its patterns are worth a try."""
+def _with_words(lines: Sequence[LogLine]) -> list[LogLine]:
+    """The lines that have a word of a message, so that its patterns are worth a try."""
     words, without_words = _words()
-    return any(word in text for word in words) or any(pattern.search(text) for pattern in without_words)
+    text = "\n".join(line.text for line in lines)
+    starts = [0, *accumulate(len(line.text) + 1 for line in lines)]
+    found = {at for at, line in enumerate(lines) if any(pattern.search(line.text) for pattern in without_words)}
+    for word in words:
+        place = text.find(word)
+        while place >= 0:
+            at = bisect(starts, place) - 1
+            found.add(at)
+            place = text.find(word, starts[at + 1])
+    return [lines[at] for at in sorted(found)]
 
 
 @cache
 def _words() -> tuple[tuple[str, ...], tuple[MessagePattern, ...]]:
     """The shortest words of which each match of a pattern has one, and the patterns without such words."""
-    patterns = message_patterns("log")
+    patterns = [pattern for pattern in message_patterns("log") if pattern.weight is not Weight.HARMLESS]
     words = {word for pattern in patterns for word in pattern.needles}
     shortest = (word for word in words if not any(other != word and other in word for other in words))
     return tuple(sorted(shortest)), tuple(pattern for pattern in patterns if not pattern.needles)
