@@ -126,12 +126,14 @@ class LiveCluster:
 
     log: the bytes of `all`; None before the task has started. key: the one with which logs can be read now.
     is_ltp: whether attempt 0 is answered with the last attempt, as by the rest-server of LTP 1.5 (branch dev, 681cd4e).
+    azure: older parts, the newest first, with the names of the log server `azure_storage`.
     """
 
     states: list[dict[str, Any]] = field(default_factory=lambda: [FAILED])
     attempts: dict[int, dict[str, Any]] = field(default_factory=dict)
     log: bytes | None = LOG
     rotated: bytes | None = None
+    azure: tuple[bytes, ...] = ()
     events: list[dict[str, Any]] = field(default_factory=list)
     gpus: tuple[int, int, int] = (38, 38, 0)
     user: str = "ann"
@@ -174,6 +176,9 @@ class LiveCluster:
         elif place.endswith("/logs") and self.log is not None:
             names = {"runtime.log": "runtime.log", "all": "user-all"}
             names |= {"all.1": "user-all.1"} if self.rotated is not None else {}
+            if self.azure:
+                names = {"all": "user-all", "runtime": "runtime.log"}
+                names |= {f"all.{at}": f"user-all.{at}" for at in range(len(self.azure), 0, -1)}
             prefix = "/log-manager/10.0.0.1:9103/api/v1/logs"
             places = [{"name": name, "uri": f"{prefix}/{file}?token={self.key}"} for name, file in names.items()]
             send(request, {"locations": places})
@@ -186,7 +191,8 @@ class LiveCluster:
         if parse_qs(urlsplit(request.path).query)["token"] != [self.key]:
             request.send(403, b"")
             return
-        text = {"user-all": self.log, "user-all.1": self.rotated}.get(name, b"") or b""
+        parts = {"user-all": self.log, "user-all.1": self.rotated, "runtime.log": b"barrier passed\n"}
+        text = (parts | {f"user-all.{at}": part for at, part in enumerate(self.azure, 1)})[name] or b""
         first, _, last = request.headers["range"].removeprefix("bytes=").partition("-")
         start = max(len(text) - int(last), 0) if first == "" else int(first)
         if start >= len(text):

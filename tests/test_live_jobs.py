@@ -26,6 +26,7 @@ from loopback import dripping, half, marketplace, never
 from pai_lsp.cli.commands import live_cluster
 from pai_lsp.cli.main import main
 from pai_lsp.cluster import rest_server
+from pai_lsp.cluster.live_jobs import TaskLog, job_named
 from pai_lsp.web.fetching import HttpAnswer, Limits
 
 if TYPE_CHECKING:
@@ -170,6 +171,19 @@ def test_a_log(home: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
         assert main(["logs", "train"]) == 1
         assert b"has no log: it has not started, or the log was removed" in capsysbinary.readouterr().err
         assert main(["logs", "train", "--follow", "--format", "json"]) == 2
+
+
+def test_a_log_in_many_parts(home: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    parts = tuple(b"part %d\n" % at for at in range(11, 0, -1))
+    with serving(home, LiveCluster(azure=parts)):
+        assert main(["logs", "train"]) == 0
+        whole = capsysbinary.readouterr().out
+        assert whole == b"".join(reversed(parts)) + LOG
+        cluster = rest_server.connection("lab")
+        found = job_named(cluster, "ann", "train")
+        log = TaskLog(cluster, found, (found.tasks or ())[1])
+        assert log.end() == (whole, False)
+        assert log.of_platform() == b"barrier passed\n"
 
 
 def test_a_log_that_is_still_written(

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 # Source: models/v2/utils/frameworkConverter.js, convertState.
 ENDED = frozenset({"SUCCEEDED", "FAILED", "STOPPED"})
 _MOST_JOBS = 100
-_LOG, _ROTATED, _PLATFORM_LOG = "all", "all.1", "runtime.log"
+_LOG, _ROTATED = "all", "all.1"
+# With the log server `azure_storage`, there may be more older parts, and the log of the runtime has another name.
+# Source: rest-server, models/v2/job/log.js, of OpenPAI and LTP.
+_OLDER_PART, _PLATFORM_LOGS = re.compile(r"all\.(\d{1,3})"), ("runtime.log", "runtime")
 # The address of a log is no longer valid. Source: microsoft/pai, src/log-manager/src/nginx/guard.lua.
 _EXPIRED = 403
 # What a past attempt calls the keys of a state. Source: models/v2/utils/frameworkConverter.js, convertToJobAttempt.
@@ -248,24 +251,30 @@ class TaskLog:
     def end(self) -> tuple[bytes, bool]:
         """The end of the log, at most `PIECE` bytes, and whether that is all of it."""
         text, start = self._piece(_LOG, f"-{PIECE}")
-        if _ROTATED not in self._places:
-            return text, start in {0, None}
-        if len(text) < PIECE:
-            text = self._piece(_ROTATED, f"-{PIECE - len(text)}")[0] + text
-        return text, False
+        older = self._older()
+        for name in older:
+            if len(text) < PIECE:
+                text = self._piece(name, f"-{PIECE - len(text)}")[0] + text
+        return text, not older and start in {0, None}
+
+    def _older(self) -> list[str]:
+        """The names of the older parts, the newest first."""
+        found = map(_OLDER_PART.fullmatch, self._places)
+        return [one[0] for one in sorted(filter(None, found), key=lambda one: int(one[1]))]
 
     def of_platform(self) -> bytes:
         """The end of the log of the runtime; empty without one."""
-        return self._piece(_PLATFORM_LOG, f"-{PIECE}")[0] if _PLATFORM_LOG in self._places else b""
+        names = [name for name in _PLATFORM_LOGS if name in self._places]
+        return self._piece(names[0], f"-{PIECE}")[0] if names else b""
 
     def pieces(self, goes_on: Callable[[], bool]) -> Iterator[bytes]:
         """The log from its beginning. At its end, `goes_on` waits, or returns that nothing more will be written.
 
-        The platform keeps one older part of a long log; what is written between two reads around that change can be
-        missing.
+        The platform keeps older parts of a long log, mostly one; what is written between two reads around that change
+        can be missing.
         """
-        if _ROTATED in self._places:
-            yield from self._rest(_ROTATED, 0)
+        for name in reversed(self._older()):
+            yield from self._rest(name, 0)
         at = 0
         while True:
             piece, number = self._after(_LOG, at)
