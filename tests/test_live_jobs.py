@@ -302,12 +302,15 @@ def test_a_job_that_ltp_does_not_have(home: Path, capsys: pytest.CaptureFixture[
         assert "'ann' has no job named 'train', or it cannot be read" in err
 
 
+@pytest.mark.parametrize("is_ltp", [False, True])
 def test_a_job_that_is_followed_from_its_submission_to_its_end(
-    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    is_ltp: bool, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (home.parent / "work" / "train.pai.yaml").write_text(JOB, encoding="utf-8")
     words = ("submit", "--cluster", "lab", "--yes", "--follow", "train.pai.yaml")
-    cluster = LiveCluster([PENDING, WAITING, RUNNING, RUNNING, FAILED])
+    cluster = LiveCluster([PENDING, WAITING, RUNNING, RUNNING, FAILED], is_ltp=is_ltp)
+    again = {"retries": 1, "attemptId": 1}
+    cluster.attempts = {0: FAILED, 1: FAILED | {"jobStatus": FAILED["jobStatus"] | again}}
     is_there = False
 
     def react(request: Any) -> None:
@@ -333,6 +336,11 @@ def test_a_job_that_is_followed_from_its_submission_to_its_end(
         ]
         is_there, cluster.states = False, [RUNNING, SUCCEEDED]
         printed(capsys, *words)
+        retried = RUNNING | {"jobStatus": RUNNING["jobStatus"] | again}
+        is_there, cluster.states = False, [RUNNING, retried, cluster.attempts[1]]
+        out, err = printed(capsys, *words, status=1)
+        assert "python-import: " in out
+        assert "\nRUNNING, retry 1: tasks 2 RUNNING\nFAILED, retry 1: tasks 1 STOPPED, 1 FAILED\n" in err
         is_there, cluster.states = False, [RUNNING, RUNNING, RUNNING]
         monkeypatch.setattr(live_cluster, "pause", lambda: setattr(cluster, "token", "another"))
         _, err = printed(capsys, *words, status=1)

@@ -32,6 +32,8 @@ _TIME = re.compile(
     r"^(?:\[(?:task )?)?\d{4}-\d\d-\d\d[T_ ]\d\d:\d\d:\d\d(?:[.,]\d+)?"
     r"(?:Z|[+-]\d\d:?\d\d)?\]?:?\s*(?:\[\d+\]\s*)?(?=\S)"
 )
+# What Python puts in front of the tracebacks in a group of exceptions.
+_IN_GROUP = re.compile(r"^(?: {2})+(?:\| |\+ (?=Exception Group Traceback))(?=.)")
 _WRITERS = tuple(
     re.compile(pattern)
     for pattern in (
@@ -143,5 +145,5 @@ def _line(number: int, raw: bytes) -> LogLine:
     text = _TIME.sub("", _COLORS.sub("", text))
     for pattern in _WRITERS:
         if found := pattern.match(text):
-            return LogLine(number, _TIME.sub("", text[found.end() :]).rstrip(), found["name"])
-    return LogLine(number, text.rstrip())
+            return LogLine(number, _IN_GROUP.sub("", _TIME.sub("", text[found.end() :])).rstrip(), found["name"])
+    return LogLine(number, _IN_GROUP.sub("", text).rstrip())
