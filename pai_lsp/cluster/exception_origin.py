@@ -11,32 +11,34 @@ import re
 
 # Mistakes in code and values, whatever their message names.
 _OF_CODE = re.compile(
-    r"^(?:Key|Index|Lookup|Attribute|Type|Name|UnboundLocal|ZeroDivision|FloatingPoint|Overflow|Arithmetic|NotImplemented|"
+    r"^(?:Key|Index|Attribute|Type|Name|UnboundLocal|ZeroDivision|FloatingPoint|Overflow|Arithmetic|NotImplemented|"
     r"Recursion|Syntax|Indentation|Tab|LinAlg|Validation)Error$|^StopIteration$"
 )
 # Kinds of exceptions for what is outside of a program: its system, files, network, and other processes.
 _OF_OUTSIDE = re.compile(
     r"^(?:OS|IO|EOF|Environment|System|Internal|Xla\w*)Error$|^(?:SystemExit|KeyboardInterrupt|CancelledError)$|"
-    r"Timeout|TimedOut|Connect|HTTP|Http|URL|SSL|Socket|Network|Signal|^Broken|Unavailable|File|Director|Disk|Storage|"
-    r"Permission|Login|Auth|Credential|Token|Server|Client|Service|Daemon|Process|Worker|Actor|Rpc|RPC|Driver|Backend|"
+    r"^NoSuch|Timeout|TimedOut|Connect|HTTP|Http|URL|SSL|Socket|Network|Signal|^Broken|Unavailable|File|Director|Disk|"
+    r"Storage|Permission|Login|Auth|Credential|Token|Server|Client|Service|Daemon|Process|Worker|Actor|Rpc|RPC|Driver|Backend|"
     r"Download|Install|Version|Dependenc|Lock"
 )
 # What a message names that is outside of a program: paths, addresses, and words for them.
 _NAMES_OUTSIDE = re.compile(
     r"(?:^|[\s'\"`=(])(?:~|\.{1,2})?/\w|[A-Za-z][\w+.-]*://|\b\d{1,3}(?:\.\d{1,3}){3}\b|\blocalhost\b|\[Errno |"
     r"(?i:\b(?:files?|director(?:y|ies)|folders?|paths?|urls?|address(?:es)?|hosts?|ports?|servers?|services?|sockets?|"
-    r"connect(?:ion|ed|ing)?|network|remote|download(?:ed|ing)?|timeout|timed out|deadline|backends?|drivers?|"
+    r"connect(?:ion|ed|ing)?|network|remote|download\w*|timeout|timed out|deadline|backends?|drivers?|"
+    r"(?:load|open|read|connect|start|fetch)(?:ing)?\b.*\bfailed|"
+    r"(?:cannot|can't|could not|unable to|failed to) (?:be )?(?:load|open|read|write|connect|start|launch|fetch|reach)|"
     r"subprocess|child process|worker process|terminated|killed|signal|died|daemon|credentials?|tokens? (?:is|are|was)|"
     r"permissions?|environment variables?|install(?:ed|ation)?|pip|libraries|library|binary|executable|disk|"
     r"corrupt(?:ed)?|truncated|magic number|checksum|locked|repository|repo|license|unavailable)\b)"
 )
-_RAISES = re.compile(r"^\s+(?:raise|assert)\b")
+_RAISES = re.compile(r"^\s*(?:raise|assert)\b")
 
 
 def is_of_program(message: str, *, is_library: bool, source: str) -> bool:
     """Whether an exception is an error of the program itself.
 
-    message: the line of the exception, and the next one where it says nothing. is_library: whether the last frame of
+    message: the line of the exception, with the next words where it has none. is_library: whether the last frame of
     its traceback is in an installed library. source: the line of code of that frame; empty where it is not known.
     """
     if not is_library and _RAISES.match(source):

@@ -83,7 +83,7 @@ _OF_END = re.compile(
     r"dump|warn|https?://|wandb:|^(?:real|user|sys)\s|elapsed|duration|traceback|rank|pid\b|elastic|\b(?:see|please|hint|"
     r"note|try|use|run|if|make sure|you|set|check|should|must|have|last|this|more)\b|:$|^[A-Z]\d{4} |^\w+: line \d+"
 )
-_LEVEL = re.compile(r"\b(?:ERROR|WARNING|WARN|INFO|DEBUG|CRITICAL)\b|^[EWI]\d{4} ")
+_LEVEL = re.compile(r"\b(?:ERROR|WARNING|WARN|INFO|DEBUG|CRITICAL)\b|^\[?[EWI][ \d]\d{3}")
 _CHAINED = re.compile(r"^(?:The above exception was the direct cause of|During handling of the above exception)")
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _EXCEPTION = re.compile(
@@ -98,7 +98,7 @@ _INFO = re.compile(
     r"^(?!.*(?:NCCL INFO|[Ww]orker|[Kk]ill|[Tt]erminat|[Ss]hut|[Aa]bort|[Ee]xit|[Ee]nded)).*(?:\bINFO\b|^\[I \d)"
 )
 # An exception that a program prints as a value, in a list or a mapping.
-_VALUE = re.compile(r"^[\[({]+[\w.]*(?:Error|Exception)\(")
+_VALUE = re.compile(r"^[\[({]+(?:[\w.'\"+-]+(?:, |: ))*[\w.]*(?:Error|Exception)\(")
 _ECHO = re.compile(r"^\++ ")
 
 
@@ -168,6 +168,8 @@ def _is_doubtful(error: LogError, after: Sequence[LogLine], alive: Sequence[LogE
     last = max([error.line.number, error.end, *(max(one.line.number, one.end) for one in alive)])
     if any(one.weight is Weight.FOLLOWS and one.line.number > error.line.number for one in alive):
         return False
+    if error.line.text[0].isspace() and not error.is_traceback:  # a part of something else
+        return True
     rest = [line for line in after if line.number > last and line.writer == error.line.writer]
     ordinary = _ORDINARY if error.weight >= Weight.GENERAL else _OUTPUT
     went_on = any(ordinary.search(line.text) and not _OF_END.search(line.text) for line in rest)
@@ -257,6 +259,7 @@ def _traceback(lines: Sequence[LogLine], start: int, matches: dict[int, _Match])
     best: LogError | None = None
     place = frame_file = source = ""
     at = last = start
+    is_handled = False
     while at < len(lines) and at - start < _LONGEST_TRACEBACK:
         at += 1
         while at < len(lines) and not _is_exception(lines[at].text) and at - start < _LONGEST_TRACEBACK:
@@ -277,18 +280,18 @@ def _traceback(lines: Sequence[LogLine], start: int, matches: dict[int, _Match])
             found = matches.get(lines[at].number)
             if at == first and (found is None or found[0].cause == _PYTHON_ERROR):
                 found = _matched(f"{text} @ {frame_file}") or found
-            if found and (best is None or found[0].weight > best.weight):
+            is_new = is_handled and at == first and found is not None and found[0].weight is Weight.ROOT
+            if found and (best is None or is_new or _is_stronger(found[0], best)):
                 best = _error(lines[at], found, is_traceback=True, place=place)
             elif best is None and at == first:
                 best = LogError(lines[at], _PYTHON_ERROR, Weight.GENERAL, _places(place), is_traceback=True)
             if best is not None and best.line is lines[at] and best.cause == _PYTHON_ERROR:
-                is_library = _LIBRARY.search(frame_file) is not None and frame_file != _TYPED
-                message = "".join(line.text for line in lines[at : at + 1 + text.endswith(":")])
-                best = replace(best, is_explained=is_of_program(message, is_library=is_library, source=source))
+                best = _with_origin(best, lines[at + 1 : at + 4], frame_file, source)
             at += 1
             if at < len(lines) and at > first and _is_other(lines[at].text):
                 break
         if at < len(lines) and _CHAINED.match(lines[at].text):
+            is_handled = lines[at].text.startswith("During")
             while at < len(lines) and _TRACEBACK not in lines[at].text:
                 at += 1
             continue
@@ -300,6 +303,21 @@ def _traceback(lines: Sequence[LogLine], start: int, matches: dict[int, _Match])
     before = lines[start - 1].text if start > 0 else ""
     is_caught = _NOT_FATAL.search(before) is not None or _LEVEL.search(before) is not None
     return at, replace(best, end=lines[last].number, is_caught=is_caught)
+
+
+def _with_origin(error: LogError, after: Sequence[LogLine], frame_file: str, source: str) -> LogError:
+    """An exception without a known message, with what its last frame and its words say of where it comes from."""
+    text = error.line.text
+    if text.endswith(":"):
+        text += " " + next((line.text for line in after if any(char.isalpha() for char in line.text)), "")
+    is_library = _LIBRARY.search(frame_file) is not None and frame_file != _TYPED
+    return replace(error, is_explained=is_of_program(text, is_library=is_library, source=source))
+
+
+def _is_stronger(found: MessagePattern, best: LogError) -> bool:
+    """Whether another message of a traceback says more: also a general one does than an exception without a cause."""
+    is_open = not best.is_explained and found.cause != _PYTHON_ERROR
+    return found.weight > best.weight or (is_open and found.weight >= Weight.WEAK)
 
 
 def _is_exception(text: str) -> bool:
