@@ -254,14 +254,14 @@ def _checked_without(odd: tuple[OddCharacter, ...], document: Document, on_fault
     found = checked(odd, on_fault)
     own = _found_by(invisible_character, invisible_character.check, document, on_fault, document.job)
     is_set = invisible_character.code in document.settings.severities
-    known = Counter(one.code for one in found)
+    known = Counter((one.code, one.field) for one in found)
     kinds = dict.fromkeys(one.character for one in odd)
     for kind in kinds:
         # With all other kinds removed; of very many kinds, all are to blame.
         rest = [one for one in odd if one.character != kind] if len(kinds) <= _MOST_KINDS else ()
         here = [one for one in checked(rest, lambda *_: None) if one.severity <= Severity.WARNING]
-        more = Counter(one.code for one in here) - known
-        worst = min((one for one in here if one.code in more), key=lambda one: one.severity, default=None)
+        more = Counter((one.code, one.field) for one in here) - known
+        worst = min((one for one in here if (one.code, one.field) in more), key=lambda one: one.severity, default=None)
         for one in own:
             if one.cause != kind or (worst is None and is_blank(kind)):
                 continue

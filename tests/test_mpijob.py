@@ -187,6 +187,11 @@ def test_tags_as_kubectl_reads_them(new: str, code: str | None) -> None:
     assert [one for one, _ in found if not one.startswith("mpijob-np")] == ([code] if code else [])
 
 
+def test_an_invisible_character_is_named_beside_another_refusal() -> None:
+    text = GOOD.replace("slotsPerWorker: 2", "slotsPerWorker: \xa02").replace("        spec:\n", "        specs:\n", 1)
+    assert ("invisible-character", "") in fields(text)
+
+
 def test_a_tag_is_no_reason_to_stop() -> None:
     text = GOOD.replace("image: example/mpi:1", "image: !x example/mpi:1").replace("Running", "running")
     assert fields(text) == [("mpijob-refused", "spec.runPolicy.cleanPodPolicy")]
