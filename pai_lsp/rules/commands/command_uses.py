@@ -12,7 +12,7 @@ from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import ScriptPlace, callback_scripts
 from pai_lsp.platform.programs import TRAINING, arguments_of, program, program_of
 from pai_lsp.source.frozen import dataclass, dataclass_of_many
-from pai_lsp.source.nodes import ScalarStyle
+from pai_lsp.source.nodes import Scalar, ScalarStyle
 from pai_lsp.source.text import Span, TextEdit
 
 TYPE_CHECKING = False
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pai_lsp.embedded.shell_script import Word
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
-    from pai_lsp.source.nodes import Scalar
 
 # What a plain scalar cannot begin with, or hold in a flow sequence.
 _NOT_FIRST = frozenset("!&*-?:,[]{}#|>@`\"'% ")
@@ -165,6 +164,13 @@ def _found(job: Job) -> _Found:
     role_places = tuple([place for place in places if place.role is not None])
     role_uses = tuple([use for use in found if use.role is not None])
     return _Found(all_places, places, role_places, found, role_uses, by_program)
+
+
+def image_address(job: Job, role: TaskRole | None) -> str:
+    """The address of the image of a task role; empty where it is not known."""
+    image = job.image_of(role) if role else None
+    address = image.node.get("uri") if image else None
+    return address.text if isinstance(address, Scalar) else ""
 
 
 @later

@@ -10,7 +10,8 @@ from bisect import bisect_left, bisect_right
 
 from pai_lsp.embedded.shell_structure import structure
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
-from pai_lsp.rules.commands.command_uses import edit_fix, scripts, uses
+from pai_lsp.rules.commands.command_uses import edit_fix, image_address, scripts, uses
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
@@ -27,6 +28,13 @@ _NOT_IN_CONTAINER = {
     "USER": ":-root", "LOGNAME": ":-root", "DISPLAY": ":-", "PS1": ":-", "SSH_CLIENT": ":-", "SSH_TTY": ":-",
     "XDG_RUNTIME_DIR": ":-", "TERM_PROGRAM": ":-", "EDITOR": ":-",
 }  # fmt: skip
+# Source: the Dockerfiles of docker-library, nvidia/cuda, pytorch/pytorch and tensorflow/tensorflow.
+_OF_DEBIAN = lazy_pattern(r"(?:docker\.io/)?(?:library/)?(?:debian|python)(?:[:@](?!.*alpine).*)?")
+_OF_UBUNTU = lazy_pattern(
+    r"(?:docker\.io/)?(?:(?:library/)?ubuntu(?:[:@].*)?|nvidia/cuda:.*ubuntu.*|pytorch/pytorch(?:[:@].*)?"
+    r"|tensorflow/tensorflow(?:[:@].*)?)"
+)
+# What some images set.
 _PATHS = frozenset(
     {"LD_LIBRARY_PATH", "PYTHONPATH", "LD_PRELOAD", "CPATH", "LIBRARY_PATH", "PKG_CONFIG_PATH", "MANPATH"}
 )
@@ -80,28 +88,32 @@ def unset_in_container(job: Job) -> Iterator[Finding]:
     """Containers usually do not have a variable that is used.
 
     A login or a terminal sets `USER`, `DISPLAY` and `PS1`; `LD_LIBRARY_PATH` and `PYTHONPATH` are only set by some
-    images. Write a default: `${LD_LIBRARY_PATH:-}`.
-    Source: the bash reference manual, "Shell Variables"; the Dockerfiles of the official images.
+    images, so they are a hint. Write a default: `${LD_LIBRARY_PATH:-}`. The `.bashrc` of Ubuntu reads `PS1`, that of
+    Debian does not.
+    Source: the bash reference manual, "Shell Variables"; the package base-files of Ubuntu and of Debian 12.
 
         taskRoles:
           worker:
             commands:
-              - export LD_LIBRARY_PATH=/opt/lib:$LD_LIBRARY_PATH
-              #                                 ^^^^^^^^^^^^^^^^ information
+              - mkdir -p /data/$USER
+              #                ^^^^^ information
 
     Good:
 
         taskRoles:
           worker:
             commands:
-              - export LD_LIBRARY_PATH=/opt/lib:${LD_LIBRARY_PATH:-}
+              - mkdir -p /data/${USER:-root}
     """
     for source in uses(job, "source", ".", with_callbacks=False):
         word = next(iter(source.line.arguments), None)
         is_login = word is not None and word.text.endswith(".bashrc") and source.ends_script
-        if word is not None and is_login and not source.place.script.allows_unset:
-            message = "the '.bashrc' of Ubuntu images reads '$PS1', which is not set, and ends the task"
-            yield Finding(source.word(word), message, severity=Severity.WARNING)
+        image = image_address(job, source.role)
+        if word is None or not is_login or source.place.script.allows_unset or _OF_DEBIAN.fullmatch(image):
+            continue
+        message = "the '.bashrc' of Ubuntu images reads '$PS1', which is not set, and ends the task"
+        severity = Severity.WARNING if _OF_UBUNTU.fullmatch(image) else Severity.HINT
+        yield Finding(source.word(word), message, severity=severity)
     for place in scripts(job):
         script = place.script
         if script.allows_unset or not any(use.name in _NOT_IN_CONTAINER or use.name in _PATHS for use in script.uses):
@@ -116,7 +128,12 @@ def unset_in_container(job: Job) -> Iterator[Finding]:
             default = _NOT_IN_CONTAINER.get(use.name, ":-")
             new = f"${{{use.name}{default}}}"
             fixes = edit_fix(place, f"Change to '{new}'", use.span, new, safe=default == ":-")
-            yield Finding(place.span(use.span), f"'{use.name}' is often not set in containers; use '{new}'", fixes)
+            message = f"'{use.name}' is often not set in containers; use '{new}'"
+            # What an image sets is not known from the file: one hint for a job.
+            if use.name in _PATHS:
+                yield Finding(place.span(use.span), message, fixes, severity=Severity.HINT, cause="paths")
+            else:
+                yield Finding(place.span(use.span), message, fixes)
             guarded.add(use.name)
 
 

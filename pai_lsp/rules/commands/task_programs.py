@@ -13,7 +13,15 @@ from itertools import islice, pairwise
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.job.uses import command_entries
 from pai_lsp.platform.tables import converted_role_name
-from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, known_lines, scripts, uses
+from pai_lsp.rules.commands.command_uses import (
+    CommandUse,
+    all_uses,
+    edit_fix,
+    image_address,
+    known_lines,
+    scripts,
+    uses,
+)
 from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import nearest
@@ -113,9 +121,7 @@ def program_not_in_container(job: Job) -> Iterator[Finding]:
 
 def _is_without_sudo(job: Job, role: TaskRole | None) -> bool:
     """Whether the image of a task role is known to have no sudo."""
-    image = job.image_of(role) if role else None
-    address = image.node.get("uri") if image else None
-    return isinstance(address, Scalar) and _WITHOUT_SUDO.fullmatch(address.text) is not None
+    return _WITHOUT_SUDO.fullmatch(image_address(job, role)) is not None
 
 
 @rule(Severity.WARNING, about=(*_TERMINAL, "top", "tmux", "read", "git", "accelerate"), spreads=True)
