@@ -257,7 +257,9 @@ def archive_mismatch(job: Job) -> Iterator[Finding]:
         if use.line.program == "tar":
             yield from _tar_findings(use)
             continue
-        name = next((word for word in words if not word.text.startswith("-")), None)
+        known = use.arguments(use.line.program)  # of unzip
+        operands = known.operands if known else [word for word in words if not word.text.startswith("-")]
+        name = next(iter(operands), None)
         if name is None:
             continue
         if use.line.program == "unzip" and name.text.endswith(_TAR_NAMES):

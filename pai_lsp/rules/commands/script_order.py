@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 
 from pai_lsp.embedded.command_lines import command_lines
@@ -110,8 +109,8 @@ def not_repeatable(job: Job) -> Iterator[Finding]:
     """
     unpacked: set[tuple[ScriptPlace, tuple[str, ...]]] = set()
     for use in uses(job, "unzip", with_callbacks=False):
-        archive = (use.place, use.line.texts)
-        is_decided = any(re.fullmatch(r"-[a-kmqrsuw-zA-Y]*[onlZptv][a-zA-Z]*", word) for word in use.line.texts)
+        archive, arguments = (use.place, use.line.texts), use.arguments("unzip")
+        is_decided = arguments is None or arguments.has("-o", "-n", "-l", "-Z", "-p", "-t", "-v")
         if archive in unpacked and not is_decided and use.ends_script:
             fixes = edit_fix(use.place, "Add '-o'", use.line.name.span, "unzip -o")
             yield Finding(use.word(use.line.name), "unzip asks whether to replace the files; add '-o'", fixes)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from pai_lsp.embedded.command_lines import command_lines
+from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_expansions import NAME
 from pai_lsp.embedded.shell_script import PartKind
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
@@ -189,7 +191,7 @@ def assignment_of_other_shell(job: Job) -> Iterator[Finding]:
         elif match := re.match(r"\$env:\w+", written):
             span = Span(words[0].span.start, words[0].span.start + match.end())
             yield Finding(use.span(span), "this is PowerShell; in bash it is 'export NAME=value'")
-        elif re.fullmatch(r"\$[A-Za-z_]\w*", written) and len(words) > 2 and words[1].text == "=":
+        elif len(words) > 2 and words[1].text == "=" and use.line.variable(words[0]):
             span = Span(words[0].span.start, words[2].span.end)
             yield Finding(use.span(span), "this runs a program; an assignment is 'NAME=value', without '$' and spaces")
         elif match := re.match(r"\$([A-Za-z_]\w*)=", written):
@@ -272,7 +274,7 @@ def _test_operators(use: CommandUse, words: tuple[Word, ...]) -> Iterator[Findin
         name = use.line.variable(word) if len(inner) == 3 and use.line.quote(word) is None else ""
         if name:
             value = use.place.lines.value(name)
-            if value is not None and re.match(r"\S+ ", value):
+            if value is not None and " " in value.lstrip():
                 fixes = edit_fix(use.place, "Quote it", word.span, f'"{use.line.written(word)}"')
                 yield Finding(use.word(word), "the value has a space, so the test fails; quote the variable", fixes)
         sides = [inner[at] for at in (number - 1, number + 1) if 0 <= at < len(inner)]
@@ -316,7 +318,7 @@ def quotes_keep_literal(job: Job) -> Iterator[Finding]:
                 continue
             if name := line.variable(word):
                 value = None if _is_value(line, number) else use.place.lines.value(name)
-                if value is not None and re.fullmatch(r"-\S* .*", value):
+                if value is not None and value.startswith("-") and " " in value:
                     fixes = edit_fix(use.place, "Remove the quotes", word.span, written[1:-1])
                     message = f"the program receives '{value}' as one word; remove the quotes"
                     yield Finding(use.word(word), message, fixes)
@@ -551,9 +553,14 @@ def source_in_sh(job: Job) -> Iterator[Finding]:
     """
     for use in uses(job, "sh", "dash"):
         words = use.line.arguments
-        if len(words) > 1 and words[0].text == "-c" and re.search(r"(?:^|[;&|]\s*)source\s", words[1].text):
+        if len(words) > 1 and words[0].text == "-c" and _runs(words[1].text, "source"):
             fixes = edit_fix(use.place, "Change to 'bash'", use.line.name.span, "bash")
             yield Finding(use.word(words[1]), "'sh' has no 'source' in Debian and Ubuntu images; use 'bash'", fixes)
+
+
+def _runs(script: str, program: str) -> bool:
+    """Whether a script, that of `sh -c`, runs a program."""
+    return program in command_lines(read_script(script)).by_program
 
 
 _WINDOWS_PATH = lazy_pattern(r"(?:\.{1,2}|[A-Za-z]:|[\w-]+)?(?:\\[A-Za-z][\w.-]*)+")
