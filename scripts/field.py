@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import textwrap
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -47,6 +48,8 @@ taskRoles:
       - set -- a b c d e f g h i
       - |2-
 """
+# A script that bash does not run.
+OTHER_SHELL = re.compile(r"#!.*\b(?:zsh|fish|t?csh)\b")
 # Of all that was added or taken away, so many are printed.
 MOST_SHOWN = 60
 
@@ -94,6 +97,8 @@ def _document(path: Path) -> Document | None:
     """A file as a document; None if it is neither a job, a manifest nor a script."""
     text = path.read_bytes().decode(errors="replace")
     if path.suffix == ".sh":
+        if OTHER_SHELL.match(text):
+            return None
         text = JOB + textwrap.indent(text, " " * 8)
     document = Document(text, Settings(previews=True), path.name)
     return document if document.is_job or document.is_mpijob else None
