@@ -251,6 +251,7 @@ HARMLESS = [
     "java.lang.IllegalStateException: cache miss\n\tat A.main(A.java:1)\n42\n",
     "KeyError: cannot read 'x'\n    at Object.<anonymous> (/code/a.js:1:7)\n",
     "TypeError: cannot read 'x'\n    at [eval]:1:10\n42\n",
+    "SyntaxError: Unexpected token '}', \"{\"a\":}\n\" is not valid JSON\n    at JSON.parse (<anonymous>)\n42\n",
     "Expecting:\n    Traceback (most recent call last):\n    ValueError: no\nok\nResults(failed=0, attempted=1)\n",
     "[OSError('Connection reset by peer')]\n",
     "[0, ConnectionError('peer 1 refused'), 2]\n",

@@ -54,7 +54,9 @@ _WARNING_IN_RULES = re.compile(
     r"will be ignored"
 )
 _LONGEST_IN_RULES = 40
-_LOUD = re.compile(r"NCCL WARN|\*{4}Warning|^W: |UNPROTECTED|connection broken by|Could not fetch URL")
+_LOUD = re.compile(
+    r"NCCL WARN|\*{4}Warning|^W: |UNPROTECTED|connection broken by|Could not fetch URL|Failed to open the file"
+)
 _PROGRESS = re.compile(
     r"\b(?:[Ee]poch|EPOCH|[Ss]tep|[Ii]ter(?:ation)?|[Bb]atch)s?\b\W{0,4}\d|\b(?:[Ll]oss|acc(?:uracy)?|lr)\b\s*[:=]\s*\d|"
     r"\d%\||\d(?:it/s|s/it)\b"
@@ -240,7 +242,8 @@ def _matches(lines: Sequence[LogLine]) -> dict[int, _Match]:
 
 def _is_of_other_language(lines: Sequence[LogLine], at: int, found: _Match) -> bool:
     """Whether the name of an exception is that of a stack trace of Java or JavaScript, which may be caught."""
-    return found[0].cause == _PYTHON_ERROR and at + 1 < len(lines) and _JAVA_FRAME.match(lines[at + 1].text) is not None
+    after = lines[at + 1 : at + 3]  # a message can have two lines
+    return found[0].cause == _PYTHON_ERROR and any(_JAVA_FRAME.match(line.text) for line in after)
 
 
 def _in_warnings(lines: Sequence[LogLine]) -> set[int]:
