@@ -216,6 +216,14 @@ def test_the_code_counts_as_far_as_the_log_agrees(log: str, code: int, cause: st
     assert failure(log, None, code).cause.name == cause
 
 
+def test_a_code_says_more_than_an_exception_without_a_cause() -> None:
+    assert failure(OF_OUTSIDE[0], None, 124).cause.name == "time-limit"
+    assert failure("code: 224\n" + OF_OUTSIDE[0]).cause.name == "gpu-driver"
+    rule = "FailedTaskCount 1 has reached MinFailedTaskCount 1 in the TaskRole\ncode: 255\n"
+    assert failure(rule + OF_OUTSIDE[0]).cause.name == "job-failed-by-rule"
+    assert failure(rule + KEY_ERROR).cause.name == "python-error"
+
+
 IN_FRONT = [
     "num_workers=8, shared memory 64M",
     "Test: out of memory handling passed",

@@ -199,7 +199,8 @@ def _explained(report: FailureReport, log: Log, said: Log, platform_log: str, jo
         is_trigger = found is not None and found.cause.name in _SECONDARY
         if found is not None and read.error is not None and read.error.cause == found.cause.name:
             return _of_error(read.error, report) if found.evidence is None else found
-        if found is not None and not (is_trigger and read.error is not None and read.error.weight >= Weight.GENERAL):
+        is_named = read.error is not None and read.error.weight >= Weight.GENERAL and read.error.is_explained
+        if found is not None and not (is_trigger and is_named):
             return found
     elif report.user_code == _BARRIER_ENDED and job is not None and _has_ssh_barrier(job) and not report.text.strip():
         return Failure(causes()["ssh-barrier"], report.code, sureness=Sureness.PROBABLE)
@@ -222,12 +223,12 @@ def _explained(report: FailureReport, log: Log, said: Log, platform_log: str, jo
 
 
 def _says_more(report: FailureReport, error: LogError) -> bool:
-    """Whether the code of the commands says more than an error of their log."""
+    """Whether a code, for which a cause is known, says more than an error of the log."""
     is_weak = error.weight < Weight.GENERAL and error.cause not in _SENDS_SIGNAL
     if report.user_code in _OF_START:  # of a path, the message says which file
         return is_weak and "/" not in dict(error.names).get("file", "")
     if report.user_code not in _SIGNALS:
-        return False
+        return not error.is_explained
     return is_weak or (error.cause in _AROUND_SIGNALS and not _is_unreported(report))
 
 
