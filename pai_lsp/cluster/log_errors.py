@@ -93,7 +93,7 @@ _EXCEPTION = re.compile(
 )
 _JAVA_FRAME = re.compile(r"^\s+at [\w$<\[]")
 _TYPED = "<string>"
-_LIBRARY = re.compile(r"site-packages|dist-packages|/lib/python|<frozen|<string>|/usr/local/pai/")
+_LIBRARY = re.compile(r"site-packages|dist-packages|/lib/python|<frozen|<string>|/usr/local/pai/|\.pyx$")
 # What begins something else after the message of an exception: rules, log lines, messages of bash.
 _OTHER = re.compile(r"^(?:\[|---|===|\*\*\*|\+ )|^\S+: line \d+: ")
 _INFO = re.compile(
