@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import cProfile
-import pstats
 import sys
 from typing import TYPE_CHECKING
 
@@ -42,9 +40,19 @@ def job(lines: int, run: int) -> str:
 
 
 def calls(work: Callable[[], object]) -> int:
-    profile = cProfile.Profile()
-    profile.runcall(work)
-    return pstats.Stats(profile).total_calls  # type: ignore[attr-defined, no-any-return]
+    """How many functions a piece of work calls."""
+    counted = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal counted
+        counted += event in {"call", "c_call"}
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return counted
 
 
 def read(document: Document) -> None:

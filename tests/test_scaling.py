@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 from budgets import budget
+from test_calls import calls
 
 from benchmarks.hostile import Text, texts
 from pai_lsp.document import Document
@@ -20,27 +19,16 @@ CHECKED = [text for text in texts() if text.kind in {"job", "manifest", "definit
 TRIED = CHECKED[3 :: len(CHECKED) // budget(60)]
 
 
-def calls(text: str, name: str) -> int:
+def checked_calls(text: str, name: str) -> int:
     """How many functions a check calls."""
-    counted = 0
-
-    def count(_frame: object, event: str, _argument: object) -> None:
-        nonlocal counted
-        counted += event in {"call", "c_call"}
-
-    sys.setprofile(count)
-    try:
-        assert Document(text, path=name).diagnostics is not None
-    finally:
-        sys.setprofile(None)
-    return counted
+    return calls(lambda: Document(text, path=name).diagnostics)
 
 
 @pytest.mark.parametrize("text", TRIED, ids=[text.name for text in TRIED])
 def test_calls_grow_with_the_length(text: Text) -> None:
     name = "a.pai.yaml" if text.kind == "job" else "a.yaml"
     few, short, long = (text.of_length(length) for length in (1_000, SHORT + 1_000, LONG + 1_000))
-    calls(few, name)
-    least = min(calls(few, name), calls(few, name))
-    growth = (calls(long, name) - least) / max(calls(short, name) - least, 2_000)
+    checked_calls(few, name)
+    least = min(checked_calls(few, name), checked_calls(few, name))
+    growth = (checked_calls(long, name) - least) / max(checked_calls(short, name) - least, 2_000)
     assert growth <= MOST_GROWTH * (len(long) - len(few)) / max(len(short) - len(few), 1) / 4, growth
