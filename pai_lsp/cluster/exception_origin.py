@@ -32,6 +32,8 @@ _NAMES_OUTSIDE = re.compile(
     r"permissions?|environment variables?|install(?:ed|ation)?|pip|libraries|library|binary|executable|disk|"
     r"corrupt(?:ed)?|truncated|magic number|checksum|locked|repository|repo|license|unavailable)\b)"
 )
+# The beginning of a message is looked at.
+_MOST_CHARACTERS = 400
 _RAISES = re.compile(r"^\s*(?:raise|assert)\b")
 
 
@@ -49,4 +51,4 @@ def is_of_program(message: str, *, is_library: bool, source: str) -> bool:
         return True
     if _OF_OUTSIDE.search(kind):
         return False
-    return not _NAMES_OUTSIDE.search(said) if said.strip() else not is_library
+    return not _NAMES_OUTSIDE.search(said[:_MOST_CHARACTERS]) if said.strip() else not is_library
