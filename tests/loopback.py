@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from pai_lsp.web.fetching import Limits
+
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Iterator
@@ -136,6 +138,14 @@ def dripping(request: Request) -> None:
             request.handler.wfile.flush()
     except OSError:
         return
+
+
+def limits_for(reaction: Reaction, size: int = Limits().size) -> Limits:
+    """Limits of a request: a server that never ends its answer is left soon, all others have all the time they need.
+
+    A busy machine takes its time with an answer; a short limit for all servers would fail there.
+    """
+    return Limits(silence=0.1, total=0.2, size=size) if reaction in {never, dripping} else Limits(size=size)
 
 
 def endless(request: Request) -> None:

@@ -27,6 +27,7 @@ from loopback import (
     half,
     item,
     items,
+    limits_for,
     marketplace,
     never,
 )
@@ -45,9 +46,7 @@ if TYPE_CHECKING:
     from pai_lsp.catalog.catalog import Catalog
 
 TOKEN = "s3cr3t-t0ken"  # noqa: S105 - a made-up token
-# A busy machine may take its time with an answer; only servers that never end theirs are left soon.
-PATIENT = Limits(connect=5.0, silence=5.0, total=20.0, size=20_000)
-QUICK = Limits(connect=5.0, silence=0.1, total=0.2, size=20_000)
+SMALL = Limits(size=20_000)
 MNIST = "marketplace://name/mnist"
 
 
@@ -75,7 +74,7 @@ def setup(server: Marketplace | str, **more: object) -> CatalogSetup:
     return CatalogSetup(sources=(ServerSource(url, **more),))  # type: ignore[arg-type]  # a test's shorthand
 
 
-def refreshed(setup: CatalogSetup, limits: Limits = PATIENT, *, is_trusted: bool = True) -> Catalog:
+def refreshed(setup: CatalogSetup, limits: Limits = SMALL, *, is_trusted: bool = True) -> Catalog:
     surroundings = Surroundings(limits=limits, is_trusted=is_trusted)
     return refreshed_catalog(load_catalog(setup, surroundings), surroundings)
 
@@ -159,7 +158,7 @@ def test_only_changed_items_are_read_again(server: Marketplace) -> None:
     refreshed(setup(server))
     pauses: list[int] = []
     server.reaction = items(item(1, "mnist"), item(2, "cifar"), item(3, "new"), etag='W/"3"')
-    surroundings = Surroundings(limits=PATIENT, pause=lambda: pauses.append(1))
+    surroundings = Surroundings(limits=SMALL, pause=lambda: pauses.append(1))
     catalog = refreshed_catalog(load_catalog(setup(server), surroundings), surroundings)
     assert catalog.find("marketplace://name/new").state is LookupState.FOUND
     assert len(pauses) == 1
@@ -313,7 +312,7 @@ def test_faults(server: Marketplace, fault: str) -> None:
     reaction, note = FAULTS[fault]
     source = setup(server)
     server.reaction = reaction
-    limits = QUICK if reaction in {never, dripping} else PATIENT
+    limits = limits_for(reaction, SMALL.size)
     catalog = refreshed(source, limits)
     assert catalog.state is SourceState.UNREACHABLE
     assert catalog.doubts == (f"{server.url}: {note}",)
@@ -392,7 +391,7 @@ def test_certificates_are_read_once(server: Marketplace, monkeypatch: pytest.Mon
 
 def test_a_proxy_from_the_environment_is_used(server: Marketplace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", server.url)
-    outcome = fetch("http://marketplace.example/items", accept="application/json", limits=PATIENT)
+    outcome = fetch("http://marketplace.example/items", accept="application/json", limits=SMALL)
     assert not isinstance(outcome, FetchFailure)
     assert [request.path for request in server.requests] == ["http://marketplace.example/items"]
     for proxy, note in (
@@ -403,7 +402,7 @@ def test_a_proxy_from_the_environment_is_used(server: Marketplace, monkeypatch: 
         ("nonsense://x", "the request cannot be made (ValueError); check the variables HTTPS_PROXY, HTTP_PROXY, "),
     ):
         monkeypatch.setenv("HTTP_PROXY", proxy)
-        failure = fetch("http://marketplace.example/items", accept="*/*", limits=PATIENT)
+        failure = fetch("http://marketplace.example/items", accept="*/*", limits=SMALL)
         assert isinstance(failure, FetchFailure)
         assert failure.note.startswith(note)
 

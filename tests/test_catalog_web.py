@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from loopback import Marketplace, Request, alone, answering, marketplace, never
+from loopback import Marketplace, Request, alone, answering, limits_for, marketplace, never
 
 from pai_lsp.catalog.loading import Surroundings, load_catalog, refreshed_catalog, uses_of
 from pai_lsp.catalog.remote_sources import page_path, why_not_asked
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 TEXT = b"- {name: mnist, type: data, require: ['URL/tools.yaml']}\n- {name: second, type: data}\n"
 TOOLS = b"protocolVersion: 2\ntype: job\nprerequisites: [{name: tools, type: script}]\ntaskRoles: {}\n"
-QUICK = Limits(connect=2.0, silence=0.2, total=0.5, size=20_000)
+SMALL = Limits(size=20_000)
 
 
 @pytest.fixture(autouse=True)
@@ -54,8 +54,8 @@ def setup(*hosts: str) -> CatalogSetup:
     return CatalogSetup(folder="/project", allowed_hosts=frozenset(hosts))
 
 
-def refreshed(setup: CatalogSetup, *addresses: str, is_trusted: bool = True) -> Catalog:
-    surroundings = Surroundings(limits=QUICK, is_trusted=is_trusted)
+def refreshed(setup: CatalogSetup, *addresses: str, is_trusted: bool = True, limits: Limits = SMALL) -> Catalog:
+    surroundings = Surroundings(limits=limits, is_trusted=is_trusted)
     return refreshed_catalog(load_catalog(setup, surroundings), surroundings, lambda _: addresses)
 
 
@@ -123,7 +123,7 @@ def test_a_failed_request_keeps_the_last_answer(server: Marketplace) -> None:
     refreshed(setup("127.0.0.1"), address)
     for reaction in (never, answering(500, b"broken"), answering(200, b"\xff\xfe")):
         server.reaction = reaction
-        catalog = refreshed(setup("127.0.0.1"), address)
+        catalog = refreshed(setup("127.0.0.1"), address, limits=limits_for(reaction, SMALL.size))
         assert catalog.find(address).state is LookupState.FOUND
         assert catalog.state is SourceState.STALE
         assert catalog.doubts[0].endswith("last updated just now")
@@ -150,7 +150,7 @@ def test_what_a_page_requires_is_asked_too(server: Marketplace) -> None:
         uses = uses_of([job], catalog)
         return [*uses.found, *uses.missing]
 
-    surroundings = Surroundings(limits=QUICK)
+    surroundings = Surroundings(limits=SMALL)
     catalog = refreshed_catalog(load_catalog(setup("127.0.0.1"), surroundings), surroundings, addresses)
     assert [request.path for request in server.requests] == ["/mnist.yaml", "/tools.yaml"]
     assert catalog.find(f"{server.url}/tools.yaml").definitions[0].name == "tools"

@@ -6,22 +6,25 @@ import json
 import ssl
 import sys
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import trustme
 from budgets import some
-from loopback import Reaction, Request, answering, half, marketplace, never
+from loopback import Reaction, Request, answering, half, limits_for, marketplace, never
 from test_cluster_fit import cluster
 from test_cluster_pull import configured, home
 
 from pai_lsp.cli.main import main
 from pai_lsp.cluster import rest_server
 from pai_lsp.document import Document
-from pai_lsp.web.fetching import Limits
+from pai_lsp.web import fetching
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from pai_lsp.web.fetching import FetchFailure, HttpAnswer, Limits
 
 __all__ = ["home"]
 
@@ -62,6 +65,17 @@ def server_with(post: Reaction, *, keeps: bool = True) -> Reaction:
             request.send(404, b"{}")
 
     return react
+
+
+def left_soon(monkeypatch: pytest.MonkeyPatch, is_never_answered: Callable[[str, str], bool]) -> None:
+    """Make the client give up soon where the server never answers a request: given its method and address."""
+    exchange = fetching.exchange
+
+    def hurried(method: str, url: str, *rest: Any, limits: Limits, **options: Any) -> HttpAnswer | FetchFailure:
+        limits = limits_for(never) if is_never_answered(method, url) else limits
+        return exchange(method, url, *rest, limits=limits, **options)
+
+    monkeypatch.setattr(rest_server, "exchange", hurried)
 
 
 def error(status: int, code: str, message: str) -> Reaction:
@@ -136,7 +150,7 @@ def test_faults(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(rest_server, "LIMITS", Limits(silence=0.4))
+    left_soon(monkeypatch, lambda method, _: method == "POST" and reaction is never)
     with marketplace(server_with(reaction, keeps=keeps)) as server:
         configured(home, server.url)
         assert main(["submit", "--cluster", "lab", "--yes", job]) == status
@@ -170,7 +184,7 @@ def test_nothing_goes_to_a_server_that_is_not_trusted_or_in_the_open(
 def test_a_cluster_that_says_nothing_at_all(
     home: Path, job: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rest_server, "LIMITS", Limits(silence=0.3))
+    left_soon(monkeypatch, lambda _, url: "tokens" not in url)
     knows_user = server_with(never)
     with marketplace(lambda request: (knows_user if "tokens" in request.path else never)(request)) as server:
         configured(home, server.url)

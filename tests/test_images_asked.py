@@ -14,14 +14,13 @@ from urllib.parse import parse_qsl
 import pytest
 import trustme
 from budgets import some
-from loopback import FAULTS, Marketplace, Reaction, Request, alone, answering, marketplace, never
+from loopback import FAULTS, Marketplace, Reaction, Request, alone, answering, limits_for, marketplace, never
 
 from pai_lsp.cli.main import main
 from pai_lsp.cluster import image_check
 from pai_lsp.cluster.image_check import CouldNotAskError, DockerAccounts, NetworkRegistry, RegistryAccount
 from pai_lsp.document import Document
 from pai_lsp.project.image_answers import ImageAnswers, image_diagnostics
-from pai_lsp.web.fetching import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -147,7 +146,7 @@ def test_findings(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(image_check, "LIMITS", Limits(silence=0.3))
+    monkeypatch.setattr(image_check, "LIMITS", limits_for(reaction))
     with marketplace(reaction) as server:
         place.write_text(job(server.url, image), encoding="utf-8")
         assert main(["check", "--images", "--format", "json", str(place)]) == status

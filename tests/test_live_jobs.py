@@ -21,13 +21,13 @@ from live_cluster_server import (
     LiveCluster,
     job,
 )
-from loopback import dripping, half, marketplace, never
+from loopback import dripping, half, limits_for, marketplace, never
 
 from pai_lsp.cli.commands import live_cluster
 from pai_lsp.cli.main import main
 from pai_lsp.cluster import rest_server
 from pai_lsp.cluster.live_jobs import TaskLog, job_named
-from pai_lsp.web.fetching import HttpAnswer, Limits
+from pai_lsp.web.fetching import HttpAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -386,7 +386,7 @@ def test_a_job_that_is_deleted_and_a_cluster_that_fails_for_a_while(
 def test_a_cluster_that_is_slow_or_broken(
     reaction: Reaction, part: str, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rest_server, "LIMITS", Limits(silence=0.2, total=0.3))
+    monkeypatch.setattr(rest_server, "LIMITS", limits_for(reaction))
     with serving(home, reaction):
         for command in (["jobs"], ["logs", "train"], ["why", "--cluster", "lab", "train"]):
             _, err = printed(capsys, *command, status=1)
