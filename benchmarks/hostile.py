@@ -416,9 +416,14 @@ _ENDINGS = {"job": "hostile.pai.yaml", "profile": "hostile.json", "log": "hostil
 
 @dataclass(frozen=True)
 class Figures:
-    """CPU seconds and peak memory in MiB of one command; `fault` is what it raised."""
+    """CPU seconds and peak memory in MiB of one command; `fault` is what it raised.
+
+    seconds: of the whole command, or of the server's slowest answer. total: of all its answers, by which growth is
+        measured: the places where the server is asked are not alike in texts of two lengths.
+    """
 
     seconds: float
+    total: float
     mebibytes: int
     fault: str = ""
 
@@ -485,36 +490,36 @@ def _tried(text: Text, words: tuple[str, ...]) -> tuple[float, str, bool]:
     folder = Path.cwd()
     short = text.of_length(MOST_BYTES // 4)
     first = measured(folder, text.kind, short, words)
-    if not first.fault and first.mebibytes < _HARMLESS_MEBIBYTES and not _may_be_slow(text, words, first.seconds):
+    if not first.fault and first.mebibytes < _HARMLESS_MEBIBYTES and not _may_be_slow(text, words, first):
         return first.seconds, "", False
     long = text.of_length(MOST_BYTES)
     figures = measured(folder, text.kind, long, words)
-    growth, quarter = 0.0, first.seconds
+    growth, quarter = 0.0, first.total
     if figures.seconds > _SLOW:
         for _ in range(_ATTEMPTS - 1):
-            growth = figures.seconds / max(quarter, 0.01)
+            growth = figures.total / max(quarter, 0.01)
             if figures.fault or (figures.seconds <= MOST_SECONDS and growth <= MOST_GROWTH):
                 break
             figures = min(figures, measured(folder, text.kind, long, words), key=lambda one: (one.fault, one.seconds))
-            quarter = min(quarter, measured(folder, text.kind, short, words).seconds)
-        growth = figures.seconds / max(quarter, 0.01)
+            quarter = min(quarter, measured(folder, text.kind, short, words).total)
+        growth = figures.total / max(quarter, 0.01)
     title = f"{text.name}, {' '.join(words[:2])}".replace("|", "¦")
     row = f"| `{title}` | {figures.seconds:.2f} | {figures.mebibytes} | {growth:.1f} | {figures.fault}".strip()
     is_slow = figures.seconds > MOST_SECONDS or figures.mebibytes > MOST_MEBIBYTES
     return figures.seconds, row, is_slow or growth > MOST_GROWTH or bool(figures.fault)
 
 
-def _may_be_slow(text: Text, words: tuple[str, ...], seconds: float) -> bool:
-    """Whether a text four times as long as one that takes these seconds may be beyond a limit."""
-    if seconds < _HARMLESS_SECONDS:
+def _may_be_slow(text: Text, words: tuple[str, ...], figures: Figures) -> bool:
+    """Whether a text four times as long as one that takes so long may be beyond a limit."""
+    if figures.seconds < _HARMLESS_SECONDS:
         return False
-    shorter = measured(Path.cwd(), text.kind, text.of_length(MOST_BYTES // 16), words).seconds
-    growth = seconds / max(shorter, 0.01)
-    return growth > MOST_GROWTH or seconds * max(growth, 4) > MOST_SECONDS
+    shorter = measured(Path.cwd(), text.kind, text.of_length(MOST_BYTES // 16), words)
+    growth = figures.total / max(shorter.total, 0.01)
+    return growth > MOST_GROWTH or figures.seconds * max(growth, 4) > MOST_SECONDS
 
 
-def run(folder: Path, kind: str, text: str, words: tuple[str, ...]) -> float:
-    """Run one command on a text, in this process; returns its CPU seconds."""
+def run(folder: Path, kind: str, text: str, words: tuple[str, ...]) -> tuple[float, float]:
+    """Run one command on a text, in this process; returns the `seconds` and the `total` of its `Figures`."""
     file = folder / _ENDINGS.get(kind, "hostile.yaml")
     if words == ("server",):
         return ask_server(text, str(file))
@@ -526,11 +531,12 @@ def run(folder: Path, kind: str, text: str, words: tuple[str, ...]) -> float:
     begin = time.process_time()
     with redirect_stdout(StringIO()), redirect_stderr(StringIO()), suppress(SystemExit):
         pai_lsp([places.get(word, word) for word in words])
-    return time.process_time() - begin
+    seconds = time.process_time() - begin
+    return seconds, seconds
 
 
-def ask_server(text: str, path: str) -> float:
-    """Answer each request of an editor about a text, two places each; returns the CPU seconds of the slowest answer.
+def ask_server(text: str, path: str) -> tuple[float, float]:
+    """Answer each request of an editor about a text, two places each; CPU seconds of the slowest and of all answers.
 
     The check of the text is one of them, and comes first.
     """
@@ -544,7 +550,7 @@ def ask_server(text: str, path: str) -> float:
 
     client = Client(code_action_literals=True, disabled_code_actions=True, resolves_edits=True)  # as most editors
     document = OpenDocument(f"file://{path}", 1, "yaml", text, path, client)
-    slowest = 0.0
+    times = [0.0]
     for offset in (len(text) // 2, len(text) - 1):
         at = document.places.position(offset)
         context = SimpleNamespace(
@@ -569,14 +575,14 @@ def ask_server(text: str, path: str) -> float:
                 found = answer(document, asked)
                 if method == lsp.TEXT_DOCUMENT_PREPARE_CALL_HIERARCHY and found:
                     asked.item = found[0]
-            slowest = max(slowest, time.process_time() - begin)
+            times.append(time.process_time() - begin)
             actions = found if method == lsp.TEXT_DOCUMENT_CODE_ACTION and found else ()
             for action in [one for one in actions if isinstance(one, lsp.CodeAction) and one.data]:
                 begin = time.process_time()
                 with suppress(JsonRpcException):
                     resolved_action(document, action)
-                slowest = max(slowest, time.process_time() - begin)
-    return slowest
+                times.append(time.process_time() - begin)
+    return max(times), sum(times)
 
 
 def prepared(folder: Path) -> None:
@@ -605,21 +611,21 @@ def measured(folder: Path, kind: str, text: str, words: tuple[str, ...]) -> Figu
         os.close(reading)
         most = KILLED_AFTER * 3 if words == ("server",) else KILLED_AFTER  # the answers of a server are many
         resource.setrlimit(resource.RLIMIT_CPU, (most, most + 1))
-        seconds, fault = 0.0, ""
+        seconds, total, fault = 0.0, 0.0, ""
         try:
-            seconds = run(folder, kind, text, words)
+            seconds, total = run(folder, kind, text, words)
         except BaseException as error:  # noqa: BLE001 - whatever it is, it is reported
             fault = repr(error)[:100]
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        os.write(writing, f"{seconds} {memory} {fault}".encode())
+        os.write(writing, f"{seconds} {total} {memory} {fault}".encode())
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading, "rb") as stream:
-        answer = stream.read().decode().split(" ", 2)
+        answer = stream.read().decode().split(" ", 3)
     os.waitpid(child, 0)
-    if len(answer) < 3:
-        return Figures(KILLED_AFTER, 0, "killed")
-    return Figures(float(answer[0]), int(answer[1]), answer[2])
+    if len(answer) < 4:
+        return Figures(KILLED_AFTER, KILLED_AFTER, 0, "killed")
+    return Figures(float(answer[0]), float(answer[1]), int(answer[2]), answer[3])
 
 
 if __name__ == "__main__":
