@@ -35,8 +35,16 @@ export const SHOW_REFERENCES = "openpai.showReferences";
 const LENS_COMMANDS = ["openpai.preview", "openpai.copyScript", "openpai.convert", "openpai.expand", SHOW_REFERENCES];
 /** The server's own notification, with a `MarketplaceStatus`. */
 const MARKETPLACE_STATUS = "pai-lsp/marketplaceStatus";
-const MILLISECONDS_TO_START = 30_000;
+/** Python reads its modules from a cold disk, maybe on a busy login node. */
+const MILLISECONDS_TO_START = 120_000;
 const MILLISECONDS_TO_STOP = 2_000;
+
+/** The controller shows why a server does not start; the client's own notification would be a second one. */
+class QuietClient extends LanguageClient {
+  override error(message: string, data?: unknown, showNotification?: boolean | "force"): void {
+    super.error(message, data, showNotification !== "force" && showNotification);
+  }
+}
 
 /** A client with its server. */
 export class Connection {
@@ -49,7 +57,7 @@ export class Connection {
 
   constructor(private readonly options: ConnectionOptions) {
     this.server = options.server;
-    this.client = new LanguageClient("openpai", "OpenPAI", () => this.spawned(), this.clientOptions());
+    this.client = new QuietClient("openpai", "OpenPAI", () => this.spawned(), this.clientOptions());
     this.client.onNotification(MARKETPLACE_STATUS, options.onMarketplace);
     this.client.onRequest(REGISTRY_ACCOUNT, (question: unknown) => accountFor(options.secrets, question));
   }
