@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The playground in a real browser (Chromium), served from files on this machine.
+# The playground and the site in a real browser (Chromium), served from files on this machine.
 #
 # Screenshots are left in build/playground-screenshots.
 set -euo pipefail
@@ -20,13 +20,15 @@ echo "-- the page's source"
   && node node_modules/prettier/bin/prettier.cjs --config .prettierrc.json --check --log-level warn . \
     ../../tests/e2e/playground/*.mjs)
 scripts/build_playground.sh
+make --silent --no-print-directory docs
 
-echo "-- the page in a browser"
+echo "-- the pages in a browser"
 E2E_PLAYGROUND=$PWD/build/playground
 E2E_PLAYGROUND_PACKAGES=$PWD/docs/playground
 E2E_SCREENSHOTS=$PWD/build/playground-screenshots
 E2E_CHROMIUM=$(find_chromium)
 E2E_PAI_LSP=$PWD/.venv/bin/pai-lsp
-export E2E_PLAYGROUND E2E_PLAYGROUND_PACKAGES E2E_SCREENSHOTS E2E_CHROMIUM E2E_PAI_LSP
+E2E_SITE=$PWD/site
+export E2E_SITE E2E_PLAYGROUND E2E_PLAYGROUND_PACKAGES E2E_SCREENSHOTS E2E_CHROMIUM E2E_PAI_LSP
 rm -rf "$E2E_SCREENSHOTS"
-scripts/once_more.sh timeout 600 node --test --test-reporter=spec -- tests/e2e/playground/playground.test.mjs
+scripts/once_more.sh timeout 600 node --test --test-reporter=spec -- tests/e2e/playground/*.test.mjs

@@ -8,7 +8,7 @@ const SITE = required("E2E_PLAYGROUND", "the folder with the built page");
 export const folder = SITE;
 const CHROMIUM = required("E2E_CHROMIUM", "the path of Chromium");
 const SCREENSHOTS = required("E2E_SCREENSHOTS", "the folder for screenshots");
-const PACKAGES = required("E2E_PLAYGROUND_PACKAGES", "the folder whose node_modules has playwright-core");
+export const PACKAGES = required("E2E_PLAYGROUND_PACKAGES", "the folder whose node_modules has playwright-core");
 const { chromium } = createRequire(`${PACKAGES}/`)("playwright-core");
 
 // As little as any static host knows: WebAssembly has no type of its own here.
@@ -27,13 +27,13 @@ function required(name, meaning) {
   return value;
 }
 
-/** Serve the page; the result has its address and `close`. Files that are added to `missing` are not found. */
-export async function serve() {
+/** Serve the page, or another folder; the result has its address and `close`. Files that are added to `missing` are not found. */
+export async function serve(root = SITE) {
   const missing = new Set();
   const server = http.createServer((request, response) => {
     const { pathname } = new URL(request.url, "http://127.0.0.1");
-    const file = path.join(SITE, pathname.endsWith("/") ? `${pathname}index.html` : pathname);
-    if (!file.startsWith(SITE) || !fs.existsSync(file) || missing.has(path.basename(file))) {
+    const file = path.join(root, pathname.endsWith("/") ? `${pathname}index.html` : pathname);
+    if (!file.startsWith(root) || !fs.existsSync(file) || missing.has(path.basename(file))) {
       response.writeHead(404).end();
       return;
     }

@@ -1,0 +1,68 @@
+// Pages of the site and the playground in light and dark colors, wide and as wide as a phone: axe finds nothing serious.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { createRequire } from "node:module";
+import { after, before, test } from "node:test";
+import { launch, openPage, PACKAGES, serve } from "./site.mjs";
+
+const AXE = fs.readFileSync(createRequire(`${PACKAGES}/`).resolve("axe-core/axe.min.js"), "utf8");
+/** A page of each kind: text with a picture, tables, long code, a rule, a list of all rules. E2E_PAGES names others. */
+const PAGES = process.env.E2E_PAGES?.split(" ") ?? [
+  "",
+  "what-happens/",
+  "command-line/",
+  "configuration/",
+  "rules/",
+  "rules/unknown-prerequisite/",
+  "exit-codes/",
+];
+
+let site, browser;
+
+before(async () => {
+  site = await serve(process.env.E2E_SITE);
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  site?.close();
+});
+
+/** What axe calls serious or critical, a line each, with the first place. */
+async function serious(page) {
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+  return violations
+    .filter(({ impact }) => ["serious", "critical"].includes(impact))
+    .map(({ id, nodes }) => `${id}: ${nodes.length} places, first ${nodes[0].html.slice(0, 160)}`);
+}
+
+for (const colorScheme of ["light", "dark"]) {
+  for (const viewport of [
+    { width: 1280, height: 900 },
+    { width: 390, height: 844 },
+  ]) {
+    test(`${colorScheme}, ${viewport.width} wide`, async () => {
+      const found = {};
+      const { page, wrong } = await openPage(browser, site.address, { colorScheme, viewport });
+      for (const name of PAGES) {
+        await page.goto(site.address + name);
+        found[name] = await serious(page);
+        const width = await page.evaluate(() => document.documentElement.scrollWidth);
+        if (width > viewport.width) {
+          found[name].push(`it is ${width} wide`);
+        }
+      }
+      await page.goto(`${site.address}check/`);
+      await page.locator("#list li").first().waitFor({ timeout: 120_000 });
+      found.playground = await serious(page);
+      await page.context().close();
+      assert.deepEqual(
+        Object.entries(found).filter(([, lines]) => lines.length > 0),
+        [],
+      );
+      assert.deepEqual(wrong, []);
+    });
+  }
+}
