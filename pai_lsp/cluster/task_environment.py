@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 
-from pai_lsp.cluster.hived_stage import has_barrier
 from pai_lsp.cluster.job_stage import virtual_cluster_for_rights
 from pai_lsp.job.variable_places import RESERVED_PORTS
 from pai_lsp.platform.tables import converted_role_name
@@ -46,7 +45,7 @@ def task_environment(job: Job, role: TaskRole, index: int, user: str) -> tuple[d
     """
     known = known_environment(job, role, index, user)
     later = dict.fromkeys(_CONTROLLER, "controller") | {"PAI_WORK_DIR": "working-directory-of-image"}
-    is_gang = has_barrier(job.plain)
+    is_gang = job.has_gang_allocation
     ports: dict[str, int] = {}
     for other in job.task_roles:
         name = converted_role_name(other.name)

@@ -8,7 +8,6 @@ src/init.d/initializer.py, src/plugins and src/runtime.d/runtime_entry.sh.
 
 from __future__ import annotations
 
-from pai_lsp.cluster.hived_stage import has_barrier
 from pai_lsp.cluster.job_stage import storage_entries
 from pai_lsp.cluster.task_environment import port_counts, task_environment
 from pai_lsp.embedded.template import TemplateFault
@@ -145,7 +144,7 @@ def ports_stop(job: Job, role: TaskRole) -> bool:
     """
     own = port_counts(role)
     others = (port_counts(other)["http"] for other in job.task_roles)
-    return 0 in (own["ssh"], own["http"]) or (has_barrier(job.plain) and 0 in others)
+    return 0 in (own["ssh"], own["http"]) or (job.has_gang_allocation and 0 in others)
 
 
 @dataclass(frozen=True, slots=True)
