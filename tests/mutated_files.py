@@ -652,7 +652,7 @@ def _one(seed: int, world: World, only: str | None) -> str:
         chosen = source.choice(kept) if kept else world.folder / "home" / ".cache" / "pai-lsp" / "nothing"
         path = str(chosen.relative_to(world.folder))
         text = chosen.read_text(encoding="utf-8", errors="replace") if kept else ""
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):  # what is kept may be nested deeply
             text = _json_mutated(text, source) if source.random() < 0.7 and len(text) < 100_000 else text
         data = _text_mutated(text, source).encode("utf-8", "surrogatepass")
     else:

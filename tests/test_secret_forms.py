@@ -1,6 +1,6 @@
 """Passwords, tokens and keys in commands and other texts: found and hidden by one answer; look-alikes are neither.
 
-In each line of `tests/secret_texts`, what is a secret stands between « and ».
+In each line of `tests/secret_texts`, what is a secret stands between « and »; ⏎ is the end of a line.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _BRACES = re.compile("[«»]")
 
 
 def lines(text: str) -> list[str]:
-    return [line for line in text.splitlines() if line]
+    return [line.replace("⏎", "\n") for line in text.splitlines() if line]
 
 
 def found_in(text: str) -> list[str]:

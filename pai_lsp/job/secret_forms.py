@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 # A word of a command that is not a variable or a template, and what may be before it in the same command.
 _WORD = r"['\"]?([^\s'\"`<>${}|;&()-][^\s'\"`<>${}|;&()]*)(?=['\"\s|;&)]|\Z)"
 _SAME_COMMAND = r"[^\n|;&#]{0,200}?"
+# A text that is typed for `passwd`, twice.
+_TYPED = rf"\becho\s+(?:-\S+\s+)*{_WORD}['\"]?"
+_PIPED_TO_IT = r"[ \t]*\|\s*(?:sudo\s+)?passwd\b"
 # A text that goes to the standard input of the next command.
 _PIPED = rf"\b(?:echo|printf)\s+(?:-\S+\s+)*(?:'%s\\n'\s+)?{_WORD}['\"]?[ \t]*\|[^\n|]{{0,200}}"
 # Forms that the table lacks: a part of each such text in lower case, its pattern, and its name in messages.
@@ -43,6 +46,15 @@ _FORMS = (
     ("hvs.", lazy_pattern(r"\bhvs\.[\w-]{24,}"), "a Vault token"),
     ("/t/", lazy_pattern(r"/t/([a-z]{2}-[0-9a-f]{8}-[0-9a-f-]{27})(?=/)"), "a token of a conda channel"),
     ("accountkey=", lazy_pattern(r"\bAccountKey=([A-Za-z0-9+/]{40,}=*)"), "an Azure storage key"),
+    ("x-amz-signature=", lazy_pattern(r"(?i:x-amz-signature)=([0-9a-f]{64})"), "an AWS signature"),
+    ("ya29.", lazy_pattern(r"\bya29\.[\w-]{20,}"), "a Google token"),
+    ("sct", lazy_pattern(r"\bSCT[0-9]{4,}T[A-Za-z0-9]{20,}"), "a ServerChan key"),
+    ("/v2/hook/", lazy_pattern(r"/bot/v2/hook/([0-9a-f-]{36})"), "a Feishu webhook"),
+    (
+        "0exbli",
+        lazy_pattern(r"\b(?:eyJ0eXBlIjo|ewogICJ0eXBlIjo|ewogICAgInR5cGUiO)[A-Za-z0-9+/]{100,}=*"),
+        "a key of a service account in base64",
+    ),
     ("sig=", lazy_pattern(r"[?&]sig=([A-Za-z0-9+/%]{30,}=*)"), "an Azure signature"),
     (
         "-----begin ",
@@ -81,10 +93,21 @@ _ARGUMENTS = (
     ("sshpass", lazy_pattern(rf"\bsshpass\s+-p\s*{_WORD}"), "a password"),
     (
         "login",
-        lazy_pattern(rf"\b(?:docker|podman|oras|helm)\s{_SAME_COMMAND}\blogin\s{_SAME_COMMAND}(?<=\s)-p[ =]?{_WORD}"),
+        lazy_pattern(rf"(?<=\s)login\s{_SAME_COMMAND}(?<=\s)-p[ =]?(?!\d{{1,5}}(?:\s|\Z)){_WORD}"),
         "a password",
     ),
-    ("login", lazy_pattern(rf"\baz\s+login\s{_SAME_COMMAND}(?<=\s)-p[ =]{_WORD}"), "a password"),
+    (
+        "login",
+        lazy_pattern(r"\.login\(\s*\\?['\"][^'\"\n]{1,100}['\"]\s*,\s*\\?['\"]([^'\"\n\\]{4,200})"),
+        "a password",
+    ),
+    ("auth", lazy_pattern(r"\\?\"auth\\?\"\s*:\s*\\?\"([A-Za-z0-9+/]{12,}=*)"), "a password"),
+    ("passwd", lazy_pattern(rf"\bopenssl\s+passwd\s+(?:-\S+\s+)*{_WORD}"), "a password"),
+    (
+        "assword",
+        lazy_pattern(r"assword\W[^\n]{0,80}\bsend\s+(?:--\s+)?\\?[\"{]([^\"\n\\$]{3,200})\\+[rn]"),
+        "a password",
+    ),
     ("wandb", lazy_pattern(r"\bwandb\.login\([^)\n]{0,100}key\s*=\s*\\?['\"]([0-9a-f]{40})"), "a Weights & Biases key"),
     ("authtoken", lazy_pattern(r"\bngrok\s+(?:config\s+add-)?authtoken\s+([\w-]{20,})"), "a token"),
     ("-bearer", lazy_pattern(rf"--oauth2-bearer[ =]{_WORD}"), "a token"),
@@ -101,7 +124,11 @@ _ARGUMENTS = (
     ("7z", lazy_pattern(rf"\b7z[ar]?\s{_SAME_COMMAND}(?<=\s)-p{_WORD}"), "a password"),
     ("lftp", lazy_pattern(rf"\blftp\s{_SAME_COMMAND}(?<=\s)-u\s*[^\s,'\"]+,{_WORD}"), "a password"),
     ("mc", lazy_pattern(rf"\bmc\s+(?:alias\s+set|config\s+host\s+add)\s+\S+\s+\S+\s+\S+\s+{_WORD}"), "a key"),
-    ("wandb", lazy_pattern(r"\bwandb\s+login\s[^\n|;&#]{0,200}?\b([0-9a-f]{40})\b"), "a Weights & Biases key"),
+    (
+        "wandb",
+        lazy_pattern(r"\bwandb\s+login\s[^\n|;&#]{0,200}?(?<![\w-])((?:local-)?[0-9a-f]{40})\b"),
+        "a Weights & Biases key",
+    ),
     ("mount", lazy_pattern(r"\bmount\s[^\n|;&#]{0,200}?[ ,]pass(?:word)?=([^\s,'\"`<>${}|;&()]+)"), "a password"),
     (
         "curl",
@@ -123,7 +150,7 @@ _ARGUMENTS = (
     ("pass:", lazy_pattern(rf"\bopenssl\s{_SAME_COMMAND}(?<=\s)-pass(?:in|out)?\s+['\"]?pass:{_WORD}"), "a password"),
     (
         "auth",
-        lazy_pattern(r"\bauth\s*=\s*\(\s*['\"][^'\"\n]{1,100}['\"]\s*,\s*['\"]([^'\"\n]{3,200})['\"]"),
+        lazy_pattern(r"\b(?:\w{1,20}_)?auth\s*=\s*\(\s*['\"][^'\"\n]{1,100}['\"]\s*,\s*['\"]([^'\"\n]{3,200})['\"]"),
         "a password",
     ),
     (
@@ -173,7 +200,62 @@ _ARGUMENTS = (
     ("config", lazy_pattern(rf"\bcoscmd\s{_SAME_COMMAND}(?<=\s)-s\s+{_WORD}"), "a key"),
     ("--password-stdin", lazy_pattern(rf"{_PIPED}--password-stdin"), "a password"),
     ("sudo", lazy_pattern(rf"{_PIPED}\bsudo\s+(?:-\S+\s+)*-S\b"), "a password"),
+    ("sudo", lazy_pattern(rf"\bsudo\s+(?:-\S+\s+)*-S\b{_SAME_COMMAND}<<<\s*{_WORD}"), "a password"),
     ("passwd", lazy_pattern(rf"{_PIPED}\b(?:vncpasswd\s+-f|chpasswd|passwd\s[^\n|;&]{{0,80}}--stdin)"), "a password"),
+    ("passwd", lazy_pattern(rf"{_TYPED}(?:\s*;\s*echo\s[^\n|;&]{{0,80}}\)?)?{_PIPED_TO_IT}"), "a password"),
+    ("passwd", lazy_pattern(rf";\s*{_TYPED}\)?{_PIPED_TO_IT}"), "a password"),
+    ("password_stdin", lazy_pattern(rf"{_PIPED}\bpassword_stdin\b"), "a password"),
+    (
+        "smtp",
+        lazy_pattern(
+            r"\bSMTP(?:_SSL)?\(\s*\\?['\"][^'\"\n]{1,100}@[^'\"\n]{1,100}['\"]\s*,\s*\\?['\"]([^'\"\n\\]{4,200})"
+        ),
+        "a password",
+    ),
+    (
+        "pgpass",
+        lazy_pattern(r"(?<![\w.:-])[\w.*-]+:(?:[0-9]+|\*):[\w.*-]+:[\w.*-]+:([^\s'\"`<>${}|;&():]+)"),
+        "a password",
+    ),
+    ("-pw ", lazy_pattern(rf"(?<=\s)-pw\s+{_WORD}"), "a password"),
+    ("ftp", lazy_pattern(rf"(?m)^[ \t]*(?:quote[ \t]+)?user[ \t]+\S+[ \t]+{_WORD}[ \t]*$"), "a password"),
+    ("frp", lazy_pattern(r"(?m)^[ \t]*token[ \t]*=[ \t]*\"?([^\s'\"<>${}]{6,})\"?[ \t]*$"), "a token"),
+    ("key:", lazy_pattern(r"(?m)^[ \t]*key:[ \t]*[0-9]+:([0-9a-f-]{36})\b"), "a key"),
+    ("akia", lazy_pattern(r"\bAKIA[A-Z0-9]{16}\s+([A-Za-z0-9+/]{40})(?![\w+/=])"), "an AWS key"),
+    (
+        "sk",
+        lazy_pattern(
+            r"(?<![A-Za-z0-9])(?i:sk)['\"]?(?:[ \t]*[=:][ \t]*|[ \t]+)['\"]?"
+            r"(?=\S{0,63}[0-9])(?=\S{0,63}[A-Za-z])([A-Za-z0-9+/]{28,64}=*)\b"
+        ),
+        "a key",
+    ),
+    (
+        ".connect(",
+        lazy_pattern(
+            r"\.connect\(\s*\\?['\"][^'\"\n]+['\"]\s*,\s*[0-9]+\s*,\s*\\?['\"][^'\"\n]+['\"]\s*,\s*\\?['\"]([^'\"\n\\]{4,200})"
+        ),
+        "a password",
+    ),
+    (
+        "token(",
+        lazy_pattern(r"token\(\s*\\?['\"](?=[^'\"\n]{0,200}[0-9])(?=[^'\"\n]{0,200}[A-Za-z])([\w.-]{16,200})\\?['\"]"),
+        "a token",
+    ),
+    (
+        "davfs2/secrets",
+        lazy_pattern(
+            r"\b(?:echo|printf)\s+['\"]?\S+[ \t]+\S+[ \t]+([^\s'\"]+)[^\n|;&]{0,20}>[^\n|;&]{0,20}davfs2/secrets"
+        ),
+        "a password",
+    ),
+    ("<<<", lazy_pattern(rf"\b(?:iinit|kinit)\b{_SAME_COMMAND}<<<\s*{_WORD}"), "a password"),
+    (
+        "密码",
+        lazy_pattern(r"密码[ \t]*[:：=是为]?[ \t]*((?=\S{0,60}[0-9])(?=\S{0,60}[A-Za-z])[!-~]{6,60})"),
+        "a password",
+    ),
+    ("obscure", lazy_pattern(rf"\brclone\s+obscure\s+(?:-\S+\s+)*{_WORD}"), "a password"),
     ("-fd", lazy_pattern(rf"{_PIPED}--passphrase-fd[ =]0"), "a password"),
     ("stdin", lazy_pattern(rf"{_PIPED}-pass(?:in)?\s+stdin"), "a password"),
     ("--with-token", lazy_pattern(rf"{_PIPED}--with-token"), "a token"),
@@ -191,7 +273,7 @@ _ARGUMENTS = (
         ),
         "a token",
     ),
-    ("username", lazy_pattern(r"\"key\\?\"\s*:\s*\\?\"([0-9a-f]{32})\\?\""), "a Kaggle key"),
+    ("username", lazy_pattern(r"['\"]key\\?['\"]\s*:\s*\\?['\"]([0-9a-f]{32})\\?['\"]"), "a Kaggle key"),
     ("login", lazy_pattern(rf"\bmachine\s+\S+\s+login\s+\S+\s+password\s+{_WORD}"), "a password"),
     ("password ", lazy_pattern(rf"(?m)^[ \t]*(?:-[ \t]+)?password[ \t]+{_WORD}[ \t]*$"), "a password"),
     (
@@ -206,7 +288,7 @@ _NAMED = lazy_pattern(
     r"([ \t]*(?:=>|:=|=|:(?!//))[ \t]*|[ \t]+)"
 )
 _VALUE = lazy_pattern(
-    r"\\?(?:\"([^\"\n\\]+)|'([^'\n]+)|([^\s'\"`<>${}|;&(),\[\]\\*#][^\s'\"`<>${}|;&(),\[\]\\]*)(?![`<>${(\[\\]))"
+    r"\\?(?:b?\"([^\"\n\\]+)|b?'([^'\n]+)|([^\s'\"`<>${}|;&(),\[\]\\*#](?:[^\s'\"`<>${}|;&(),\[\]\\]|\$(?![\w{(\[]))*)(?![`<>${(\[\\]))"
 )
 _LONGEST_VALUE = 400
 # The words that may have a token of the table, the shortest of which has 13 characters.
@@ -269,7 +351,14 @@ _WORDS_OF_SECRETS = frozenset({
 })  # fmt: skip
 # A reference to something else: a path, an address, a variable, an expression of a program.
 _ELSEWHERE = lazy_pattern(r"[./~$%@]|[a-z][a-z0-9+]*://|[A-Z][A-Z0-9_]*_(?:PASS\w*|TOKEN|KEY|SECRET)\Z")
-_EXPRESSION = lazy_pattern(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+[(\[]?|\w+\(")
+_EXPRESSION = lazy_pattern(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+[(\[]?|\w+\(.*")
+# Without an owner, `pass` counts passes unless its value has letters and digits or signs; with one of these it does so.
+_MIXED = lazy_pattern(r"(?=[^\s]*[A-Za-z])(?=[^\s]*[0-9!@#%^&*+?.=~-])\S{6,}")
+_COUNTERS = frozenset({
+    "first", "last", "max", "min", "multi", "n", "no", "num", "one", "render", "second", "single", "three", "two",
+})  # fmt: skip
+# A password of an application, as Google and Tencent make them for mail programs.
+_APP_PASSWORD = lazy_pattern(r"[a-z]{16}|[a-z]{4}(?: [a-z]{4}){3}")
 # A value that is hardly anything but a key, whatever the name before `key` says; names that speak of other keys.
 _LONG_KEY = lazy_pattern(r"(?=[^\s]*[0-9])(?=[^\s]*[A-Za-z])[A-Za-z0-9+/_-]{24,}={0,2}")
 _OTHER_KEYS = frozenset(
@@ -362,17 +451,23 @@ def _kind_of_value(text: str, match: re.Match[str], value: str) -> str:
     is_option = name.startswith("--")
     separator = match[2].strip()
     kind = kind_of_name(name)
-    if not separator and not is_option and not (kind and _SETS.search(text, max(0, start - _LONGEST_COMMAND), start)):
+    # The second is how yacs is given a key, as in `LOGGER.COMET.API_KEY x`.
+    is_set = not separator and (
+        bool(_SETS.search(text, max(0, start - _LONGEST_COMMAND), start)) or ("." in name and name.isupper())
+    )
+    if not separator and not is_option and not (is_set and (kind or name.lower() == "pass")):
         return ""
+    if not kind and _may_be_password(name, is_set=is_set):
+        kind = "a password" if _MIXED.fullmatch(value) else ""
     if not kind and name.lower() == "key" and text[start - 1 : start] in ("?", "&"):
         kind = "a key"
-    is_plain = separator in ("=", "") and (is_option or name.isupper())
+    is_plain = separator in ("=", "") and (is_option or is_set or name.isupper())
     is_plain = is_plain or bool(_HEADER.search(text, max(0, start - _LONGEST_HEADER), start))
     if not kind and is_plain and _LONG_KEY.fullmatch(value) and not _is_other_key(name):
         kind = "a key"
     if not kind or value[0].isspace() or is_placeholder(value) or _ELSEWHERE.match(value) or _NOT_LITERAL.search(value):
         return ""
-    if not is_plain and _EXPRESSION.match(value):
+    if not is_plain and _EXPRESSION.fullmatch(value):
         return ""
     if kind != "a password" and _NAME_OF_SECRET.fullmatch(value):
         return ""
@@ -386,6 +481,14 @@ def _kind_of_value(text: str, match: re.Match[str], value: str) -> str:
     return kind if can_be else ""
 
 
+def _may_be_password(name: str, *, is_set: bool) -> bool:
+    """Whether a name that is none of a password may have one behind it that looks like one."""
+    words = words_of(name)
+    if words[-1:] == ["pwd"]:
+        return True
+    return name.lower().endswith("pass") and (is_set or (name.isupper() and _COUNTERS.isdisjoint(words)))
+
+
 def _is_other_key(name: str) -> bool:
     *owners, last = words_of(name) or [""]
     return last != "key" or not owners or not _OTHER_KEYS.isdisjoint(owners)
@@ -397,6 +500,8 @@ def _can_be_password(value: str, *, is_plain: bool) -> bool:
         return not value.isdigit() or len(value) >= 4
     if _FILE_NAME.fullmatch(value) or value.endswith(":"):
         return False
+    if _APP_PASSWORD.fullmatch(value):
+        return True
     has_digit = any(character.isdigit() for character in value)
     has_sign = any(character in "!@#%^&*+?=~" for character in value)
     return len(value) >= 6 and not value.isdigit() and (has_digit or has_sign) and "(" not in value
