@@ -209,6 +209,13 @@ def test_what_javascript_finds_in_task_roles_of_hived(roles: str, refused: list[
     assert [one.message for one in found.refusals] == refused
 
 
+@pytest.mark.parametrize("amount", [".inf", "1e400", "1" + "0" * 400])
+def test_an_endless_amount_is_refused_as_the_server_does(amount: str) -> None:
+    text = f"{HEAD}{ROLE}".replace("memoryMB: 1024", f"memoryMB: {amount}")
+    (refusal,) = fit(Document(text).job, cluster()).refusals
+    assert refusal.message.startswith("Job requests Infinity SKUs, exceeds maximum ")
+
+
 def test_jobs_for_a_cluster_are_for_its_platform(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     profile, job = tmp_path / "lab.json", tmp_path / "train.pai.yaml"
     profile.write_text((BARE % "unknown").replace("openpai", "ltp"), encoding="utf-8")

@@ -215,7 +215,7 @@ class _HivedPlacement:
     def _usable(self) -> list[FreePieces]:
         return self._physical if self._is_opportunistic else self._chains
 
-    def _placed(self, leader: RoleRequest, tasks: list[int], group: tuple[RoleRequest, ...]) -> Wait | None:
+    def _placed(self, leader: RoleRequest, tasks: Sequence[float], group: tuple[RoleRequest, ...]) -> Wait | None:
         """Place the tasks where the group's first task wants them; the wait if there is no such place."""
         if leader.pinned_cell:
             places = [self._pinned[leader.pinned_cell]]
@@ -228,7 +228,7 @@ class _HivedPlacement:
         return Wait(leader.name, reason, self._explanation(leader, tasks, group, places), _place_of(group))
 
     def _explanation(
-        self, leader: RoleRequest, tasks: list[int], group: tuple[RoleRequest, ...], places: list[FreePieces]
+        self, leader: RoleRequest, tasks: Sequence[float], group: tuple[RoleRequest, ...], places: list[FreePieces]
     ) -> str:
         """Why the group finds no place, with the numbers that an author can change."""
         where = "the cluster" if self._is_opportunistic else f"virtual cluster '{self._virtual_cluster}'"
@@ -240,7 +240,7 @@ class _HivedPlacement:
         biggest = max(group, key=lambda role: role.number)
         if biggest.number > largest:
             reason = f" because of {biggest.resource}" if biggest.resource != "gpu" else ""
-            text = f"each task of '{biggest.name}' needs {biggest.number} SKUs{reason} in one node"
+            text = f"each task of '{biggest.name}' needs {server_text(biggest.number)} SKUs{reason} in one node"
             return f"{text}; the largest node of {where} has {largest}"
         if leader.group is None:
             return f"{sum(tasks)} more SKUs for '{leader.name}' do not fit {where} together with the other tasks"
@@ -302,14 +302,14 @@ class FreePieces:
     chain: str
     sku_type: str
     sizes: list[int]
-    used: list[int] = field(default_factory=list)
+    used: list[float] = field(default_factory=list)
 
-    def place(self, tasks: Sequence[int]) -> bool:
+    def place(self, tasks: Sequence[float]) -> bool:
         """Place a group of tasks, given by their SKUs; changes nothing if they do not fit together."""
         order = sorted(range(len(self.sizes)), key=lambda number: -self.used[number])
-        waiting, taken, at = sorted(tasks), 0, 0
+        waiting, at = sorted(tasks), 0
         for number in order:
-            taken = 0
+            taken: float = 0
             while at < len(waiting) and self.sizes[number] - self.used[number] - taken >= waiting[at]:
                 taken += waiting[at]
                 at += 1
@@ -320,7 +320,7 @@ class FreePieces:
         self._take(order, waiting)
         return True
 
-    def _take(self, order: list[int], waiting: list[int]) -> None:
+    def _take(self, order: list[int], waiting: list[float]) -> None:
         at = 0
         for number in order:
             while at < len(waiting) and self.sizes[number] - self.used[number] >= waiting[at]:

@@ -172,14 +172,14 @@ _SECTION = ("extras", "hivedScheduler")
 class RoleRequest:
     """What the tasks of a role ask the scheduler for.
 
-    number: SKUs of each task. instances: None where the job leaves them out.
+    number: SKUs of each task; a whole number or infinity. instances: None where the job leaves them out.
     group: the affinity group; None for single tasks, `default` for the group of all roles.
     resource: the resource that decides the number.
     """
 
     name: str
     instances: int | None
-    number: int
+    number: float
     sku_type: str | None
     pinned_cell: str | None
     priority: int
@@ -197,7 +197,7 @@ class HivedRequest:
     is_opportunistic: bool = False
 
     @property
-    def total(self) -> int:
+    def total(self) -> float:
         """The SKUs of all tasks; instances that are left out count as 1."""
         return sum((role.instances or 1) * role.number for role in self.roles or ())
 
@@ -292,7 +292,7 @@ class _Validation:
                 "virtual-cluster-not-allowed",
             )  # fmt: skip
             return HivedRequest(self._virtual_cluster, None, (refusal,), self._is_opportunistic)
-        numbers: dict[str, tuple[int, str]] = {}
+        numbers: dict[str, tuple[float, str]] = {}
         refusals: list[Refusal] = []
         for name, role in self._values["taskRoles"].items():
             found = self._number(name, role["resourcePerInstance"])
@@ -319,20 +319,21 @@ class _Validation:
         entry = self._entries.get(role)
         return entry if isinstance(entry, dict) else {}
 
-    def _number(self, role: str, resources: Mapping[str, Any]) -> tuple[int, str] | Refusal:
+    def _number(self, role: str, resources: Mapping[str, Any]) -> tuple[float, str] | Refusal:
         """The SKUs of a task, and the resource that decides."""
         sku_type = self._entry(role).get("skuType")
         if sku_type is not None and sku_type not in self._sku_types:
             return self._unknown_sku(role, sku_type)
         units = [self._sku_types[sku_type]] if sku_type is not None else self._usable().values()
-        best, deciding = 0, ""
+        best: float = 0
+        deciding = ""
         is_first = True
         for unit_key, key, word in _RESOURCES:
             unit = min((getattr(one, unit_key) for one in units), default=math.inf)
             wanted = resources.get(key, 0)
             if unit == 0 and wanted > 0:
                 return self._without_resource(role, key, word, sku_type, wanted)
-            number = 0 if wanted == 0 or unit == 0 else math.ceil(wanted / unit)
+            number = 0 if wanted == 0 or unit == 0 else _rounded_up(wanted, unit)
             if number > best or is_first:
                 best, deciding = number, key
             is_first = False
@@ -417,14 +418,14 @@ class _Validation:
             return
         total = sum((role.instances or 0) * role.number for role in roles)
         if self._quota is not None and total > self._quota:
-            message = f"Job requests {total} SKUs, exceeds maximum {self._quota} SKUs in VC {self._name}."
+            message = f"Job requests {server_text(total)} SKUs, exceeds maximum {self._quota} SKUs in VC {self._name}."
             sums = " + ".join(f"{role.instances} × {role.number} ({role.name})" for role in roles if role.number)
             text = f"the job requests {total} SKUs: {sums}; virtual cluster '{self._name}' has {self._quota}"
             largest = max(roles, key=lambda role: (role.instances or 0) * role.number)
             path = ("taskRoles", largest.name, "instances")
             yield _refusal(text + _deciding(largest), path, message=message, rule="sku-quota-exceeded")
 
-    def _role(self, name: str, number: int, resource: str) -> RoleRequest:
+    def _role(self, name: str, number: float, resource: str) -> RoleRequest:
         entry = self._entry(name)
         names_group = any(self._entry(one).get("affinityGroupName") is not None for one in self._entries)
         group = entry.get("affinityGroupName")
@@ -440,6 +441,17 @@ class _Validation:
             group,
             resource,
         )
+
+
+def _rounded_up(wanted: float, unit: float) -> float:
+    """`Math.ceil(wanted / unit)`, which can be infinite; not a number is no SKU."""
+    try:
+        quotient = wanted / unit
+    except OverflowError:
+        quotient = math.copysign(math.inf, wanted)
+    if math.isnan(quotient):
+        return 0
+    return quotient if math.isinf(quotient) else math.ceil(quotient)
 
 
 def _deciding(role: RoleRequest) -> str:
