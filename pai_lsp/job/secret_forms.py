@@ -12,6 +12,7 @@ Names such as `pad_token`, and values that are placeholders, variables, template
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 from math import log2
 
 from pai_lsp.platform.tables import table
@@ -55,6 +56,7 @@ _FORMS = (
         lazy_pattern(r"\b(?:eyJ0eXBlIjo|ewogICJ0eXBlIjo|ewogICAgInR5cGUiO)[A-Za-z0-9+/]{100,}=*"),
         "a key of a service account in base64",
     ),
+    ("signature=", lazy_pattern(r"[?&]Signature=([\w~%+/-]{30,}=*)"), "a signature of an address"),
     ("sig=", lazy_pattern(r"[?&]sig=([A-Za-z0-9+/%]{30,}=*)"), "an Azure signature"),
     (
         "-----begin ",
@@ -255,6 +257,55 @@ _ARGUMENTS = (
         lazy_pattern(r"密码[ \t]*[:：=是为]?[ \t]*((?=\S{0,60}[0-9])(?=\S{0,60}[A-Za-z])[!-~]{6,60})"),
         "a password",
     ),
+    ("passwd(", lazy_pattern(r"\bpasswd\(\s*\\?['\"]([^'\"\n\\]{6,200})"), "a password"),
+    ("-passwd ", lazy_pattern(rf"(?<=\s)-passwd\s+{_WORD}"), "a password"),
+    (
+        "value",
+        lazy_pattern(
+            r"\bname['\"]?:[ \t]*['\"]?\w{0,60}(?:PASSWORD|PASSWD|TOKEN|SECRET|API_?KEY|ACCESS_?KEY)['\"]?[\s,]{1,40}"
+            r"['\"]?value['\"]?:[ \t]*['\"]?([^\s'\"<>{}$]{6,200})"
+        ),
+        "a password",
+    ),
+    (
+        "s",
+        lazy_pattern(
+            r"\bs([/|#,])[^/|#,\n]{0,60}(?:KEY|TOKEN|PASSWORD|SECRET)[^/|#,\n]{0,20}\1(?P<value>[^/|#,\s$]{8,200})\1"
+        ),
+        "a key",
+    ),
+    (
+        ">",
+        lazy_pattern(
+            r"\b(?:echo|printf)\s+(?:-\S+\s+)*['\"]?(?=\S{0,200}[0-9!@#%^&*+?=])([^\s'\"`<>${}|;&()]{6,200})['\"]?\s*"
+            r">\s*[^\s|;&<>]{0,100}(?:pass(?:w(?:or)?d)?|secrets?|token|credentials?|api_?key)(?=[\s;|&)]|\Z)"
+        ),
+        "a password",
+    ),
+    (
+        ", ",
+        lazy_pattern(
+            r"['\"][A-Z0-9_]{0,60}(?:KEY|TOKEN|SECRET|PASSWORD)['\"]\s*,\s*['\"]"
+            r"((?=[^'\"\n]{0,200}[0-9])(?=[^'\"\n]{0,200}[a-z])[^'\"\s]{8,200})['\"]"
+        ),
+        "a key",
+    ),
+    ("accountkey ", lazy_pattern(r"\baccountKey[ \t]+([A-Za-z0-9+/]{40,}=*)"), "an Azure storage key"),
+    (
+        "cookie",
+        lazy_pattern(r"(?i:cookie)['\"]?[ \t]*[:=][^\n]{0,80}?(?i:sess\w*|sid|\w*token|\w*auth)=([\w%.-]{16,400})"),
+        "a token",
+    ),
+    (
+        "auth",
+        lazy_pattern(rf"(?<=\s)--[\w-]{{0,40}}auth[ =]['\"]?[^\s:/'\"<${{}}]+:(?=\S*[A-Za-z]){_WORD}"),
+        "a password",
+    ),
+    (
+        "auth(",
+        lazy_pattern(r"\bAuth\(\s*\\?['\"][^'\"\n]{1,100}['\"]\s*,\s*\\?['\"]([^'\"\s\\]{16,200})['\"]"),
+        "a key",
+    ),
     ("obscure", lazy_pattern(rf"\brclone\s+obscure\s+(?:-\S+\s+)*{_WORD}"), "a password"),
     ("-fd", lazy_pattern(rf"{_PIPED}--passphrase-fd[ =]0"), "a password"),
     ("stdin", lazy_pattern(rf"{_PIPED}-pass(?:in)?\s+stdin"), "a password"),
@@ -317,8 +368,9 @@ _PASS_OWNERS = frozenset({
     "smb", "smtp", "sql", "ssh", "sudo", "user", "vnc", "vpn",
 })  # fmt: skip
 _KEY_OWNERS = frozenset({
-    "access", "account", "api", "app", "auth", "client", "deploy", "encryption", "license", "master", "private",
-    "secret", "service", "shared", "signing", "storage", "subscription",
+    "access", "account", "anthropic", "api", "app", "auth", "aws", "clearml", "client", "comet", "deploy", "encryption",
+    "kaggle", "license", "master", "neptune", "openai", "private", "roboflow", "secret", "service", "shared", "signing",
+    "storage", "subscription", "swanlab", "wandb",
 })  # fmt: skip
 _TOKEN_OWNERS = frozenset({
     "access", "api", "app", "auth", "bearer", "bot", "ci", "client", "csrf", "deploy", "git", "github", "gitlab",
@@ -326,10 +378,11 @@ _TOKEN_OWNERS = frozenset({
     "personal", "private", "pypi", "refresh", "registry", "sas", "secret", "security", "serverapp", "service",
     "session", "slack", "user", "vault", "wandb",
 })  # fmt: skip
-# Words of text models: their tokens are parts of a text.
+# Words of text models, whose tokens are parts of a text, and of nuScenes, whose tokens name records.
 _NO_OWNERS = frozenset({
-    "bos", "cls", "eos", "image", "mask", "max", "min", "new", "num", "pad", "sep", "special", "start", "stop",
-    "unk", "vocab",
+    "annotation", "attribute", "bos", "category", "cls", "eos", "first", "image", "instance", "last", "log", "map",
+    "mask", "max", "min", "new", "next", "num", "pad", "pose", "prev", "sample", "scene", "sensor", "sep", "special",
+    "start", "stop", "unk", "visibility", "vocab",
 })  # fmt: skip
 _SHORTEST = 8
 _SHORTEST_OPTION = 10
@@ -394,7 +447,7 @@ def secrets_in(text: str) -> Iterator[tuple[Span, str]]:
         if needle not in lower:
             continue
         for match in pattern.finditer(text):
-            group = 1 if pattern.groups else 0
+            group = match.lastindex or 0
             if not is_placeholder(match[group]):
                 yield Span(*match.span(group)), kind
     yield from _named_values(text, lower)
@@ -516,10 +569,18 @@ def _can_be_token(value: str, name: str, *, is_plain: bool) -> bool:
         shortest = _SHORTEST_OPTION
     if len(value) < shortest or _FILE_NAME.fullmatch(value):
         return False
-    if not (any(one.isdigit() for one in value) and any(one.isalpha() for one in value)) or "abc123" in value:
+    if not (_is_random(value) or (any(one.isdigit() for one in value) and any(one.isalpha() for one in value))):
+        return False
+    if "abc123" in value:
         return False
     # Base64 may have '/', a path has names between them.
     return "/" not in value or (len(value) >= 20 and not value.islower() and _entropy(value) > 4)
+
+
+def _is_random(letters: str) -> bool:
+    """Whether letters change between large and small ones more often than in names."""
+    changes = sum(one.islower() != other.islower() for one, other in pairwise(letters))
+    return letters.isalpha() and 2.2 * changes > len(letters)
 
 
 @cache
