@@ -13,6 +13,7 @@ from test_cluster_fit import USER, cluster
 from pai_lsp.cli.main import main
 from pai_lsp.cluster.fit import fit
 from pai_lsp.cluster.profile import read_profile
+from pai_lsp.cluster.protocol_stage import ServerStage
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Settings, Severity
 from pai_lsp.rules import CLUSTER_RULES
@@ -214,6 +215,11 @@ def test_an_endless_amount_is_refused_as_the_server_does(amount: str) -> None:
     text = f"{HEAD}{ROLE}".replace("memoryMB: 1024", f"memoryMB: {amount}")
     (refusal,) = fit(Document(text).job, cluster()).refusals
     assert refusal.message.startswith("Job requests Infinity SKUs, exceeds maximum ")
+
+
+def test_a_task_role_with_the_name_of_a_key_is_still_one() -> None:
+    refusal = fit(Document(f"{HEAD}{ROLE}  ports: text\n").job, cluster()).refusals[0]
+    assert (refusal.stage, refusal.path) == (ServerStage.PROTOCOL, ("taskRoles", "ports"))
 
 
 def test_jobs_for_a_cluster_are_for_its_platform(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -58,6 +58,11 @@ class StructureError:
     expected: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
 
+    @property
+    def is_of_ports(self) -> bool:
+        """Whether it is the type of a task role's `ports`, which OpenPAI does not check."""
+        return bool(self.types) and self.path[:1] == ("taskRoles",) and self.path[2:] == ("ports",)
+
 
 def explained(errors: Iterable[FailedKeyword], homes: Mapping[str, str]) -> tuple[StructureError, ...]:
     """What is wrong in words, one error for each wrong thing.

@@ -389,7 +389,7 @@ def empty_section(job: Job) -> Iterator[Finding]:
         from pai_lsp.rules.structure.structure_fixes import empty_fixes
 
         found = Finding(place.span, place.error.message, empty_fixes(job, place))
-        if place.error.path[-1:] == ("ports",) and place.error.types and not job.platform.checks_ports:
+        if place.error.is_of_ports and not job.platform.checks_ports:
             found = replace(found, severity=Severity.WARNING, consequence=Consequence.IGNORED)
         yield found
 
