@@ -24,6 +24,7 @@ from pathlib import Path
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
+import yaml
 from job_mutations import bases, mutated
 from loopback import answering, item, marketplace
 from random_edits import random_edit
@@ -396,6 +397,17 @@ def _json_mutated(text: str, source: random.Random) -> str:
     return written
 
 
+def _yaml_mutated(text: str, source: random.Random) -> str:
+    """The text, or its values, which keeps the file readable; comments are lost then."""
+    if source.random() < 0.3:
+        with suppress(yaml.YAMLError, ValueError, TypeError):
+            value = json.loads(json.dumps(yaml.safe_load(text)))
+            for _ in range(source.choice((1, 1, 1, 2))):
+                value = _value_mutated(value, source)
+            return yaml.safe_dump(value, sort_keys=False, default_flow_style=source.random() < 0.2)
+    return mutated(text, source)
+
+
 def _text_mutated(text: str, source: random.Random) -> str:
     for _ in range(source.choice((1, 1, 2, 3, 8))):
         text = random_edit(text, source).applied(text)
@@ -417,7 +429,7 @@ def _kept_files(home: Path) -> list[Path]:
 
 def mutated_file(kind: Kind, text: str, source: random.Random) -> bytes:
     """The content of a file of this kind."""
-    change = _json_mutated if kind.is_json else mutated if kind.path.endswith(".yaml") else _text_mutated
+    change = _json_mutated if kind.is_json else _yaml_mutated if kind.path.endswith(".yaml") else _text_mutated
     data = change(text, source).encode("utf-8", "surrogatepass")
     if source.random() < 0.02:
         at = source.randint(0, len(data))

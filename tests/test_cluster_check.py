@@ -222,6 +222,13 @@ def test_a_task_role_with_the_name_of_a_key_is_still_one() -> None:
     assert (refusal.stage, refusal.path) == (ServerStage.PROTOCOL, ("taskRoles", "ports"))
 
 
+@pytest.mark.parametrize(("name", "asked"), [("[dta]", "dta"), ("[.inf]", "Infinity"), ("{a: b}", "[object Object]")])
+def test_the_name_of_a_storage_is_any_value(name: str, asked: str) -> None:
+    """As JavaScript's `in` makes a text of it."""
+    found = fit(Document(f"{HEAD}{ROLE}extras: {{storages: [{{name: {name}}}]}}\n").job, cluster())
+    assert [one.message for one in found.refusals] == [f"Storage {asked} is not found."]
+
+
 def test_jobs_for_a_cluster_are_for_its_platform(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     profile, job = tmp_path / "lab.json", tmp_path / "train.pai.yaml"
     profile.write_text((BARE % "unknown").replace("openpai", "ltp"), encoding="utf-8")

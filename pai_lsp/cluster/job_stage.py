@@ -130,20 +130,25 @@ def mounted_storages(values: Any, profile: Profile) -> tuple[str, ...] | list[Re
     if not entries:
         return tuple(profile.user.get("defaultStorages", ()))
     allowed = profile.user.get("storages")
-    names = [(number, one["name"]) for number, one in enumerate(entries) if isinstance(one, dict) and one.get("name")]
+    names = [(number, _storage_name(one)) for number, one in enumerate(entries) if isinstance(one, dict)]
     bound = profile.document.get("storages")
     refused = [
         _storage_refusal(name, number, place, profile)
         for number, name in names
-        if (allowed is not None and name not in allowed) or (bound is not None and name not in bound)
+        if name and ((allowed is not None and name not in allowed) or (bound is not None and name not in bound))
     ]
-    return refused or tuple(name for _, name in names)
+    return refused or tuple(name for _, name in names if name)
 
 
-def _storage_refusal(name: Any, number: int, place: tuple[str | int, ...], profile: Profile) -> Refusal:
-    shown = server_text(name)
+def _storage_name(entry: Mapping[str, Any]) -> str:
+    """The name that is looked up, which JavaScript makes a text of any value; empty for none."""
+    name = entry.get("name")
+    return server_text(name) if name or isinstance(name, list | dict) else ""
+
+
+def _storage_refusal(shown: str, number: int, place: tuple[str | int, ...], profile: Profile) -> Refusal:
     usable = (profile.user or {}).get("storages") or []
-    exists = name in profile.document.get("storages", {})
+    exists = shown in profile.document.get("storages", {})
     near = did_you_mean(shown, usable) or (f"; you may use {', '.join(usable)}" if usable else "")
     text = f"you may not use the storage '{shown}'{near}" if exists else f"no storage is named '{shown}'{near}"
     path = (*place, number, "name") if place == _STORAGES else place

@@ -61,7 +61,7 @@ class StructureError:
     @property
     def is_of_ports(self) -> bool:
         """Whether it is the type of a task role's `ports`, which OpenPAI does not check."""
-        return bool(self.types) and self.path[:1] == ("taskRoles",) and self.path[2:] == ("ports",)
+        return bool(self.types) and self.path[2:] == ("resourcePerInstance", "ports")
 
 
 def explained(errors: Iterable[FailedKeyword], homes: Mapping[str, str]) -> tuple[StructureError, ...]:
