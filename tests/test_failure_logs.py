@@ -457,6 +457,15 @@ def test_control_characters_of_a_log_reach_no_terminal() -> None:
     assert not {"\x1b", "\x07", "\x9b"} & set(text)
 
 
+@pytest.mark.parametrize(
+    ("end", "sureness"),
+    [("Killed", "probable"), ("exitcode  : -9 (pid: 3309)", "probable"), ("Reason: OOMKilled", "certain")],
+)
+def test_a_signal_only_suggests_its_usual_cause(end: str, sureness: str) -> None:
+    found = failure(f"{PROGRESS}{end}\n")
+    assert (found.cause.name, found.sureness.value) == ("host-memory", sureness)
+
+
 def test_the_command_reads_a_file_and_standard_input(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -62,7 +62,8 @@ class MessagePattern:
 
     pattern: a regular expression for one line; its groups are names in the message, such as `module`. needles: texts
     of which a line must have one, else the pattern cannot match; empty where there are none. example, counter: a line
-    that matches, and a similar one that does not. source: the program, and where it is written.
+    that matches, and a similar one that does not. source: the program, and where it is written. is_inferred: whether
+    the message does not say the cause itself, such as a signal that mostly has this cause.
     """
 
     cause: str
@@ -72,6 +73,7 @@ class MessagePattern:
     example: str
     counter: str
     source: str
+    is_inferred: bool = False
 
     def search(self, text: str) -> re.Match[str] | None:
         """The first place in a line, if it has one."""
@@ -103,6 +105,7 @@ def message_patterns(scope: str) -> tuple[MessagePattern, ...]:
             entry["example"],
             entry["counter"],
             entry["source"],
+            entry.get("inferred", False),
         )
         for entry in table("failure_causes.json")["patterns"]
         if entry["scope"] == scope

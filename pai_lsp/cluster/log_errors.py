@@ -111,7 +111,8 @@ class LogError:
     line: the one that names the cause. names: what it names, by kind, such as `module`. is_survived: whether the run
     went on after it. is_traceback: whether a Python program ended with it. end: the number of the last line of its
     message. is_caught: whether the program logged the exception, or only a thread ended with it. is_explained: False
-    for an exception without a known message that tells of something outside of the program.
+    for an exception without a known message that tells of something outside of the program. is_inferred: as in the
+    pattern.
     """
 
     line: LogLine
@@ -123,6 +124,7 @@ class LogError:
     end: int = 0
     is_caught: bool = False
     is_explained: bool = True
+    is_inferred: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,7 +352,15 @@ def _error(line: LogLine, found: _Match, *, is_traceback: bool, place: str = "")
         weight = Weight.CALM
     is_explained = pattern.cause != _PYTHON_ERROR or is_of_program(line.text, is_library=True, source="")
     names = (*named, *_places(place), *writer)
-    return LogError(line, pattern.cause, weight, names, is_traceback=is_traceback, is_explained=is_explained)
+    return LogError(
+        line,
+        pattern.cause,
+        weight,
+        names,
+        is_traceback=is_traceback,
+        is_explained=is_explained,
+        is_inferred=pattern.is_inferred,
+    )
 
 
 def _with_words(lines: Sequence[LogLine]) -> list[LogLine]:

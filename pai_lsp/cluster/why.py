@@ -248,6 +248,8 @@ def _is_left_open(found: Failure, error: LogError | None, report: FailureReport,
 
 def _of_error(error: LogError, report: FailureReport) -> Failure:
     sureness = {Weight.ROOT: Sureness.CERTAIN, Weight.GENERAL: Sureness.PROBABLE}.get(error.weight, Sureness.POSSIBLE)
+    if error.is_inferred and sureness is Sureness.CERTAIN:
+        sureness = Sureness.PROBABLE
     if error.is_survived:
         sureness = Sureness.POSSIBLE
     return Failure(causes()[error.cause], report.code, None, error.line, error.names, sureness)
