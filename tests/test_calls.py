@@ -62,9 +62,9 @@ def read(document: Document) -> None:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="comprehensions are calls before Python 3.12")
-@pytest.mark.parametrize(("lines", "most"), [(10, 1.25), (28, 1.3), (188, 1.3)])
-def test_rules_of_commands_cost_little_beside_reading(lines: int, most: float) -> None:
+@pytest.mark.parametrize("lines", [10, 28, 188])
+def test_rules_of_commands_cost_little_beside_reading(lines: int) -> None:
     for run in (1, 2):  # the first one loads what is loaded once
         everything = calls(lambda run=run: check(Document(job(lines, run))))  # type: ignore[misc]
         without = calls(lambda run=run: read(Document(job(lines, run + 2), WITHOUT_RULES)))  # type: ignore[misc]
-    assert everything < most * without
+    assert everything < 1.2 * without

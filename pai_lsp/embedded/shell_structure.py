@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _PIPES = frozenset({"|", "|&"})
 _JOINED = frozenset({"&&", "||", "|", "|&"})
+# How the kinds of substitutions end, which can be in quotes.
+_SUBSTITUTIONS = ("$(", "`", "<(", ">(", "$((")
 _MOST_STEPS = 60
 _NOWHERE = Span(0, 0)
 # The events with which a step begins.
@@ -59,11 +61,7 @@ class Step:
     end: int = 0
     substitutions: list[Step] = field(default_factory=list)
     owner: Step | None = None
-
-    @property
-    def is_substitution(self) -> bool:
-        """Whether it is `$(…)` or one of its kind."""
-        return self.kind.endswith(("$(", "`", "<(", ">(", "$(("))
+    is_substitution: bool = False
 
     @property
     def words(self) -> tuple[Word, ...]:
@@ -216,6 +214,7 @@ class Structure:
                 here, _, _ = here.parent, part.pop(), lists.pop()
             elif kind is EventKind.SUBSTITUTION:
                 step = Step(text, here, part[-1], span or _NOWHERE)
+                step.is_substitution = text.endswith(_SUBSTITUTIONS)
                 step.siblings = [step]
                 if not text.startswith("<<"):
                     waiting[-1].append(step)

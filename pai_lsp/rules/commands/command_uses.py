@@ -94,7 +94,7 @@ def uses(job: Job, *programs: str, with_callbacks: bool = True) -> Sequence[Comm
     if by_program.keys().isdisjoint(programs):  # for most rules, in most jobs
         return ()
     found = [use for name in programs for use in by_program.get(name, ())]
-    return found if with_callbacks else [use for use in found if use.role is not None]
+    return found if with_callbacks else [use for use in found if use.place.role is not None]
 
 
 def all_uses(job: Job, *, with_callbacks: bool = True) -> tuple[CommandUse, ...]:
@@ -162,7 +162,7 @@ def _found(job: Job) -> _Found:
     for use in found:
         by_program.setdefault(use.line.program, []).append(use)
     role_places = tuple([place for place in places if place.role is not None])
-    role_uses = tuple([use for use in found if use.role is not None])
+    role_uses = tuple([use for use in found if use.place.role is not None])
     return _Found(all_places, places, role_places, found, role_uses, by_program)
 
 

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 _ADDRESS = lazy_pattern(r"https?://|ftp://")
 # Addresses of pages that show a file, and what gives the file itself.
-_PAGES: tuple[tuple[re.Pattern[str], str], ...] = (
-    (lazy_pattern(r"(https://github\.com/[^/]+/[^/]+)/blob/(?!.*[?&]raw=true)(.+)"), r"\1/raw/\2"),
-    (lazy_pattern(r"(https://(?:www\.)?huggingface\.co/.+)/blob/(.+)"), r"\1/resolve/\2"),
-    (lazy_pattern(r"(https://(?:www\.)?dropbox\.com/.+[?&])dl=0(.*)"), r"\1dl=1\2"),
-    (lazy_pattern(r"(https://gitlab\.com/.+?)(?:/-)?/blob/(.+)"), r"\1/-/raw/\2"),
-    (lazy_pattern(r"https://drive\.google\.com/file/.+"), ""),
-)
+_PAGES: dict[str, tuple[re.Pattern[str], str]] = {
+    "github.com": (lazy_pattern(r"(https://github\.com/[^/]+/[^/]+)/blob/(?!.*[?&]raw=true)(.+)"), r"\1/raw/\2"),
+    "huggingface.co": (lazy_pattern(r"(https://(?:www\.)?huggingface\.co/.+)/blob/(.+)"), r"\1/resolve/\2"),
+    "dropbox.com": (lazy_pattern(r"(https://(?:www\.)?dropbox\.com/.+[?&])dl=0(.*)"), r"\1dl=1\2"),
+    "gitlab.com": (lazy_pattern(r"(https://gitlab\.com/.+?)(?:/-)?/blob/(.+)"), r"\1/-/raw/\2"),
+    "drive.google.com": (lazy_pattern(r"https://drive\.google\.com/file/.+"), ""),
+}
 _COMPRESSIONS = {
     "z": (".tar.gz", ".tgz", ".gz"), "j": (".tar.bz2", ".tbz2", ".tbz", ".bz2"), "J": (".tar.xz", ".txz", ".xz"),
 }  # fmt: skip
@@ -65,10 +65,12 @@ def download_of_page(job: Job) -> Iterator[Finding]:
         for word in use.line.arguments:
             if word.text[:4] != "http":
                 continue
-            match = next(((p.fullmatch(word.text), new) for p, new in _PAGES if p.fullmatch(word.text)), None)
-            if match is None or match[0] is None or not word.is_literal:
+            host = word.text.removeprefix("https://").removeprefix("www.").partition("/")[0]
+            page, form = _PAGES.get(host, (None, ""))
+            match = page.fullmatch(word.text) if page is not None else None
+            if match is None or not word.is_literal:
                 continue
-            new = match[0].expand(match[1]) if match[1] else ""
+            new = match.expand(form) if form else ""
             span = use.line.inner(word)
             fixes = edit_fix(use.place, f"Change to '{new}'", span, new) if new else ()
             yield Finding(use.span(span), "this is the address of the page that shows the file, not of the file", fixes)
@@ -280,7 +282,7 @@ def _tar_findings(use: CommandUse) -> Iterator[Finding]:
         return
     letters = bundle.text.lstrip("-")
     has_dash = bundle.text.startswith("-")
-    others = [word.text for word in words[1:] if word.text.startswith("-")]
+    others = [word.text for word in words[1:] if word.text[:1] == "-"]
     all_letters = letters + "".join(one[1:] for one in others if not one.startswith("--"))
     long_modes = ("--extract", "--create", "--list", "--get", "--append", "--update", "--diff", "--delete", "--help")
     if not _TAR_MODES.intersection(all_letters) and not any(

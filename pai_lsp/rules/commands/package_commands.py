@@ -216,7 +216,7 @@ def unknown_subcommand(job: Job) -> Iterator[Finding]:
                 use.word(word), f"'{name}' has no command '{word.text}'{did_you_mean(word.text, near)}", fixes
             )
     for use in uses(job, "pip", "apt-get", "accelerate"):
-        word = _subcommand(use, "apt-get")
+        word = _subcommand(use)
         if word is None or not word.is_literal or word.text in subcommands(use.line.program):
             continue
         names = subcommands(use.line.program)
@@ -258,7 +258,7 @@ def asks_for_confirmation(job: Job) -> Iterator[Finding]:
     found = tuple(uses(job, "apt-get", "apt", "pip"))
     answering = {place for place in {use.place for use in found} if place.mentions("Assume-Yes")}
     for use in found:
-        word = _subcommand(use, "apt-get")
+        word = _subcommand(use)
         if word is None or use.place in answering:
             continue
         if use.line.program == "pip":
@@ -300,7 +300,7 @@ def apt_install_without_update(job: Job) -> Iterator[Finding]:
               - apt-get install -y htop
     """
     for use in uses(job, "apt-get", "apt", with_callbacks=False):
-        word = _subcommand(use, "apt-get")
+        word = _subcommand(use)
         if word is None:
             continue
         following = use.line.step.following() if word.text == "update" and use.line.step.after == "&" else None
@@ -337,7 +337,7 @@ def apt_version_like_pip(job: Job) -> Iterator[Finding]:
               - apt-get install -y htop=3.2.2-2
     """
     for use in uses(job, "apt-get", "apt"):
-        word = _subcommand(use, "apt-get")
+        word = _subcommand(use)
         for one in use.line.arguments if word is not None and word.text == "install" else ():
             if one.is_literal and "==" in one.text and not one.text.startswith("-"):
                 new = one.text.replace("==", "=")
@@ -391,7 +391,7 @@ def conda_activate_without_hook(job: Job) -> Iterator[Finding]:
         )
 
 
-def _subcommand(use: CommandUse, name: str) -> Word | None:
+def _subcommand(use: CommandUse) -> Word | None:
     """The subcommand: the first word that is not an option; None where a word before it is not known."""
     skips = False
     for word in use.line.arguments:
@@ -399,14 +399,14 @@ def _subcommand(use: CommandUse, name: str) -> Word | None:
             skips = False
         elif not word.is_literal:
             return None
-        elif not word.text.startswith("-"):
+        elif word.text[:1] != "-":
             return word
         elif word.text in {"-h", "--help", "-V", "--version", "-v"} and use.line.program == "pip":
             return None
         elif word.text.startswith("--") and use.line.program == "pip" and "=" not in word.text:
             known = program("pip check")
             skips = known is not None and known.options.get(word.text, ((), 0))[1] == 1
-        elif word.text in _APT_WITH_VALUE and use.line.program in {name, "apt"}:
+        elif word.text in _APT_WITH_VALUE and use.line.program in {"apt-get", "apt"}:
             skips = True
     return None
 
@@ -419,7 +419,7 @@ def _says_yes(use: CommandUse) -> bool:
         if not word.is_literal:
             return True
         text = word.text
-        if skips or text == "-" or not text.startswith("-"):
+        if skips or text == "-" or text[:1] != "-":
             skips = False
             continue
         if text in _APT_YES or "Assume-Yes" in text or text in {"--help", "--version", "--print-uris"}:

@@ -178,7 +178,7 @@ def folded_lines_joined(job: Job) -> Iterator[Finding]:
     """
     for use in all_uses(job):
         words = use.line.arguments
-        if len(words) < 2 or use.line.program not in _WITH_WORDS or use.line.wrappers:
+        if use.line.program not in _WITH_WORDS or len(words) < 2 or use.line.wrappers:
             continue
         if _BEGINNING.isdisjoint([word.text for word in words]):
             continue

@@ -293,7 +293,7 @@ def ssh_without_plugin(job: Job) -> Iterator[Finding]:
     has_ssh = any(use.is_on("jobssh") for use in job.uses_of_plugin("ssh"))
     for use in uses(job, "python", with_callbacks=False):
         for before, word in pairwise(use.line.arguments):
-            if not before.text.startswith("--") or not _ADDRESS_OPTION.fullmatch(before.text):
+            if before.text[:2] != "--" or not _ADDRESS_OPTION.fullmatch(before.text):
                 continue
             match = _HOST.fullmatch(word.text if word.text not in roles else f"{word.text}-0")
             if (

@@ -81,7 +81,7 @@ def spaces_around_equals(job: Job) -> Iterator[Finding]:
     """
     for use in all_uses(job):
         words = use.line.words
-        if len(words) > 1 and words[1].text[:1] == "=" and words[0].is_literal and NAME.fullmatch(words[0].text):
+        if words[1:] and words[1].text[:1] == "=" and words[0].is_literal and NAME.fullmatch(words[0].text):
             if words[1].text.startswith("==") or words[0].text in {"expr", "test", "echo", "printf"}:
                 continue
             last = words[2] if words[1].text == "=" and len(words) > 2 else words[1]
