@@ -253,8 +253,6 @@ def _metadata(manifest: Manifest) -> Iterator[Fault]:
             rule = "lower-case letters, digits, '-' and '.', at most 253 characters"
             message = f"'{one.content[:60]}' is not a valid name; use {rule}"
             yield Fault("refused", field, one.span, message)
-            if field == "metadata.generateName" and name is None:
-                yield Fault("refused", "metadata.name", one.span, f"{message}; a name made from it is not valid either")
     namespace = metadata.get("namespace")
     written = namespace.content if namespace is not None and namespace.kind == "string" else ""
     if namespace is not None and written and (len(written) > _LONGEST or not LABEL.fullmatch(written)):
