@@ -423,7 +423,7 @@ def pattern_without_quotes(job: Job) -> Iterator[Finding]:
                 yield Finding(use.word(word), message, quote_words_fix(use.place, word.span))
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, spreads=True)
 def interactive_only(job: Job) -> Iterator[Finding]:
     """A script uses an alias or history expansion.
 
