@@ -419,6 +419,8 @@ _OTHER_KEYS = frozenset(
 )
 # The name of a header, a key or a variable, such as `X-Auth-Token`.
 _NAME_OF_SECRET = lazy_pattern(r"(?i)(?:[a-z0-9]+[_-])+(?:token|key|secret|password|credentials?)")
+# A variable and the name of the secret that it gets, such as `WANDB_API_KEY=ANN_WANDB_KEY`.
+_PAIR_OF_NAMES = lazy_pattern(r"[A-Z]\w*=[A-Z_a-z-][\w-]*")
 _FILE_NAME = lazy_pattern(r"[\w.-]+(?:/[\w.-]+)*\.[a-z][a-z0-9]{0,4}")
 
 
@@ -522,7 +524,7 @@ def _kind_of_value(text: str, match: re.Match[str], value: str) -> str:
         return ""
     if not is_plain and _EXPRESSION.fullmatch(value):
         return ""
-    if kind != "a password" and _NAME_OF_SECRET.fullmatch(value):
+    if kind != "a password" and (_NAME_OF_SECRET.fullmatch(value) or _PAIR_OF_NAMES.fullmatch(value)):
         return ""
     if kind != "a password" and any(character.isspace() for character in value):
         return ""

@@ -370,7 +370,9 @@ def _without_path(place: ScriptPlace) -> Iterator[Finding]:
     for line in lines.all:
         name = line.name
         maker = made.get(name.text)
-        if maker is None or "." not in name.text[1:] or not maker.span.start < name.span.start or line.wrappers:
+        if maker is None or not maker.span.start < name.span.start or line.wrappers:
+            continue
+        if "." not in name.text[1:] or "/" in name.text:
             continue
         fixes = edit_fix(place, f"Change to './{name.text}'", name.span, f"./{name.text}")
         message = f"bash does not look for '{name.text}' in the working folder; write './{name.text}'"

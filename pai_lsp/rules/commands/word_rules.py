@@ -307,7 +307,7 @@ def quotes_keep_literal(job: Job) -> Iterator[Finding]:
     """
     for use in all_uses(job):
         line = use.line
-        if line.program in _PRINTING or "ssh" in line.program:
+        if line.program in _PRINTING or "ssh" in line.program or line.program in use.place.script.functions:
             continue
         for number, word in enumerate(line.arguments):
             if not word.is_quoted and "=~/" not in word.text:
