@@ -10,6 +10,7 @@ from pai_lsp.source.edits import append_item, cut_entry, insert_entry, remove_en
 from pai_lsp.source.nodes import Mapping, Sequence
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import apply_edits
+from pai_lsp.source.tree_edits import items_after, without_items
 
 
 def mapping(text: str, *path: str | int) -> Mapping:
@@ -166,11 +167,23 @@ def test_an_item_that_an_alias_repeats_is_not_taken_out() -> None:
     assert without_item(before, "list", 1) == "list:\n  - &one a\n  - *one\n"
 
 
-@pytest.mark.parametrize("number", [0, 1, 2])
-def test_an_item_in_brackets_beside_an_alias_is_not_taken_out(number: int) -> None:
+BESIDE_AN_ALIAS = {0: "[*one, c]", 1: "[b, *one, c]", 2: "[b, *one]"}
+
+
+@pytest.mark.parametrize("number", BESIDE_AN_ALIAS)
+def test_an_item_in_brackets_is_taken_out_beside_an_alias_but_no_alias(number: int) -> None:
     before = "one: &one a\nlist: [b, *one, c]\n"
-    assert without_item(before, "list", number) == before
-    assert without_item("list: [b, c]\n", "list", 0) == "list: [c]\n"
+    assert without_item(before, "list", number) == f"one: &one a\nlist: {BESIDE_AN_ALIAS[number]}\n"
+
+
+@pytest.mark.parametrize("between", [", ", ",  # why, *two\n  ", "\n  # why\n  , "], ids=["a comma", "a comment", "a line"])
+def test_a_list_in_brackets_is_changed_around_its_aliases(between: str) -> None:
+    before = f"list: [&one a, b{between}*one{between}*one]\n"
+    items = sequence(before, "list")
+    assert apply_edits(before, without_items(before, items, [3])) == f"list: [&one a, b{between}*one]\n"
+    assert apply_edits(before, without_items(before, items, [1])) == f"list: [&one a, *one{between}*one]\n"
+    for added in ((append_item(before, items, "c"),), items_after(before, items, ["c"])):
+        assert apply_edits(before, added) == f"list: [&one a, b{between}*one{between}*one, c]\n"
 
 
 ENDING_WITH_AN_ALIAS = {

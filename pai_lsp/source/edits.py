@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pai_lsp.source.nodes import Entry, Node
 
 _ALIAS = lazy_pattern(r"\s*:\s*\*[^\s,\[\]{}]+")
+_ALIAS_IN_BRACKETS = lazy_pattern(r"[\s,]*(?:#[^\n]*\n[\s,]*)*(?P<alias>\*[^\s,\[\]{}]+)")
 _LINE_OF_CONTENT = lazy_pattern(r"(?P<pad> *)(?!#)(?P<content>\S(?:[^\r\n]*\S)?)[ \t]*(?:\r?\n|\Z)")
 _DOCUMENT_END = lazy_pattern(r"^\.\.\.[ \t\r]*\Z", re.MULTILINE)
 _LINE_WITHOUT = lazy_pattern(r"[ \t]*(?:#[^\r\n]*)?(?:\r?\n)")
@@ -133,7 +134,7 @@ def remove_item(text: str, sequence: Sequence, item: Node) -> tuple[TextEdit, ..
     """Take an item out of a list; the comments in it and after it stay.
 
     Nothing where a block would be left without any item (a list in brackets becomes `[]`), or where the item is an
-    alias or has one, or is in brackets beside one: the tree knows an alias only by the place of its anchor.
+    alias or has one.
     """
     if _parts(sequence).numbers[item] != 1 or item.span.start < sequence.span.start:
         return ()
@@ -142,14 +143,22 @@ def remove_item(text: str, sequence: Sequence, item: Node) -> tuple[TextEdit, ..
     if sequence.is_flow:
         number = sequence.items.index(item)
         first = max(number - 1, 0)
-        near = sequence.items[first : number + 2]
-        if any(one.span.start < sequence.span.start for one in near):
-            return ()
-        removal = _removal_from_flow([one.span for one in near], number - first)
+        removal = _removal_from_flow(places_in_brackets(text, sequence)[first : number + 2], number - first)
     else:
         dash = text.rfind("-", 0, item.span.start)
         removal = TextEdit(line_span(text, Span(dash, max(item.span.end, dash + 1))), "")
     return keeping_comments_of(text, (removal,), sequence)
+
+
+def places_in_brackets(text: str, sequence: Sequence) -> list[Span]:
+    """The places of the items of a list in brackets, in order; that of an alias, which the tree knows by its anchor."""
+    places: list[Span] = []
+    at = sequence.span.start + 1
+    for item in sequence.items:
+        alias = None if item.span.start >= at else _ALIAS_IN_BRACKETS.match(text, at)
+        places.append(Span(*alias.span("alias")) if alias else item.span)
+        at = places[-1].end
+    return places
 
 
 def _removal_from_flow(near: list[Span], index: int) -> TextEdit:
@@ -235,7 +244,7 @@ def insert_entry(text: str, mapping: Mapping, lines: str, after: Entry | None = 
 def append_item(text: str, sequence: Sequence, item: str) -> TextEdit:
     """Add an item (written without dash) after a list's last one."""
     if sequence.is_flow:
-        last = sequence.items[-1].span.end if sequence.items else sequence.span.start + 1
+        last = places_in_brackets(text, sequence)[-1].end if sequence.items else sequence.span.start + 1
         return TextEdit(Span(last, last), f", {item}" if sequence.items else item)
     depth = column(text, sequence.span.start)
     first, *rest = item.splitlines()

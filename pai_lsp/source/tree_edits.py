@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
-from pai_lsp.source.edits import append_item, column, entry_end, insert_entry, line_span
+from pai_lsp.source.edits import append_item, column, entry_end, insert_entry, line_span, places_in_brackets
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import always, entry_lines, flow_scalar, flow_value, indented, item_lines, value_lines
@@ -79,7 +79,7 @@ def without_items(text: str, sequence: Sequence, removed: Collection[int]) -> tu
     if not removed:
         return ()
     if sequence.is_flow:
-        spans = [item.span for item in sequence.items]
+        spans = places_in_brackets(text, sequence)
         return tuple(_without(spans, [number in removed for number in range(len(spans))]))
     lines = (line_span(text, item_span(text, sequence, number)) for number in sorted(removed))
     return tuple(edit for one in lines for edit in without_lines(text, one))
@@ -115,7 +115,7 @@ def items_in_front(text: str, sequence: Sequence, values: SequenceOf[Any]) -> tu
     if not values:
         return ()
     if sequence.is_flow:
-        start = sequence.items[0].span.start
+        start = places_in_brackets(text, sequence)[0].start
         return (TextEdit(Span(start, start), "".join(f"{flow_value(value)}, " for value in values)),)
     at = text.rfind("\n", 0, sequence.span.start) + 1
     while at > 0:
@@ -133,7 +133,8 @@ def items_after(
     if not values:
         return ()
     if sequence.is_flow:
-        at = sequence.items[-1 if number is None else number].span.end if sequence.items else sequence.span.start + 1
+        last = -1 if number is None else number
+        at = places_in_brackets(text, sequence)[last].end if sequence.items else sequence.span.start + 1
         written = ", ".join(map(flow_value, values))
         return (TextEdit(Span(at, at), f", {written}" if sequence.items else written),)
     at = line_span(text, item_span(text, sequence, len(sequence.items) - 1 if number is None else number)).end
