@@ -176,7 +176,9 @@ def test_an_item_in_brackets_is_taken_out_beside_an_alias_but_no_alias(number: i
     assert without_item(before, "list", number) == f"one: &one a\nlist: {BESIDE_AN_ALIAS[number]}\n"
 
 
-@pytest.mark.parametrize("between", [", ", ",  # why, *two\n  ", "\n  # why\n  , "], ids=["a comma", "a comment", "a line"])
+@pytest.mark.parametrize(
+    "between", [", ", ",  # why, *two\n  ", "\n  # why\n  , "], ids=["a comma", "a comment", "a line"]
+)
 def test_a_list_in_brackets_is_changed_around_its_aliases(between: str) -> None:
     before = f"list: [&one a, b{between}*one{between}*one]\n"
     items = sequence(before, "list")

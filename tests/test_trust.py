@@ -365,7 +365,9 @@ def test_answers_are_the_users_own_and_survive_damage(
     assert oct(kept.stat().st_mode)[-3:] == "600"
     assert oct(kept.parent.stat().st_mode)[-3:] == "700"
     assert [one.name for one in kept.parent.iterdir()] == [kept.name]
-    for damage in ("", "[]", "{", '{"version": 2, "folders": {}}', '{"version": 1, "folders": {"/a": 1}}', "[" * 10**5):
+    folders = ('{"/a": 1}', '{"/a\\u0000": {"sha256": "0", "trusted": true}}')
+    damaged = ["", "[]", "{", '{"version": 2, "folders": {}}', "[" * 10**5]
+    for damage in (*damaged, *(f'{{"version": 1, "folders": {one}}}' for one in folders)):
         kept.write_text(damage)
         assert TrustAnswers(os.environ).all() == {}
     assert main(["trust", str(folder)]) == 0

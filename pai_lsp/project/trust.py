@@ -111,7 +111,12 @@ class TrustAnswers:
         except OSError:
             return {}
         folders = as_mapping(content.get("folders")) if content.get("version") == _VERSION else {}
-        return {folder: _answer(folder, one) for folder, one in folders.items() if isinstance(one, dict)}
+        # What others wrote may name what no folder can be.
+        return {
+            folder: _answer(folder, one)
+            for folder, one in folders.items()
+            if isinstance(one, dict) and "\0" not in folder
+        }
 
     def remember(self, setup: CatalogSetup, folder: str, *, is_trusted: bool) -> None:
         """Keep an answer in place of the former one for the same folder.
