@@ -11,6 +11,7 @@ Names such as `pad_token`, and values that are placeholders, variables, template
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from itertools import pairwise
 from math import log2
@@ -22,18 +23,23 @@ from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterator
     from typing import Any
 
 # A word of a command that is not a variable or a template, and what may be before it in the same command.
 _WORD = r"['\"]?([^\s'\"`<>${}|;&()-][^\s'\"`<>${}|;&()]*)(?=['\"\s|;&)]|\Z)"
 _SAME_COMMAND = r"[^\n|;&#]{0,200}?"
-# A text that is typed for `passwd`, twice.
-_TYPED = rf"\becho\s+(?:-\S+\s+)*{_WORD}['\"]?"
+# A text that goes to the standard input of the next command, or is typed for `passwd`, twice.
+_SAYS = r"\b(?:echo|printf)\s+(?:-\S+\s+)*(?:'%s\\n'\s+)?"
+_PIPED = rf"{_SAYS}{_WORD}['\"]?[ \t]*\|[^\n|]{{0,200}}"
+_TYPED = rf"{_SAYS}{_WORD}['\"]?"
 _PIPED_TO_IT = r"[ \t]*\|\s*(?:sudo\s+)?passwd\b"
-# A text that goes to the standard input of the next command.
-_PIPED = rf"\b(?:echo|printf)\s+(?:-\S+\s+)*(?:'%s\\n'\s+)?{_WORD}['\"]?[ \t]*\|[^\n|]{{0,200}}"
+# What reads a password from its standard input.
+_READERS = (
+    r"(?:\b(?:kinit|iinit|cryptsetup|gocryptfs|chpasswd|password_stdin|passwd\s[^\n|;&]{0,80}--stdin|vncpasswd\s+-f|"
+    r"p4\s[^\n|;&]{0,80}login|encfs\s+-S|smbpasswd\s+-s|sudo\s+(?:-\S+\s+)*-S)\b|"
+    r"--password-stdin|--passphrase-fd[ =]0|-pass(?:in)?\s+stdin)"
+)
 # Forms that the table lacks: a part of each such text in lower case, its pattern, and its name in messages.
 # Sources: Hugging Face, "User access tokens"; Docker, "Personal access tokens"; Tailscale, "Key prefixes"; Discord,
 # "Webhook resource"; Telegram, "Bot API"; Azure Storage, "Connection strings" and "Service SAS"; RFC 7468 for keys.
@@ -85,14 +91,89 @@ _VENDORS = {
     "gitlab": "GitLab", "huggingface": "Hugging Face", "jwt": "JSON Web", "microsoft": "Microsoft Teams", "npm": "npm",
     "openai": "OpenAI", "openshift": "OpenShift", "pypi": "PyPI",
 }  # fmt: skip
-# Programs that take a password without a name: the program, its pattern, and the kind.
-# Sources: the manual pages of mysql, sshpass, curl, redis-cli, htpasswd, zip, 7z, rar, smbclient, openssl, gpg,
-# chpasswd, vncpasswd, ncftpget, ipmitool and mosquitto_pub; the help of cqlsh, sqlcmd, rabbitmqctl, gh, ossutil,
-# obsutil and coscmd; Azure CLI,
-# "az login"; Weights & Biases, "wandb login"; RFC 7617.
+# The options of programs behind which a password stands.
+# Sources: the manual pages of mysql, sshpass, redis-cli, zip, 7z, rar, openssl, ncftpget, ipmitool, ldapsearch,
+# mosquitto_pub, bcp, p4, ccrypt and mcrypt; the help of mongosh, cqlsh, sqlcmd, cypher-shell, rabbitmqadmin, beeline,
+# twine, ossutil, obsutil, coscmd and coscli.
+_OPTIONS = {
+    "mysql mysqldump mysqladmin mycli 7z 7za 7zr": "-p",
+    "rar unrar": "-h?p",
+    "mongo mongosh mongodump mongorestore mongoimport mongoexport cqlsh beeline cypher-shell rabbitmqadmin": r"-p\s+",
+    "sshpass twine ncftp ncftpget ncftpput ncftpls": r"-p\s*",
+    "zip unzip sqlcmd ipmitool mosquitto_pub mosquitto_sub bcp tsql p4": r"-P\s*",
+    "ldapsearch ldapadd ldapmodify ldapdelete ldapwhoami": r"-w\s*",
+    "redis-cli": r"-a\s+",
+    "openssl ccrypt mcrypt": r"-[kK]\s+",
+    "ossutil ossutil64 obsutil coscli": "-k[ =]",
+    "coscmd": r"-s\s+",
+}
+# Programs that take a password without a name: a part of each such text in lower case, its pattern, and the kind.
+# Sources: the manual pages of curl, htpasswd, smbclient, openssl, gpg, chpasswd and vncpasswd; the help of gh, skopeo
+# and etcdctl; Azure CLI, "az login"; Weights & Biases, "wandb login"; Microsoft, "net use"; Redis, "Configuration";
+# PostgreSQL, "CREATE ROLE"; Jupyter Server, "Config file"; RFC 7617.
 _ARGUMENTS = (
-    ("mysql", lazy_pattern(rf"(?<![\w-])mysql(?:dump|admin)?\s{_SAME_COMMAND}(?<=\s)-p{_WORD}"), "a password"),
-    ("sshpass", lazy_pattern(rf"\bsshpass\s+-p\s*{_WORD}"), "a password"),
+    *(
+        (program, lazy_pattern(rf"(?<![\w.-]){program}\s{_SAME_COMMAND}(?<=\s){option}{_WORD}"), "a password")
+        for programs, option in _OPTIONS.items()
+        for program in programs.split()
+    ),
+    ("|", lazy_pattern(rf"{_PIPED}{_READERS}"), "a password"),
+    ("<<<", lazy_pattern(rf"{_READERS}{_SAME_COMMAND}<<<\s*{_WORD}"), "a password"),
+    ("password", lazy_pattern(r"(?i:\bpassword\s+(?:=\s*)?)\\?'([^'\n\\]{3,200})'"), "a password"),
+    ("identified by", lazy_pattern(r"(?i:\bidentified by\s+)\\?'([^'\n\\]{3,200})'"), "a password"),
+    ("requirepass", lazy_pattern(rf"\brequirepass[ =]\s*{_WORD}"), "a password"),
+    ("masterauth", lazy_pattern(rf"\bmasterauth[ =]\s*{_WORD}"), "a password"),
+    ("-password ", lazy_pattern(rf"\bset-(?:initial|default-admin)-password\s+{_WORD}"), "a password"),
+    ("creds", lazy_pattern(rf"(?<=\s)--(?:\w+-)?creds[ =]['\"]?[^\s:'\"<$]+:{_WORD}"), "a password"),
+    ("etcdctl", lazy_pattern(rf"\betcdctl\s{_SAME_COMMAND}(?<=\s)--user[ =]['\"]?[^\s:'\"<$]+:{_WORD}"), "a password"),
+    (
+        "curl",
+        lazy_pattern(rf"\bcurl\s{_SAME_COMMAND}(?<=\s)(?:--pass\s+|(?:-E|--cert)\s+['\"]?[^\s:'\"<$]+:){_WORD}"),
+        "a password",
+    ),
+    (
+        "=",
+        lazy_pattern(
+            r"(?<=\s)(?:-b|--cookie)[ =]['\"]?\w{0,40}(?i:sess|token|auth)\w{0,20}"
+            r"=([\w%.-]{16,400})"
+        ),
+        "a token",
+    ),
+    ("/p:", lazy_pattern(rf"(?<=\s)/p:{_WORD}"), "a password"),
+    ("net use", lazy_pattern(rf"\bnet use\s{_SAME_COMMAND}\s/user:\S+\s+{_WORD}"), "a password"),
+    ("net use", lazy_pattern(rf"\bnet use\s+(?:\w:\s+)?\\\\\S+\s+(?![/*]){_WORD}"), "a password"),
+    ("vault", lazy_pattern(rf"\bvault\s+login\s+(?:-\S+\s+)*(?=\S*[0-9]){_WORD}"), "a token"),
+    ("mega-login", lazy_pattern(rf"\bmega-login\s+\S+@\S+\s+{_WORD}"), "a password"),
+    ("bduss", lazy_pattern(r"(?i:\bbduss)\s?[ =]\s?['\"]?([\w~-]{60,400})"), "a token"),
+    ("qshell", lazy_pattern(rf"\bqshell\s+account\s+(?:-\S+\s+)*\S+\s+{_WORD}"), "a key"),
+    ("securestring", lazy_pattern(rf"\bConvertTo-SecureString\s+(?:-String\s+)?{_WORD}"), "a password"),
+    (
+        "app.",
+        lazy_pattern(
+            r"\b(?:Notebook|Server|Jupyter|Lab)App\.(?:token|password)\s*=\s*\\?['\"]([^'\"\s\\<>${}]{4,200})"
+        ),
+        "a token",
+    ),
+    (
+        "minio(",
+        lazy_pattern(
+            r"\bMinio\(\s*\\?['\"][^'\"\n]+['\"]\s*,\s*\\?['\"][^'\"\n]+['\"]\s*,\s*\\?['\"]([^'\"\n\\]{4,200})"
+        ),
+        "a key",
+    ),
+    (
+        "sql",
+        lazy_pattern(
+            r"sql(?:db)?\.connect\(\s*\\?['\"][^'\"\n]+['\"]\s*,\s*\\?['\"][^'\"\n]+['\"]\s*,\s*\\?['\"]([^'\"\n\\]{4,200})"
+        ),
+        "a password",
+    ),
+    (
+        "redis(",
+        lazy_pattern(r"\bRedis\(\s*\\?['\"][^'\"\n]+['\"]\s*,\s*[0-9]+\s*,\s*[0-9]+\s*,\s*\\?['\"]([^'\"\n\\]{4,200})"),
+        "a password",
+    ),
+    ("<(", lazy_pattern(rf"(?i:pass\w*|secret|token|key)[\w-]*[ =]<\({_SAYS}{_WORD}"), "a password"),
     (
         "login",
         lazy_pattern(rf"(?<=\s)login\s{_SAME_COMMAND}(?<=\s)-p[ =]?(?!\d{{1,5}}(?:\s|\Z)){_WORD}"),
@@ -113,17 +194,6 @@ _ARGUMENTS = (
     ("wandb", lazy_pattern(r"\bwandb\.login\([^)\n]{0,100}key\s*=\s*\\?['\"]([0-9a-f]{40})"), "a Weights & Biases key"),
     ("authtoken", lazy_pattern(r"\bngrok\s+(?:config\s+add-)?authtoken\s+([\w-]{20,})"), "a token"),
     ("-bearer", lazy_pattern(rf"--oauth2-bearer[ =]{_WORD}"), "a token"),
-    (
-        "mongo",
-        lazy_pattern(rf"\bmongo(?:sh|dump|restore|import|export)?\s{_SAME_COMMAND}(?<=\s)-p\s+{_WORD}"),
-        "a password",
-    ),
-    (
-        "ldap",
-        lazy_pattern(rf"\bldap(?:search|add|modify|delete|whoami)\s{_SAME_COMMAND}(?<=\s)-w\s*{_WORD}"),
-        "a password",
-    ),
-    ("7z", lazy_pattern(rf"\b7z[ar]?\s{_SAME_COMMAND}(?<=\s)-p{_WORD}"), "a password"),
     ("lftp", lazy_pattern(rf"\blftp\s{_SAME_COMMAND}(?<=\s)-u\s*[^\s,'\"]+,{_WORD}"), "a password"),
     ("mc", lazy_pattern(rf"\bmc\s+(?:alias\s+set|config\s+host\s+add)\s+\S+\s+\S+\s+\S+\s+{_WORD}"), "a key"),
     (
@@ -139,7 +209,6 @@ _ARGUMENTS = (
         ),
         "a password",
     ),
-    ("redis-cli", lazy_pattern(rf"\bredis-cli\s{_SAME_COMMAND}(?<=\s)-a\s+{_WORD}"), "a password"),
     (
         "htpasswd",
         lazy_pattern(
@@ -147,7 +216,6 @@ _ARGUMENTS = (
         ),
         "a password",
     ),
-    ("zip", lazy_pattern(rf"(?<![\w.-])(?:un)?zip\s{_SAME_COMMAND}(?<=\s)-P\s*{_WORD}"), "a password"),
     ("smbclient", lazy_pattern(rf"\bsmbclient\s{_SAME_COMMAND}(?<=\s)-U\s*['\"]?[^\s%'\"]+%{_WORD}"), "a password"),
     ("pass:", lazy_pattern(rf"\bopenssl\s{_SAME_COMMAND}(?<=\s)-pass(?:in|out)?\s+['\"]?pass:{_WORD}"), "a password"),
     (
@@ -160,8 +228,11 @@ _ARGUMENTS = (
         lazy_pattern(rf"(?<![\w./:-])https?\s{_SAME_COMMAND}(?<=\s)(?:-a|--auth)[ =]?['\"]?[^\s:'\"<${{}}]+:{_WORD}"),
         "a password",
     ),
-    ("twine", lazy_pattern(rf"\btwine\s{_SAME_COMMAND}(?<=\s)-p\s*{_WORD}"), "a password"),
-    ("poetry", lazy_pattern(rf"\bpoetry\s+config\s+(?:-\S+\s+)*http-basic\.\S+\s+\S+\s+{_WORD}"), "a password"),
+    (
+        "http-basic",
+        lazy_pattern(rf"\b(?:poetry|composer)\s+config\s+(?:-\S+\s+)*http-basic\.\S+\s+\S+\s+{_WORD}"),
+        "a password",
+    ),
     ("poetry", lazy_pattern(rf"\bpoetry\s+config\s+(?:-\S+\s+)*pypi-token\.\S+\s+{_WORD}"), "a token"),
     ("ssh-keygen", lazy_pattern(rf"\bssh-keygen\s{_SAME_COMMAND}(?<=\s)-[NP]\s*{_WORD}"), "a password"),
     (
@@ -174,7 +245,6 @@ _ARGUMENTS = (
     ("storepass", lazy_pattern(rf"(?<=\s)-(?:src|dest|new)?storepass\s+{_WORD}"), "a password"),
     ("keypass", lazy_pattern(rf"(?<=\s)-(?:src|dest|new)?keypass\s+{_WORD}"), "a password"),
     ("-password ", lazy_pattern(rf"(?<=\s)-password\s+{_WORD}"), "a password"),
-    ("kinit", lazy_pattern(rf"{_PIPED}\bkinit\b"), "a password"),
     (
         "passwd-s3fs",
         lazy_pattern(
@@ -187,7 +257,6 @@ _ARGUMENTS = (
         lazy_pattern(r"\bsqlplus\s+(?:-\S+\s+)*['\"]?[\w.-]+/([^\s'\"`<>${}|;&()@/]+)(?=@|['\"\s]|\Z)"),
         "a password",
     ),
-    ("beeline", lazy_pattern(rf"\bbeeline\s{_SAME_COMMAND}(?<=\s)-p\s+{_WORD}"), "a password"),
     ("swanlab", lazy_pattern(rf"\bswanlab\s+login\s{_SAME_COMMAND}(?:-k|--api-key)[ =]{_WORD}"), "a key"),
     # A line of a file in which `pass` is a key, as in that of rclone; elsewhere it counts passes.
     (
@@ -197,16 +266,8 @@ _ARGUMENTS = (
         ),
         "a password",
     ),
-    ("openssl", lazy_pattern(rf"\bopenssl\s{_SAME_COMMAND}(?<=\s)-k\s+{_WORD}"), "a password"),
-    ("config", lazy_pattern(rf"\bo(?:ss|bs)util(?:64)?\s{_SAME_COMMAND}(?<=\s)-k[ =]{_WORD}"), "a key"),
-    ("config", lazy_pattern(rf"\bcoscmd\s{_SAME_COMMAND}(?<=\s)-s\s+{_WORD}"), "a key"),
-    ("--password-stdin", lazy_pattern(rf"{_PIPED}--password-stdin"), "a password"),
-    ("sudo", lazy_pattern(rf"{_PIPED}\bsudo\s+(?:-\S+\s+)*-S\b"), "a password"),
-    ("sudo", lazy_pattern(rf"\bsudo\s+(?:-\S+\s+)*-S\b{_SAME_COMMAND}<<<\s*{_WORD}"), "a password"),
-    ("passwd", lazy_pattern(rf"{_PIPED}\b(?:vncpasswd\s+-f|chpasswd|passwd\s[^\n|;&]{{0,80}}--stdin)"), "a password"),
     ("passwd", lazy_pattern(rf"{_TYPED}(?:\s*;\s*echo\s[^\n|;&]{{0,80}}\)?)?{_PIPED_TO_IT}"), "a password"),
     ("passwd", lazy_pattern(rf";\s*{_TYPED}\)?{_PIPED_TO_IT}"), "a password"),
-    ("password_stdin", lazy_pattern(rf"{_PIPED}\bpassword_stdin\b"), "a password"),
     (
         "smtp",
         lazy_pattern(
@@ -251,7 +312,6 @@ _ARGUMENTS = (
         ),
         "a password",
     ),
-    ("<<<", lazy_pattern(rf"\b(?:iinit|kinit)\b{_SAME_COMMAND}<<<\s*{_WORD}"), "a password"),
     (
         "密码",
         lazy_pattern(r"密码[ \t]*[:：=是为]?[ \t]*((?=\S{0,60}[0-9])(?=\S{0,60}[A-Za-z])[!-~]{6,60})"),
@@ -307,15 +367,7 @@ _ARGUMENTS = (
         "a key",
     ),
     ("obscure", lazy_pattern(rf"\brclone\s+obscure\s+(?:-\S+\s+)*{_WORD}"), "a password"),
-    ("-fd", lazy_pattern(rf"{_PIPED}--passphrase-fd[ =]0"), "a password"),
-    ("stdin", lazy_pattern(rf"{_PIPED}-pass(?:in)?\s+stdin"), "a password"),
     ("--with-token", lazy_pattern(rf"{_PIPED}--with-token"), "a token"),
-    ("ncftp", lazy_pattern(rf"\bncftp(?:get|put|ls)?\s{_SAME_COMMAND}(?<=\s)-p\s*{_WORD}"), "a password"),
-    ("cqlsh", lazy_pattern(rf"\bcqlsh\s{_SAME_COMMAND}(?<=\s)-p\s+{_WORD}"), "a password"),
-    ("sqlcmd", lazy_pattern(rf"\bsqlcmd\s{_SAME_COMMAND}(?<=\s)-P\s*{_WORD}"), "a password"),
-    ("ipmitool", lazy_pattern(rf"\bipmitool\s{_SAME_COMMAND}(?<=\s)-P\s*{_WORD}"), "a password"),
-    ("mosquitto", lazy_pattern(rf"\bmosquitto_(?:pub|sub)\s{_SAME_COMMAND}(?<=\s)-P\s+{_WORD}"), "a password"),
-    ("rar", lazy_pattern(rf"(?<![\w.-])(?:un)?rar\s{_SAME_COMMAND}(?<=\s)-h?p{_WORD}"), "a password"),
     ("add_user", lazy_pattern(rf"\brabbitmqctl\s{_SAME_COMMAND}\badd_user\s+\S+\s+{_WORD}"), "a password"),
     (
         "authorization",
@@ -335,32 +387,39 @@ _ARGUMENTS = (
 )
 # The last word of a name and what stands between it and its value; the value in double, single or no quotes.
 _NAMED = lazy_pattern(
-    r"((?i:pass(?:word|wd|phrase|code)?|pwd|token|secret|credentials?|key|psw))['\"\\]{0,2}\]?"
-    r"([ \t]*(?:=>|:=|=|:(?!//))[ \t]*|[ \t]+)"
+    r"((?i:pass(?:word|wd|wort|phrase|code)?|pwd?(?![a-z])|token|secret|credentials?|key|psw|kennwort|senha|mdp))['\"\\]{0,2}\]?"
+    r"([ \t]*(?:=>|:[-=]|=|:(?!//))[ \t]*|[ \t]+)"
 )
 _VALUE = lazy_pattern(
-    r"\\?(?:b?\"([^\"\n\\]+)|b?'([^'\n]+)|([^\s'\"`<>${}|;&(),\[\]\\*#](?:[^\s'\"`<>${}|;&(),\[\]\\]|\$(?![\w{(\[]))*)(?![`<>${(\[\\]))"
+    r"\\?(?:b?\"([^\"\n\\]+)|[b$]?'([^'\n]+)|([^\s'\"`<>${}|;&(),\[\]\\*#](?:[^\s'\"`<>${}|;&(),\[\]\\]|\$(?![\w{(\[]))*)(?![`<>${(\[\\]))"
 )
+# A value that is the rest of a line, as in INI and YAML files, with signs that would end it elsewhere.
+_REST_OF_LINE = lazy_pattern(r"([^\s'\"`<>${}()\[\]|>*#,][^\s'\"`$\[\]]*)[ \t]*$", re.MULTILINE)
+_BEGIN_OF_LINE = lazy_pattern(r"[ \t]*(?:-[ \t]+)?[\w.-]*")
 _LONGEST_VALUE = 400
 # The words that may have a token of the table, the shortest of which has 13 characters.
 _LONG_WORDS = lazy_pattern(r"\S{13,}")
 _REST = lazy_pattern(r"[\w+/=-]*")
 # A template, variable or substitution in a value.
 _NOT_LITERAL = lazy_pattern(r"<%|\{\{|`|\$[A-Za-z_({]")
-_NEEDLES = ("pass", "pwd", "token", "secret", "credential", "key", "psw")
+_NEEDLES = ("pass", "pw", "token", "secret", "credential", "key", "psw", "kennwort", "senha", "mdp")
 _LONGEST_NAME = 80
 _NAME_BEFORE = lazy_pattern(r"[\w.-]*\Z")
 # Sources: the manual pages of curl (`-H`) and wget (`--header`).
 _HEADER = lazy_pattern(r"(?<=\s)(?:-[A-Za-z]*H|--header)[ =]*[\\'\"]{0,3}\Z")
 _LONGEST_HEADER = 20
 # A command that is given names and values as words, such as `rclone config create NAME TYPE KEY VALUE`.
-# Sources: the help of rclone, aws, git, npm and dvc.
+# Sources: the help of rclone, aws, git, npm, conda and dvc; the manual pages of tcsh and fish; Docker, "ENV".
 _SETS = lazy_pattern(
-    r"\b(?:config(?:ure)?|remote)[ \t]+(?:--?[\w-]+[ \t]+)*(?:set|create|update|add|modify)[ \t][^\n|;&]*\Z"
+    r"\b(?:config(?:ure)?|remote)[ \t]+(?:--?[\w-]+[ \t]+)*(?:set|create|update|add|modify|--set)[ \t][^\n|;&]*\Z"
+    r"|\bgit[ \t]+config[ \t]+(?:--\w+[ \t]+)*\Z|(?:\bsetenv|\bsetx|\bset[ \t]+-[a-z]{1,4}|^ENV)[ \t]+\Z",
+    re.MULTILINE,
 )
 _LONGEST_COMMAND = 200
 _NAME_WORD = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_PASSWORDS = frozenset({"password", "passwd", "passphrase", "passcode", "pwd", "psw"})
+_PASSWORDS = frozenset(
+    {"password", "passwd", "passwort", "passphrase", "passcode", "pwd", "pw", "psw", "kennwort", "senha", "mdp"}
+)
 # Whose password, key or token it is: without one of these words, `pass` counts passes and `key` is one of a table.
 _PASS_OWNERS = frozenset({
     "admin", "become", "bind", "database", "db", "ftp", "git", "http", "https", "imap", "jenkins", "ldap", "login",
@@ -368,9 +427,9 @@ _PASS_OWNERS = frozenset({
     "smb", "smtp", "sql", "ssh", "sudo", "user", "vnc", "vpn",
 })  # fmt: skip
 _KEY_OWNERS = frozenset({
-    "access", "account", "anthropic", "api", "app", "auth", "aws", "clearml", "client", "comet", "deploy", "encryption",
-    "kaggle", "license", "master", "neptune", "openai", "private", "roboflow", "secret", "service", "shared", "signing",
-    "storage", "subscription", "swanlab", "wandb",
+    "access", "account", "anthropic", "api", "app", "auth", "aws", "clearml", "client", "comet", "cookie", "deploy",
+    "encryption", "fernet", "hmac", "jwt", "kaggle", "license", "master", "neptune", "openai", "private", "roboflow",
+    "secret", "service", "shared", "signing", "storage", "subscription", "swanlab", "wandb",
 })  # fmt: skip
 _TOKEN_OWNERS = frozenset({
     "access", "api", "app", "auth", "bearer", "bot", "ci", "client", "csrf", "deploy", "git", "github", "gitlab",
@@ -396,14 +455,17 @@ _PLACEHOLDER = lazy_pattern(
     r"string|str|int|value|password|passwd|token|key|auto|default|undefined|optional|required|env(?:ironment)?"
 )
 # The same, with other characters around them.
-_SAYS_SO = lazy_pattern(r"(?i)placeholder|change[ _-]?me|redacted|x{4}|\*{3}|\.{3}|\A(?:\w+[-_])?example[-_]\w")
+_SAYS_SO = lazy_pattern(
+    r"(?i)your[ _-]|[ _-]here\Z|eyJzdWIiOiIxMjM0NTY3ODkwIi|placeholder|"
+    r"change[ _-]?me|redacted|x{4}|\*{3}|\.{3}|\A(?:\w+[-_])?example[-_]\w"
+)
 _WORDS_OF_SECRETS = frozenset({
     "access", "api", "arg", "auth", "config", "db", "env", "file", "for", "from", "id", "key", "my", "name", "new",
     "of", "old", "pass", "passphrase", "passwd", "password", "private", "pwd", "secret", "str", "the", "token",
     "user", "value", "var", "your",
 })  # fmt: skip
 # A reference to something else: a path, an address, a variable, an expression of a program.
-_ELSEWHERE = lazy_pattern(r"[./~$%@]|[a-z][a-z0-9+]*://|[A-Z][A-Z0-9_]*_(?:PASS\w*|TOKEN|KEY|SECRET)\Z")
+_ELSEWHERE = lazy_pattern(r"[./~$%@]|![a-z]+\Z|[a-z][a-z0-9+]*://|[A-Z][A-Z0-9_]*_(?:PASS\w*|TOKEN|KEY|SECRET)\Z")
 _EXPRESSION = lazy_pattern(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+[(\[]?|\w+\(.*")
 # Without an owner, `pass` counts passes unless its value has letters and digits or signs; with one of these it does so.
 _MIXED = lazy_pattern(r"(?=[^\s]*[A-Za-z])(?=[^\s]*[0-9!@#%^&*+?.=~-])\S{6,}")
@@ -421,6 +483,8 @@ _OTHER_KEYS = frozenset(
 _NAME_OF_SECRET = lazy_pattern(r"(?i)(?:[a-z0-9]+[_-])+(?:token|key|secret|password|credentials?)")
 # A variable and the name of the secret that it gets, such as `WANDB_API_KEY=ANN_WANDB_KEY`.
 _PAIR_OF_NAMES = lazy_pattern(r"[A-Z]\w*=[A-Z_a-z-][\w-]*")
+# The name of something else, as Kubernetes has them.
+_NAME_OF_OBJECT = lazy_pattern(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
 _FILE_NAME = lazy_pattern(r"[\w.-]+(?:/[\w.-]+)*\.[a-z][a-z0-9]{0,4}")
 
 
@@ -483,11 +547,21 @@ def _named_values(text: str, lower: str) -> Iterator[tuple[Span, str]]:
     done = 0
     for start in sorted({start for needle in _NEEDLES for start in places_of(needle, lower)}):
         name = _NAMED.match(text, start) if start >= done else None
-        value = _VALUE.match(text, name.end(), name.end() + _LONGEST_VALUE) if name else None
+        value = _value_after(text, name) if name else None
         if name and value and (kind := _kind_of_value(text, name, value[value.lastindex or 0])):
             rest = _REST.match(text, value.end())
             done = rest.end() if rest else value.end()
             yield Span(value.start(value.lastindex or 0), done), kind
+
+
+def _value_after(text: str, name: re.Match[str]) -> re.Match[str] | None:
+    end = name.end() + _LONGEST_VALUE
+    line = None
+    if name[2].strip() in ("=", ":"):
+        begin = text.rfind("\n", max(0, name.start() - _LONGEST_NAME), name.start()) + 1
+        is_first = _BEGIN_OF_LINE.fullmatch(text, begin, name.start()) and (begin or name.start() <= _LONGEST_NAME)
+        line = _REST_OF_LINE.match(text, name.end(), end) if is_first else None
+    return line or _VALUE.match(text, name.end(), end)
 
 
 def places_of(part: str, text: str) -> Iterator[int]:
@@ -516,8 +590,11 @@ def _kind_of_value(text: str, match: re.Match[str], value: str) -> str:
         kind = "a password" if _MIXED.fullmatch(value) else ""
     if not kind and name.lower() == "key" and text[start - 1 : start] in ("?", "&"):
         kind = "a key"
-    is_plain = separator in ("=", "") and (is_option or is_set or name.isupper())
+    is_plain = separator in ("=", ":-", "") and (is_option or is_set or name.isupper())
     is_plain = is_plain or bool(_HEADER.search(text, max(0, start - _LONGEST_HEADER), start))
+    # As in `db.password=x`, which Hydra and Helm are given.
+    has_digit = any(one.isdigit() for one in value)
+    is_plain = is_plain or (has_digit and "." in name and match[2] == "=" and not name.startswith("self."))
     if not kind and is_plain and _LONG_KEY.fullmatch(value) and not _is_other_key(name):
         kind = "a key"
     if not kind or value[0].isspace() or is_placeholder(value) or _ELSEWHERE.match(value) or _NOT_LITERAL.search(value):
@@ -539,9 +616,10 @@ def _kind_of_value(text: str, match: re.Match[str], value: str) -> str:
 def _may_be_password(name: str, *, is_set: bool) -> bool:
     """Whether a name that is none of a password may have one behind it that looks like one."""
     words = words_of(name)
-    if words[-1:] == ["pwd"]:
+    if words[-1:] in (["pwd"], ["pw"], ["mdp"]):
         return True
-    return name.lower().endswith("pass") and (is_set or (name.isupper() and _COUNTERS.isdisjoint(words)))
+    is_given = name.isupper() or name.startswith("--")
+    return name.lower().endswith("pass") and (is_set or (is_given and _COUNTERS.isdisjoint(words)))
 
 
 def _is_other_key(name: str) -> bool:
@@ -558,7 +636,7 @@ def _can_be_password(value: str, *, is_plain: bool) -> bool:
     if _APP_PASSWORD.fullmatch(value):
         return True
     has_digit = any(character.isdigit() for character in value)
-    has_sign = any(character in "!@#%^&*+?=~" for character in value)
+    has_sign = any(character in "!@#%^&*+?=~" for character in value) or ("-" in value and not value.islower())
     return len(value) >= 6 and not value.isdigit() and (has_digit or has_sign) and "(" not in value
 
 
@@ -566,7 +644,10 @@ def _can_be_token(value: str, name: str, *, is_plain: bool) -> bool:
     """Whether a value can be a token or key: long, with letters and digits, without blanks."""
     owners = set(words_of(name)[:-1])
     has_owner = not (_KEY_OWNERS | _TOKEN_OWNERS).isdisjoint(owners)
-    shortest = _SHORTEST if is_plain and has_owner else _SHORTEST_ALONE
+    is_said = (is_plain and has_owner) or (
+        "secret" in words_of(name) and not name.startswith("--") and not _NAME_OF_OBJECT.fullmatch(value)
+    )
+    shortest = _SHORTEST if is_said else _SHORTEST_ALONE
     if is_plain and name in {"--token", "--secret"} and "-" not in value:
         shortest = _SHORTEST_OPTION
     if len(value) < shortest or _FILE_NAME.fullmatch(value):
@@ -592,7 +673,7 @@ def kind_of_name(name: str) -> str:
     joined = _JOINED.fullmatch(last)
     if joined:  # as in `PGPASSWORD` and `authtoken`
         owners, last = [*owners, joined[1]], joined[2]
-    if last == "pwd" and not owners:
+    if last in {"pwd", "pw", "mdp"} and not owners:
         return ""
     if last in _PASSWORDS or (last == "pass" and not _PASS_OWNERS.isdisjoint(owners)):
         return "a password"
