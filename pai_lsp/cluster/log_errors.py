@@ -87,7 +87,13 @@ _OF_END = re.compile(
 )
 _LEVEL = re.compile(r"\b(?:ERROR|WARNING|WARN|INFO|DEBUG|CRITICAL)\b|^\[?[EWI][ \d]\d{3}")
 _CHAINED = re.compile(r"^(?:The above exception was the direct cause of|During handling of the above exception)")
-_FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)')
+# Those of Python, of rich (in a box, without its border) and of IPython.
+_FRAME = re.compile(
+    r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)|'
+    r"^\s*(?:File )?(?P<boxed>[~/<]\S+?)(?::(?P<at>\d+))?(?:,? in(?: |$)|\(\)$)"
+)
+# The line of the source that rich and IPython mark.
+_MARKED = re.compile(r"^(?:❱ ?\d+ [│ ]*|-+> ?\d+ )(?P<source>.*)$")
 _EXCEPTION = re.compile(
     r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?::(?:\s|$)|$|\()|^(?:[a-z_]\w*\.)+\w*(?:[Ee]rror|[Ee]xception)\b"
 )
@@ -213,8 +219,9 @@ def _errors(lines: Sequence[LogLine]) -> Iterator[LogError]:
     for own in by_writer.values():
         at = 0
         while at < len(own):
-            if _TRACEBACK in own[at].text:
-                end, error = _traceback(own, at, matches)
+            start = at if _TRACEBACK in own[at].text else at - 1
+            if start == at or _is_rest_of_traceback(own, at):
+                end, error = _traceback(own, start, matches)
                 if error is not None:
                     yield error
                 at = max(end, at + 1)
@@ -227,6 +234,15 @@ def _errors(lines: Sequence[LogLine]) -> Iterator[LogError]:
             ):
                 yield _error(own[at], found, is_traceback=False)
             at += 1
+
+
+def _is_rest_of_traceback(lines: Sequence[LogLine], at: int) -> bool:
+    """Whether frames of Python without a beginning start here, as in the end of a log, and an exception follows them."""
+    frame = _FRAME.match(lines[at].text)
+    if frame is None or not frame["file"]:
+        return False
+    after = next((line for line in lines[at + 1 : at + _LONGEST_TRACEBACK] if not line.text[0].isspace()), None)
+    return after is not None and _is_exception(after.text)
 
 
 def _matches(lines: Sequence[LogLine]) -> dict[int, _Match]:
@@ -271,9 +287,12 @@ def _traceback(lines: Sequence[LogLine], start: int, matches: dict[int, _Match])
             if _TRACEBACK in lines[at].text and _EXCEPTION.match(lines[at].text) is None and at > start + 1:
                 break
             if frame := _FRAME.match(lines[at].text):
-                frame_file, source = frame["file"], lines[at + 1].text if at + 1 < len(lines) else ""
-                if not _LIBRARY.search(frame_file):
-                    place = f"{frame_file}:{frame['line']}"
+                frame_file, source = frame["file"] or frame["boxed"], lines[at + 1].text if at + 1 < len(lines) else ""
+                number = frame["line"] or frame["at"]
+                if number and not _LIBRARY.search(frame_file):
+                    place = f"{frame_file}:{number}"
+            elif marked := _MARKED.match(lines[at].text):
+                source = marked["source"]
             at += 1
         if at >= len(lines):
             break

@@ -34,6 +34,10 @@ _TIME = re.compile(
 )
 # What Python puts in front of the tracebacks in a group of exceptions.
 _IN_GROUP = re.compile(r"^(?: {2})+(?:\| |\+ (?=Exception Group Traceback))(?=.)")
+# The border of the boxes in which rich draws tracebacks.
+_BORDER = re.compile(r"^│ ?(?P<text>.*?)\s*│?$|^╭─+ ?(?P<title>[^─╮]*[^─╮\s]) ─+╮?$")
+# A name that a program puts in front of all lines of a process: in front of a traceback or its frames.
+_NAMED = re.compile(r'^(?P<name>[\w.-][\w .-]{0,60}): ?(?:Traceback \(most recent call last\)|  File ")')
 _WRITERS = tuple(
     re.compile(pattern)
     for pattern in (
@@ -90,7 +94,7 @@ def read_log(pieces: Iterable[bytes]) -> Log:
     passed_lines += _passed(waiting, passed_lines, first, last)
     numbered = dict(_numbered([*first, *last]))
     numbered.update(enumerate(bytes(waiting).split(b"\n"), passed_lines + 1))
-    lines = tuple(_line(number, numbered[number]) for number in sorted(numbered))
+    lines = _without_names(tuple(_line(number, numbered[number]) for number in sorted(numbered)))
     return Log(lines, bytes(searched[-_SEARCHED:]))
 
 
@@ -145,5 +149,26 @@ def _line(number: int, raw: bytes) -> LogLine:
     text = _TIME.sub("", _COLORS.sub("", text))
     for pattern in _WRITERS:
         if found := pattern.match(text):
-            return LogLine(number, _IN_GROUP.sub("", _TIME.sub("", text[found.end() :])).rstrip(), found["name"])
-    return LogLine(number, _IN_GROUP.sub("", text).rstrip())
+            return LogLine(number, _unframed(_TIME.sub("", text[found.end() :])), found["name"])
+    return LogLine(number, _unframed(text))
+
+
+def _without_names(lines: tuple[LogLine, ...]) -> tuple[LogLine, ...]:
+    """The lines without names in front of them that no form tells, as those of pdsh: tracebacks show which they are."""
+    names = {found["name"] for line in lines if (found := _NAMED.match(line.text))}
+    if not names:
+        return lines
+    return tuple(
+        LogLine(line.number, _unframed(text[1:] if text[:1] == " " else text), line.writer or name)
+        if name in names and sign
+        else line
+        for line in lines
+        for name, sign, text in [line.text.partition(":")]
+    )
+
+
+def _unframed(text: str) -> str:
+    """A line without what is drawn around tracebacks."""
+    if text[:1] in {"│", "╭"} and (found := _BORDER.match(text.rstrip())):
+        text = found["title"] or found["text"] or ""
+    return _IN_GROUP.sub("", text).rstrip()
