@@ -68,6 +68,34 @@ GROUP = """\
     | FileNotFoundError: [Errno 2] No such file or directory: 'a.csv'
     +------------------------------------
 """
+# A traceback as rich and IPython draw it, and one whose beginning is cut off.
+BOXED = """\
+╭──────────────── Traceback (most recent call last) ────────────────╮
+│ /code/train.py:12 in <module>                                     │
+│                                                                   │
+│ ❱ 12 main()                                                       │
+│ /opt/env/lib/python3.10/site-packages/pkg/step.py:7 in            │
+│ run                                                               │
+│                                                                   │
+│ ❱  7 │   │   return self.rods[name]                               │
+╰───────────────────────────────────────────────────────────────────╯
+KeyError: 'label'
+"""
+NOTEBOOK = """\
+---------------------------------------------------------------------------
+KeyError                                  Traceback (most recent call last)
+Cell In[3], line 1
+----> 1 step(row)
+
+File /code/train.py:12, in step(row)
+     11 def step(row):
+---> 12     return row["label"]
+
+KeyError: 'label'
+"""
+CUT = KEY_ERROR.partition("\n")[2]
+# pdsh, as DeepSpeed calls it, puts the name of the host in front.
+NAMED = "".join(f"gpu-{rank}: {line}\n" for line in KEY_ERROR.splitlines() for rank in (1, 2))
 HANDLED = (
     TRACEBACK.format("JSONDecodeError", "json.decoder.JSONDecodeError: Expecting value")
     + "\nDuring handling of the above exception, another exception occurred:\n\n"
@@ -106,6 +134,11 @@ LOGS = [
     # a group of exceptions, and code that keeps its indentation after a time
     (GROUP, "file-not-found", "FileNotFoundError"),
     ("".join(f"2026-03-04T08:00:00.1Z {line}\n" for line in KEY_ERROR.splitlines()), "python-error", "KeyError"),
+    (BOXED, "python-error", "KeyError: 'label'"),
+    (NOTEBOOK, "python-error", "KeyError: 'label'"),
+    ("loading shards\n" + CUT + ELASTIC, "python-error", "KeyError: 'label'"),
+    ("gpu-1: loading shards\n" + NAMED, "python-error", "KeyError: 'label'"),
+    (WATCHDOG + "terminate called after throwing an instance of 'c10::Error'\n", "collective-timeout", "[Rank 0]"),
     # one message of several lines
     (
         TRACEBACK.format("DistBackendError", "torch.distributed.DistBackendError: NCCL error in: init.cpp:1")
@@ -161,6 +194,8 @@ OF_PROGRAM = [
     IN_LIBRARY.format("KeyError(key)", "KeyError: '/data/a.bin'"),
     IN_LIBRARY.format("RuntimeError", "RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x11 and 10x3)"),
     IN_LIBRARY.format("ValueError", "ValueError: Input X contains NaN."),
+    IN_LIBRARY.format("MergeError", "pandas.errors.MergeError: Merge keys are not unique in either dataset"),
+    IN_LIBRARY.format("RuntimeError", "RuntimeError: Cannot re-initialize CUDA in forked subprocess."),
     IN_LIBRARY.format("RuntimeError", "RuntimeError:\nUnknown builtin op: aten::fancy."),
 ]
 # Exceptions that tell of something outside of it, or nothing: their lines are worth reading, but no answer.
@@ -170,6 +205,7 @@ OF_OUTSIDE = [
     IN_LIBRARY.format("NoSuchKernel", "jupyter_client.kernelspec.NoSuchKernel: No such kernel named x"),
     IN_LIBRARY.replace("raise {0}", "assert backend is not None").format("", "AssertionError"),
     IN_LIBRARY.format("ValueError", "ValueError: cannot make sense of ./model: it has no type"),
+    IN_LIBRARY.format("TrainerError", "pkg.errors.TrainerError: the run is not good"),
     IN_LIBRARY.format("RuntimeError", "RuntimeError: the worker process with rank 3 died"),
     IN_LIBRARY.format("RuntimeError", "RuntimeError: got nothing from tcp://10.0.0.3:29500"),
     IN_PROGRAM.replace("raise {0}", "array.store(out)").format("", "OSError: 100 wanted and 13 stored"),
@@ -206,6 +242,11 @@ SHELL = "user.sh: line 30: 41 "
         ("F1127 client.h:80] fatal errors\n" + SHELL + "Aborted   python a.py\n", 134, "program-error"),
         (SHELL + "Aborted   python a.py\n", 134, "program-crash"),
         (SHELL + "Segmentation fault   python a.py\n", 139, "program-crash"),
+        # a line that says that something failed, and the next one why
+        (
+            "Err:3 https://archive.example/u jammy InRelease\n  The following signatures were invalid: BADSIG 00AA\n",
+            100, "package-keys",
+        ),
         # a shell's own codes say more than that a file is absent
         ("env: 'trainer': No such file or directory\n", 127, "command-not-found"),
         ("bash: scripts/run.sh: No such file or directory\n", 127, "file-not-found"),
@@ -321,6 +362,8 @@ def test_names_and_the_place_in_the_program() -> None:
     assert dict(found.names) == {"module": "apex", "at": "/code/train.py:31"}
     found = failure("[1,3]<stderr>:ssh: Could not resolve hostname worker-9: Name or service not known")
     assert dict(found.names) == {"host": "worker-9", "process": "1,3"}
+    assert dict(failure(NAMED).names) == {"at": "/code/train.py:31", "process": "gpu-1"}
+    assert dict(failure(BOXED).names)["at"] == dict(failure(NOTEBOOK).names)["at"] == "/code/train.py:12"
 
 
 @pytest.mark.parametrize(

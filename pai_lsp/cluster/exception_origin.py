@@ -21,6 +21,15 @@ _OF_OUTSIDE = re.compile(
     r"Storage|Permission|Login|Auth|Credential|Token|Server|Client|Service|Daemon|Process|Worker|Actor|Rpc|RPC|Driver|Backend|"
     r"Download|Install|Version|Dependenc|Lock"
 )
+# Kinds that say nothing of their cause, and packages whose own kinds are about code and values.
+_BUILT_IN = re.compile(
+    r"^(?:Value|Runtime|Assertion|Lookup|Buffer|Reference|Import|Unicode\w*)Error$|^Exception$|Warning$"
+)
+_OF_VALUES = re.compile(
+    r"^(?:numpy|pandas|polars|sklearn|scipy|torch\.(?!distributed)|torchvision|tensorflow|keras|jax|flax|optax|pydantic|"
+    r"omegaconf|hydra|lightning|pytorch_lightning|numba|cv2|statsmodels|networkx|einops|dask|pyarrow|duckdb|yaml|json|"
+    r"decimal|configparser|binascii|xml|csv|PIL|sqlalchemy|pickle|_pickle|struct|queue|concurrent|joblib|xgboost|lightgbm|optuna|marshmallow|jinja2)\b"
+)
 # What a message names that is outside of a program: paths, addresses, and words for them.
 _NAMES_OUTSIDE = re.compile(
     r"(?:^|[\s'\"`=(])(?:~|\.{1,2})?/\w|[A-Za-z][\w+.-]*://|\b\d{1,3}(?:\.\d{1,3}){3}\b|\blocalhost\b|\[Errno |"
@@ -28,7 +37,8 @@ _NAMES_OUTSIDE = re.compile(
     r"connect(?:ion|ed|ing)?|network|remote|download\w*|timeout|timed out|deadline|backends?|drivers?|"
     r"(?:load|open|read|connect|start|fetch)(?:ing)?\b.*\bfailed|"
     r"(?:cannot|can't|could not|unable to|failed to) (?:be )?(?:load|open|read|write|connect|start|launch|fetch|reach)|"
-    r"subprocess|child process|worker process|terminated|killed|signal|died|daemon|credentials?|tokens? (?:is|are|was)|"
+    r"(?<!forked )subprocess|child process|worker process|terminated|killed|signal|died|daemon|"
+    r"credentials?|tokens? (?:is|are|was)|"
     r"permissions?|environment variables?|install(?:ed|ation)?|pip|libraries|library|binary|executable|disk|"
     r"corrupt(?:ed)?|truncated|magic number|checksum|locked|repository|repo|license|unavailable)\b)"
 )
@@ -49,6 +59,6 @@ def is_of_program(message: str, *, is_library: bool, source: str) -> bool:
     kind = name.rpartition(".")[2].strip()
     if _OF_CODE.match(kind):
         return True
-    if _OF_OUTSIDE.search(kind):
+    if _OF_OUTSIDE.search(kind) or not (_BUILT_IN.search(kind) or _OF_VALUES.search(name)):
         return False
     return not _NAMES_OUTSIDE.search(said[:_MOST_CHARACTERS]) if said.strip() else not is_library

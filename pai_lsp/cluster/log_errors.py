@@ -237,7 +237,7 @@ def _errors(lines: Sequence[LogLine]) -> Iterator[LogError]:
 
 
 def _is_rest_of_traceback(lines: Sequence[LogLine], at: int) -> bool:
-    """Whether frames of Python without a beginning start here, as in the end of a log, and an exception follows them."""
+    """Whether a traceback without its first line starts here, as in the end of a log."""
     frame = _FRAME.match(lines[at].text)
     if frame is None or not frame["file"]:
         return False
