@@ -206,6 +206,7 @@ OF_OUTSIDE = [
     IN_LIBRARY.replace("raise {0}", "assert backend is not None").format("", "AssertionError"),
     IN_LIBRARY.format("ValueError", "ValueError: cannot make sense of ./model: it has no type"),
     IN_LIBRARY.format("TrainerError", "pkg.errors.TrainerError: the run is not good"),
+    IN_LIBRARY.format("RuntimeError", "RuntimeError: the pump is off. Check the messages above for the reason"),
     IN_LIBRARY.format("RuntimeError", "RuntimeError: the worker process with rank 3 died"),
     IN_LIBRARY.format("RuntimeError", "RuntimeError: got nothing from tcp://10.0.0.3:29500"),
     IN_PROGRAM.replace("raise {0}", "array.store(out)").format("", "OSError: 100 wanted and 13 stored"),

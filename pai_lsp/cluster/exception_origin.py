@@ -30,7 +30,7 @@ _OF_VALUES = re.compile(
     r"omegaconf|hydra|lightning|pytorch_lightning|numba|cv2|statsmodels|networkx|einops|dask|pyarrow|duckdb|yaml|json|"
     r"decimal|configparser|binascii|xml|csv|PIL|sqlalchemy|pickle|_pickle|struct|queue|concurrent|joblib|xgboost|lightgbm|optuna|marshmallow|jinja2)\b"
 )
-# What a message names that is outside of a program: paths, addresses, and words for them.
+# What a message names that is outside of a program: paths, addresses, and words for them; or it points elsewhere.
 _NAMES_OUTSIDE = re.compile(
     r"(?:^|[\s'\"`=(])(?:~|\.{1,2})?/\w|[A-Za-z][\w+.-]*://|\b\d{1,3}(?:\.\d{1,3}){3}\b|\blocalhost\b|\[Errno |"
     r"(?i:\b(?:files?|director(?:y|ies)|folders?|paths?|urls?|address(?:es)?|hosts?|ports?|servers?|services?|sockets?|"
@@ -39,7 +39,7 @@ _NAMES_OUTSIDE = re.compile(
     r"(?:cannot|can't|could not|unable to|failed to) (?:be )?(?:load|open|read|write|connect|start|launch|fetch|reach)|"
     r"(?<!forked )subprocess|child process|worker process|terminated|killed|signal|died|daemon|"
     r"credentials?|tokens? (?:is|are|was)|"
-    r"permissions?|environment variables?|install(?:ed|ation)?|pip|libraries|library|binary|executable|disk|"
+    r"(?:see|check|look at)\b.*\babove|root cause|permissions?|environment variables?|install(?:ed|ation)?|pip|libraries|library|binary|executable|disk|"
     r"corrupt(?:ed)?|truncated|magic number|checksum|locked|repository|repo|license|unavailable)\b)"
 )
 # The beginning of a message is looked at.
