@@ -39,7 +39,8 @@ _NAMES_OUTSIDE = re.compile(
     r"(?:cannot|can't|could not|unable to|failed to) (?:be )?(?:load|open|read|write|connect|start|launch|fetch|reach)|"
     r"(?<!forked )subprocess|child process|worker process|terminated|killed|signal|died|daemon|"
     r"credentials?|tokens? (?:is|are|was)|"
-    r"(?:see|check|look at)\b.*\babove|root cause|permissions?|environment variables?|install(?:ed|ation)?|pip|libraries|library|binary|executable|disk|"
+    r"(?:see|check|look at)\b.*\babove|root cause|"
+    r"permissions?|environment variables?|install(?:ed|ation)?|pip|libraries|library|binary|executable|disk|"
     r"corrupt(?:ed)?|truncated|magic number|checksum|locked|repository|repo|license|unavailable)\b)"
 )
 # The beginning of a message is looked at.
