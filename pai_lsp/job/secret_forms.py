@@ -102,6 +102,7 @@ _OPTIONS = {
     "sshpass twine ncftp ncftpget ncftpput ncftpls": r"-p\s*",
     "zip unzip sqlcmd ipmitool mosquitto_pub mosquitto_sub bcp tsql p4": r"-P\s*",
     "ldapsearch ldapadd ldapmodify ldapdelete ldapwhoami": r"-w\s*",
+    "sendemail sendEmail": r"-xp\s+",
     "redis-cli": r"-a\s+",
     "openssl ccrypt mcrypt": r"-[kK]\s+",
     "ossutil ossutil64 obsutil coscli": "-k[ =]",
@@ -173,6 +174,15 @@ _ARGUMENTS = (
         lazy_pattern(r"\bRedis\(\s*\\?['\"][^'\"\n]+['\"]\s*,\s*[0-9]+\s*,\s*[0-9]+\s*,\s*\\?['\"]([^'\"\n\\]{4,200})"),
         "a password",
     ),
+    (
+        "%s",
+        lazy_pattern(
+            r"\bprintf\s+['\"][^'\"]{0,400}(?i:pass(?:word|wd)?|token|secret|key)['\"]?[ =:]{1,3}['\"]?%s"
+            r"[^'\"%]{0,200}['\"]"
+            rf"(?:\s[^\n|;&>#]{{0,200}})?\s{_WORD}['\"]?\s*(?=[>|\n]|\Z)"
+        ),
+        "a password",
+    ),
     ("<(", lazy_pattern(rf"(?i:pass\w*|secret|token|key)[\w-]*[ =]<\({_SAYS}{_WORD}"), "a password"),
     (
         "login",
@@ -201,7 +211,11 @@ _ARGUMENTS = (
         lazy_pattern(r"\bwandb\s+login\s[^\n|;&#]{0,200}?(?<![\w-])((?:local-)?[0-9a-f]{40})\b"),
         "a Weights & Biases key",
     ),
-    ("mount", lazy_pattern(r"\bmount\s[^\n|;&#]{0,200}?[ ,]pass(?:word)?=([^\s,'\"`<>${}|;&()]+)"), "a password"),
+    (
+        "mount",
+        lazy_pattern(r"\bmount(?:\.\w+)?\s[^\n|;&#]{0,200}?[ ,]pass(?:word)?=((?:[^\s,'\"`<>${}|;&()]|&(?![&\s]))+)"),
+        "a password",
+    ),
     (
         "curl",
         lazy_pattern(
@@ -248,7 +262,7 @@ _ARGUMENTS = (
     (
         "passwd-s3fs",
         lazy_pattern(
-            r"\b(?:echo|printf)\s+(?:-\S+\s+)*['\"]?[\w.-]+:([\w+/=-]{16,})[^\n|;&]{0,40}>[^\n|;&]{0,100}passwd-s3fs"
+            r"\b(?:echo|printf)\s+(?:-\S+\s+)*['\"]?[\w.-]+:([\w+/=-]{6,})['\"]?[^\n|;&]{0,40}>[^\n|;&]{0,100}passwd-s3fs"
         ),
         "a key",
     ),
@@ -464,8 +478,10 @@ _WORDS_OF_SECRETS = frozenset({
     "of", "old", "pass", "passphrase", "passwd", "password", "private", "pwd", "secret", "str", "the", "token",
     "user", "value", "var", "your",
 })  # fmt: skip
-# A reference to something else: a path, an address, a variable, an expression of a program.
-_ELSEWHERE = lazy_pattern(r"[./~$%@]|![a-z]+\Z|[a-z][a-z0-9+]*://|[A-Z][A-Z0-9_]*_(?:PASS\w*|TOKEN|KEY|SECRET)\Z")
+# A reference to something else: a path, an address, a variable, a tag of YAML, a sealed secret of Kubernetes.
+_ELSEWHERE = lazy_pattern(
+    r"[./~$%@]|![a-z]+\Z|Ag[A-D][A-Za-z0-9+/]{100}|[a-z][a-z0-9+]*://|[A-Z][A-Z0-9_]*_(?:PASS\w*|TOKEN|KEY|SECRET)\Z"
+)
 _EXPRESSION = lazy_pattern(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+[(\[]?|\w+\(.*")
 # Without an owner, `pass` counts passes unless its value has letters and digits or signs; with one of these it does so.
 _MIXED = lazy_pattern(r"(?=[^\s]*[A-Za-z])(?=[^\s]*[0-9!@#%^&*+?.=~-])\S{6,}")
@@ -557,11 +573,15 @@ def _named_values(text: str, lower: str) -> Iterator[tuple[Span, str]]:
 def _value_after(text: str, name: re.Match[str]) -> re.Match[str] | None:
     end = name.end() + _LONGEST_VALUE
     line = None
-    if name[2].strip() in ("=", ":"):
-        begin = text.rfind("\n", max(0, name.start() - _LONGEST_NAME), name.start()) + 1
-        is_first = _BEGIN_OF_LINE.fullmatch(text, begin, name.start()) and (begin or name.start() <= _LONGEST_NAME)
-        line = _REST_OF_LINE.match(text, name.end(), end) if is_first else None
+    if name[2].strip() in ("=", ":") and _is_first_in_line(text, name):
+        line = _REST_OF_LINE.match(text, name.end(), end)
     return line or _VALUE.match(text, name.end(), end)
+
+
+def _is_first_in_line(text: str, name: re.Match[str]) -> bool:
+    begin = text.rfind("\n", max(0, name.start() - _LONGEST_NAME), name.start()) + 1
+    is_whole = begin > 0 or name.start() <= _LONGEST_NAME
+    return is_whole and _BEGIN_OF_LINE.fullmatch(text, begin, name.start()) is not None
 
 
 def places_of(part: str, text: str) -> Iterator[int]:
@@ -594,6 +614,7 @@ def _kind_of_value(text: str, match: re.Match[str], value: str) -> str:
     is_plain = is_plain or bool(_HEADER.search(text, max(0, start - _LONGEST_HEADER), start))
     # As in `db.password=x`, which Hydra and Helm are given.
     has_digit = any(one.isdigit() for one in value)
+    is_plain = is_plain or (has_digit and not value.islower() and match[2] == "=" and _is_first_in_line(text, match))
     is_plain = is_plain or (has_digit and "." in name and match[2] == "=" and not name.startswith("self."))
     if not kind and is_plain and _LONG_KEY.fullmatch(value) and not _is_other_key(name):
         kind = "a key"
