@@ -93,7 +93,7 @@ _FRAME = re.compile(
     r"^\s*(?:File )?(?P<boxed>[~/<]\S+?)(?::(?P<at>\d+))?(?:,? in(?: |$)|\(\)$)"
 )
 # The line of the source that rich and IPython mark.
-_MARKED = re.compile(r"^(?:❱ ?\d+ [│ ]*|-+> ?\d+ )(?P<source>.*)$")
+_MARKED = re.compile(r"^(?:❱|-+>) ?\d+ (?P<source>.*)$")
 _EXCEPTION = re.compile(
     r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?::(?:\s|$)|$|\()|^(?:[a-z_]\w*\.)+\w*(?:[Ee]rror|[Ee]xception)\b"
 )
@@ -292,7 +292,7 @@ def _traceback(lines: Sequence[LogLine], start: int, matches: dict[int, _Match])
                 if number and not _LIBRARY.search(frame_file):
                     place = f"{frame_file}:{number}"
             elif marked := _MARKED.match(lines[at].text):
-                source = marked["source"]
+                source = marked["source"].lstrip("│ ")
             at += 1
         if at >= len(lines):
             break

@@ -34,8 +34,6 @@ _TIME = re.compile(
 )
 # What Python puts in front of the tracebacks in a group of exceptions.
 _IN_GROUP = re.compile(r"^(?: {2})+(?:\| |\+ (?=Exception Group Traceback))(?=.)")
-# The border of the boxes in which rich draws tracebacks.
-_BORDER = re.compile(r"^│ ?(?P<text>.*?)\s*│?$|^╭─+ ?(?P<title>[^─╮]*[^─╮\s]) ─+╮?$")
 # A name that a program puts in front of all lines of a process: in front of a traceback or its frames.
 _NAMED = re.compile(r'^(?P<name>[\w.-][\w .-]{0,60}): ?(?:Traceback \(most recent call last\)|  File ")')
 _WRITERS = tuple(
@@ -169,6 +167,8 @@ def _without_names(lines: tuple[LogLine, ...]) -> tuple[LogLine, ...]:
 
 def _unframed(text: str) -> str:
     """A line without what is drawn around tracebacks."""
-    if text[:1] in {"│", "╭"} and (found := _BORDER.match(text.rstrip())):
-        text = found["title"] or found["text"] or ""
+    if text.startswith("│"):  # the border of the boxes in which rich draws
+        text = text[1:].removeprefix(" ").rstrip().removesuffix("│")
+    elif text.startswith("╭"):
+        text = text.strip("╭─╮ ")
     return _IN_GROUP.sub("", text).rstrip()
