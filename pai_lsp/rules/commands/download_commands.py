@@ -20,12 +20,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.embedded.command_lines import Arguments
+    from pai_lsp.embedded.command_lines import Arguments, CommandLine
     from pai_lsp.embedded.shell_script import Word
     from pai_lsp.job.job import Job
     from pai_lsp.job.variable_places import ScriptPlace
 
 _ADDRESS = lazy_pattern(r"https?://|ftp://")
+_OF_THIS_HOST = lazy_pattern(r"https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0)\b")
 # Addresses of pages that show a file, and what gives the file itself.
 _PAGES: dict[str, tuple[re.Pattern[str], str]] = {
     "github.com": (lazy_pattern(r"(https://github\.com/[^/]+/[^/]+)/blob/(?!.*[?&]raw=true)(.+)"), r"\1/raw/\2"),
@@ -116,7 +117,7 @@ def download_option(job: Job) -> Iterator[Finding]:
                     yield Finding(use.span(pages.span), message, fixes)
             log = arguments.option("-o")
             value = log.value if log else None
-            is_log = value is None or value.endswith((".log", "log", ".txt", "/dev/null")) or arguments.has("-O")
+            is_log = value is None or value.startswith("/dev/") or value.endswith((".log", "log", ".txt")) or arguments.has("-O")
             if log is not None and not is_log and len(log.span) == 2:
                 fixes = edit_fix(use.place, "Change to '-O'", log.span, "-O")
                 yield Finding(use.span(log.span), f"'-o' writes wget's log to '{value}'; '-O' names the file", fixes)
@@ -133,7 +134,9 @@ def download_option(job: Job) -> Iterator[Finding]:
 
 def _curl_findings(use: CommandUse, arguments: Arguments) -> Iterator[Finding]:
     addresses = [word for word in arguments.operands if word.is_literal and _ADDRESS.match(word.text)]
-    if len(addresses) != 1 or arguments.is_open or use.line.step.parent is None or use.line.step.parent.is_substitution:
+    if len(addresses) != 1 or _OF_THIS_HOST.match(addresses[0].text):
+        return
+    if arguments.is_open or use.line.step.parent is None or use.line.step.parent.is_substitution:
         return
     address = addresses[0]
     path = address.text.partition("://")[2].partition("?")[0].partition("/")[2]
@@ -236,7 +239,7 @@ def archive_mismatch(job: Job) -> Iterator[Finding]:
     """An archive is unpacked with the wrong program, compression or options.
 
     tar needs a mode such as `x`, and reads what follows `f` as the file's name; `tar xf` finds the compression itself.
-    unzip reads only zip files, gunzip only gzip files.
+    unzip reads only zip files, gunzip only gzip files. A `.tar` may be compressed all the same: that is a warning.
     Source: tar(1); unzip(1); gzip(1).
 
         taskRoles:
@@ -262,7 +265,7 @@ def archive_mismatch(job: Job) -> Iterator[Finding]:
         known = use.arguments(use.line.program)  # of unzip
         operands = known.operands if known else [word for word in words if not word.text.startswith("-")]
         name = next(iter(operands), None)
-        if name is None:
+        if name is None or (use.line.program == "gunzip" and {"-S", "--suffix"} & {*use.line.texts}):
             continue
         if use.line.program == "unzip" and name.text.endswith(_TAR_NAMES):
             fixes = edit_fix(use.place, "Change to 'tar xf'", use.line.name.span, "tar xf") if words[0] is name else ()
@@ -319,7 +322,8 @@ def _tar_findings(use: CommandUse) -> Iterator[Finding]:
             right = bundle.text.replace(letter, known[0] if known else "")
             fixes = edit_fix(use.place, f"Change to '{right}'", bundle.span, right)
             kind = {"z": "gzip", "j": "bzip2", "J": "xz"}[letter]
-            yield Finding(use.word(bundle), f"'{letter}' means {kind}, which '{name.text}' is not", fixes)
+            message = f"'{letter}' means {kind}, which '{name.text}' is not"
+            yield Finding(use.word(bundle), message, fixes, severity=Severity.WARNING if is_tar else None)
             return
 
 
@@ -348,7 +352,7 @@ def file_not_executable(job: Job) -> Iterator[Finding]:
     """
     for place in scripts(job):
         yield from _without_path(place)
-        if "chmod" in place.lines.by_program or "install" in place.lines.by_program or not place.mentions("./"):
+        if place.mentions("chmod") or "install" in place.lines.by_program or not place.mentions("./"):
             continue
         made: set[str] = set()
         for use in (CommandUse(place, line) for line in place.lines.all):
@@ -588,6 +592,12 @@ def git_clone_without_key(job: Job) -> Iterator[Finding]:
                 yield Finding(use.word(word), "a container has no ssh key, so git cannot clone this; use https", fixes)
 
 
+# Commands of git that need a repository.
+_INSIDE = frozenset(
+    {"checkout", "switch", "pull", "reset", "submodule", "log", "apply", "am", "commit", "add", "fetch", "lfs"}
+)
+
+
 @rule(Severity.WARNING, about=("git",))
 def git_outside_repository(job: Job) -> Iterator[Finding]:
     """A git command runs beside the folder that was just cloned.
@@ -611,10 +621,9 @@ def git_outside_repository(job: Job) -> Iterator[Finding]:
               - cd pai
               - git checkout v1.8.0
     """
-    inside = {"checkout", "switch", "pull", "reset", "submodule", "log", "apply", "am", "commit", "add", "fetch", "lfs"}
     for use in uses(job, "git", with_callbacks=False):
         word = next(iter(use.line.arguments), None)
-        if word is None or word.text not in inside or not use.ends_script:
+        if word is None or word.text not in _INSIDE or not use.ends_script:
             continue
         if word.text == "lfs" and any(one.text == "install" for one in use.line.arguments):
             continue
@@ -641,7 +650,14 @@ def _is_beside_clone(job: Job, use: CommandUse) -> bool:
     made = [clone_folder(arguments.operands) for _, arguments in clones]
     if any(arguments.is_open for _, arguments in clones) or None in made or not {"", "."}.isdisjoint(made):
         return False
+    first = min(clone.line.span.start for clone, _ in clones)
+    if any(line.span.start < first and _is_inside(line) for line in use.earlier("git")):
+        return False  # the script begins in a repository
     return any(clone.folder == folder for clone, _ in clones)
+
+
+def _is_inside(line: CommandLine) -> bool:
+    return bool(line.arguments) and line.arguments[0].text in _INSIDE
 
 
 def _git_clones(job: Job) -> tuple[tuple[CommandUse, Arguments], ...]:

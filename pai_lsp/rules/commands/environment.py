@@ -188,6 +188,8 @@ def literal_placeholder(job: Job) -> Iterator[Finding]:
         for step in place.lines.tree.all:
             for before, after in pairwise(step.redirections):
                 if before.operator == "<" and after.operator == ">" and before.span.end == after.span.start:
+                    if after.target.span.start == after.operator_span.end and after.target.text[:1].isalnum():
+                        continue  # `sort <in.txt>out.txt`
                     span = Span(before.span.start, after.operator_span.end)
                     if before.target.is_literal and before.operator_span.end == before.target.span.start:
                         message = f"'{place.written(span)}' is a placeholder; {PLACEHOLDER_ADVICE}"

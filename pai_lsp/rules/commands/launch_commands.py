@@ -238,9 +238,9 @@ def torchrun_bad_value(job: Job) -> Iterator[Finding]:
 def deepspeed_arguments(job: Job) -> Iterator[Finding]:
     """A `deepspeed` command cannot start here.
 
-    Without a file of hosts, `--num_nodes` above 1 is an error, as are `--include` and `--exclude` together with counts,
-    and a task without a GPU.
-    Source: deepspeed/launcher/runner.py, main.
+    Without a file of hosts, `--num_nodes` above 1 is an error, as are `--include` and `--exclude` together with counts.
+    A task without a GPU is a warning.
+    Source: deepspeed/launcher/runner.py, main; deepspeed/accelerator/real_accelerator.py, get_accelerator.
 
         taskRoles:
           worker:
@@ -272,7 +272,9 @@ def deepspeed_arguments(job: Job) -> Iterator[Finding]:
             message = f"'{use.written(include.span)}' cannot be combined with '{use.written(count.span)}'"
             yield Finding(use.span(Span(include.span.start, include.end)), message, related=related)
         elif gpu == 0 and not hosts and not arguments.has("--bind_cores_to_rank") and arguments.operands:
-            yield Finding(use.word(use.line.name), "'deepspeed' needs a GPU, but the task has none")
+            if not use.place.mentions("DS_ACCELERATOR"):
+                message = "the task has no GPU: DeepSpeed trains on the processor, and old versions stop"
+                yield Finding(use.word(use.line.name), message, severity=Severity.WARNING)
 
 
 @rule(Severity.WARNING)

@@ -358,6 +358,7 @@ def _process_counts(job: Job) -> Iterator[tuple[CommandUse, int, Option, int]]:
         if name == "accelerate launch":
             machines = arguments.option(*launch["nodes"])
             is_elsewhere = (machines is not None and machines.value != "1") or arguments.has("--cpu")
+            is_elsewhere = is_elsewhere or (machines is None and arguments.has("--config_file", "--config-file"))
         else:
             is_elsewhere = arguments.has("--hostfile", "-H")
         if gpu and option and value and _NUMBER.fullmatch(value) and not is_elsewhere:

@@ -191,8 +191,8 @@ _NEVER = 1 << 62
 _SETTING = ("export", "declare", "readonly", "read", "local")
 
 
-def _known_from(tree: Structure) -> dict[str, int]:
-    """By variable, the offset from which on the script's own shell has it."""
+def hidden_assignments(tree: Structure) -> set[int]:
+    """The offsets of the assignments that the script's own shell does not see: for one command, in another process."""
     hidden = {
         one.span.start
         for step in tree.all
@@ -204,6 +204,12 @@ def _known_from(tree: Structure) -> dict[str, int]:
         for step in tree.calls.get(name, ()):
             if step.process is not None:
                 hidden.update(starts[bisect_left(starts, step.span.start) : bisect_left(starts, step.span.end)])
+    return hidden
+
+
+def _known_from(tree: Structure) -> dict[str, int]:
+    """By variable, the offset from which on the script's own shell has it."""
+    hidden = hidden_assignments(tree)
     found: dict[str, int] = {}
     for one in tree.script.assignments:
         if one.span.start not in hidden:

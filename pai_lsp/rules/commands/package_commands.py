@@ -28,6 +28,7 @@ _REQUIREMENTS = lazy_pattern(r"(?:.*[/._-])?requirements?[^/]*\.(?:txt|in)|[^=<>
 _GLUED = lazy_pattern(r"([A-Za-z][A-Za-z0-9._]*)(--[a-z][a-z-]+|-U)")
 _REPOSITORY = lazy_pattern(r"(?:www\.)?(?:github|gitlab|bitbucket)\.(?:com|org)/[^/]+/[^/]+/?")
 _ONE_EQUALS = lazy_pattern(r"([A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?)=([0-9][^=]*)")
+_VERSION_START = lazy_pattern(r"=|[0-9]+(?:[.*]|$)")
 _VERSION_ALONE = lazy_pattern(r"(?:[=~!<>]=|===)[0-9A-Za-z.*]+")
 _PIP_ANSWERS = {"update": "install --upgrade", "upgrade": "install --upgrade", "remove": "uninstall -y"}
 _APT_ANSWERS = {"search": "apt-cache search", "show": "apt-cache show", "policy": "apt-cache policy"}
@@ -168,13 +169,15 @@ def version_redirected(job: Job) -> Iterator[Finding]:
         words = use.line.arguments
         for one in use.line.step.redirections:
             operator, start = one.operator, one.span.start
+            if operator not in {"<", ">"} or not _VERSION_START.match(one.target.text):
+                continue  # `pip freeze>requirements.txt`
             package = next((word for word in words if word.span.end == start), None)
             number = next((word for word in words if one.target.text == "=" and word.span.start > start), None)
             if number is not None:  # `pip install six >= 1.0`
                 package = next((word for word in reversed(words) if word.span.end < start), None)
             elif one.target.span.start - start > 2:
                 continue
-            if operator[0] not in "<>" or package is None or package.text.isdigit():
+            if package is None or package.text.isdigit():
                 continue
             span = Span(package.span.start, number.span.end if number is not None else one.span.end)
             written = use.written(span)
@@ -267,10 +270,16 @@ def asks_for_confirmation(job: Job) -> Iterator[Finding]:
                 continue
         elif word.text not in _APT_CHANGING or _says_yes(use) or _installs_alone(use.line.texts):
             continue
+        elif word.text == "autoremove" and not _removes_before(use):
+            continue  # without anything to remove it asks nothing
         if use.line.step.has_piped_input:
             continue
         message = f"'{use.line.program} {word.text}' asks for confirmation, which ends it here; add '-y'"
         yield Finding(use.word(word), message, insert_fix(use.place, word.span.end, " -y", safe=True))
+
+
+def _removes_before(use: CommandUse) -> bool:
+    return any({"remove", "purge"} & {*line.texts} for line in use.earlier("apt-get", "apt"))
 
 
 def _installs_alone(texts: tuple[str, ...]) -> bool:
@@ -376,10 +385,10 @@ def conda_activate_without_hook(job: Job) -> Iterator[Finding]:
             continue
         if use.line.step.after == "||" or use.line.step.part == "condition":
             continue
-        if use.earlier("source", ".") or "conda" in use.place.script.functions:
+        if use.earlier("source", ".", "module", "ml") or "conda" in use.place.script.functions:
             continue
-        hooks = (line.arguments[:1] for line in use.earlier("conda", "mamba", "micromamba"))
-        if any(word.text.startswith("shell") for words in hooks for word in words):
+        # `$CONDA_EXE shell.bash hook`, `micromamba shell hook`
+        if use.mentioned("shell.") or use.mentioned("hook"):
             continue
         span = Span(use.line.name.span.start, words[0].span.end)
         fixes = edit_fix(use.place, "Change to 'source activate'", span, "source activate")

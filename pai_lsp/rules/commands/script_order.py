@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.job.variable_places import ScriptPlace
 
+# Programs after which a name may be free again, or means another file.
+_MOVING = frozenset({"cd", "mv", "popd", "pushd", "rm", "rmdir", "unlink"})
+
 
 @rule(Severity.WARNING, consequence=Consequence.IGNORED)
 def commands_never_run(job: Job) -> Iterator[Finding]:
@@ -107,19 +110,21 @@ def not_repeatable(job: Job) -> Iterator[Finding]:
               - ln -s /data/a train
               - ln -sf /data/b train
     """
-    unpacked: set[tuple[ScriptPlace, tuple[str, ...]]] = set()
+    unpacked: dict[tuple[ScriptPlace, str | None, tuple[str, ...]], Step] = {}
     for use in uses(job, "unzip", with_callbacks=False):
-        archive, arguments = (use.place, use.line.texts), use.arguments("unzip")
+        archive, arguments = (use.place, use.folder, use.line.texts), use.arguments("unzip")
         is_decided = arguments is None or arguments.has("-o", "-n", "-l", "-Z", "-p", "-t", "-v")
-        if archive in unpacked and not is_decided and use.ends_script:
+        is_again = use.folder is not None and _runs_before(unpacked.get(archive), use.line.step)
+        if is_again and not is_decided and use.ends_script:
             fixes = edit_fix(use.place, "Add '-o'", use.line.name.span, "unzip -o")
             yield Finding(use.word(use.line.name), "unzip asks whether to replace the files; add '-o'", fixes)
-        unpacked.add(archive)
+        unpacked[archive] = use.line.step
     for place in scripts(job):
-        made: set[str] = set()
+        made: dict[str, Step] = {}
         lines = command_lines(place.script).by_program
-        if len(lines.get("ln", ())) + len(lines.get("mkdir", ())) < 2 or "rm" in lines or "cd" in lines:
+        if len(lines.get("ln", ())) + len(lines.get("mkdir", ())) < 2 or not _MOVING.isdisjoint(lines):
             continue
+        folders = {word.text for line in lines.get("mkdir", ()) for word in line.arguments}
         for line in (*lines.get("ln", ()), *lines.get("mkdir", ())):
             use = CommandUse(place, line)
             options = [word for word in line.arguments if word.text.startswith("-")]
@@ -129,12 +134,21 @@ def not_repeatable(job: Job) -> Iterator[Finding]:
             letter = "f" if line.program == "ln" else "p"
             is_forced = any(letter in one.text or one.text in {"--force", "--parents"} for one in options)
             name = operands[-1].text
-            if name in made and not is_forced and not (line.program == "ln" and not options):
+            if line.program == "ln" and (name.rpartition("/")[2] in {"", ".", ".."} or name in folders):
+                continue  # the link gets its name in this folder
+            if _runs_before(made.get(name), line.step) and not is_forced and not (line.program == "ln" and not options):
                 last = options[-1] if options else line.name
                 new = f"{last.text}{letter}" if options else f"{line.name.text} -{letter}"
                 fixes = edit_fix(place, f"Add '-{letter}'", last.span, new)
                 yield Finding(place.span(Span(line.name.span.start, last.span.end)), f"'{name}' already exists", fixes)
-            made.add(name)
+            made[name] = line.step
+
+
+def _runs_before(first: Step | None, second: Step) -> bool:
+    """Whether a step surely runs before another one: it is no branch that the other one is not in, too."""
+    if first is None or {"&&", "||"} & {first.before, second.before}:
+        return False
+    return any(first.siblings is one.siblings for one in (second, *second.ancestors))
 
 
 @rule(Severity.INFORMATION, about=("rm",))

@@ -32,6 +32,14 @@ _SERVERS = (
     "streamlit",
 )
 _LISTENING = frozenset({*_SERVERS, "uvicorn"})
+# Options and commands of Jupyter with which it starts no server. Source: `--help` of jupyter_server, notebook and
+# jupyterlab.
+_NOT_STARTING = frozenset(
+    {
+        "--version", "--help", "-h", "--generate-config", "list", "stop", "password", "extension", "build", "clean",
+        "path", "paths", "workspaces", "workspace", "licenses",
+    }
+)  # fmt: skip
 _JUPYTER = frozenset({"notebook", "lab", "server"})
 _PORT = lazy_pattern(r"[1-9][0-9]{1,4}")
 
@@ -59,7 +67,7 @@ def jupyter_as_root(job: Job) -> Iterator[Finding]:
     """
     for use, end in _jupyters(job):
         texts = use.line.texts
-        if any("allow-root" in text for text in texts) or use.place.mentions("allow_root"):
+        if any("allow-root" in text or "config" in text for text in texts) or use.place.mentions("allow_root"):
             continue
         span = Span(use.line.name.span.start, end)
         fixes = insert_fix(use.place, end, " --allow-root", safe=True)
@@ -95,12 +103,12 @@ def server_on_localhost(job: Job) -> Iterator[Finding]:
         is_jupyter = use in jupyters
         if found is not None:
             span, host = found
-            if host in THIS_HOST:
+            if host in THIS_HOST and not _is_used_here(use):
                 start = span.start + use.written(span).rfind(host)
                 fixes = edit_fix(use.place, "Change to '0.0.0.0'", Span(start, start + len(host)), "0.0.0.0")  # noqa: S104
                 yield Finding(use.span(span), f"a server on '{host}' cannot be reached from outside the task", fixes)
         elif is_jupyter or use.line.program == "tensorboard":
-            if any(text in {"--bind_all", "--version", "--help", "-h", "--inspect", "--db"} for text in use.line.texts):
+            if any(text in {"--bind_all", "--version", "--help", "-h", "--inspect", "--db", "dev"} for text in use.line.texts):
                 continue
             if any("config" in text or ".ip" in text or text.endswith("$@") for text in use.line.texts) or any(
                 not word.is_literal and not use.line.written(word).startswith(("$PAI_", "${PAI_", '"'))
@@ -208,14 +216,23 @@ def port_list_as_port(job: Job) -> Iterator[Finding]:
             yield Finding(use.span(span), f"this is a list of ports; the first one is '{new}'", fixes)
 
 
+def _is_used_here(use: CommandUse) -> bool:
+    """Whether a server in the background is for the commands after it."""
+    if not use.line.step.is_background:
+        return False
+    lines = use.place.lines
+    return "nginx" in lines.by_program or any(
+        host in text for line in lines.all if line.span.start > use.line.span.end for text in line.texts
+        for host in THIS_HOST
+    )
+
+
 def _jupyters(job: Job) -> Iterator[tuple[CommandUse, int]]:
     """The commands that start Jupyter, each with the end of its name."""
     for use in uses(job, "jupyter", "jupyter-notebook", "jupyter-lab", with_callbacks=False):
         words = use.line.arguments
         texts = use.line.texts
-        if any(
-            text in {"--version", "--help", "-h", "--generate-config", "list", "stop", "password"} for text in texts
-        ):
+        if use.line.is_other_user or not _NOT_STARTING.isdisjoint(texts):
             continue
         if use.line.program != "jupyter":
             yield use, use.line.name.span.end

@@ -205,6 +205,7 @@ def pasted_character(job: Job) -> Iterator[Finding]:
 
 def _pasted_in(place: ScriptPlace, step: Step) -> Iterator[Finding]:
     done = 0
+    is_printed = step.command is not None and step.command.name in {"echo", "printf"}
     for word in step.words:
         written = place.written(word.span)
         for match in _SMART.finditer(written):
@@ -217,10 +218,14 @@ def _pasted_in(place: ScriptPlace, step: Step) -> Iterator[Finding]:
                 closing = next((m.end() for m in _CLOSING.finditer(line, 1)), 0)
                 if not closing or "\n" in line[:closing] or before.isalnum():
                     continue
+                if is_printed and at + closing <= step.span.end:
+                    continue
                 span, done = Span(at, at + closing), at + closing
                 quote = _QUOTES[character]
                 fixes = edit_fix(place, "Use plain quotes", span, f"{quote}{line[1 : closing - 1]}{quote}")
                 yield Finding(place.span(span), "bash treats typographic quotes as letters; use plain quotes", fixes)
+            elif is_printed:
+                continue
             elif character in _DASHES:
                 option = written[match.start() :]
                 following = option.lstrip("-" + "".join(_DASHES))

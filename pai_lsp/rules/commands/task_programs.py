@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.embedded.command_lines import CommandLine, CommandLines
+    from pai_lsp.embedded.shell_script import Word
     from pai_lsp.expansion.effective import EffectiveRole
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
@@ -43,14 +44,16 @@ _WITHOUT_SUDO = lazy_pattern(
     r"(?:docker\.io/)?(?:(?:library/)?(?:buildpack-deps|debian|python|ubuntu)|nvidia/cuda|pytorch/pytorch"
     r"|tensorflow/tensorflow)(?:[:@].*)?"
 )
+_WITHOUT_HDFS = "only OpenPAI releases before 1.0 have HDFS; else the image must have its client"
 _MISSING = {
     "sudo": "commands already run as root, and images have no 'sudo'",
-    "hdfs": "only OpenPAI releases before 1.0 have HDFS", "hadoop": "only OpenPAI releases before 1.0 have HDFS",
+    "hdfs": _WITHOUT_HDFS, "hadoop": _WITHOUT_HDFS,
     "docker": "a task runs in a container and has no Docker", "nvidia-docker": "a task runs in a container already",
     "docker-compose": "a task runs in a container and has no Docker",
     "systemctl": "a container has no systemd", "nano": "it needs a terminal", "htop": "it needs a terminal",
 }  # fmt: skip
 _TERMINAL = frozenset({"vim", "vi", "emacs", "nano", "htop", "passwd", "watch", "screen", "nvtop", "gdb"})
+_UNATTENDED = frozenset({"-c", "-es", "--batch", "-batch", "--script", "-E", "-s", "--version"})
 _INSTALLING = frozenset({"install", "add"})
 _SHELLS = frozenset({"bash", "sh", "python", "zsh", "ipython", "mysql", "psql"})
 # Programs that connect to another host by ssh, whose configuration knows the names of tasks; and others.
@@ -58,8 +61,14 @@ _BY_SSH = ("ssh", "scp", "sftp", "rsync")
 _BY_ADDRESS = ("ping", "nc", "curl", "wget", "telnet")
 _MOUNT = lazy_pattern(r"/mnt/([A-Za-z0-9][\w.-]*)")
 _MAKING = frozenset(
-    {"mkdir", "ln", "sshfs", "blobfuse", "blobfuse2", "s3fs", "rclone", "install", "goofys", "gcsfuse", "git"}
-)
+    {
+        "mkdir", "ln", "sshfs", "blobfuse", "blobfuse2", "s3fs", "rclone", "install", "goofys", "gcsfuse", "git", "aws",
+        "gsutil", "gcloud", "hf", "huggingface-cli", "modelscope", "venv", "virtualenv", "conda", "mamba",
+    }
+)  # fmt: skip
+# Programs that make the folder that is their last word, or the value of an option.
+_MAKING_LAST = frozenset({"cp", "mv", "rsync"})
+_MAKING_OPTION = {"wget": frozenset({"-P", "--directory-prefix"}), "unzip": frozenset({"-d"})}
 _FILE_TEST = lazy_pattern(r"-[defrsx]")
 _ADDRESS_OPTION = lazy_pattern(r"--(?:master|main|server|head)[\w-]*")
 _HOST = lazy_pattern(r"(?:[A-Za-z_][\w-]*@)?([a-z0-9]+)-([0-9]+)(?::.*)?")
@@ -116,7 +125,8 @@ def program_not_in_container(job: Job) -> Iterator[Finding]:
             why = "commands already run as root, and many images have no 'sudo'"
             yield Finding(place.span(word.span), f"'{name}' is not needed: {why}", fixes, severity=Severity.HINT)
         else:
-            yield Finding(place.span(word.span), f"'{name}' does not work here: {why}", fixes)
+            severity = Severity.INFORMATION if why == _WITHOUT_HDFS else None
+            yield Finding(place.span(word.span), f"'{name}' does not work here: {why}", fixes, severity=severity)
 
 
 def _is_without_sudo(job: Job, role: TaskRole | None) -> bool:
@@ -149,7 +159,8 @@ def needs_terminal(job: Job) -> Iterator[Finding]:
         line, texts = use.line, use.line.texts
         if line.program == "git" and not (texts[:1] == ("commit",) and not _has_message(texts)):
             continue
-        if line.program == "accelerate" and (texts[:1] != ("config",) or {"default", "--help", "-h"} & set(texts[1:])):
+        answered = {"default", "update", "--help", "-h"}
+        if line.program == "accelerate" and (texts[:1] != ("config",) or answered & set(texts[1:])):
             continue
         if line.step.has_piped_input or not use.ends_script:
             continue
@@ -160,10 +171,18 @@ def needs_terminal(job: Job) -> Iterator[Finding]:
             continue
         if line.program == "tmux" and ("d" in short or (texts and texts[0] not in {"new", "new-session", "attach"})):
             continue
-        if line.program in {"vim", "vi", "emacs"} and {"-c", "-es", "--batch", "-E", "-s", "--version"} & set(texts):
+        if line.program in {"vim", "vi", "emacs"} and _UNATTENDED & set(texts):
             continue
-        if line.program in {"gdb", "screen"} and (texts and short and set("dLbmX") & set(short)):
+        if line.program in {"vim", "vi"} and any(re.match(r"\+\w*q", text) for text in texts):
             continue
+        if line.program == "gdb" and any(re.match(r"--?(?:batch|ex|x|command|eval-command)\b", text) for text in texts):
+            continue
+        if line.program == "screen" and (texts and short and set("dLbmXl") & set(short)):
+            continue
+        if line.program == "passwd" and set("dluSe") & set(short):
+            continue
+        if line.program == "read" and any(step.defines for step in line.step.ancestors):
+            continue  # it reads what the function's caller gives
         if line.program == "read" and any(text in {"-t", "-u"} or text.startswith("-t") for text in texts):
             continue
         if line.program in _TERMINAL and ("--version" in texts or "--help" in texts):
@@ -237,7 +256,7 @@ def path_without_storage(job: Job) -> Iterator[Finding]:
     for place in scripts(job):
         if not place.mentions("/mnt/"):
             continue
-        made = [word.text for line in place.lines.all if _is_making(line) for word in line.words]
+        made = [word.text for line in place.lines.all for word in _made_by(line)]
         asked = _asked_paths(place.lines)
         for use in by_place.get(place, ()):
             if not use.ends_script:
@@ -248,6 +267,8 @@ def path_without_storage(job: Job) -> Iterator[Finding]:
                 match = _MOUNT.search(word.text)
                 if match is None or not word.is_literal or any(match[0] in one for one in made):
                     continue
+                if match.end() == len(word.text) and "." in match[1]:
+                    continue  # a file in `/mnt` itself, which images have
                 if any(path.startswith(match[0]) for path in asked):
                     continue  # the script asks whether it is there
                 if any(match[0] == path or path.startswith(f"{match[0]}/") or path == "/mnt" for path in mounted):
@@ -330,9 +351,14 @@ def ssh_without_plugin(job: Job) -> Iterator[Finding]:
             break
 
 
-def _is_making(line: CommandLine) -> bool:
-    """Whether a command may make or mount the paths in its words."""
-    return line.program in _MAKING or line.program.startswith(("mount", "az"))
+def _made_by(line: CommandLine) -> tuple[Word, ...]:
+    """The words with paths that a command may make or mount."""
+    if line.program in _MAKING or line.program.startswith(("mount", "az")):
+        return line.words
+    if line.program in _MAKING_LAST:
+        return line.arguments[-1:]
+    options = _MAKING_OPTION.get(line.program, frozenset())
+    return tuple(word for before, word in pairwise(line.arguments) if before.text in options)
 
 
 def _asked_paths(lines: CommandLines) -> frozenset[str]:
@@ -354,7 +380,7 @@ def _may_be_there(use: CommandUse, name: str) -> bool:
     lines = use.place.lines
     asking = (line for one in ("which", "type", "hash", "alias", "command") for line in lines.by_program.get(one, ()))
     installing = (line for line in lines.all if _INSTALLING.intersection(line.texts))
-    return name in use.place.script.functions or any(
+    return (name.startswith("docker") and "dockerd" in lines.by_program) or name in use.place.script.functions or any(
         name in word.text for line in (*asking, *installing) for word in line.arguments
     )
 

@@ -11,9 +11,11 @@ from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_expansions import NAME
 from pai_lsp.embedded.shell_script import PartKind
+from pai_lsp.embedded.shell_structure import structure
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.platform.programs import known_line, launch_of, launchers
 from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, quote_words_fix, scripts, uses
+from pai_lsp.rules.commands.nounset_rules import hidden_assignments
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from pai_lsp.embedded.shell_script import Word
     from pai_lsp.job.job import Job
 
-_NAME_OR_VALUE = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?(?:\+?=.*)?|-.*", re.DOTALL)
+_NAME_OR_VALUE = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?(?:\+?=.*)?|[-+].*", re.DOTALL)
 # Programs whose arguments are text.
 _PRINTING = frozenset(
     {"echo", "printf", ":", "logger", "export", "alias", "trap", "eval", "bash", "sh", "awk", "sed", "perl"}
@@ -97,13 +99,10 @@ def spaces_around_equals(job: Job) -> Iterator[Finding]:
             yield from _declared(use, words)
         elif use.line.program in launchers():
             yield from _passed_on(use)
-        elif use.line.step.assigned and use.line.quote(words[0]) and words[0].text[:1] in "/~.":
-            before = use.line.step.assigned[-1]
-            if before.is_empty:
-                whole = Span(before.span.start, words[0].span.end)
-                fixes = edit_fix(use.place, "Remove the space", Span(before.whole.end, words[0].span.start), "")
-                yield Finding(use.span(whole), f"bash runs '{words[0].text}' as a program; remove the space", fixes)
-        elif use.line.step.assigned and len(words) == 1 and words[0].text.startswith("/"):
+        elif use.line.step.assigned and (
+            (use.line.quote(words[0]) and words[0].text[:1] in "/~.") or (len(words) == 1 and words[0].text[:1] == "/")
+        ):
+            # `NAME= program` runs the program with an empty variable, which a script does not read itself.
             before = use.line.step.assigned[-1]
             later = (one for one in use.place.script.uses if one.name == before.name)
             if before.is_empty and any(one.span.start > words[0].span.end for one in later):
@@ -139,6 +138,8 @@ def _declared(use: CommandUse, words: tuple[Word, ...]) -> Iterator[Finding]:
             continue
         if _NAME_OR_VALUE.fullmatch(word.text) or "<%" in written or "{{" in written:
             continue
+        if written[:1] != "$" and any(mark in written.partition("=")[0] for mark in "$`{"):
+            continue  # bash makes the name, as in `export PORT_$i=1` and `export {http,https}_proxy=…`
         before = words[number - 1]
         between = Span(before.span.end, word.span.start)
         gap = use.span(between)
@@ -199,7 +200,10 @@ def assignment_of_other_shell(job: Job) -> Iterator[Finding]:
             yield Finding(use.word(words[0]), f"this does not set '{match[1]}'; remove the '$'", fixes)
         elif words[0].text == "export" and len(words) > 1:
             value = use.line.written(words[1])
-            if match := re.match(r"\$([A-Za-z_]\w*)=", value):
+            match = re.match(r"\$([A-Za-z_]\w*)=", value)
+            # A loop or `read` gives the name, as in `while read -r key value; do export $key=$value; done`.
+            is_named = match and match[1] in use.place.script.assigned_names and use.place.lines.value(match[1]) is None
+            if match and not is_named:
                 at = words[1].span.start
                 fixes = edit_fix(use.place, "Remove '$'", Span(at, at + 1), "")
                 yield Finding(use.span(use.line.span), f"this does not set '{match[1]}'; remove the '$'", fixes)
@@ -263,12 +267,12 @@ def test_brackets(job: Job) -> Iterator[Finding]:
 def _test_operators(use: CommandUse, words: tuple[Word, ...]) -> Iterator[Finding]:
     inner = words[1:-1] if words[0].text == "[" else words[1:]
     for one in use.line.step.redirections:
-        if one.operator in {">", "<"} and one.span.start < words[-1].span.end:
+        if one.operator in {">", "<"} and not one.descriptor and one.span.start < words[-1].span.end:
             new = "-gt" if one.operator == ">" else "-lt"
             fixes = edit_fix(use.place, f"Change to '{new}'", one.operator_span, new)
             yield Finding(use.span(one.span), f"'{one.operator}' is a redirection here; use '{new}'", fixes)
             return
-    if len(inner) == 1 and re.search(r"[^=!<>]==?[^=]", use.line.written(inner[0])):
+    if len(inner) == 1 and _has_equals(use.line.written(inner[0])):
         yield Finding(use.word(inner[0]), "this is one word, so the test is always true; add spaces around '='")
     for number, word in enumerate(inner):
         name = use.line.variable(word) if len(inner) == 3 and use.line.quote(word) is None else ""
@@ -284,12 +288,19 @@ def _test_operators(use: CommandUse, words: tuple[Word, ...]) -> Iterator[Findin
             yield Finding(use.word(word), f"'{word.text}' compares numbers; use '{better or '='}' for text", fixes)
 
 
+def _has_equals(written: str) -> bool:
+    """Whether a word has a `=` that bash does not read for an expansion."""
+    outside = re.sub(r"\$\{[^{}]*\}", "x", written)
+    return not re.search(r"`|\$[({]", outside) and re.search(r"[^=!<>]==?[^=]", outside) is not None
+
+
 @rule(Severity.WARNING)
 def quotes_keep_literal(job: Job) -> Iterator[Finding]:
     """Quotes keep bash from expanding a word, or make one word of several.
 
     Inside quotes `~` and braces are plain characters, inside single quotes `$` too, and an option with its value is one
-    word for the program.
+    word for the program. Another script may split such a word, and a program may expand `~` after `=` itself: the first
+    is not reported, the second is an information.
     Source: the bash reference manual, "Quoting", "Tilde Expansion" and "Brace Expansion".
 
         taskRoles:
@@ -318,7 +329,7 @@ def quotes_keep_literal(job: Job) -> Iterator[Finding]:
                 continue
             if name := line.variable(word):
                 value = None if _is_value(line, number) else use.place.lines.value(name)
-                if value is not None and value.startswith("-") and " " in value:
+                if value is not None and value.startswith("-") and " " in value and not _is_for_script(line):
                     fixes = edit_fix(use.place, "Remove the quotes", word.span, written[1:-1])
                     message = f"the program receives '{value}' as one word; remove the quotes"
                     yield Finding(use.word(word), message, fixes)
@@ -331,14 +342,16 @@ def quotes_keep_literal(job: Job) -> Iterator[Finding]:
             elif not quote and re.fullmatch(r"--[\w-]+=~/[\w./-]*", bare):
                 at = word.span.start + written.index("~")
                 fixes = edit_fix(use.place, "Change to '$HOME'", Span(at, at + 1), "$HOME")
-                yield Finding(use.word(word), "bash does not expand '~' after '='", fixes)
+                message = "bash does not expand '~' after '='; not every program does"
+                yield Finding(use.word(word), message, fixes, severity=Severity.INFORMATION)
             elif quote == "'" and re.fullmatch(r"\$\{?[A-Za-z_]\w*\}?(?:/[\w.*/-]*)?", bare):
                 is_path = "/" in bare or line.program != "python"
                 if is_path and line.program in _ON_FILES and before not in {"-c", "-e"}:
                     fixes = edit_fix(use.place, "Use double quotes", word.span, f'"{bare}"')
                     yield Finding(use.word(word), "bash does not expand variables in single quotes", fixes)
             elif quote and _OPTION_AND_VALUE.fullmatch(bare) and " " in bare and not _is_value(line, number):
-                if "=" in bare.partition(" ")[0] or line.program in {"git", "docker", "pip", "grep", "find"}:
+                others = {"git", "docker", "pip", "grep", "find"}
+                if "=" in bare.partition(" ")[0] or line.program in others or _is_for_script(line):
                     continue
                 fixes = edit_fix(use.place, "Remove the quotes", word.span, bare) if "$" not in bare else ()
                 yield Finding(use.word(word), f"the program receives '{bare}' as one word; remove the quotes", fixes)
@@ -519,6 +532,8 @@ def path_replaced(job: Job) -> Iterator[Finding]:
     for place in scripts(job):
         for one in place.script.assignments:
             value = one.plain_value if one.name == "PATH" else None
+            if value is not None and one.span.start in hidden_assignments(structure(place.script)):
+                continue  # for one program, or in a process of its own
             if value is not None and one.value is not None and _FOLDERS.fullmatch(value) and not _SYSTEM.search(value):
                 at = place.inner(one.value).end
                 last = Span(at - 1, at)
@@ -597,6 +612,11 @@ def windows_path(job: Job) -> Iterator[Finding]:
                     path = written.replace("\\", "/")
                     fixes = edit_fix(use.place, f"Change to '{path}'", word.span, path) if ":" not in path else ()
                     yield Finding(use.word(word), "bash removes the backslashes; use '/'", fixes)
+
+
+def _is_for_script(line: CommandLine) -> bool:
+    """Whether a script of somebody's own may get the words, which can split them."""
+    return any(word.text.endswith((".sh", ".bash")) for word in (line.name, *line.arguments))
 
 
 def _is_value(line: CommandLine, number: int) -> bool:
