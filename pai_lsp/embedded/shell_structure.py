@@ -77,6 +77,12 @@ class Step:
             yield step
             step = step.owner if step.is_substitution else step.parent
 
+    @property
+    def around(self) -> Iterator[Step]:
+        """Itself and the steps around it."""
+        yield self
+        yield from self.ancestors
+
     def following(self) -> Step | None:
         """The next step of the list."""
         siblings = self.siblings

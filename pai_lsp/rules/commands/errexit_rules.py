@@ -101,6 +101,8 @@ def command_finds_nothing(job: Job) -> Iterator[Finding]:
         if not is_open and use.place not in asked_for:
             asked_for[use.place] = _asked_for(use.place)
         severity = None if is_open or _is_asked(use, asked_for[use.place]) else Severity.INFORMATION
+        if severity is None and _fails_anyway(line.step):
+            severity = Severity.INFORMATION
         if severity is None and what == "nothing is found":
             if pipeline[0] in asked:
                 continue  # the same cause
@@ -116,6 +118,14 @@ def command_finds_nothing(job: Job) -> Iterator[Finding]:
             fixes = ()
         message = f"this ends the task if {what}; add '|| true' if the task should continue"
         yield Finding(use.span(span), message, fixes, severity=severity, cause=f"{line.program} {severity}")
+
+
+def _fails_anyway(step: Step) -> bool:
+    """Whether the list of a step ends with a failure in any case: `diff a b; exit 1`."""
+    last = step.siblings[-1].command
+    return last is not None and last is not step.command and (
+        last.name == "false" or (last.name in {"exit", "return"} and last.arguments[:1] not in {(), ("0",)})
+    )
 
 
 # The places of values of variables that tests ask whether they are empty, in order, and where `$?` is read.

@@ -26,7 +26,7 @@ _MOVING = frozenset({"cd", "mv", "popd", "pushd", "rm", "rmdir", "unlink"})
 def commands_never_run(job: Job) -> Iterator[Finding]:
     """Commands after `exec` or `exit` never run.
 
-    `exec PROGRAM` replaces the shell and `exit` ends it: nothing after them runs.
+    `exec PROGRAM` replaces the shell and `exit` ends it: nothing after them runs. `exit` is an information.
     Source: the bash reference manual, "Bourne Shell Builtins".
 
         taskRoles:
@@ -53,7 +53,9 @@ def commands_never_run(job: Job) -> Iterator[Finding]:
             following = step.following()
             if not words or following is None or following.defines or (words[0].text == "exec" and len(words) == 1):
                 continue
-            yield Finding(place.span(step.span), f"nothing after '{words[0].text}' runs")
+            # Whoever writes `exit` there mostly means it.
+            severity = Severity.INFORMATION if words[0].text == "exit" else None
+            yield Finding(place.span(step.span), f"nothing after '{words[0].text}' runs", severity=severity)
 
 
 @rule(Severity.INFORMATION, about=("break", "continue", "return"), spreads=True)
@@ -61,7 +63,7 @@ def jump_outside(job: Job) -> Iterator[Finding]:
     """`break` or `continue` is outside of a loop, or `return` outside of a function.
 
     `break` and `continue` only print a message there, and the script continues; `return` ends it with code 2, which is
-    reported as a warning.
+    a warning where it does not mean a failure.
     Source: the bash reference manual, "Bourne Shell Builtins".
 
         taskRoles:
@@ -84,7 +86,8 @@ def jump_outside(job: Job) -> Iterator[Finding]:
         name = use.line.program
         effect = "ends the script with code 2" if name == "return" else "has no effect"
         where = "a function" if name == "return" else "a loop"
-        severity = Severity.WARNING if name == "return" and use.ends_script else None
+        means_failure = use.line.texts[:1] not in {(), ("0",)}
+        severity = Severity.WARNING if name == "return" and use.ends_script and not means_failure else None
         yield Finding(use.word(use.line.name), f"outside of {where}, '{name}' {effect}", severity=severity)
 
 

@@ -378,6 +378,8 @@ def _named(job: Job, *names: str) -> Iterator[CommandUse]:
 def _may_be_there(use: CommandUse, name: str) -> bool:
     """Whether the script installs a program, defines it or asks for it."""
     lines = use.place.lines
+    if any(step.part == "condition" for line in lines.by_program.get(name, ()) for step in line.step.around):
+        return True  # `if systemctl is-active x; then systemctl stop x; fi`
     asking = (line for one in ("which", "type", "hash", "alias", "command") for line in lines.by_program.get(one, ()))
     installing = (line for line in lines.all if _INSTALLING.intersection(line.texts))
     return (name.startswith("docker") and "dockerd" in lines.by_program) or name in use.place.script.functions or any(
