@@ -70,7 +70,7 @@ def test_a_slip_has_one_error(right: str, wrong: str, code: str, marked: str) ->
 def test_a_script_for_another_shell_is_one_cause() -> None:
     """Tests of variables that are not set yet, and `return` outside of a function."""
     tests = "".join(f"        if [ -z ${name} ]; then {name}=1; fi\n" for name in "ABC")
-    script = f"|\n{tests}        [ -f a ] || return 1\n        [ -f b ] || return 1\n"
+    script = f"|\n{tests}        [ -f a ] || return\n        [ -f b ] || return\n"
     found = causes(Document(JOB.replace("python a.py\n", script)).diagnostics)
     assert [one.code for one in found if one.severity is Severity.WARNING] == ["used-before-set", "jump-outside"]
     before, jump = (one for one in found if one.severity is Severity.WARNING)

@@ -10,7 +10,7 @@ _PLACEHOLDER = lazy_pattern(
     r"\{\{(?:(?!\{\{|\}\}).)*\}\}|\{%(?:(?!\{%|%\}).)*%\}|\$?\{[A-Za-z_]\w*\}|\$[A-Z_][A-Z0-9_]+\b"
 )
 # What documentation writes for a value: `<PATH>`, `<your path>`.
-_IN_ANGLES = lazy_pattern(r"(?<![^\s=:/\"'(])<[A-Za-z][\w ,.:/|'-]{0,60}(?<![ ])>(?![>&(])")
+_IN_ANGLES = lazy_pattern(r"(?<![^\s=:/\"'(])<[A-Za-z][\w ,.:/|'()-]{0,60}(?<![ ])>(?![>&(])")
 PLACEHOLDER_ADVICE = "write the value, as bash reads '<' and '>' as redirections"
 
 

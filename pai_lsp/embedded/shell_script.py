@@ -203,6 +203,7 @@ class SimpleCommand:
 
 
 _QUOTES = (PartKind.SINGLE_QUOTED, PartKind.DOUBLE_QUOTED, PartKind.ANSI_QUOTED)
+_OPEN_QUOTES = frozenset({"'", '"', "`", "$'"})
 _QUOTED = frozenset(
     {
         PartKind.SINGLE_QUOTED, PartKind.DOUBLE_QUOTED, PartKind.ANSI_QUOTED, PartKind.COMMENT, PartKind.HERE_DOCUMENT,
@@ -263,6 +264,11 @@ class Script:
     def is_complete(self) -> bool:
         """Whether the script ends everything that it begins, and no more: it may move as a whole."""
         return not self.unclosed and self.fault is None
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether its words are the ones that are meant: bash finds no fault, and every quote is closed."""
+        return self.fault is None and _OPEN_QUOTES.isdisjoint([one.opener for one in self.unclosed])
 
     @cached_property
     def derived(self) -> dict[type, Any]:

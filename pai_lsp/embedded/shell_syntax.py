@@ -67,7 +67,10 @@ def _fault(script: Script, span: Span) -> ScriptProblem:
     if inside is not None:
         closing = f" and needs '{_CLOSING[inside.opener]}'" if inside.opener in _CLOSING else ""
         related = ((inside.span, f"'{inside.opener}' begins here{closing}"),)
-    if (placeholder := angle_placeholder(script.text, span.start)) is not None:
+    # A placeholder with a remark: `<path (of the model)>`.
+    end = script.line_end(span.start) if written == "(" else span.start
+    placeholder = angle_placeholder(script.text, end)
+    if placeholder is not None and placeholder.start < span.start:
         name = _short(script.text[placeholder.start : placeholder.end])
         return ScriptProblem(True, placeholder, line, f"'{name}' is a placeholder; {PLACEHOLDER_ADVICE}", related)
     redirection = next((one for one in script.open_redirections if one.end <= span.start), None)

@@ -122,7 +122,7 @@ def _known_lines(job: Job) -> dict[str, list[tuple[CommandUse, str, Arguments]]]
 
 
 def scripts(job: Job, *, with_callbacks: bool = False) -> tuple[ScriptPlace, ...]:
-    """The scripts that bash can read; those of callbacks too, if wanted."""
+    """The scripts that bash can read, with every quote closed; those of callbacks too, if wanted."""
     found = job.once(_found)
     return found.places if with_callbacks else found.role_places
 
@@ -156,7 +156,7 @@ class _Found:
 def _found(job: Job) -> _Found:
     callbacks = callback_scripts(job, command_lists(job.uses_of_plugin("cmd")))
     all_places = (*job.role_scripts, *callbacks)
-    places = tuple(place for place in all_places if place.script.fault is None and not place.script.is_empty)
+    places = tuple(place for place in all_places if place.script.is_readable and not place.script.is_empty)
     found = tuple(CommandUse(place, line) for place in places for line in command_lines(place.script).all)
     by_program: dict[str, list[CommandUse]] = {}
     for use in found:

@@ -163,6 +163,8 @@ def _is_question(use: CommandUse) -> bool:
         return False  # it finds itself
     if not commands or any(_FILES_OF_FACTS.fullmatch(text) for one in commands for text in one.arguments):
         return False
+    if commands[0].name == "nvidia-smi" and any(text.startswith("--query") for text in commands[0].arguments):
+        return False
     if commands[0].name in _FACTS or any(text.startswith("-") and "v" in text for text in options):
         return False
     is_counted = any(one.name == "wc" for one in commands)

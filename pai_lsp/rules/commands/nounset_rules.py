@@ -311,11 +311,11 @@ class _Judge:
 
 
 def _asks_whether_empty(step: Step) -> bool:
-    """Whether a step is `[ -z ... ]` or the like."""
+    """Whether a step is `[ -z $X ]`, `[ "$X" = "" ]` or `[ "x$X" = x ]`."""
     return (
         step.command is not None
         and step.command.name in {"[", "[[", "test"}
-        and any(word.text in {"-z", "-n"} for word in step.words)
+        and any(word.text in {"-z", "-n", "", "x", "X"} for word in step.words)
     )
 
 

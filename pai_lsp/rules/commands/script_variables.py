@@ -184,7 +184,7 @@ def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
     exported: set[str] | None = None
     for place in job.role_scripts:
         script = place.script
-        if not script.uses or script.is_open_ended:
+        if not script.uses or script.is_open_ended or (script.fault is None and not script.is_readable):
             continue
         for use in script.uses:
             if script.allows_unset and not _is_removed(place, use):
