@@ -117,7 +117,8 @@ def download_option(job: Job) -> Iterator[Finding]:
                     yield Finding(use.span(pages.span), message, fixes)
             log = arguments.option("-o")
             value = log.value if log else None
-            is_log = value is None or value.startswith("/dev/") or value.endswith((".log", "log", ".txt")) or arguments.has("-O")
+            is_log = value is None or value.endswith(("log", ".txt")) or value.startswith("/dev/")
+            is_log = is_log or arguments.has("-O")
             if log is not None and not is_log and len(log.span) == 2:
                 fixes = edit_fix(use.place, "Change to '-O'", log.span, "-O")
                 yield Finding(use.span(log.span), f"'-o' writes wget's log to '{value}'; '-O' names the file", fixes)

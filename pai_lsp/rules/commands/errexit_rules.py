@@ -123,8 +123,10 @@ def command_finds_nothing(job: Job) -> Iterator[Finding]:
 def _fails_anyway(step: Step) -> bool:
     """Whether the list of a step ends with a failure in any case: `diff a b; exit 1`."""
     last = step.siblings[-1].command
-    return last is not None and last is not step.command and (
-        last.name == "false" or (last.name in {"exit", "return"} and last.arguments[:1] not in {(), ("0",)})
+    return (
+        last is not None
+        and last is not step.command
+        and (last.name == "false" or (last.name in {"exit", "return"} and last.arguments[:1] not in {(), ("0",)}))
     )
 
 

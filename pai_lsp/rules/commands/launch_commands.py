@@ -271,9 +271,9 @@ def deepspeed_arguments(job: Job) -> Iterator[Finding]:
             related = (Related(use.span(count.span), "a count"),)
             message = f"'{use.written(include.span)}' cannot be combined with '{use.written(count.span)}'"
             yield Finding(use.span(Span(include.span.start, include.end)), message, related=related)
-        elif gpu == 0 and not hosts and not arguments.has("--bind_cores_to_rank") and arguments.operands:
-            if not use.place.mentions("DS_ACCELERATOR"):
-                message = "the task has no GPU: DeepSpeed trains on the processor, and old versions stop"
+        elif gpu == 0 and not (hosts or arguments.has("--bind_cores_to_rank") or use.place.mentions("DS_ACCELERATOR")):
+            message = "the task has no GPU: DeepSpeed trains on the processor, and old versions stop"
+            if arguments.operands:
                 yield Finding(use.word(use.line.name), message, severity=Severity.WARNING)
 
 

@@ -108,7 +108,7 @@ def server_on_localhost(job: Job) -> Iterator[Finding]:
                 fixes = edit_fix(use.place, "Change to '0.0.0.0'", Span(start, start + len(host)), "0.0.0.0")  # noqa: S104
                 yield Finding(use.span(span), f"a server on '{host}' cannot be reached from outside the task", fixes)
         elif is_jupyter or use.line.program == "tensorboard":
-            if any(text in {"--bind_all", "--version", "--help", "-h", "--inspect", "--db", "dev"} for text in use.line.texts):
+            if {"--bind_all", "--version", "--help", "-h", "--inspect", "--db", "dev"} & {*use.line.texts}:
                 continue
             if any("config" in text or ".ip" in text or text.endswith("$@") for text in use.line.texts) or any(
                 not word.is_literal and not use.line.written(word).startswith(("$PAI_", "${PAI_", '"'))
@@ -222,7 +222,10 @@ def _is_used_here(use: CommandUse) -> bool:
         return False
     lines = use.place.lines
     return "nginx" in lines.by_program or any(
-        host in text for line in lines.all if line.span.start > use.line.span.end for text in line.texts
+        host in text
+        for line in lines.all
+        if line.span.start > use.line.span.end
+        for text in line.texts
         for host in THIS_HOST
     )
 

@@ -205,7 +205,8 @@ def pasted_character(job: Job) -> Iterator[Finding]:
 
 def _pasted_in(place: ScriptPlace, step: Step) -> Iterator[Finding]:
     done = 0
-    is_printed = step.command is not None and step.command.name in {"echo", "printf"}
+    is_printed = step.command is not None and step.command.name == "echo" and not step.redirections
+    is_printed = is_printed and step.process is None
     for word in step.words:
         written = place.written(word.span)
         for match in _SMART.finditer(written):

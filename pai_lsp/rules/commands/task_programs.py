@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from pai_lsp.job.variable_places import ScriptPlace
 
 # Source: the Dockerfiles of docker-library (buildpack-deps, debian, python, ubuntu), nvidia/cuda, pytorch/pytorch and
-# tensorflow/tensorflow: none of them installs sudo.
-_WITHOUT_SUDO = lazy_pattern(
+# tensorflow/tensorflow: none of them installs sudo or Hadoop.
+_BASIC_IMAGES = lazy_pattern(
     r"(?:docker\.io/)?(?:(?:library/)?(?:buildpack-deps|debian|python|ubuntu)|nvidia/cuda|pytorch/pytorch"
     r"|tensorflow/tensorflow)(?:[:@].*)?"
 )
@@ -110,7 +110,7 @@ def program_not_in_container(job: Job) -> Iterator[Finding]:
             name, word, why = "nvidia-smi", use.line.name, "the task has no GPU"
         if not why or not use.ends_script or (has_docker and name.startswith("docker")):
             continue
-        is_guess = name == "sudo" and not _is_without_sudo(job, use.role)
+        is_guess = name == "sudo" and not _is_of_basic_image(job, use.role)
         if is_guess and is_hinted:
             continue
         if (place, name) not in there:
@@ -125,13 +125,14 @@ def program_not_in_container(job: Job) -> Iterator[Finding]:
             why = "commands already run as root, and many images have no 'sudo'"
             yield Finding(place.span(word.span), f"'{name}' is not needed: {why}", fixes, severity=Severity.HINT)
         else:
-            severity = Severity.INFORMATION if why == _WITHOUT_HDFS else None
+            is_known = why != _WITHOUT_HDFS or _is_of_basic_image(job, use.role)
+            severity = None if is_known else Severity.INFORMATION
             yield Finding(place.span(word.span), f"'{name}' does not work here: {why}", fixes, severity=severity)
 
 
-def _is_without_sudo(job: Job, role: TaskRole | None) -> bool:
-    """Whether the image of a task role is known to have no sudo."""
-    return _WITHOUT_SUDO.fullmatch(image_address(job, role)) is not None
+def _is_of_basic_image(job: Job, role: TaskRole | None) -> bool:
+    """Whether the image of a task role is known to have neither sudo nor Hadoop."""
+    return _BASIC_IMAGES.fullmatch(image_address(job, role)) is not None
 
 
 @rule(Severity.WARNING, about=(*_TERMINAL, "top", "tmux", "read", "git", "accelerate"), spreads=True)
@@ -382,8 +383,10 @@ def _may_be_there(use: CommandUse, name: str) -> bool:
         return True  # `if systemctl is-active x; then systemctl stop x; fi`
     asking = (line for one in ("which", "type", "hash", "alias", "command") for line in lines.by_program.get(one, ()))
     installing = (line for line in lines.all if _INSTALLING.intersection(line.texts))
-    return (name.startswith("docker") and "dockerd" in lines.by_program) or name in use.place.script.functions or any(
-        name in word.text for line in (*asking, *installing) for word in line.arguments
+    return (
+        (name.startswith("docker") and "dockerd" in lines.by_program)
+        or name in use.place.script.functions
+        or any(name in word.text for line in (*asking, *installing) for word in line.arguments)
     )
 
 

@@ -138,7 +138,8 @@ def _declared(use: CommandUse, words: tuple[Word, ...]) -> Iterator[Finding]:
             continue
         if _NAME_OR_VALUE.fullmatch(word.text) or "<%" in written or "{{" in written:
             continue
-        if written[:1] != "$" and any(mark in written.partition("=")[0] for mark in "$`{"):
+        name, equals, _ = written.partition("=")
+        if equals and name[:1] != "$" and any(mark in name for mark in "$`{"):
             continue  # bash makes the name, as in `export PORT_$i=1` and `export {http,https}_proxy=…`
         before = words[number - 1]
         between = Span(before.span.end, word.span.start)
