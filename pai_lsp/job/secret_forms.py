@@ -27,10 +27,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 # A word of a command that is not a variable or a template, and what may be before it in the same command.
-_WORD = r"['\"]?([^\s'\"`<>${}|;&()-][^\s'\"`<>${}|;&()]*)(?=['\"\s|;&)]|\Z)"
-_SAME_COMMAND = r"[^\n|;&#]{0,200}?"
+_WORD = (
+    r"(?:'(?![-$<({])([^'\s`{}]+)'|\"(?![-<(])([^\"\s`<>${}]+)\"|"
+    r"['\"]?([^\s'\"`<>${}|;&()-][^\s'\"`<>${}|;&()]*)(?=['\"\s|;&)]|\Z))"
+)
+_SAME_COMMAND = r"(?:[^\n|;&#]|[;&#](?=[^\s;&|])){0,200}?"
 # A text that goes to the standard input of the next command, or is typed for `passwd`, twice.
-_SAYS = r"\b(?:echo|printf)\s+(?:-\S+\s+)*(?:'%s\\n'\s+)?"
+_SAYS = r"\b(?:echo|printf)\s+(?:-\S+\s+)*(?:['\"]%s(?:\\n)?['\"]\s+)?"
 _PIPED = rf"{_SAYS}{_WORD}['\"]?[ \t]*\|[^\n|]{{0,200}}"
 _TYPED = rf"{_SAYS}{_WORD}['\"]?"
 _PIPED_TO_IT = r"[ \t]*\|\s*(?:sudo\s+)?passwd\b"
@@ -51,7 +54,7 @@ _FORMS = (
     ("hooks.slack.com/services/", lazy_pattern(r"hooks\.slack\.com/services/([A-Za-z0-9+/]{20,})"), "a Slack webhook"),
     (":aa", lazy_pattern(r"(?<![0-9])[0-9]{8,10}:AA[\w-]{33}(?![\w-])"), "a Telegram token"),
     ("hvs.", lazy_pattern(r"\bhvs\.[\w-]{24,}"), "a Vault token"),
-    ("/t/", lazy_pattern(r"/t/([a-z]{2}-[0-9a-f]{8}-[0-9a-f-]{27})(?=/)"), "a token of a conda channel"),
+    ("/t/", lazy_pattern(r"/t/([a-z]{2}-[0-9a-z]{8}-[0-9a-z-]{27})(?=/)"), "a token of a conda channel"),
     ("accountkey=", lazy_pattern(r"\bAccountKey=([A-Za-z0-9+/]{40,}=*)"), "an Azure storage key"),
     ("x-amz-signature=", lazy_pattern(r"(?i:x-amz-signature)=([0-9a-f]{64})"), "an AWS signature"),
     ("ya29.", lazy_pattern(r"\bya29\.[\w-]{20,}"), "a Google token"),
@@ -194,11 +197,16 @@ _ARGUMENTS = (
         lazy_pattern(r"\.login\(\s*\\?['\"][^'\"\n]{1,100}['\"]\s*,\s*\\?['\"]([^'\"\n\\]{4,200})"),
         "a password",
     ),
+    (
+        "login(",
+        lazy_pattern(r"\blogin\(\s*\\?['\"](?=[^'\"\n]{0,200}[0-9])([\w-]{20,200})\\?['\"]\s*\)"),
+        "a token",
+    ),
     ("auth", lazy_pattern(r"\\?\"auth\\?\"\s*:\s*\\?\"([A-Za-z0-9+/]{12,}=*)"), "a password"),
     ("passwd", lazy_pattern(rf"\bopenssl\s+passwd\s+(?:-\S+\s+)*{_WORD}"), "a password"),
     (
         "assword",
-        lazy_pattern(r"assword\W[^\n]{0,80}\bsend\s+(?:--\s+)?\\?[\"{]([^\"\n\\$]{3,200})\\+[rn]"),
+        lazy_pattern(r"assword\W[^\n]{0,80}\n?[ \t]{0,20}\bsend\s+(?:--\s+)?\\?[\"{]([^\"\n\\$]{3,200})\\+[rn]"),
         "a password",
     ),
     ("wandb", lazy_pattern(r"\bwandb\.login\([^)\n]{0,100}key\s*=\s*\\?['\"]([0-9a-f]{40})"), "a Weights & Biases key"),
@@ -303,7 +311,7 @@ _ARGUMENTS = (
         "sk",
         lazy_pattern(
             r"(?<![A-Za-z0-9])(?i:sk)['\"]?(?:[ \t]*[=:][ \t]*|[ \t]+)['\"]?"
-            r"(?=\S{0,63}[0-9])(?=\S{0,63}[A-Za-z])([A-Za-z0-9+/]{28,64}=*)\b"
+            r"(?=\S{0,63}[0-9])(?=\S{0,63}[A-Za-z])([A-Za-z0-9+/]{28,64}=*)(?![\w+/=])"
         ),
         "a key",
     ),
@@ -463,7 +471,7 @@ _SHORTEST_ALONE = 16
 _JOINED = lazy_pattern(r"([a-z]+?)(password|passwd|passphrase|token|secret|pass)")
 # Placeholders: signs alone, brackets around a word, words that say what belongs there, and examples of documentation.
 _PLACEHOLDER = lazy_pattern(
-    r"(?i)[*x.\-_#?]+|[<\[{(%].*[>\]})%]|(?:your|the|an?|some|insert|enter|put)[ _-].*|your.*|"
+    r"(?i)[*x.\-_#?]+|[<\[{(%].*[>\]})%]|(?:your|the|an?|some|insert|enter|put)[ _-][^0-9]*|your.*|"
     r"(?-i:[\w/+]*EXAMPLE(?:KEY)?)|(?:[\w]+[-_])?example|"
     r"none|null|nil|true|false|yes|no|on|off|todo|tbd|dummy|fake|test|secret|hidden|masked|empty|prompt|stdin|ask|"
     r"string|str|int|value|password|passwd|token|key|auto|default|undefined|optional|required|env(?:ironment)?"
@@ -601,9 +609,8 @@ def _kind_of_value(text: str, match: re.Match[str], value: str) -> str:
     separator = match[2].strip()
     kind = kind_of_name(name)
     # The second is how yacs is given a key, as in `LOGGER.COMET.API_KEY x`.
-    is_set = not separator and (
-        bool(_SETS.search(text, max(0, start - _LONGEST_COMMAND), start)) or ("." in name and name.isupper())
-    )
+    is_set = separator in ("", "=") and bool(_SETS.search(text, max(0, start - _LONGEST_COMMAND), start))
+    is_set = is_set or (not separator and "." in name and name.isupper())
     if not separator and not is_option and not (is_set and (kind or name.lower() == "pass")):
         return ""
     if not kind and _may_be_password(name, is_set=is_set):
