@@ -39,8 +39,10 @@ if TYPE_CHECKING:
     from pai_lsp.rules.structure.structure_places import ErrorPlace
 
 
-# A key that is added may make others necessary, such as a prerequisite's type.
+# A key that is added may make others necessary, such as a prerequisite's type: the text is read again, so often and
+# as long as it has not so many characters in all.
 _MOST_ROUNDS = 20
+_MOST_CHARACTERS = 100_000
 
 
 def missing_keys(document: Document, span: Span) -> Iterator[Refactoring]:
@@ -86,6 +88,8 @@ def _adding_edits(document: Document, path: Path) -> tuple[TextEdit, ...]:
             break
         tried = replace(tried, text=apply_edits(tried.text, added))
         edits = added if number == 0 else line_edits(document.text, tried.text)
+        if len(tried.text) * (number + 1) > _MOST_CHARACTERS:
+            break
     if not edits or (tried.syntax.problems and not document.syntax.problems):
         raise CanNotRefactorError("no value for the missing keys is known")
     return edits
