@@ -185,7 +185,7 @@ class _Builder:
         self._reader = reader
         self._tree = tree
         self._scalars = tree.scalars
-        self._has_stand_ins = not text.isascii() and _TO_BE_PUT_BACK.search(text) is not None
+        self._has_stand_ins = not text.isascii() and _TO_BE_PUT_BACK.search(text, part.start, part.end) is not None
         self._max_open = MAX_DEPTH - depth
         self._open: list[_OpenCollection] = []
         self._named: dict[str, Anchor | None] = {}
