@@ -41,11 +41,12 @@ _PIPED_TO_IT = r"[ \t]*\|\s*(?:sudo\s+)?passwd\b"
 _READERS = (
     r"(?:\b(?:kinit|iinit|cryptsetup|gocryptfs|chpasswd|password_stdin|passwd\s[^\n|;&]{0,80}--stdin|vncpasswd\s+-f|"
     r"p4\s[^\n|;&]{0,80}login|encfs\s+-S|smbpasswd\s+-s|sudo\s+(?:-\S+\s+)*-S)\b|"
-    r"--password-stdin|--passphrase-fd[ =]0|-pass(?:in)?\s+stdin)"
+    r"--password-stdin|--passwd-on-stdin|--passphrase-fd[ =]0|-pass(?:in)?\s+stdin)"
 )
 # Forms that the table lacks: a part of each such text in lower case, its pattern, and its name in messages.
 # Sources: Hugging Face, "User access tokens"; Docker, "Personal access tokens"; Tailscale, "Key prefixes"; Discord,
-# "Webhook resource"; Telegram, "Bot API"; Azure Storage, "Connection strings" and "Service SAS"; RFC 7468 for keys.
+# "Webhook resource"; SonarQube, "Managing tokens"; Telegram, "Bot API"; Azure Storage, "Connection strings" and
+# "Service SAS"; RFC 7468 for keys.
 _FORMS = (
     ("hf_", lazy_pattern(r"\bhf_[A-Za-z0-9]{30,}"), "a Hugging Face token"),
     ("dckr_", lazy_pattern(r"\bdckr_(?:pat|oat)_[\w-]{20,}"), "a Docker token"),
@@ -83,10 +84,22 @@ _FORMS = (
         lazy_pattern(r"\baccount\.key\.[\w.-]{1,200}['\"]?[ =]\s*['\"]?([A-Za-z0-9+/]{40,}=*)"),
         "an Azure storage key",
     ),
+    ("sq", lazy_pattern(r"\bsq[apu]_[0-9a-f]{40}"), "a SonarQube token"),
+    (
+        "secret",
+        lazy_pattern(r"(?i:secret[_-]?id)['\"]?[ =:]{1,3}['\"]?([0-9a-f]{8}-[0-9a-f-]{27})"),
+        "a secret of Vault",
+    ),
     ("akcp", lazy_pattern(r"\bAKCp[A-Za-z0-9]{50,}"), "a JFrog key"),
     ("argon2:", lazy_pattern(r"\bargon2:\$argon2[^\s'\"]{20,}"), "the hash of a password"),
     ("passwo", lazy_pattern(r"<(?:\w+:)?[\w.-]{0,40}(?i:password)>([^<>$\s]{4,200})</"), "a password"),
-    ("@", lazy_pattern(r"://(?:<%[^%]*%>|[^\s/:@'\"<>]{0,200}):([^\s/@'\"<>${}]{1,200})@"), "a password in an address"),
+    (
+        "@",
+        lazy_pattern(
+            r"://(?:<%[^%]*%>|[^\s/:@'\"<>]{0,200}):([^\s/@'\"<>${}]{1,200}(?:@[^\s/@'\"<>${}:]{1,40}(?=@))?)@"
+        ),
+        "a password in an address",
+    ),
 )
 # How vendors write their names, where a capital letter is not enough.
 _VENDORS = {
@@ -367,7 +380,7 @@ _ARGUMENTS = (
     (
         ", ",
         lazy_pattern(
-            r"['\"][A-Z0-9_]{0,60}(?:KEY|TOKEN|SECRET|PASSWORD)['\"]\s*,\s*['\"]"
+            r"['\"](?i:[a-z0-9_.]{0,60}(?:[_.]key|token|secret|password))['\"]\s*,\s*['\"]"
             r"((?=[^'\"\n]{0,200}[0-9])(?=[^'\"\n]{0,200}[a-z])[^'\"\s]{8,200})['\"]"
         ),
         "a key",
