@@ -197,6 +197,7 @@ OF_PROGRAM = [
     IN_LIBRARY.format("MergeError", "pandas.errors.MergeError: Merge keys are not unique in either dataset"),
     IN_LIBRARY.format("RuntimeError", "RuntimeError: Cannot re-initialize CUDA in forked subprocess."),
     IN_LIBRARY.format("RuntimeError", "RuntimeError:\nUnknown builtin op: aten::fancy."),
+    IN_LIBRARY.format("RuntimeError", "RuntimeError: bias must be of size 4 (check failed at ../src/nn/conv.cpp:81)"),
 ]
 # Exceptions that tell of something outside of it, or nothing: their lines are worth reading, but no answer.
 OF_OUTSIDE = [

@@ -43,6 +43,8 @@ _NAMES_OUTSIDE = re.compile(
     r"permissions?|environment variables?|install(?:ed|ation)?|pip|libraries|library|binary|executable|disk|"
     r"corrupt(?:ed)?|truncated|magic number|checksum|locked|repository|repo|license|unavailable)\b)"
 )
+# Where in the source of a C++ library a check failed.
+_PLACE = re.compile(r"\S+\.(?:c|cc|cpp|cu|cuh|h|hpp):\d+\b")
 # The beginning of a message is looked at.
 _MOST_CHARACTERS = 400
 _RAISES = re.compile(r"^\s*(?:raise|assert)\b")
@@ -62,4 +64,5 @@ def is_of_program(message: str, *, is_library: bool, source: str) -> bool:
         return True
     if _OF_OUTSIDE.search(kind) or not (_BUILT_IN.search(kind) or _OF_VALUES.search(name)):
         return False
-    return not _NAMES_OUTSIDE.search(said[:_MOST_CHARACTERS]) if said.strip() else not is_library
+    said = _PLACE.sub("", said[:_MOST_CHARACTERS])
+    return not _NAMES_OUTSIDE.search(said) if said.strip() else not is_library
