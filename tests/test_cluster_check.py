@@ -215,6 +215,7 @@ def test_an_endless_amount_is_refused_as_the_server_does(amount: str) -> None:
     text = f"{HEAD}{ROLE}".replace("memoryMB: 1024", f"memoryMB: {amount}")
     (refusal,) = fit(Document(text).job, cluster()).refusals
     assert refusal.message.startswith("Job requests Infinity SKUs, exceeds maximum ")
+    assert refusal.explanation.startswith("the job requests Infinity SKUs: 1 × Infinity (worker); virtual cluster ")
 
 
 def test_a_task_role_with_the_name_of_a_key_is_still_one() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -10,12 +9,11 @@ import pytest
 from budgets import budget
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from test_calls import calls
 
 from pai_lsp.embedded.shell import read_script
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from pai_lsp.embedded.shell_script import Script
 
 # A guarded use is shown as `X?`, an indirect one as `!X`.
@@ -254,19 +252,7 @@ def test_reads_any_text(text: str) -> None:
 
 
 def steps(text: str) -> int:
-    """How many functions of the reader and of Python are called to read a text."""
-    count = 0
-
-    def called(_frame: FrameType, event: str, _argument: object) -> None:
-        nonlocal count
-        count += event in {"call", "c_call"}
-
-    sys.setprofile(called)
-    try:
-        read_script.__wrapped__(text)
-    finally:
-        sys.setprofile(None)
-    return count
+    return calls(lambda: read_script.__wrapped__(text))
 
 
 @pytest.mark.parametrize(

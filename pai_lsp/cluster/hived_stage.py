@@ -418,9 +418,10 @@ class _Validation:
             return
         total = sum((role.instances or 0) * role.number for role in roles)
         if self._quota is not None and total > self._quota:
-            message = f"Job requests {server_text(total)} SKUs, exceeds maximum {self._quota} SKUs in VC {self._name}."
-            sums = " + ".join(f"{role.instances} × {role.number} ({role.name})" for role in roles if role.number)
-            text = f"the job requests {total} SKUs: {sums}; virtual cluster '{self._name}' has {self._quota}"
+            requested = server_text(total)
+            sums = " + ".join(f"{one.instances} × {server_text(one.number)} ({one.name})" for one in roles if one.number)
+            text = f"the job requests {requested} SKUs: {sums}; virtual cluster '{self._name}' has {self._quota}"
+            message = f"Job requests {requested} SKUs, exceeds maximum {self._quota} SKUs in VC {self._name}."
             largest = max(roles, key=lambda role: (role.instances or 0) * role.number)
             path = ("taskRoles", largest.name, "instances")
             yield _refusal(text + _deciding(largest), path, message=message, rule="sku-quota-exceeded")
