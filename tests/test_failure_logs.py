@@ -108,6 +108,7 @@ LOGS = [
     (OUT_OF_MEMORY + ELASTIC, "gpu-memory", "torch.cuda.OutOfMemoryError"),
     (KEY_ERROR + MPIRUN, "python-error", "KeyError: 'label'"),
     (WATCHDOG + KEY_ERROR, "python-error", "KeyError: 'label'"),
+    (OUT_OF_MEMORY + KEY_ERROR, "gpu-memory", "torch.cuda.OutOfMemoryError"),
     (KEY_ERROR + PROGRESS + OUT_OF_MEMORY, "gpu-memory", "torch.cuda.OutOfMemoryError"),
     (OUT_OF_MEMORY + PROGRESS + KEY_ERROR, "python-error", "KeyError: 'label'"),
     (ELASTIC, "child-failed", "ERROR:torch.distributed.elastic"),

@@ -158,6 +158,8 @@ def test_tasks_that_end_before_their_first_command(
 ) -> None:
     role = "Worker" if "Worker" in change[1] else "worker"
     assert plan(tmp_path, capsys, "--role", role, text=JOB.replace(*change))["initFails"] == step
+    assert main(["run", "--dry", "--role", role, str(tmp_path / "job.pai.yaml")]) == 1
+    assert capsys.readouterr().out.endswith(f" (step {step}, exit code 1); run pai-lsp check to see why\n")
 
 
 def test_secrets_are_not_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -72,8 +72,8 @@ def _print(plan: TaskPlan, job: Job, form: str, *, shows_secrets: bool) -> int:
 
 
 def _failure(plan: TaskPlan, job: Job) -> str:
-    message = job.hidden.without(plan.failure)
-    return f"the task ends before its first command: {message} (step {plan.failed_step}, exit code 1)\n"
+    message = f"{job.hidden.without(plan.failure)} (step {plan.failed_step}, exit code 1)"
+    return f"the task ends before its first command: {message}; run pai-lsp check to see why\n"
 
 
 def _as_json(plan: TaskPlan, clean: Callable[[str], str]) -> dict[str, Any]:
