@@ -109,6 +109,7 @@ LOGS = [
     (KEY_ERROR + MPIRUN, "python-error", "KeyError: 'label'"),
     (WATCHDOG + KEY_ERROR, "python-error", "KeyError: 'label'"),
     (OUT_OF_MEMORY + KEY_ERROR, "gpu-memory", "torch.cuda.OutOfMemoryError"),
+    (OUT_OF_MEMORY + "shutting down worker pool\n" * 70 + KEY_ERROR, "python-error", "KeyError: 'label'"),
     (KEY_ERROR + PROGRESS + OUT_OF_MEMORY, "gpu-memory", "torch.cuda.OutOfMemoryError"),
     (OUT_OF_MEMORY + PROGRESS + KEY_ERROR, "python-error", "KeyError: 'label'"),
     (ELASTIC, "child-failed", "ERROR:torch.distributed.elastic"),

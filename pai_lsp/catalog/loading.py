@@ -178,8 +178,7 @@ def _file_stamp(entry: os.DirEntry[str], real: str, unsettled: float) -> tuple[s
 
 def _read(directory: str, path: str) -> DefinitionText | str:
     """A file's definitions, or why it cannot be read."""
-    data = read_bytes(path)
-    source = data if isinstance(data, UnreadableFile) else decoded(path, data)
+    source = decoded(path, read_bytes(path))
     if isinstance(source, UnreadableFile):
         return f"{_below(directory, path)}: {source.message}"
     return _definition_text(path, source.text)
@@ -345,8 +344,7 @@ def load_lock(path: str) -> Lock | None:
         return None
     if not Path(path).is_file():
         return Lock(path, {}, f"'{Path(path).name}' cannot be used: it is not a plain file")
-    data = read_bytes(path)
-    source = data if isinstance(data, UnreadableFile) else decoded(path, data)
+    source = decoded(path, read_bytes(path))
     if isinstance(source, UnreadableFile):
         return Lock(path, {}, f"'{Path(path).name}' cannot be used: {source.message}")
     return read_lock(path, source.text)

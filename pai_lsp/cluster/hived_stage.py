@@ -419,7 +419,8 @@ class _Validation:
         total = sum((role.instances or 0) * role.number for role in roles)
         if self._quota is not None and total > self._quota:
             requested = server_text(total)
-            sums = " + ".join(f"{one.instances} × {server_text(one.number)} ({one.name})" for one in roles if one.number)
+            parts = [f"{one.instances} × {server_text(one.number)} ({one.name})" for one in roles if one.number]
+            sums = " + ".join(parts)
             text = f"the job requests {requested} SKUs: {sums}; virtual cluster '{self._name}' has {self._quota}"
             message = f"Job requests {requested} SKUs, exceeds maximum {self._quota} SKUs in VC {self._name}."
             largest = max(roles, key=lambda role: (role.instances or 0) * role.number)

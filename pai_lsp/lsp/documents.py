@@ -246,8 +246,7 @@ def file_at(document: OpenDocument, path: str | None) -> FilePlaces | None:
 
 
 def _on_disk(path: str) -> str | None:
-    data = read_bytes(path)
-    source = data if isinstance(data, UnreadableFile) else decoded(path, data)
+    source = decoded(path, read_bytes(path))
     return None if isinstance(source, UnreadableFile) else source.text
 
 

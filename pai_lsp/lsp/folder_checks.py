@@ -238,7 +238,7 @@ def _diagnostics(document: OpenDocument) -> list[lsp.Diagnostic] | None:
             is_surely_checked or document.context.catalog_folder is not None or might_be_job(data)
         ):
             return None
-        source = data if isinstance(data, UnreadableFile) else decoded(document.path, data)
+        source = decoded(document.path, data)
         if isinstance(source, UnreadableFile):
             return _unreadable(document, source) if os.path.lexists(document.path) else None
         document = replace(document, text=source.text)

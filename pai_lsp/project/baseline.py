@@ -61,8 +61,7 @@ def read_baseline(path: str) -> Baseline:
     """
     if os.path.exists(path) and not os.path.isfile(path):
         raise BaselineError("it is not a plain file")
-    data = read_bytes(path)
-    source = data if isinstance(data, UnreadableFile) else decoded(path, data)
+    source = decoded(path, read_bytes(path))
     if isinstance(source, UnreadableFile):
         raise BaselineError(source.message)
     value = json_mapping(source.text)

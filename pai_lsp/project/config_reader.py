@@ -55,8 +55,7 @@ _MILD = {
 def load_configuration(path: str) -> Configuration:
     """Read a configuration file. Never raises."""
     folder = str(Path(full_path(path)).parent)
-    data = read_bytes(path)
-    source = data if isinstance(data, UnreadableFile) else decoded(path, data)
+    source = decoded(path, read_bytes(path))
     if isinstance(source, UnreadableFile):
         fault = Diagnostic(CODE, Severity.ERROR, source.span, source.message, consequence=Consequence.IGNORED)
         return Configuration(path, folder, text=source.text, diagnostics=(fault,))

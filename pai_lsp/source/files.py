@@ -155,12 +155,14 @@ def read_bytes(path: str) -> bytes | UnreadableFile:
         return UnreadableFile(path, f"this file cannot be read: {why(error)}")
 
 
-def decoded(path: str, data: bytes) -> SourceFile | UnreadableFile:
-    """The text in a file's bytes.
+def decoded(path: str, data: bytes | UnreadableFile) -> SourceFile | UnreadableFile:
+    """The text in a file's bytes; what `read_bytes` could not read stays so.
 
     A job is UTF-8: the rest-server reads the request's text as such unless the client names another charset
     (body-parser, lib/types/text.js), and no client of OpenPAI does.
     """
+    if isinstance(data, UnreadableFile):
+        return data
     if len(data) > MAX_BYTES:
         return UnreadableFile(
             path, f"this file is larger than {MAX_BYTES:,} bytes; OpenPAI accepts jobs of up to 102,400"

@@ -235,8 +235,7 @@ def with_related_texts(file: CheckedFile) -> CheckedFile:
     texts: dict[str, str] = {}
     for path in paths:
         if path is not None and "://" not in path:
-            data = read_bytes(path)
-            source = data if isinstance(data, UnreadableFile) else decoded(path, data)
+            source = decoded(path, read_bytes(path))
             if isinstance(source, SourceFile):
                 other = Document(source.text).as_definitions(is_wanted=True)
                 texts[path] = with_hidden(other.text, other.job.hidden.spans)

@@ -82,7 +82,7 @@ def _settings(
 
 def _platform(target: Target, settings: Settings, options: Options) -> str:
     data = target.given if target.given is not None else read_bytes(target.path)
-    source = data if isinstance(data, UnreadableFile) else decoded(target.path, data)
+    source = decoded(target.path, data)
     text = "" if isinstance(source, UnreadableFile) else source.text
     found = settings.platform_of(text)
     if options.platform is not None:

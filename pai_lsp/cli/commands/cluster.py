@@ -97,8 +97,7 @@ def _imported(arguments: argparse.Namespace) -> dict[str, Any]:
     """
     texts: list[tuple[str, str]] = []
     for path in arguments.files:
-        data = read_bytes(path)
-        source = data if isinstance(data, UnreadableFile) else decoded(path, data)
+        source = decoded(path, read_bytes(path))
         if isinstance(source, UnreadableFile):
             raise ProfileError(f"{visible(path)}: {source.message}")
         texts.append((visible(path), source.text))

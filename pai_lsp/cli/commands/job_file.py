@@ -40,7 +40,7 @@ def job_file(path: str, projects: Projects, platform: str | None = None) -> Docu
     is_input = path == STANDARD_INPUT
     name = "<stdin>" if is_input else path
     data = sys.stdin.buffer.read() if is_input else read_bytes(name)
-    source = data if isinstance(data, UnreadableFile) else decoded(name, data)
+    source = decoded(name, data)
     if isinstance(source, UnreadableFile):
         diagnostic = Diagnostic(unreadable_file.code, Severity.ERROR, source.span, source.message)
         return CheckedFile(name, source.text, (diagnostic,))
