@@ -23,7 +23,6 @@ from pai_lsp.source.tree_edits import items_after
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from collections.abc import Sequence as SequenceOf
 
     from pai_lsp.embedded.command_lines import CommandLine, CommandLines
     from pai_lsp.platform.programs import LaunchLine
@@ -122,8 +121,7 @@ class Container:
 
     def environment(self) -> Iterator[tuple[int, str, Value]]:
         """The variables: index, name and entry."""
-        env = self.value.get("env")
-        for number, entry in enumerate(env.content if env and env.kind == "array" else ()):
+        for number, entry in enumerate(self.value.items("env")):
             name = entry.get("name")
             if name is not None and name.kind == "string":
                 yield number, name.content, entry
@@ -138,16 +136,10 @@ class Container:
         return None
 
 
+@lru_cache(maxsize=8)
 def containers(manifest: Manifest, pod: str) -> tuple[Container, ...]:
     """The containers of the pod specification at a path."""
-    return _containers(manifest, pod)
-
-
-@lru_cache(maxsize=8)
-def _containers(manifest: Manifest, pod: str) -> tuple[Container, ...]:
-    value = manifest.get(f"{pod}.containers")
-    items: SequenceOf[Value] = value.content if value is not None and value.kind == "array" else ()
-    source = manifest.syntax.text
+    source, items = manifest.syntax.text, manifest.root.items(*pod.split("."), "containers")
     found = (_container(item, f"{pod}.containers[{number}]", source) for number, item in enumerate(items))
     return tuple(one for one in found if one is not None)
 
@@ -194,12 +186,9 @@ def _script_commands(script: ContainerWord, lines: CommandLines, source: str) ->
 
 
 def _words(value: Value, path: str, key: str) -> tuple[ContainerWord, ...]:
-    items = value.get(key)
-    if items is None or items.kind != "array":
-        return ()
     return tuple(
-        ContainerWord(item.content if item.kind == "string" else None, item.span, f"{path}.{key}[{number}]", item.node)
-        for number, item in enumerate(items.content)
+        ContainerWord(item.text, item.span, f"{path}.{key}[{number}]", item.node)
+        for number, item in enumerate(value.items(key))
     )
 
 

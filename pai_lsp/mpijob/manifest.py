@@ -20,6 +20,8 @@ from pai_lsp.source.patterns import lazy_pattern
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from collections.abc import Mapping as MappingOf
+    from collections.abc import Sequence as SequenceOf
     from typing import Any
 
     from pai_lsp.source.nodes import Entry, Node, Syntax, SyntaxProblem
@@ -82,6 +84,16 @@ class Value:
             else:
                 found = found.content.get(name) if found.kind == "object" else None
         return None if found is None or found.kind == "null" else found
+
+    def items(self, *names: str | int) -> SequenceOf[Value]:
+        """The items of the list below, by keys and indices; none of another value."""
+        found = self.get(*names)
+        return found.content if found is not None and found.kind == "array" else ()
+
+    def entries(self, *names: str | int) -> MappingOf[str, Value]:
+        """The values of the object below, by keys and indices; none of another value."""
+        found = self.get(*names)
+        return found.content if found is not None and found.kind == "object" else {}
 
     @property
     def plain(self) -> Any:
@@ -251,8 +263,7 @@ class Manifest:
     @property
     def version(self) -> str | None:
         """Its apiVersion; None where none is written."""
-        value = self.root.get("apiVersion")
-        return value.content if value and value.kind == "string" and value.content else None
+        return self.text("apiVersion") or None
 
     @property
     def is_served(self) -> bool:
@@ -287,9 +298,8 @@ class Manifest:
         """Where to point for a path: its value, or the nearest parent that is written."""
         names = path.split(".")
         while names:
-            parent = self.root.get(*names[:-1])
-            value = parent.content.get(names[-1]) if parent is not None and parent.kind == "object" else None
-            if isinstance(value, Value):
+            value = self.root.entries(*names[:-1]).get(names[-1])
+            if value is not None:
                 return value.span
             names.pop()
         return self.start

@@ -7,7 +7,15 @@ import re
 from pai_lsp.embedded.command_lines import PYTHON
 from pai_lsp.findings.diagnostic import Consequence, Finding, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix, choice_fixes, fix_of, number_fix
-from pai_lsp.mpijob.launch import REPLICAS, all_containers, finding_at, layout, user_of_launcher, worker_gpus
+from pai_lsp.mpijob.launch import (
+    REPLICAS,
+    all_containers,
+    finding_at,
+    has_worker,
+    layout,
+    user_of_launcher,
+    worker_gpus,
+)
 from pai_lsp.mpijob.manifest import HOST_FOLDER
 from pai_lsp.mpijob.manifest_edits import edits_of_keys
 from pai_lsp.mpijob.structure import LABEL, mpijob_table
@@ -239,10 +247,9 @@ def mpijob_no_worker(manifest: Manifest) -> Iterator[Finding]:
             Launcher: {template: {spec: {containers: [{command: [mpirun, --allow-run-as-root, ./a.out]}]}}}
     """
     found = layout(manifest)
-    replicas = manifest.get(REPLICAS)
-    if found is None or found.is_other or found.works or replicas is None:
+    if found is None or found.is_other or found.works or has_worker(found):
         return
-    if replicas.kind == "object" and replicas.content and replicas.get("Worker") is None:
+    if manifest.root.entries(*REPLICAS.split(".")):
         yield finding_at(manifest, REPLICAS, "no 'Worker' and no runLauncherAsWorker: the host file is empty")
 
 
@@ -268,13 +275,13 @@ def mpijob_unknown_replica(manifest: Manifest) -> Iterator[Finding]:
           mpiReplicaSpecs:
             Worker: {replicas: 2}
     """
-    replicas = manifest.get(REPLICAS)
-    if manifest.is_served and replicas is not None and replicas.kind == "object":
-        for name in replicas.content:
+    if manifest.is_served:
+        replicas = manifest.root.entries(*REPLICAS.split("."))
+        for name, replica in replicas.items():
             if name not in {"Launcher", "Worker"}:
                 message = f"'{name}' is stored and never started; the keys are 'Launcher' and 'Worker'"
-                key = replicas.content[name].key
-                free = {"Launcher", "Worker"} - set(replicas.content)
+                key = replica.key
+                free = {"Launcher", "Worker"} - set(replicas)
                 near = [one for one in sorted(free) if one.lower() in {name.lower(), name.lower().rstrip("s")}]
                 fixes = change_fix(key.span, *near, safe=True) if key is not None else ()
                 yield finding_at(manifest, f"{REPLICAS}.{name}", message, fixes=fixes)
@@ -408,8 +415,7 @@ def mpijob_mount_taken(manifest: Manifest) -> Iterator[Finding]:
     for name, _, some in found.pods if found and not found.is_other else ():
         taken = {key, HOST_FOLDER} if name == "launcher" else {key}
         for container in some[:1]:
-            mounts = container.value.get("volumeMounts")
-            for number, mount in enumerate(mounts.content if mounts and mounts.kind == "array" else ()):
+            for number, mount in enumerate(container.value.items("volumeMounts")):
                 path = mount.get("mountPath")
                 if path is not None and str(path.content).rstrip("/") in taken:
                     field = f"{container.path}.volumeMounts[{number}].mountPath"
@@ -440,8 +446,7 @@ def mpijob_volume_taken(manifest: Manifest) -> Iterator[Finding]:
     found = layout(manifest)
     for name, path, _ in found.pods if found and not found.is_other else ():
         taken = {"ssh-auth", "mpi-job-config"} if name == "launcher" else {"ssh-auth"}
-        volumes = manifest.get(f"{path}.volumes")
-        for number, volume in enumerate(volumes.content if volumes and volumes.kind == "array" else ()):
+        for number, volume in enumerate(manifest.root.items(*path.split("."), "volumes")):
             one = volume.get("name")
             if one is not None and one.text in taken:
                 field = f"{path}.volumes[{number}].name"

@@ -270,14 +270,12 @@ def _is_qualified(name: str) -> bool:
 
 
 def _labels(metadata: Value) -> Iterator[Fault]:
-    finalizers = metadata.get("finalizers")
-    for number, one in enumerate(finalizers.content if finalizers and finalizers.kind == "array" else ()):
+    for number, one in enumerate(metadata.items("finalizers")):
         if one.kind == "string" and not _is_qualified(one.content):
             message = f"'{one.content[:60]}' is not a valid finalizer; use a name such as example.com/name"
             yield Fault("refused", f"metadata.finalizers[{number}]", one.span, message)
     for group in ("labels", "annotations"):
-        entries = metadata.get(group)
-        for name, value in entries.content.items() if entries and entries.kind == "object" else ():
+        for name, value in metadata.entries(group).items():
             field = f"metadata.{group}.{name}"
             if not _is_qualified(name.lower() if group == "annotations" else name):
                 yield Fault(
@@ -338,8 +336,7 @@ def _of_training_operator(manifest: Manifest) -> Iterator[Fault]:
         if name == "Launcher":
             yield from _launchers(manifest)
         yield from _no_container(manifest, name)
-        containers = spec.get("template", "spec", "containers")
-        for number, one in enumerate(containers.content if containers and containers.kind == "array" else ()):
+        for number, one in enumerate(spec.items("template", "spec", "containers")):
             for key in ("image", "name") if one.kind == "object" else ():
                 written = one.get(key)
                 if written is None or written.content == "":
@@ -357,9 +354,8 @@ def _launcher_missing(manifest: Manifest) -> Iterator[Fault]:
 
 def _replicas(manifest: Manifest) -> dict[str, Value]:
     """The replicas that are mappings, by their names."""
-    found = manifest.get(_REPLICAS)
-    replicas = found.content.items() if found is not None and found.kind == "object" else ()
-    return {name: one for name, one in replicas if one.kind == "object"}
+    replicas = manifest.root.entries(*_REPLICA_PATH)
+    return {name: one for name, one in replicas.items() if one.kind == "object"}
 
 
 _COUNTS = ("ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit")
