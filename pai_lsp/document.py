@@ -51,7 +51,7 @@ from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax, SyntaxPro
 from pai_lsp.source.odd_characters import is_blank, odd_characters, without
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.steps import ALLOWANCE, Allowance, OutOfSteps
-from pai_lsp.source.text import LineIndex, Span, any_overlaps, apart
+from pai_lsp.source.text import LineIndex, Span, any_overlaps, apart, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -569,7 +569,7 @@ def _applicable(rule: Rule, fixes: Fixes, applicable: ApplicableFixes, on_fault:
 def _sentence(message: str) -> str:
     """A message on one line, shortened where it quotes a very long name."""
     line = " ".join(message.split()) if not message.isprintable() else message
-    return line if len(line) <= _LONGEST_MESSAGE else f"{line[: _LONGEST_MESSAGE - 1]}…"
+    return shortened(line, _LONGEST_MESSAGE)
 
 
 def _without_echoes(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:

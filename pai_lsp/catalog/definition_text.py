@@ -14,7 +14,7 @@ from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.nodes import Entry, Mapping, Node, ProblemKind, Scalar, Sequence, mapping_of, value_at
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
-from pai_lsp.source.text import Span
+from pai_lsp.source.text import Span, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -157,8 +157,7 @@ def _descriptions(definition: Definition) -> Iterator[str]:
 
 def first_line(text: str) -> str:
     """The first line of a description, cut to a length that fits a list."""
-    line = " ".join(text.strip().splitlines()[0].split()) if text.strip() else ""
-    return line if len(line) <= _LONGEST_SUMMARY else line[: _LONGEST_SUMMARY - 1] + "…"
+    return one_line(text.strip().splitlines()[0], _LONGEST_SUMMARY) if text.strip() else ""
 
 
 def _read_part(text: str, span: Span) -> Definition | None:

@@ -9,6 +9,7 @@ from pai_lsp.embedded.placeholders import PLACEHOLDER_ADVICE, angle_placeholder
 from pai_lsp.embedded.shell_grammar import ENDING, JOINING, NEXT
 from pai_lsp.embedded.shell_script import CONTINUATION, HERE_DOCUMENT
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.text import shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -141,8 +142,7 @@ def _here_document(script: Script, one: Unclosed) -> ScriptProblem | None:
 
 
 def _short(written: str) -> str:
-    line = written.split("\n", 1)[0]
-    return line if len(line) <= 40 else f"{line[:39]}…"
+    return shortened(written.split("\n", 1)[0])
 
 
 def _line(text: str, at: int) -> int:

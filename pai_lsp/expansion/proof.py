@@ -12,7 +12,7 @@ from pai_lsp.expansion.effective import CANNOT_BE_EXPANDED, TASK_NEVER_STARTS, P
 from pai_lsp.expansion.released_run import command_source, released_run
 from pai_lsp.platform.tables import Moment
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.text import Span
+from pai_lsp.source.text import Span, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,14 +70,10 @@ def _difference(role: str, meant: list[str], read: list[str]) -> str:
     before, after = ("\n".join(parts).split("\n") for parts in (meant, read))
     pairs = itertools.zip_longest(before, after, fillvalue="")
     wanted, got = next((pair for pair in pairs if pair[0] != pair[1]), ("", ""))
-    runs = f"'{_short(got)}' instead of '{_short(wanted)}'" if wanted and got else f"'{_short(got or wanted)}'"
+    wanted, got = one_line(wanted, 60), one_line(got, 60)
+    runs = f"'{got}' instead of '{wanted}'" if wanted and got else f"'{got or wanted}'"
     verb = "would run" if got else "would not run"
     return f"the expanded '{role}' {verb} {runs}; if text is shared through an alias or '<<', write it out"
-
-
-def _short(line: str) -> str:
-    line = " ".join(line.split())
-    return line if len(line) <= 60 else f"{line[:59]}…"
 
 
 def _meant(role: EffectiveRole, form: ReleasedForm) -> list[_Run]:

@@ -15,6 +15,7 @@ from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.scalar import server_text
+from pai_lsp.source.text import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,8 +116,7 @@ def template_value(job: Job, use: TemplateUse) -> str:
 
 def short(text: str, limit: int = _SHORT) -> str:
     """A text on one line, cut to `limit` characters."""
-    text = text.replace("\n", "⏎")
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return shortened(text.replace("\n", "⏎"), limit)
 
 
 def variable_value(job: Job, own: TaskRole | None, variable: EnvironmentVariable, name: str) -> str:

@@ -16,7 +16,7 @@ from pai_lsp.job.definition import TYPED_FIELDS, Definition, Origin
 from pai_lsp.job.lookup import LookupState, displayed_path
 from pai_lsp.job.require_graph import cycles
 from pai_lsp.source.frozen import dataclass, replace
-from pai_lsp.source.text import Span
+from pai_lsp.source.text import Span, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -283,9 +283,9 @@ def edge_sentence(graph: PrerequisiteGraph, edge: GraphEdge) -> str:
 
 def fitted(text: str, most: int, *, keeps_end: bool = False) -> str:
     """The text, or as much of it as so many characters hold, with an ellipsis for the rest."""
-    if len(text) <= most:
-        return text
-    return f"…{text[1 - most :]}" if keeps_end else f"{text[: most - 1]}…"
+    if keeps_end and len(text) > most:
+        return f"…{text[1 - most :]}"
+    return shortened(text, most)
 
 
 _LONGEST = 48

@@ -30,6 +30,7 @@ from pai_lsp.platform.programs import (
 )
 from pai_lsp.source.foreign import whole_number
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.text import shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -457,7 +458,7 @@ def mpijob_no_shell(manifest: Manifest) -> Iterator[Finding]:
             if before is not None and before.text in _CODE_OPTIONS:
                 continue
             if text in _OPERATORS or _SHELL_VARIABLE.search(text) or _SHELL_LINE.search(text):
-                message = f"there is no shell here, so the program receives '{text[:60]}' as it is written"
+                message = f"there is no shell here, so the program receives '{shortened(text, 60)}' as it is written"
                 yield Finding(word.span, message, field=word.field)
 
 

@@ -20,6 +20,7 @@ from pai_lsp.mpijob.manifest import HOST_FOLDER
 from pai_lsp.mpijob.manifest_edits import edits_of_keys
 from pai_lsp.mpijob.structure import LABEL, mpijob_table
 from pai_lsp.platform.programs import PREPARING, TRAINING, WAITING, launchers
+from pai_lsp.source.text import shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -723,7 +724,7 @@ def mpijob_container_name(manifest: Manifest) -> Iterator[Finding]:
         name = container.value.get("name")
         text = name.content if name is not None and name.kind == "string" else ""
         if name is not None and text and (len(text) > 63 or not LABEL.fullmatch(text)):
-            message = f"'{text[:60]}' is not a container name; use lower-case letters, digits and '-'"
+            message = f"'{shortened(text, 60)}' is not a container name; use lower-case letters, digits and '-'"
             yield Finding(name.span, message, field=f"{container.path}.name")
 
 

@@ -23,7 +23,7 @@ from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean
-from pai_lsp.source.text import TextEdit
+from pai_lsp.source.text import TextEdit, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -251,13 +251,13 @@ def _metadata(manifest: Manifest) -> Iterator[Fault]:
             written = f"{written[:-2]}a"  # as Kubernetes checks it
         if len(written) > 253 or not _SUBDOMAIN.fullmatch(written):
             rule = "lower-case letters, digits, '-' and '.', at most 253 characters"
-            message = f"'{one.content[:60]}' is not a valid name; use {rule}"
+            message = f"'{shortened(one.content, 60)}' is not a valid name; use {rule}"
             yield Fault("refused", field, one.span, message)
     namespace = metadata.get("namespace")
     written = namespace.content if namespace is not None and namespace.kind == "string" else ""
     if namespace is not None and written and (len(written) > _LONGEST or not LABEL.fullmatch(written)):
         rule = f"lower-case letters, digits and '-', at most {_LONGEST} characters"
-        message = f"'{written[:60]}' is not a valid namespace; use {rule}"
+        message = f"'{shortened(written, 60)}' is not a valid namespace; use {rule}"
         yield Fault("refused", "metadata.namespace", namespace.span, message)
     yield from _labels(metadata)
 
@@ -272,7 +272,7 @@ def _is_qualified(name: str) -> bool:
 def _labels(metadata: Value) -> Iterator[Fault]:
     for number, one in enumerate(metadata.items("finalizers")):
         if one.kind == "string" and not _is_qualified(one.content):
-            message = f"'{one.content[:60]}' is not a valid finalizer; use a name such as example.com/name"
+            message = f"'{shortened(one.content, 60)}' is not a valid finalizer; use a name such as example.com/name"
             yield Fault("refused", f"metadata.finalizers[{number}]", one.span, message)
     for group in ("labels", "annotations"):
         for name, value in metadata.entries(group).items():
@@ -282,7 +282,7 @@ def _labels(metadata: Value) -> Iterator[Fault]:
                     "refused",
                     field,
                     value.key.span if value.key else value.span,
-                    f"'{name[:60]}' is not a valid key of {group}",
+                    f"'{shortened(name, 60)}' is not a valid key of {group}",
                 )
             content = value.content
             if (
@@ -292,7 +292,7 @@ def _labels(metadata: Value) -> Iterator[Fault]:
                 and (len(content) > _LONGEST or not _NAME.fullmatch(content))
             ):
                 rule = f"letters, digits, '-', '_' and '.', at most {_LONGEST} characters"
-                message = f"'{content[:60]}' is not a valid label value; use {rule}"
+                message = f"'{shortened(content, 60)}' is not a valid label value; use {rule}"
                 yield Fault("refused", field, value.span, message)
 
 
@@ -422,7 +422,7 @@ def _name(manifest: Manifest) -> Iterator[Fault]:
     count = manifest.number(f"{_REPLICAS}.Worker.replicas") or 1
     pod = f"{name}-worker-{max(count, 1) - 1}"
     if len(pod) > _LONGEST:
-        yield _refused(manifest, field, f"the pod '{pod[:80]}' has {len(pod)} characters, more than {_LONGEST}")
+        yield _refused(manifest, field, f"the pod '{shortened(pod)}' has {len(pod)} characters, more than {_LONGEST}")
     elif not _LABEL_FROM_LETTER.fullmatch(pod):
         yield _refused(
             manifest, field, f"'{name}' must begin with a lower-case letter and have only letters, digits and '-'"

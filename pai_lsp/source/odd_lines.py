@@ -13,7 +13,7 @@ from pai_lsp.source.building import nodes_in
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.odd_characters import BLANKS
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.text import UNSEEN, Span
+from pai_lsp.source.text import UNSEEN, Span, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _changes(text: str, lines: list[_WrittenLine], number: int) -> Iterator[OddL
         title = "Add a space" if is_stuck else "Add ':'"
         yield OddLine(message, Span(at + match.start(1), line.span.end), title, (colon.start, colon.end, new), 1)
     if dash := _ODD_DASH.match(content):
-        message = f"expected '- ' before '{_shown(content[dash.end() :])}'"
+        message = f"expected '- ' before '{shortened(content[dash.end() :])}'"
         yield OddLine(message, Span(at, line.span.end), "Write '- '", (at, at + dash.end(), "- "), 1)
     before = lines[number - 1] if number else None
     after = lines[number + 1] if number + 1 < len(lines) else None
@@ -165,16 +165,16 @@ def _changes(text: str, lines: list[_WrittenLine], number: int) -> Iterator[OddL
         depths[before.inner_depth + 2] = None
     for depth in depths if line.begins else ():
         if depth != line.depth:
-            shown = _shown(content)
+            shown = shortened(content)
             message = f"'{shown}' is indented by {line.depth}, but the lines that it belongs to are indented by {depth}"
             yield OddLine(message, line.span, f"Indent it by {depth}", (line.start, at, " " * depth), _INDENTATION)
     if dash := _DASH.match(content):
         if _KEY.match(content, dash.end()):
-            message = f"'- ' does not belong before '{_shown(content[dash.end() :])}': it begins a list"
+            message = f"'- ' does not belong before '{shortened(content[dash.end() :])}': it begins a list"
             for new in ("", " " * dash.end()):
                 yield OddLine(message, line.span, "Remove '- '", (at, at + dash.end(), new), 2)
     elif line.begins and any(one.depth in {line.depth, line.depth - 2} and _DASH.match(one.content) for one in lines):
-        message = f"expected '- ' before '{_shown(content)}', as in the lines near by"
+        message = f"expected '- ' before '{shortened(content)}', as in the lines near by"
         yield OddLine(message, line.span, "Add '- '", (at, at, "- "), 4)
         if line.depth >= 2:
             yield OddLine(message, line.span, "Add '- '", (at - 2, at, "- "), 4)
@@ -201,10 +201,6 @@ def named(character: str) -> str:
         return f"the invisible character {code} is a letter for YAML; remove it"
     shown = "a space" if meant == " " else f"'{meant}'"
     return f"the character {code} is not {shown}; write {shown}"
-
-
-def _shown(words: str) -> str:
-    return words if len(words) <= 40 else words[:39] + "…"
 
 
 def _odd_steps(text: str) -> int:

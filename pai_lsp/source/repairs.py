@@ -14,7 +14,7 @@ from pai_lsp.source.libyaml import yaml
 from pai_lsp.source.nodes import ProblemKind, Tree
 from pai_lsp.source.odd_lines import odd_line
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.text import Span
+from pai_lsp.source.text import Span, shortened
 from pai_lsp.source.writing import quoted
 
 TYPE_CHECKING = False
@@ -339,10 +339,9 @@ def _half_typed_key(fault: _ParserFault) -> Repair | None:
 
 def _key_without_colon(text: str, span: Span) -> Repair:
     word = text[span.start : span.end].removeprefix("- ")
-    shown = word if len(word) <= 40 else word[:39] + "…"
     start = span.end - len(word)
     replacement = (span.end, span.end, ":")
-    return Repair(f"expected ':' after '{shown}'", Span(start, span.end), (replacement,), title="Add ':'")
+    return Repair(f"expected ':' after '{shortened(word)}'", Span(start, span.end), (replacement,), title="Add ':'")
 
 
 def _second_colon(fault: _ParserFault) -> Repair | None:
@@ -386,7 +385,7 @@ def _open_bracket(fault: _ParserFault) -> Repair | None:
         replacement = (stop, stop, closer)
         return Repair(message, Span(context_at, context_at + 1), (replacement,), title=f"Close it with '{closer}'")
     tail = "".join("#" if character != " " else " " for character in text[at : content.end])
-    message = f"expected ',' or '{closer}' before '{text[at : content.end][:20]}'"
+    message = f"expected ',' or '{closer}' before '{shortened(text[at : content.end], 20)}'"
     return Repair(message, Span(at, content.end), ((at, content.end, f"{closer} {tail}"),))
 
 
@@ -439,7 +438,7 @@ def _bad_indentation(fault: _ParserFault) -> Repair | None:
     start, _ = _line(text, at)
     depth, wanted = content.start - start, _indentation(text, context_at)
     word = text[content.start : content.end]
-    shown = word if len(word) <= 40 else word[:39] + "…"
+    shown = shortened(word)
     if "'-' indicator" in problem:
         return _hide_line(text, at, f"expected '- ' before '{shown}', as in the lines above")
     if depth != wanted and context_at < start:
@@ -458,6 +457,5 @@ def _hide_rest(text: str, problem: str, at: int) -> Repair:
     word = text[at : content.end]
     if not word.strip():
         return _hide_line(text, at, _plain_words(problem))
-    return Repair(
-        f"'{word[:40]}' is not expected after the value", Span(at, content.end), ((at, content.end, " " * len(word)),)
-    )
+    message = f"'{shortened(word)}' is not expected after the value"
+    return Repair(message, Span(at, content.end), ((at, content.end, " " * len(word)),))

@@ -236,6 +236,16 @@ def cells_of(text: str) -> int:
     return len(text) if text.isascii() else sum(map(cell_width, text))
 
 
+def shortened(text: str, most: int = 40) -> str:
+    """The text, or as much of it as so many characters hold, with an ellipsis for the rest."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def one_line(text: str, most: int = 40) -> str:
+    """The words of a text on one line, shortened."""
+    return shortened(" ".join(text.split()), most)
+
+
 def visible(text: str) -> str:
     """The text without what a terminal would obey or what would turn it around: such a character becomes a sign."""
     if text.isascii() and text.isprintable():

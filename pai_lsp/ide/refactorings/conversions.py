@@ -29,7 +29,7 @@ from pai_lsp.source.nodes import Entry, Mapping, Scalar, Sequence, entries_of, e
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.syntax import parse
-from pai_lsp.source.text import apply_edits
+from pai_lsp.source.text import apply_edits, one_line
 from pai_lsp.source.writing import flow_value, value_lines
 
 if TYPE_CHECKING:
@@ -241,8 +241,7 @@ def _unknown(mapping: Mapping, known: set[str], owner: str) -> Iterator[str]:
 
 def _short(value: Any) -> str:
     written = value if isinstance(value, str) else flow_value(value).removeprefix("{").removesuffix("}")
-    line = " ".join(written.split())
-    return line if len(line) <= 80 else line[:79] + "…"
+    return one_line(written, 80)
 
 
 def _text(mapping: Mapping, key: str) -> str:

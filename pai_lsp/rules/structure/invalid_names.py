@@ -24,7 +24,7 @@ from pai_lsp.platform.tables import ROLE_NAME, converted_role_name
 from pai_lsp.rules.structure.structure_places import places
 from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.spelling import did_you_mean, free_name
-from pai_lsp.source.text import TextEdit
+from pai_lsp.source.text import TextEdit, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _fault(job: Job, role: TaskRole) -> tuple[str, bool] | None:
     if not isinstance(key, Scalar):
         return None
     if not ROLE_NAME.fullmatch(name):
-        message = f"'{_short(key.text)}' is not a task role name; use lower-case letters and digits, a letter first"
+        message = f"'{shortened(key.text)}' is not a task role name; use lower-case letters and digits, a letter first"
         return message, False
     if len(name) > _LONGEST_ROLE_NAME:
         return f"this task role name has {len(name)} characters; at most {_LONGEST_ROLE_NAME} are allowed", False
@@ -259,10 +259,6 @@ def _name_fixes(job: Job, place: ErrorPlace) -> Fixes:
         edits.append(TextEdit(default.span, new_name))
     mentions = sum(scalar.text.count(old_name) for scalar in job.syntax.scalars)
     return (Fix(f"Rename to '{new_name}'", tuple(edits), safe=mentions == len(edits)),)
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= 40 else name[:39] + "…"
 
 
 @rule(Severity.ERROR, order=Order.NAMES, stage=Stage.SERVER, about=("deployment",), spreads=True)

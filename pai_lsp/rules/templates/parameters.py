@@ -28,7 +28,7 @@ from pai_lsp.source.edits import remove_entry
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, plain_value
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import Binary, Date, server_text
-from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.text import Span, TextEdit, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from pai_lsp.source.nodes import Entry, Node
 
 
-_LONGEST = 40
 _NAME = lazy_pattern(r"[\w-]+")
 
 
@@ -88,10 +87,8 @@ def parameter_text_changes(job: Job) -> Iterator[Finding]:
             message = "this secret is not read as a string, so a command receives different characters; quote it"
             yield Finding(node.span, message, fix_of("Quote it", quote_insertions, node), related)
         else:
-            text = _shortened(server_text(node.value))
-            message = (
-                f"'{_shortened(node.text)}' is read as {kind_of_value(node.value)}, so a command receives '{text}'"
-            )
+            text = one_line(server_text(node.value))
+            message = f"'{one_line(node.text)}' is read as {kind_of_value(node.value)}, so a command receives '{text}'"
             yield Finding(node.span, message, quote_fix(node), related)
 
 
@@ -109,11 +106,6 @@ def _changes(answer: TemplateAnswer) -> bool:
     if isinstance(node.runtime_value, ValueError):
         return False  # unreadable_value reports it
     return server_text(node.value) != node.text
-
-
-def _shortened(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 
 @rule(Severity.WARNING, stage=Stage.SERVER)
@@ -156,7 +148,7 @@ def parameter_not_scalar(job: Job) -> Iterator[Finding]:
         if isinstance(node, Sequence) and not is_secret and _is_one_value(node):
             continue
         kind = "a mapping" if isinstance(node, Mapping) else "a list"
-        gets = "its Python syntax" if is_secret else f"'{_shortened(server_text(plain_value(node)))}'"
+        gets = "its Python syntax" if is_secret else f"'{one_line(server_text(plain_value(node)))}'"
         message = f"'{answer.use.tag.content}' is {kind}; the command receives {gets}"
         related = (Related(node.span, "its value"),) if answer.root in {"$parameters", "$secrets"} else ()
         yield Finding(answer.use.content_span, message, first_item_fix(job, answer), related)
