@@ -28,7 +28,9 @@ OUT_OF_MEMORY = TRACEBACK.format(
     "OutOfMemoryError", "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate"
 )
 KEY_ERROR = TRACEBACK.format("KeyError", "KeyError: 'label'")
-PROGRESS = "".join(f"epoch 1 step {step} loss: 0.{step}\n" for step in range(5))
+STEPS = [f"epoch 1 step {step} loss: 0.{step}\n" for step in range(5)]
+PROGRESS = "".join(STEPS)
+NO_PROGRAM = "user.sh: line 30: nvcc: command not found\n"
 ELASTIC = """\
 ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: 1) local_rank: 1 (pid: 77) of binary: /bin/python
 Traceback (most recent call last):
@@ -112,6 +114,10 @@ LOGS = [
     (OUT_OF_MEMORY + "shutting down worker pool\n" * 70 + KEY_ERROR, "python-error", "KeyError: 'label'"),
     (KEY_ERROR + PROGRESS + OUT_OF_MEMORY, "gpu-memory", "torch.cuda.OutOfMemoryError"),
     (OUT_OF_MEMORY + PROGRESS + KEY_ERROR, "python-error", "KeyError: 'label'"),
+    # other processes write a few lines after a traceback; more of them, or one after a message, and the run went on
+    (OUT_OF_MEMORY + "".join(STEPS[:2]) + NO_PROGRAM, "gpu-memory", "torch.cuda.OutOfMemoryError"),
+    (OUT_OF_MEMORY + "".join(STEPS[:3]) + NO_PROGRAM, "command-not-found", "user.sh: line 30: nvcc"),
+    (NO_PROGRAM + STEPS[0] + "dial tcp 10.0.0.1:80: connect: Connection refused\n", "network", "dial tcp 10.0.0.1:80"),
     (ELASTIC, "child-failed", "ERROR:torch.distributed.elastic"),
     (WATCHDOG, "collective-timeout", "[Rank 0] Watchdog"),
     # what the launcher does to the other processes is no cause, and a name of a variable is no level of a message
