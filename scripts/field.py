@@ -48,8 +48,8 @@ taskRoles:
       - set -- a b c d e f g h i
       - |2-
 """
-# What depends on the one instance of that job, of which the script says nothing.
-ASSUMED = frozenset({"launch-nodes-mismatch"})
+# What depends on the instances and GPUs of that job, of which the script says nothing.
+ASSUMED = frozenset({"launch-nodes-mismatch", "cuda-devices", "processes-exceed-gpu", "mpi-too-many-processes"})
 # A script that bash does not run.
 OTHER_SHELL = re.compile(r"#!.*\b(?:zsh|fish|t?csh)\b")
 # Of all that was added or taken away, so many are printed.

@@ -167,6 +167,8 @@ def _is_question(use: CommandUse) -> bool:
         return False
     if commands[0].name == "nvidia-smi" and any(text.startswith("--query") for text in commands[0].arguments):
         return False
+    if commands[0].name in {"pip", "pip3"} and commands[0].arguments[:1] == ("show",):
+        return False  # it prints all fields, or fails itself
     if commands[0].name in _FACTS or any(text.startswith("-") and "v" in text for text in options):
         return False
     is_counted = any(one.name == "wc" for one in commands)

@@ -186,6 +186,7 @@ def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
         script = place.script
         if not script.uses or script.is_open_ended or (script.fault is None and not script.is_readable):
             continue
+        seen: set[str] = set()  # the script ends at the first of them
         for use in script.uses:
             if script.allows_unset and not _is_removed(place, use):
                 continue
@@ -208,7 +209,9 @@ def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
             span = place.span(use.name_span)
             fixes = choice_fixes(span, near)
             guess = f"; did you mean '{near[0]}'?" if near else ""
-            if _is_removed(place, use):
+            is_first = use.name not in seen or script.allows_unset
+            seen.add(use.name)
+            if is_first and _is_removed(place, use):
                 message = (
                     f"'{use.name}' is not set in these commands, so 'rm' does not get the path that is meant{guess}"
                 )
