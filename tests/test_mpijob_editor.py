@@ -73,7 +73,7 @@ def test_completion(text: str, first: list[str]) -> None:
     "text",
     [
         f"kind: ConfigMap\napiVersion: v1\ndata:\n  $0\n---\n{HEAD}{SPEC}",
-        f"{HEAD.replace('v2beta1', 'v1')}spec:\n  $0\n",
+        f"{HEAD.replace('v2beta1', 'v1alpha2')}spec:\n  $0\n",
         "apiVersion: batch/v1\nkind: Job\nspec:\n  $0\n",
         (
             f"{HEAD}spec:\n  mpiReplicaSpecs:\n    Launcher:\n      template:\n        spec:\n          containers:\n"
@@ -83,6 +83,12 @@ def test_completion(text: str, first: list[str]) -> None:
 )
 def test_no_completion(text: str) -> None:
     assert labels(text) == []
+
+
+def test_completion_is_that_of_the_version() -> None:
+    found = labels(f"{HEAD.replace('v2beta1', 'v1')}spec:\n  $0\n")
+    assert {"mpiReplicaSpecs", "mainContainer", "cleanPodPolicy"} <= {*found}
+    assert "runLauncherAsWorker" not in found
 
 
 def test_a_whole_manifest_from_suggestions() -> None:
@@ -103,6 +109,7 @@ def test_a_whole_manifest_from_suggestions() -> None:
         (f"{HEAD}spec:\n  mpiReplicaSpecs:\n    Wor$0ker: {{replicas: 2}}\n", "The pods that run the processes"),
         (f"{HEAD}{SPEC.replace('image', 'ima$0ge')}", "no pod can be created"),
         (f"a: b\n---\n{HEAD}spec:\n  slotsPer$0Worker: 2\n", "default `1`"),
+        (f"{HEAD.replace('v2beta1', 'v1')}spec:\n  clean$0PodPolicy: Running\n", "Which pods are deleted"),
     ],
 )
 def test_hover(text: str, shown: str) -> None:
@@ -117,6 +124,7 @@ def test_hover(text: str, shown: str) -> None:
     [
         f"{HEAD}{SPEC.replace('mpirun', 'mpi$0run')}",
         f"{HEAD}spec:\n  sl$0ots: 2\n",
+        f"{HEAD.replace('v2beta1', 'v1')}spec:\n  ssh$0AuthMountPath: /home/a/.ssh\n",
         f"kind: Pod\nspec:\n  sl$0otsPerWorker: 2\n---\n{HEAD}",
     ],
 )

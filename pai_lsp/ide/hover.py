@@ -28,7 +28,7 @@ from pai_lsp.platform.tables import PLUGIN_PREFIX, events, exit_codes
 from pai_lsp.source.content import mapped
 from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Mapping, Scalar
+from pai_lsp.source.nodes import Mapping, Scalar, scalar_text
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import plural
 
@@ -87,12 +87,13 @@ def _found(document: Document, offset: int) -> Hover | None:
 def _in_manifest(location: Location) -> Hover | None:
     """A key of an MPIJob, or one of the only values of a key."""
     from pai_lsp.mpijob.manifest import is_mpijob  # noqa: PLC0415 - most files are jobs of OpenPAI
-    from pai_lsp.mpijob.structure import manifest_field  # noqa: PLC0415 - as above
+    from pai_lsp.mpijob.structure import documented_version, manifest_field  # noqa: PLC0415 - as above
 
     root = location.parents[0] if location.parents else None
     if not isinstance(root, Mapping) or not is_mpijob(root):
         return None
-    found = manifest_field(location.path)
+    version = documented_version(scalar_text(root.get("apiVersion")))
+    found = manifest_field(location.path, version) if version is not None else None
     is_choice = found is not None and isinstance(location.node, Scalar) and location.node.text in found.values
     if found is None or not (location.is_key or is_choice) or not isinstance(location.path[-1], str):
         return None

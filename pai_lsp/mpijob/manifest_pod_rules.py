@@ -394,6 +394,7 @@ def mpijob_ssh_path(manifest: Manifest) -> Iterator[Finding]:
 def mpijob_mount_taken(manifest: Manifest) -> Iterator[Finding]:
     """A volume is at a path that the operator uses; Kubernetes refuses the pod.
 
+    With a slash at its end Kubernetes takes it for another path: the pod starts, and one volume hides the other.
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`setupSSHOnPod`, `configMountPath`).
 
         apiVersion: kubeflow.org/v2beta1
@@ -418,9 +419,15 @@ def mpijob_mount_taken(manifest: Manifest) -> Iterator[Finding]:
         for container in some[:1]:
             for number, mount in enumerate(container.value.items("volumeMounts")):
                 path = mount.get("mountPath")
-                if path is not None and str(path.content).rstrip("/") in taken:
-                    field = f"{container.path}.volumeMounts[{number}].mountPath"
-                    yield Finding(path.span, f"the operator itself mounts a volume at '{path.content}'", field=field)
+                if path is None or str(path.content).rstrip("/") not in {one.rstrip("/") for one in taken}:
+                    continue
+                field = f"{container.path}.volumeMounts[{number}].mountPath"
+                message = f"the operator itself mounts a volume at '{path.content}'"
+                if path.content in taken:
+                    yield Finding(path.span, message, field=field)
+                else:
+                    hidden = f"{message}; one hides the other"
+                    yield Finding(path.span, hidden, field=field, severity=Severity.WARNING)
 
 
 @rule(Severity.ERROR, stage=Stage.CLUSTER)

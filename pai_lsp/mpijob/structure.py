@@ -5,7 +5,7 @@ operator is an event, and nothing starts. Sources: kubeflow/mpi-operator v0.8.2,
 pkg/apis/kubeflow/validation/validation.go (`ValidateMPIJob`) and pkg/apis/kubeflow/v2beta1/default.go;
 kubeflow/training-operator v1.9.4, pkg/apis/kubeflow.org/v1/mpi_validation.go (`ValidateV1MpiJobSpec`).
 
-The documented keys are those of kubeflow.org/v2beta1, as fields like those of a job.
+The documented keys are those of kubeflow.org/v2beta1 and v1, as fields like those of a job.
 """
 
 from __future__ import annotations
@@ -432,23 +432,31 @@ def _name(manifest: Manifest) -> Iterator[Fault]:
 _REPLICA_PATH = ("spec", "mpiReplicaSpecs")
 
 
-def manifest_field(path: Sequence[str | int]) -> Field | None:
+def documented_version(api_version: str) -> str | None:
+    """The version of an MPIJob whose keys are meant: the written one, SERVED for a half-typed one; None for others."""
+    if api_version in {SERVED, TRAINING_OPERATOR}:
+        return api_version
+    return None if "/v" in api_version else SERVED
+
+
+def manifest_field(path: Sequence[str | int], version: str = SERVED) -> Field | None:
     """The documentation of the key at `path`; of a key of an older version, that of its place today."""
     names = tuple(step for step in path if isinstance(step, str))
-    if (moved := MOVED.get(".".join(names))) is not None:
-        found = _field(tuple(moved.split(".")))
+    found = _field(names, version)
+    moved = MOVED.get(".".join(names)) if found is None else None
+    if moved is not None and (found := _field(tuple(moved.split(".")), version)) is not None:
         note = f"No longer a key here; it is now `{moved}`."
-        return found and replace(found, description=f"{note} {found.description}", deprecated=True)
-    return _field(names)
+        return replace(found, description=f"{note} {found.description}", deprecated=True)
+    return found
 
 
-def manifest_fields(path: Sequence[str | int]) -> list[Field]:
+def manifest_fields(path: Sequence[str | int], version: str = SERVED) -> list[Field]:
     """The keys that an author may write in the mapping at `path`, documented ones first; of a list, in its items."""
     names = tuple(step for step in path if isinstance(step, str))
-    known = list(_of_items(_schema_at(names) or {}).get("properties", ()))
+    known = list(_of_items(_schema_at(names, version) or {}).get("properties", ()))
     listed = mpijob_table()["keys"]["names"]
     known += [*listed.get(".".join(names), ()), *listed.get(_of_any_replica(names), ())]
-    found = [one for name in dict.fromkeys(known) if (one := _field((*names, name)))]
+    found = [one for name in dict.fromkeys(known) if (one := _field((*names, name), version))]
     if names in {(), ("metadata",)}:
         found = [one for one in found if one.description]  # the others are the server's
     order = {text: number for number, text in enumerate(_documented())}
@@ -460,13 +468,16 @@ def _documented() -> list[str]:
 
 
 @cache
-def _field(names: tuple[str, ...]) -> Field | None:
-    wanted, above = _schema_at(names), _schema_at(names[:-1])
+def _field(names: tuple[str, ...], version: str) -> Field | None:
+    wanted, above = _schema_at(names, version), _schema_at(names[:-1], version)
     if wanted is None or above is None or not names:
         return None
     keys = mpijob_table()["keys"]
     documented = keys["documented"]
-    found: dict[str, Any] = documented.get(".".join(names)) or documented.get(_of_any_replica(names)) or {}
+    path = ".".join(names)
+    found: dict[str, Any] = documented.get(path) or documented.get(_of_any_replica(names)) or {}
+    if not found and path in MOVED:  # a key of `kubeflow.org/v1`
+        found = documented.get(MOVED[path]) or {}
     types, words = _type(wanted)
     values = found.get("values") or (("true", "false") if words == "boolean" else ())
     return Field(

@@ -29,11 +29,11 @@ from pai_lsp.job.definition import TYPED_FIELDS
 from pai_lsp.job.lookup import MARKETPLACE
 from pai_lsp.job.template_uses import TemplatePlace
 from pai_lsp.mpijob.manifest import SERVED, is_mpijob
-from pai_lsp.mpijob.structure import manifest_field, manifest_fields
+from pai_lsp.mpijob.structure import documented_version, manifest_field, manifest_fields
 from pai_lsp.platform.job_schema import Field, field, fields
 from pai_lsp.platform.job_schema import Kind as SchemaKind
 from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, TYPES, converted_role_name, events
-from pai_lsp.source.nodes import Mapping, Scalar
+from pai_lsp.source.nodes import Mapping, Scalar, scalar_text
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.writing import flow_scalar, scalar_line
 
@@ -405,19 +405,18 @@ _VALUES = {
 
 
 def complete_manifest(point: InsertionPoint) -> list[Suggestion]:
-    """What can be typed in an MPIJob of the version that is served; nothing in other documents of the file."""
+    """What can be typed in an MPIJob of its version, if an operator serves it; nothing in other documents of the file."""
     root = point.parents[0] if point.parents else None
     if not isinstance(root, Mapping) or not is_mpijob(root):
         return []
     path = point.path
-    version = root.get("apiVersion")
-    is_version = path == ("apiVersion",)
-    if isinstance(version, Scalar) and "/v" in version.text and version.text != SERVED and not is_version:
+    version = SERVED if path == ("apiVersion",) else documented_version(scalar_text(root.get("apiVersion")))
+    if version is None:
         return []
-    if point.spot is Spot.VALUE and (described := manifest_field(path)) is not None and described.values:
+    if point.spot is Spot.VALUE and (described := manifest_field(path, version)) is not None and described.values:
         return list(value_suggestions(point, described))
     written = written_names(point)
-    offered = [one for one in manifest_fields(path) if one.key not in written]
+    offered = [one for one in manifest_fields(path, version) if one.key not in written]
     return [key_suggestion(point, one, number, _value(point, str(one.key))) for number, one in enumerate(offered)]
 
 

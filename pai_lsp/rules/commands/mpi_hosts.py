@@ -234,10 +234,12 @@ def mpi_slots_exceed_gpu(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING, about=(MPI,))
 def mpi_too_many_processes(job: Job) -> Iterator[Finding]:
-    """There are more MPI processes than slots on this task.
+    """There are more MPI processes than processors of this task.
 
-    Without a list of hosts there are as many slots as processors: "There are not enough slots available".
-    Source: Open MPI, mpirun(1), `--oversubscribe`.
+    Without a list of hosts there are as many slots as the machine has cores, and a task's `cpu` limits their time only:
+    the processes share the task's processors, or the launcher stops, "There are not enough slots available".
+    In an MPIJob the operator writes the slots, so that it surely stops: `mpijob-np-over-slots`.
+    Source: Open MPI, mpirun(1), `--oversubscribe`; rest-server, models/v2/job/k8s.js (`limits`).
 
         taskRoles:
           worker:
