@@ -71,6 +71,15 @@ FAILING = [
     ("for i in 1 2; do fail; done", True),
     ("case a in a) fail;; esac", True),
     ("case $(fail) in *) :;; esac", False),
+    ("case $(fail) in *) x=1;; esac", False),
+    ("for i in $(fail) 1; do x=1; done", False),
+    ("x=$(if true; then fail; true; fi)", False),
+    ("x=$(if true; then fail; fi)", True),
+    ("x=$(for i in 1; do fail; true; done)", False),
+    ("f() { fail; return 0; }; x=$(f)", False),
+    ("g() { fail; true; }; f() { g; }; x=$(f)", False),
+    ("f() { true; fail; }; x=$(f)", True),
+    ("f() { y=$(fail); true; }; f", True),
     ("[[ a == a ]] && fail", True),
 ]
 
@@ -88,6 +97,29 @@ def test_bash_ends_it_as_well(text: str, ends: bool) -> None:
     script = f"set -euo pipefail\nfail() {{ return 1; }}\n{text}\necho reached"
     run = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
     assert run.stdout.endswith("reached\n") is not ends
+
+
+# What runs its part, COMMAND, surely; two of them are put into each other.
+AROUND = (
+    "x=$( COMMAND )", "x=$(true | COMMAND)", "( COMMAND )", "{ COMMAND; true; }", "if true; then COMMAND; fi",
+    "for i in 1; do COMMAND; done", "for i in $( COMMAND ) 1; do x=1; done", "case a in a) COMMAND;; esac",
+    "case $( COMMAND ) in *) x=1;; esac", "f() { COMMAND; true; }; f", "g() { COMMAND; }; x=$(g)", "true && { COMMAND; }",
+    "echo $( COMMAND )", "{ COMMAND; } || true", "! { COMMAND; true; }", "while read -r l; do COMMAND; done <<< a",
+    "arr=($( COMMAND ))", "{ COMMAND; } | cat", "export x=$( COMMAND )",
+)  # fmt: skip
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+@pytest.mark.parametrize("outer", AROUND)
+def test_bash_ends_what_is_said_to_end(outer: str) -> None:
+    for inner in AROUND:
+        text = outer.replace("COMMAND", inner.replace("COMMAND", "fail"))
+        tree = structure(read_script(text))
+        (step,) = tree.calls["fail"]
+        script = f"set -euo pipefail\nfail() {{ return 1; }}\n{text}\necho reached"
+        if tree.ends_script(step):
+            run = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+            assert not run.stdout.endswith("reached\n"), text
 
 
 def line_of(text: str) -> CommandLine:

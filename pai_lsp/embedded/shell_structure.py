@@ -212,7 +212,9 @@ class Structure:
                     lists.append([])
                     waiting.append([])
             elif kind is EventKind.PART:
-                part[-1], lists[-1] = text, []
+                for one in waiting[-1]:  # those in the words of `for` and `case`, whose failure ends nothing
+                    one.owner = here
+                part[-1], lists[-1], waiting[-1] = text, [], []
             elif kind is EventKind.CLOSE and here.parent is not None and len(part) > 1:
                 for one in waiting.pop():
                     one.owner = here
@@ -255,11 +257,16 @@ class Structure:
         """Whether the script ends when this step fails: with errexit and pipefail, and nothing that catches it."""
         return self.is_certain(step, seen) and not self.is_off(step, "e", "errexit")
 
-    def is_certain(self, step: Step, seen: tuple[str, ...] = ()) -> bool:
-        """The same, whatever `set` has switched off."""
+    def is_certain(self, step: Step, seen: tuple[str, ...] = (), *, is_result: bool = True) -> bool:
+        """The same, whatever `set` has switched off.
+
+        is_result: whether the failure is the result of all lists that it is in so far. In a substitution errexit is
+            off, so that only the result counts.
+        """
         for _ in range(_MOST_STEPS):
             pipeline = step.pipeline
             last = pipeline[-1]
+            is_result = is_result and last.number + 1 >= len(last.siblings)
             if "!" in pipeline[0].prefixes or last.after in {"&&", "||"}:
                 return False
             if len(pipeline) > 1 and step is not last and self.is_off(step, "", "pipefail"):
@@ -273,16 +280,16 @@ class Structure:
                 return False
             if parent.is_substitution:
                 owner = parent.owner
-                if not last.is_last_of_list or parent.kind in {"<(", ">("} or owner is None:
+                if not is_result or parent.kind in {"<(", ">("} or owner is None:
                     return False
                 if owner.kind != "assignment" or owner.substitutions[-1] is not parent:
                     return False
-                step = owner
+                step, is_result = owner, True
             elif parent.defines:
                 if parent.defines in seen:
                     return False
                 calls = self.calls.get(parent.defines, [])
-                return any(self.is_certain(call, (*seen, parent.defines)) for call in calls)
+                return any(self.is_certain(call, (*seen, parent.defines), is_result=is_result) for call in calls)
             else:
                 step = parent
         return False

@@ -264,6 +264,8 @@ def path_without_storage(job: Job) -> Iterator[Finding]:
                 continue
             if use.line.program in {"echo", "printf", "export", "mkdir", "ln", "mount", "rsync", "test", "["}:
                 continue
+            if use.line.program in _MISSING:
+                continue  # `program_not_in_container` reports it
             for word in use.line.arguments:
                 match = _MOUNT.search(word.text)
                 if match is None or not word.is_literal or any(match[0] in one for one in made):
