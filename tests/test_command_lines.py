@@ -103,7 +103,8 @@ def test_bash_ends_it_as_well(text: str, ends: bool) -> None:
 AROUND = (
     "x=$( COMMAND )", "x=$(true | COMMAND)", "( COMMAND )", "{ COMMAND; true; }", "if true; then COMMAND; fi",
     "for i in 1; do COMMAND; done", "for i in $( COMMAND ) 1; do x=1; done", "case a in a) COMMAND;; esac",
-    "case $( COMMAND ) in *) x=1;; esac", "f() { COMMAND; true; }; f", "g() { COMMAND; }; x=$(g)", "true && { COMMAND; }",
+    "case $( COMMAND ) in *) x=1;; esac", "f() { COMMAND; true; }; f", "g() { COMMAND; }; x=$(g)",
+    "true && { COMMAND; }",
     "echo $( COMMAND )", "{ COMMAND; } || true", "! { COMMAND; true; }", "while read -r l; do COMMAND; done <<< a",
     "arr=($( COMMAND ))", "{ COMMAND; } | cat", "export x=$( COMMAND )",
 )  # fmt: skip
