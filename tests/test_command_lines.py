@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from shell_constructs import AROUND
 
 from pai_lsp.cluster import failure_report
 from pai_lsp.cluster.failure_report import read_report
@@ -97,17 +98,6 @@ def test_bash_ends_it_as_well(text: str, ends: bool) -> None:
     script = f"set -euo pipefail\nfail() {{ return 1; }}\n{text}\necho reached"
     run = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
     assert run.stdout.endswith("reached\n") is not ends
-
-
-# What runs its part, COMMAND, surely; two of them are put into each other.
-AROUND = (
-    "x=$( COMMAND )", "x=$(true | COMMAND)", "( COMMAND )", "{ COMMAND; true; }", "if true; then COMMAND; fi",
-    "for i in 1; do COMMAND; done", "for i in $( COMMAND ) 1; do x=1; done", "case a in a) COMMAND;; esac",
-    "case $( COMMAND ) in *) x=1;; esac", "f() { COMMAND; true; }; f", "g() { COMMAND; }; x=$(g)",
-    "true && { COMMAND; }",
-    "echo $( COMMAND )", "{ COMMAND; } || true", "! { COMMAND; true; }", "while read -r l; do COMMAND; done <<< a",
-    "arr=($( COMMAND ))", "{ COMMAND; } | cat", "export x=$( COMMAND )",
-)  # fmt: skip
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")

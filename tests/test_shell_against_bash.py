@@ -9,9 +9,11 @@ from budgets import budget, some, stride
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_edits import job_texts
+from shell_constructs import AROUND
 
 from pai_lsp.document import Document
 from pai_lsp.embedded.shell import read_script
+from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import callback_scripts
 
@@ -239,3 +241,37 @@ TOKENS = st.lists(
 @given(NESTED | TOKENS)
 def test_generated_scripts_are_complete_where_bash_accepts_them(script: str) -> None:
     assert read_script(script).is_complete == bash_accepts(script)
+
+
+JOB = """\
+protocolVersion: 2
+name: train
+type: job
+prerequisites:
+  - {type: dockerimage, name: image, uri: registry.example.com/image:1.0}
+taskRoles:
+  worker:
+    instances: 1
+    dockerImage: image
+    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
+    commands:
+      - |
+"""
+# Rules that say that a command ends the task, and commands of which they say it where nothing catches the failure.
+ENDING = frozenset({"arithmetic-is-zero", "command-finds-nothing", "last-and-list", "needs-terminal", "pipe-cut-short"})
+FAILING = (
+    "[ -f /missing ] && echo there", "i=0; ((i++))", "echo a | grep -c b", "which missing_program", "read answer",
+    "yes | head -1", "f() { [ -f /missing ] && echo there; }; f", "x=$(ps | grep missing_program | grep -v grep)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("command", FAILING)
+def test_what_is_said_to_end_the_task_ends_it(command: str) -> None:
+    for around in ("COMMAND", *AROUND):
+        for script in (around.replace("COMMAND", command), f"{around.replace('COMMAND', command)}\necho reached"):
+            text = JOB + "".join(f"        {line}\n" for line in script.splitlines())
+            found = [one for one in Document(text).diagnostics if one.code in ENDING]
+            if any(one.severity <= Severity.WARNING for one in found):
+                words = ["bash", "-c", f"set -euo pipefail\n{script}"]
+                run = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+                assert run.returncode, script

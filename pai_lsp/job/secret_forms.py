@@ -522,6 +522,7 @@ _NAME_OF_SECRET = lazy_pattern(r"(?i)(?:[a-z0-9]+[_-])+(?:token|key|secret|passw
 _PAIR_OF_NAMES = lazy_pattern(r"[A-Z]\w*=[A-Z_a-z-][\w-]*")
 # The name of something else, as Kubernetes has them.
 _NAME_OF_OBJECT = lazy_pattern(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
+_FOLDERS = lazy_pattern(r"/?(?:[\w.-]+/){2,}[\w.-]*")
 _FILE_NAME = lazy_pattern(r"[\w.-]+(?:/[\w.-]+)*\.[a-z][a-z0-9]{0,4}")
 
 
@@ -626,7 +627,8 @@ def _kind_of_value(text: str, match: re.Match[str], value: str) -> str:
     is_set = is_set or (not separator and "." in name and name.isupper())
     if not separator and not is_option and not (is_set and (kind or name.lower() == "pass")):
         return ""
-    if not kind and _may_be_password(name, is_set=is_set):
+    is_folder = name.lower() == "pwd" and _FOLDERS.fullmatch(value) is not None  # the working folder
+    if not kind and not is_folder and _may_be_password(name, is_set=is_set):
         kind = "a password" if _MIXED.fullmatch(value) else ""
     if not kind and name.lower() == "key" and text[start - 1 : start] in ("?", "&"):
         kind = "a key"

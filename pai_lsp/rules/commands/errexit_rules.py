@@ -158,6 +158,8 @@ def _is_question(use: CommandUse) -> bool:
     """Whether a grep asks if something is there, so that nothing is an ordinary answer."""
     line, pipeline = use.line, use.line.step.pipeline
     commands = [step.command for step in pipeline if step.command is not None]
+    if commands and _prints_always(commands[0].name, commands[0].arguments):
+        return False
     options = [text for text in line.texts if text.startswith("-")]
     if {"--count", "--quiet"} & {*options} or any(set("cqL") & {*text} for text in options if text[1:2] != "-"):
         return True
@@ -165,15 +167,18 @@ def _is_question(use: CommandUse) -> bool:
         return False  # it finds itself
     if not commands or any(_FILES_OF_FACTS.fullmatch(text) for one in commands for text in one.arguments):
         return False
-    if commands[0].name == "nvidia-smi" and any(text.startswith("--query") for text in commands[0].arguments):
-        return False
-    if commands[0].name in {"pip", "pip3"} and commands[0].arguments[:1] == ("show",):
-        return False  # it prints all fields, or fails itself
     if commands[0].name in _FACTS or any(text.startswith("-") and "v" in text for text in options):
         return False
     is_counted = any(one.name == "wc" for one in commands)
     # `find ... | grep ... > list` filters what was found.
     return is_counted or (commands[0].name in _LISTING and not (commands[0].name == "find" and len(pipeline) > 1))
+
+
+def _prints_always(name: str, arguments: tuple[str, ...]) -> bool:
+    """Whether a program prints what is asked for, or fails itself."""
+    if name == "nvidia-smi":
+        return any(text.startswith(("--query", "--list-gpus", "-L")) for text in arguments)
+    return name in {"pip", "pip3"} and arguments[:1] == ("show",)
 
 
 @rule(Severity.WARNING)
@@ -292,6 +297,8 @@ def last_and_list(job: Job) -> Iterator[Finding]:
             parent = step.parent
             if parent is None or (parent.kind and parent.kind not in {"{", "("}) or parent.prefixes:
                 continue
+            if not _is_result(parent):
+                continue  # bash: the result of a group whose failure errexit passed over ends nothing
             first = step
             operators = []
             while first.before in {"&&", "||"} and (earlier := first.preceding()) is not None:
@@ -310,6 +317,16 @@ def last_and_list(job: Job) -> Iterator[Finding]:
             fixes = edit_fix(place, "Change to 'if'", span, new) if not step.redirections else ()
             message = "if the test is false, the script ends with code 1 and the task fails; use 'if'"
             yield Finding(place.span(span), message, fixes)
+
+
+def _is_result(group: Step) -> bool:
+    """Whether the result of a group is that of the script, a function or a process."""
+    step: Step | None = group
+    while step is not None and step.kind == "{" and not step.defines:
+        if not step.is_last_of_list:
+            return False
+        step = step.parent
+    return True
 
 
 @rule(Severity.WARNING)
