@@ -7,6 +7,7 @@ configuration applies. Only what a schema cannot express is checked here.
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 
 from pai_lsp.catalog.setup import DirectorySource, Marketplace, ServerSource
@@ -28,12 +29,14 @@ from pai_lsp.web.addresses import address_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any, TypeVar
 
     from pai_lsp.cluster.profile import Profile
     from pai_lsp.project.baseline import Baseline
     from pai_lsp.source.nodes import Node, SyntaxProblem
+
+    Loaded = TypeVar("Loaded")
 
 CODE = "invalid-configuration"
 KEYS: tuple[str, ...] = tuple(published_schema("configuration")["properties"])
@@ -75,31 +78,19 @@ def parse_configuration(
     value = _without(value, errors)
     more = [*_wrong_rules(value), *_source_errors(value), *(() if is_users else _foreign_program(value))]
     value = _without(value, (error for error in more if error.kind not in _KEPT)) or {}
-    found = [_syntax_fault(problem) for problem in syntax.problems]
-    found += (_finding(error, syntax.root) for error in (*errors, *more) if syntax.root is not None)
     marketplace = value.get("marketplace") or {}
     previews = value.get("preview") or False
     severities = _severities(value.get("rules") or {}, previews=previews)
     plugins = frozenset(name.removeprefix(PLUGIN_PREFIX) for name in _items(value, "plugins"))
-    cluster = None
-    if name := value.get("cluster"):
-        try:
-            cluster = _profile(name, folder, is_users=is_users)
-        except ValueError as error:
-            fault = StructureError("cluster", ("cluster",), None, str(error))
-            found += [_finding(fault, syntax.root)] if syntax.root is not None else []
+    cluster = _loaded(value, "cluster", partial(_profile, folder=folder, is_users=is_users), more)
+    baseline = _loaded(value, "baseline", partial(_baseline, folder=folder), more)
     platform = platform_named(value["platform"]) if value.get("platform") else None
     if cluster is not None:
         platform = platform or cluster.platform
-        if platform.family != cluster.platform.family and syntax.root is not None:
-            found.append(_finding(_contradiction(platform.name, cluster), syntax.root))
-    baseline = None
-    if name := value.get("baseline"):
-        try:
-            baseline = _baseline(name, folder)
-        except ValueError as error:
-            fault = StructureError("baseline", ("baseline",), None, str(error))
-            found += [_finding(fault, syntax.root)] if syntax.root is not None else []
+        if platform.family != cluster.platform.family:
+            more.append(_contradiction(platform.name, cluster))
+    found = [_syntax_fault(problem) for problem in syntax.problems]
+    found += (_finding(error, syntax.root) for error in (*errors, *more) if syntax.root is not None)
     sources = tuple(source for one in _items(marketplace, "sources") for source in _sources(one))
     return Configuration(
         path,
@@ -118,6 +109,17 @@ def parse_configuration(
     )
 
 
+def _loaded(
+    value: dict[str, Any], key: str, load: Callable[[str], Loaded], errors: list[StructureError]
+) -> Loaded | None:
+    """What the file that a key names has; None without the key, or if it cannot be used, which is an error."""
+    try:
+        return load(value[key]) if value.get(key) else None
+    except ValueError as error:
+        errors.append(StructureError(key, (key,), None, str(error)))
+        return None
+
+
 def _profile(name: str, folder: str, *, is_users: bool) -> Profile:
     """The profile that the configuration names: a JSON file of the project, or the name of one of the user's.
 
@@ -131,14 +133,10 @@ def _profile(name: str, folder: str, *, is_users: bool) -> Profile:
     if not name.endswith(".json"):
         path_of_name(name)
         return profile_named(name)
-    path, project = os.path.normpath(os.path.join(folder, name)), project_folder(folder) or folder  # noqa: PTH118 - texts
+    path = os.path.normpath(os.path.join(folder, name))  # noqa: PTH118 - texts
     if is_users and not path.startswith(("//", "\\\\")):
         return profile_named(path)
-    if not is_in_folder(path, project) or not is_in_folder(os.path.realpath(path), os.path.realpath(project)):
-        raise ValueError(
-            f"'{visible(name)}' is outside the project; copy it into the project, or make it one of your profiles"
-        )
-    return profile_named(path)
+    return profile_named(_in_project(name, folder, "copy it into the project, or make it one of your profiles"))
 
 
 def _baseline(name: str, folder: str) -> Baseline:
@@ -149,10 +147,19 @@ def _baseline(name: str, folder: str) -> Baseline:
     """
     from pai_lsp.project.baseline import read_baseline  # noqa: PLC0415 - few configurations name one
 
+    return read_baseline(_in_project(name, folder, "a baseline belongs to the project's files"))
+
+
+def _in_project(name: str, folder: str, advice: str) -> str:
+    """The path of a file that the configuration in a folder names.
+
+    Raises:
+        ValueError: if it is outside of the project.
+    """
     path, project = os.path.normpath(os.path.join(folder, name)), project_folder(folder) or folder  # noqa: PTH118 - texts
     if not is_in_folder(path, project) or not is_in_folder(os.path.realpath(path), os.path.realpath(project)):
-        raise ValueError(f"'{visible(name)}' is outside the project; a baseline belongs to the project's files")
-    return read_baseline(path)
+        raise ValueError(f"'{visible(name)}' is outside the project; {advice}")
+    return path
 
 
 def _contradiction(name: str, cluster: Profile) -> StructureError:

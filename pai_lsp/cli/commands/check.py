@@ -64,9 +64,7 @@ def _run(arguments: argparse.Namespace) -> int:
         options = _options(arguments)
     except UnknownCodeError as error:
         return _refused(f"{error} (pai-lsp rules lists all rules)")
-    except (UnknownClusterError, NoProgramError) as error:
-        return _refused(str(error))
-    except BaselineFileError as error:
+    except _OptionError as error:
         return _refused(str(error))
     if message := missing([*paths, *([arguments.config] if arguments.config else [])]):
         return _refused(message)
@@ -145,9 +143,7 @@ def _options(arguments: argparse.Namespace) -> Options:
 
     Raises:
         UnknownCodeError: if they name an unknown rule.
-        UnknownClusterError: if they name an unknown cluster.
-        NoProgramError: if there is no such program.
-        BaselineFileError: if there is no such baseline.
+        _OptionError: if they name a cluster, a program or a baseline that cannot be used.
     """
     threshold = _SEVERITIES[arguments.severity or "warning"]
     is_complete = arguments.severity is None and arguments.format in _COMPLETE_FORMATS
@@ -186,7 +182,7 @@ def _shellcheck(setting: str | None) -> str:
     """`auto`, `off` or the path of a program; empty where nothing is asked for.
 
     Raises:
-        NoProgramError: if there is no such program.
+        _OptionError: if there is no such program.
     """
     if setting in {None, "", "off", "auto"}:
         return setting or ""
@@ -194,7 +190,7 @@ def _shellcheck(setting: str | None) -> str:
 
     found = shellcheck_program(setting or "")
     if not found:
-        raise NoProgramError(f"--shellcheck: no program '{visible(setting or '')}' was found")
+        raise _OptionError(f"--shellcheck: no program '{visible(setting or '')}' was found")
     return found
 
 
@@ -202,40 +198,32 @@ def _cluster(name: str) -> Profile:
     """The profile of the cluster that the jobs are for.
 
     Raises:
-        UnknownClusterError: if there is none, or it cannot be read.
+        _OptionError: if there is none, or it cannot be read.
     """
     from pai_lsp.cluster.profile import ProfileError, profile_named  # noqa: PLC0415 - most checks know no cluster
 
     try:
         return profile_named(name)
     except ProfileError as error:
-        raise UnknownClusterError(str(error)) from None
+        raise _OptionError(str(error)) from None
 
 
 def _baseline(arguments: argparse.Namespace) -> Baseline | None:
     """The baseline that the arguments name.
 
     Raises:
-        BaselineFileError: if there is none, or it cannot be read.
+        _OptionError: if there is none, or it cannot be read.
     """
     from pai_lsp.cli.commands.check_baseline import given_baseline  # noqa: PLC0415 - few projects have one
 
     try:
         return given_baseline(arguments)
     except ValueError as error:
-        raise BaselineFileError(str(error)) from None
+        raise _OptionError(str(error)) from None
 
 
-class BaselineFileError(ValueError):
-    """The baseline that the command line names cannot be used; the message has the reason."""
-
-
-class NoProgramError(ValueError):
-    """There is no such program; the message names it."""
-
-
-class UnknownClusterError(ValueError):
-    """The cluster that the command line names is not known; the message has the reason."""
+class _OptionError(ValueError):
+    """What an option of the command line names cannot be used; the message has the reason."""
 
 
 def _configuration(arguments: argparse.Namespace) -> Configuration | None:
