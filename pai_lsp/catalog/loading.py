@@ -402,6 +402,11 @@ class Uses:
     found: Mapping[str, LookupAnswer]
     missing: Mapping[str, LookupAnswer]
 
+    @property
+    def on_the_web(self) -> list[str]:
+        """Those that are asked over HTTP."""
+        return [one for one in (*self.found, *self.missing) if one.startswith(("http://", "https://"))]
+
 
 def uses_of(jobs: Iterable[Job], lookup: Lookup) -> Uses:
     """The addresses that jobs use; `lookup` answers instead of the jobs' own."""

@@ -342,8 +342,7 @@ class ProjectMarketplace:
         ours = [one for one in documents if one.context.lookup is self.catalog and not one.context.is_excluded]
 
         def needed(catalog: Catalog) -> Iterable[str]:
-            uses = uses_of((one.document.job for one in ours if one.kind is FileKind.JOB), catalog)
-            return [one for one in (*uses.found, *uses.missing) if one.startswith(("http://", "https://"))]
+            return uses_of((one.document.job for one in ours if one.kind is FileKind.JOB), catalog).on_the_web
 
         return needed
 

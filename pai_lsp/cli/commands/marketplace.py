@@ -154,8 +154,7 @@ def _refresh(catalog: Catalog, surroundings: Surroundings, projects: Projects, f
     jobs = list(_jobs(projects, catalog, [folder])) if surroundings.hosts_of(catalog.setup) else []
 
     def addresses(known: Catalog) -> list[str]:
-        uses = uses_of(jobs, known)
-        return [one for one in (*uses.found, *uses.missing) if one.startswith(("http://", "https://"))]
+        return uses_of(jobs, known).on_the_web
 
     def begin(what: str) -> None:
         if sys.stderr.isatty():

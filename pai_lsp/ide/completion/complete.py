@@ -219,10 +219,7 @@ def _paths_for_user(point: InsertionPoint, typed: str) -> Iterator[Suggestion]:
 
 def _members(point: InsertionPoint, typed: str) -> Iterator[Suggestion]:
     place = typed_place(point, typed, r"[$\w.\[\]-]*")
-    rest = point.content[point.index :].split("\n")[0]
-    following = re.sub(r"^[$\w.\[\]-]*", "", rest)
-    closing = "" if following.lstrip().startswith("%>") else " %>"
-    blank = " " if point.content[: point.index - len(typed)].endswith("<%") else ""
+    blank, closing = _around(point, place, "<%", "%>")
     for number, (path, value, detail) in enumerate(_paths_here(point)):
         shown = detail or value
         edit = TextEdit(place, blank + path + closing)
@@ -297,12 +294,17 @@ def _shown(value: Any) -> str:
 
 def _template_variables(point: InsertionPoint, owner: Definition, typed: str) -> Iterator[Suggestion]:
     place = typed_place(point, typed, r"[\w.-]*")
-    following = re.sub(r"^[\w.-]*", "", point.content[point.index :].split("\n")[0])
-    closing = "" if following.lstrip().startswith("}}") else " }}"
-    blank = " " if point.content[: point.index - len(typed)].endswith("{{") else ""
+    blank, closing = _around(point, place, "{{", "}}")
     for number, variable in enumerate(owner.template_variables):
         edit = TextEdit(place, blank + variable.name + closing)
         yield Suggestion(variable.name, SuggestionKind.VARIABLE, edit, None, "template variable", "", number)
+
+
+def _around(point: InsertionPoint, place: Span, opening: str, closing: str) -> tuple[str, str]:
+    """What is missing before and after a name in a template: a blank after its sign, and the sign that closes it."""
+    before = point.content[: point.index - (point.offset - place.start)]
+    after = point.content[point.index + place.end - point.offset :].split("\n")[0]
+    return " " if before.endswith(opening) else "", "" if after.lstrip().startswith(closing) else f" {closing}"
 
 
 def _variables(point: InsertionPoint, sigil: str, typed: str) -> Iterator[Suggestion]:
