@@ -20,7 +20,7 @@ from pai_lsp.source.edits import insert_entry
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, nodes_along, plain_value
 from pai_lsp.source.syntax import parse
-from pai_lsp.source.text import Span, TextEdit, apply_edits
+from pai_lsp.source.text import Span, TextEdit, apply_edits, next_line
 from pai_lsp.source.writing import indented, item_lines, scalar_line
 
 TYPE_CHECKING = False
@@ -267,8 +267,7 @@ def _documents(text: str) -> Iterator[list[str]]:
         start, end = node.span.start, node.span.end
         before = [line.strip() for line in text[at:start].splitlines() if line.lstrip().startswith("#")]
         margin = start - (text.rfind("\n", 0, start) + 1)
-        stop = text.find("\n", end - 1 if text[end - 1 : end] == "\n" else end)
-        at = len(text) if stop < 0 else stop + 1
+        at = next_line(text, end - 1 if text[end - 1 : end] == "\n" else end)
         # A list's lines begin with its own dash.
         body = (" " * margin + text[start:at]).splitlines()
         body = [line[margin:] if not line[:margin].strip() else line for line in body]

@@ -33,7 +33,7 @@ from pai_lsp.source.edits import column, cut_entry, insert_entry, line_span
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, plain_value, scalar_text, value_at, walk
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
-from pai_lsp.source.text import Span, TextEdit, apply_edits
+from pai_lsp.source.text import Span, TextEdit, apply_edits, next_line
 from pai_lsp.source.tree_edits import item_span, items_after, without_entries, without_items, without_lines
 from pai_lsp.source.writing import entry_lines, flow_scalar, flow_value, indented, item_lines, scalar_line, value_lines
 
@@ -79,7 +79,7 @@ def definition_edits(
         return _rewritten(text, definition, prerequisite, items)
     # Empty ones ask for nothing: they go where something else has to be changed.
     removed = [entry for key in EXTENDED_KEYS if (entry := node.own(key))] if is_extended(definition) else []
-    kept_type = "script" if definition.type in EXTENDED_TYPES else definition.type
+    kept_type = _kept_type(definition)
     edits: list[TextEdit] = []
     inserted: list[str] = []
     if (entry := node.own("type")) is None:
@@ -113,6 +113,11 @@ def definition_edits(
         removed = [*removed, uri]
     edits += _filled_edits(definition, prerequisite, removed)
     return tuple(edits)
+
+
+def _kept_type(definition: Definition) -> str:
+    """The type of a definition on a released cluster, which knows none of the extended types."""
+    return "script" if definition.type in EXTENDED_TYPES else definition.type
 
 
 def _as_list(uri: Any) -> Any:
@@ -181,7 +186,6 @@ def _rewritten(
     kept = {entry.name: entry.value for entry in node.effective_entries() if entry.name not in EXTENDED_KEYS}
     if prerequisite is None:
         value: dict[str, Any] = {key: plain_value(one) for key, one in kept.items() if key not in COMMAND_KEYS}
-        value["type"] = "script" if definition.type in EXTENDED_TYPES else definition.type
         value.pop("plugin", None)
     else:
         value = new_definition(prerequisite, definition.name, items)
@@ -190,7 +194,7 @@ def _rewritten(
             for key, one in kept.items()
             if key not in value and key not in COMMAND_KEYS
         }
-        value["type"] = "script" if definition.type in EXTENDED_TYPES else definition.type
+    value["type"] = _kept_type(definition)
     if value["type"] == "data" and "uri" in value:
         value["uri"] = _as_list(value["uri"])
     # What its author wrote first stays first.
@@ -434,8 +438,7 @@ def _inserted(at: int, pad: str, names: tuple[str, ...]) -> list[TextEdit]:
 def _line(text: str, sequence: Sequence, number: int) -> Span:
     span = item_span(text, sequence, number)
     start = span.start - column(text, span.start)
-    end = text.find("\n", span.end)
-    return Span(start, len(text) if end < 0 else end + 1)
+    return Span(start, next_line(text, span.end))
 
 
 def extras_edits(

@@ -17,7 +17,7 @@ from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass, lazy
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, ScalarStyle, Sequence
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.text import Span
+from pai_lsp.source.text import Span, end_of_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -214,8 +214,8 @@ class InsertionPoint:
     @property
     def line_after(self) -> str:
         """The cursor's line from the end of the text that would be replaced."""
-        end = self.document_text.find("\n", self.replace.end)
-        return self.document_text[self.replace.end : len(self.document_text) if end < 0 else end].rstrip("\r")
+        end = end_of_line(self.document_text, self.replace.end)
+        return self.document_text[self.replace.end : end].rstrip("\r")
 
     def block_start(self) -> tuple[str, str]:
         """What must precede a key or item of a block inserted here, and the indentation of the block's next lines.
@@ -305,8 +305,8 @@ def _find(document: Document, offset: int, mark: str, before: str = "", after: s
         # On one line only: a plain scalar may go on over several.
         while first > 0 and place.starts[first - 1] >= marked.rfind("\n", 0, at) + 1:
             first -= 1
-        end = marked.find("\n", at)
-        while last + 1 < len(place.text) and place.ends[last + 1] <= (len(marked) if end < 0 else end):
+        end = end_of_line(marked, at)
+        while last + 1 < len(place.text) and place.ends[last + 1] <= end:
             last += 1
     prefix, suffix = place.text[first:index], place.text[index + 1 : last + 1]
     start = place.starts[first] if first < index else at

@@ -15,7 +15,7 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, value_at
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.syntax import parse
-from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.text import Span, TextEdit, end_of_line
 
 if TYPE_CHECKING:
     from pai_lsp.document import Document
@@ -67,8 +67,7 @@ def moved_line(document: Document, offset: int) -> tuple[TextEdit, ...]:
     cursor = start
     if is_ended:
         start = text.rfind("\n", 0, start - 1) + 1
-    end = text.find("\n", start)
-    end = len(text) if end < 0 else end
+    end = end_of_line(text, start)
     match = _TYPED.match(text[start:end])
     # A command may have been typed faster than its dash was answered.
     if match is None or not (match["dash"] or match["key"]) or (match["text"] and not is_ended):

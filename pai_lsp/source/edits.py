@@ -15,7 +15,7 @@ from pai_lsp.source.comments import comments_within
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, walk
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.text import Span, TextEdit, next_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ _LINE_WITHOUT = lazy_pattern(r"[ \t]*(?:#[^\r\n]*)?(?:\r?\n)")
 def line_span(text: str, span: Span) -> Span:
     """Whole lines around a place, with the last one's line end."""
     start = text.rfind("\n", 0, span.start) + 1
-    end = text.find("\n", max(span.end - 1, span.start))
-    return Span(start, len(text) if end < 0 else end + 1)
+    return Span(start, next_line(text, max(span.end - 1, span.start)))
 
 
 def column(text: str, offset: int) -> int:
@@ -253,8 +252,7 @@ def append_item(text: str, sequence: Sequence, item: str) -> TextEdit:
 
 
 def _insert_below(text: str, offset: int, depth: int, lines: str) -> TextEdit:
-    end = text.find("\n", offset)
-    at = len(text) if end < 0 else end + 1
+    at = next_line(text, offset)
     newline = line_end(text)
     body = "".join(f"{' ' * depth}{line}{newline}" if line else newline for line in lines.splitlines())
     needs_break = at == len(text) and not text.endswith("\n") and bool(text)

@@ -13,7 +13,7 @@ from pai_lsp.source.building import nodes_in
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.odd_characters import BLANKS
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.text import UNSEEN, Span, shortened
+from pai_lsp.source.text import UNSEEN, Span, end_of_line, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,8 +122,7 @@ def _lines(text: str, at: int) -> list[_WrittenLine]:
     found: list[_WrittenLine] = []
     start, number_after = start + 1, 0
     while start < len(text) and number_after < _LINES_AFTER:
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end
+        end = end_of_line(text, start)
         line = text[start:end].rstrip()
         content = line.lstrip(" ")
         at_content = start + len(line) - len(content)

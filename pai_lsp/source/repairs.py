@@ -14,7 +14,7 @@ from pai_lsp.source.libyaml import yaml
 from pai_lsp.source.nodes import ProblemKind, Tree
 from pai_lsp.source.odd_lines import odd_line
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.text import Span, shortened
+from pai_lsp.source.text import Span, end_of_line, shortened
 from pai_lsp.source.writing import quoted
 
 TYPE_CHECKING = False
@@ -151,8 +151,7 @@ def _character_at_byte(text: str, error: yaml.YAMLError, at: int) -> int:
 def _line(text: str, at: int) -> tuple[int, int]:
     """The line around an offset, without its line end."""
     start = text.rfind("\n", 0, at) + 1
-    end = text.find("\n", at)
-    end = len(text) if end < 0 else end
+    end = end_of_line(text, at)
     return start, max(start, end - 1 if text[end - 1 : end] == "\r" else end)
 
 

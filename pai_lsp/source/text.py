@@ -236,6 +236,17 @@ def cells_of(text: str) -> int:
     return len(text) if text.isascii() else sum(map(cell_width, text))
 
 
+def end_of_line(text: str, offset: int) -> int:
+    """Where the line of an offset ends, before its line feed."""
+    end = text.find("\n", offset)
+    return len(text) if end < 0 else end
+
+
+def next_line(text: str, offset: int) -> int:
+    """Where the line after that of an offset begins; the end of the text without one."""
+    return min(end_of_line(text, offset) + 1, len(text))
+
+
 def shortened(text: str, most: int = 40) -> str:
     """The text, or as much of it as so many characters hold, with an ellipsis for the rest."""
     return text if len(text) <= most else f"{text[: most - 1]}…"

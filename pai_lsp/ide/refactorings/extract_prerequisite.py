@@ -39,7 +39,7 @@ from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import column, insert_entry
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar, Sequence
-from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.text import Span, TextEdit, next_line
 from pai_lsp.source.tree_edits import item_span, without_items
 from pai_lsp.source.writing import flow_scalar, item_lines
 
@@ -144,8 +144,7 @@ def command_selection(
     begin -= column(text, begin)
     while chosen is None and begin and text[text.rfind("\n", 0, begin - 1) + 1 : begin].lstrip().startswith("#"):
         begin = text.rfind("\n", 0, begin - 1) + 1
-    line_end = text.find("\n", end)
-    return CommandSelection(role, sequence, first, last, Span(begin, len(text) if line_end < 0 else line_end + 1))
+    return CommandSelection(role, sequence, first, last, Span(begin, next_line(text, end)))
 
 
 def without_commands(job: Job, selection: CommandSelection) -> tuple[TextEdit, ...]:

@@ -29,7 +29,7 @@ from pai_lsp.source.foreign import number_of
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import nearest
-from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.text import Span, TextEdit, end_of_line
 from pai_lsp.source.writing import entry_lines, flow_value, quoted, scalar_line, value_lines
 
 TYPE_CHECKING = False
@@ -304,8 +304,7 @@ def _as_string(job: Job, place: ErrorPlace, node: Node | None) -> Fixes:
 
 def _written_line(text: str, node: Node) -> str | None:
     """The text of an item on one line, with a colon at its end; None for several lines."""
-    end = text.find("\n", node.span.start)
-    line = text[node.span.start : len(text) if end < 0 else end]
+    line = text[node.span.start : end_of_line(text, node.span.start)]
     if node.span.end > node.span.start + len(line):
         return None
     if isinstance(node, Mapping) and not node.is_flow:

@@ -10,7 +10,7 @@ from pai_lsp.job.definition import key_name_span
 from pai_lsp.source.edits import line_span
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Entry, Mapping, Node, ProblemKind, Scalar, Sequence
-from pai_lsp.source.text import Span, any_overlaps
+from pai_lsp.source.text import Span, any_overlaps, end_of_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -132,8 +132,7 @@ def _value_span(text: str, node: Node | None, entry: Entry | None) -> Span:
 def line_of_content(text: str) -> Span:
     """The first line that holds anything, without the blanks around it."""
     start = len(text) - len(text.lstrip("\ufeff \t\r\n"))
-    end = text.find("\n", start)
-    line = text[start : len(text) if end < 0 else end]
+    line = text[start : end_of_line(text, start)]
     return Span(start, start + len(line.rstrip()))
 
 
