@@ -407,7 +407,7 @@ def _without_skipped(found: list[Diagnostic], job: Job) -> list[Diagnostic]:
         for one in found
         if one.severity is not Severity.ERROR
         or BY_CODE[one.code].stage not in _OF_TASKS
-        or not any(_holds(span, one.span) for span in skipped)
+        or not any(span.holds(one.span) for span in skipped)
     ]
 
 
@@ -466,7 +466,7 @@ def _without_unfilled(found: tuple[Diagnostic, ...], document: Document) -> tupl
     if "{{" not in document.text:
         return found
     values = {scalar.span for definition in document.job.as_meant.definitions for scalar in unfilled_values(definition)}
-    return tuple(one for one in found if _is_about_reading(one) or not any(_holds(span, one.span) for span in values))
+    return tuple(one for one in found if _is_about_reading(one) or not any(span.holds(one.span) for span in values))
 
 
 def _without_ignored(kept: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
@@ -600,16 +600,12 @@ def _without_echoes(found: tuple[Diagnostic, ...], document: Document) -> tuple[
     return tuple(
         one
         for one in found
-        if not is_misread(one) and (_is_about_reading(one) or not any(_holds(span, one.span) for span in echoes))
+        if not is_misread(one) and (_is_about_reading(one) or not any(span.holds(one.span) for span in echoes))
     )
 
 
 def _is_about_reading(one: Diagnostic) -> bool:
     return one.code in BY_CODE and BY_CODE[one.code].is_about_reading
-
-
-def _holds(outer: Span, inner: Span) -> bool:
-    return outer.start <= inner.start and inner.end <= outer.end
 
 
 def _misread_aliases(document: Document) -> set[Span]:

@@ -296,7 +296,7 @@ def opened_lists(job: Job, edits: SequenceOf[TextEdit], roles: Iterable[TaskRole
         if entry is None or (job.root and job.root.is_flow):
             continue
         span = entry.value.span
-        inside = [one for one in found if span.start <= one.span.start and one.span.end <= span.end]
+        inside = [one for one in found if span.holds(one.span)]
         is_wanted = any("\\n" in one.new_text for one in inside)
         ends_line = not text[span.end : line_span(text, span).end].strip()
         if not is_wanted or not ends_line or _KEPT.search(text, span.start, span.end):

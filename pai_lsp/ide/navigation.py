@@ -340,8 +340,7 @@ def _images(document: Document) -> Iterator[WebLink]:
 def _items(document: Document) -> Iterator[WebLink]:
     """The references to what a marketplace server has."""
     job = document.job
-    required = (one.reference for definition in job.definitions for one in definition.requirements)
-    for reference in (*(one for role in job.task_roles for one in role.prerequisites), *required):
+    for reference in job.listed_references:
         if reference.is_address and (page := item_page(job.lookup.find(reference.name).path or "")):
             yield WebLink(reference.span, page, "Open the page in the marketplace")
 

@@ -231,9 +231,9 @@ def _nested(
     name: str, kind: OutlineKind, span: Span, at: Span, detail: str, children: Iterable[OutlineItem]
 ) -> OutlineItem:
     """An item with those of its children that are inside it: the content of an alias or a `<<` is elsewhere."""
-    if not (span.start <= at.start and at.end <= span.end):
+    if not span.holds(at):
         at = Span(span.start, span.start)
-    inside = (child for child in children if span.start <= child.span.start and child.span.end <= span.end)
+    inside = (child for child in children if span.holds(child.span))
     return OutlineItem(name, kind, span, at, detail, _ordered(inside))
 
 
@@ -311,7 +311,7 @@ def selection_ranges(document: Document, offset: int) -> list[Span]:
     grown: list[Span] = []
     for span in sorted((*around, Span(0, len(document.text))), key=len):
         last = grown[-1] if grown else Span(offset, offset)
-        if span.start <= last.start and last.end <= span.end and span != last:
+        if span.holds(last) and span != last:
             grown.append(span)
     return grown
 

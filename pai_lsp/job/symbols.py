@@ -329,7 +329,7 @@ def rename_role(job: Job, name: str, new_name: str) -> RoleRenaming:
         if name in scalar.text:
             text = mapped(job.text, scalar)
             spans = [text.span(*match.span()) for match in mention.finditer(scalar.text)]
-            is_complete = is_complete and all(any(_holds(span, one) for one in known) for span in spans)
+            is_complete = is_complete and all(any(span.holds(one) for one in known) for span in spans)
     return RoleRenaming(renaming_edits(job, places, new_name), is_complete)
 
 
@@ -381,11 +381,5 @@ def _surely_meant(job: Job, definition: Definition, meant: Counter[str]) -> set[
             references = role.typed_references.items()
             spans |= {one.span for field, one in references if one.name == name and TYPED_FIELDS[field] == kind}
     if meant[kind] == 1 and job.definitions_by_name.get(name) is definition:
-        listed = [reference for role in job.task_roles for reference in role.prerequisites]
-        required = [requirement.reference for one in job.definitions for requirement in one.requirements]
-        spans |= {reference.span for reference in (*listed, *required) if reference.name == name}
+        spans |= {reference.span for reference in job.listed_references if reference.name == name}
     return spans
-
-
-def _holds(whole: Span, part: Span) -> bool:
-    return whole.start <= part.start and part.end <= whole.end

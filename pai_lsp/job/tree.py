@@ -242,6 +242,12 @@ class JobTree:
         """The task roles, in written order."""
         return counted(TaskRole(entry) for entry in entries_of(self.mapping("taskRoles")))
 
+    @property
+    def listed_references(self) -> list[Reference]:
+        """What the lists `prerequisites` of task roles and `require` of definitions name."""
+        required = (one.reference for definition in self.definitions for one in definition.requirements)
+        return [*(reference for role in self.task_roles for reference in role.prerequisites), *required]
+
     @cached_property
     def task_roles_by_name(self) -> dict[str, TaskRole]:
         """The task roles by name."""

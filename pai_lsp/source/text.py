@@ -48,6 +48,10 @@ class Span:
             return self.start <= other.end and other.start <= self.end
         return self.start < other.end and other.start < self.end
 
+    def holds(self, other: Span) -> bool:
+        """Whether all of another place is in this one."""
+        return self.start <= other.start and other.end <= self.end
+
     def shifted(self, by: int) -> Span:
         """The span moved by `by` code points."""
         return Span(self.start + by, self.end + by)

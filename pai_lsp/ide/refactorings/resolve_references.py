@@ -166,9 +166,7 @@ def import_prerequisites(document: Document, span: Span) -> Iterator[Refactoring
                 title = f"Import '{_short(reference)}' and what it requires into the job"
                 find = partial(_imported, document, role.name, reference)
                 yield attempted(title, RefactoringKind.INLINE, partial(_proven, document, find))
-    references = [reference for role in job.task_roles for reference in role.prerequisites]
-    references += [one.reference for definition in job.definitions for one in definition.requirements]
-    for reference in references:
+    for reference in job.listed_references:
         if (
             reference.is_address
             and _covers(reference.scalar.span, span)
