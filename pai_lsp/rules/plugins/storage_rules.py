@@ -26,7 +26,7 @@ from pai_lsp.job.definition import key_name_span, name_span
 from pai_lsp.job.require_graph import expansion, mounted_already
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.edits import remove_entry, remove_item
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence, items_of, value_at
+from pai_lsp.source.nodes import Scalar, Sequence, items_of, value_at
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.tree_edits import insert_values
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import PluginEntry
-    from pai_lsp.source.nodes import Entry, Node
+    from pai_lsp.source.nodes import Node
     from pai_lsp.source.text import Span
 
 
@@ -318,26 +318,18 @@ def _as_storages(job: Job, plugin: PluginEntry) -> Fixes:
     """Write `extras.storages` instead of the only runtime plugin, or next to the others."""
     extras = job.extras
     section = extras.own(RUNTIME_PLUGIN) if extras else None
-    if extras is None or section is None or not isinstance(section.value, Sequence):
+    plugins = section.value if section else None
+    if extras is None or section is None or not isinstance(plugins, Sequence):
         return ()
-    if extras.is_flow or extras.entry("storages"):
+    is_only = len(plugins.items) == 1
+    if extras.is_flow or extras.entry("storages") or (is_only and len(extras.entries) == 1):
         return ()
     names = plugin.parameter("storageConfigNames")
     items = items_of(names.value) if names else ()
     if any(not isinstance(item, Scalar) for item in items):
         return ()
     storages = [{"name": item.text} for item in items if isinstance(item, Scalar)]
-    return _instead(job, extras, section, plugin.node, storages)
-
-
-def _instead(job: Job, extras: Mapping, section: Entry, item: Node, storages: list[dict[str, str]]) -> Fixes:
-    plugins = section.value
-    if not isinstance(plugins, Sequence):
-        return ()
-    is_only = len(plugins.items) == 1
-    if is_only and len(extras.entries) == 1:
-        return ()
-    removal = remove_entry(job.text, extras, section) if is_only else remove_item(job.text, plugins, item)
+    removal = remove_entry(job.text, extras, section) if is_only else remove_item(job.text, plugins, plugin.node)
     edits = (*removal, insert_values(job.text, extras, {"storages": storages}))
     return (Fix("Convert to 'extras.storages'", edits),) if removal else ()
 
