@@ -48,56 +48,42 @@ _READERS = (
 # "Webhook resource"; SonarQube, "Managing tokens"; Telegram, "Bot API"; Azure Storage, "Connection strings" and
 # "Service SAS"; RFC 7468 for keys.
 _FORMS = (
-    ("hf_", lazy_pattern(r"\bhf_[A-Za-z0-9]{30,}"), "a Hugging Face token"),
-    ("dckr_", lazy_pattern(r"\bdckr_(?:pat|oat)_[\w-]{20,}"), "a Docker token"),
-    ("tskey-", lazy_pattern(r"\btskey-[a-z]+-[A-Za-z0-9]{6,}-?[A-Za-z0-9]+"), "a Tailscale key"),
-    ("/api/webhooks/", lazy_pattern(r"/api/webhooks/[0-9]{10,}/([\w-]{40,})"), "a Discord webhook"),
-    ("hooks.slack.com/services/", lazy_pattern(r"hooks\.slack\.com/services/([A-Za-z0-9+/]{20,})"), "a Slack webhook"),
-    (":aa", lazy_pattern(r"(?<![0-9])[0-9]{8,10}:AA[\w-]{33}(?![\w-])"), "a Telegram token"),
-    ("hvs.", lazy_pattern(r"\bhvs\.[\w-]{24,}"), "a Vault token"),
-    ("/t/", lazy_pattern(r"/t/([a-z]{2}-[0-9a-z]{8}-[0-9a-z-]{27})(?=/)"), "a token of a conda channel"),
-    ("accountkey=", lazy_pattern(r"\bAccountKey=([A-Za-z0-9+/]{40,}=*)"), "an Azure storage key"),
-    ("x-amz-signature=", lazy_pattern(r"(?i:x-amz-signature)=([0-9a-f]{64})"), "an AWS signature"),
-    ("ya29.", lazy_pattern(r"\bya29\.[\w-]{20,}"), "a Google token"),
-    ("sct", lazy_pattern(r"\bSCT[0-9]{4,}T[A-Za-z0-9]{20,}"), "a ServerChan key"),
-    ("/v2/hook/", lazy_pattern(r"/bot/v2/hook/([0-9a-f-]{36})"), "a Feishu webhook"),
+    ("hf_", r"\bhf_[A-Za-z0-9]{30,}", "a Hugging Face token"),
+    ("dckr_", r"\bdckr_(?:pat|oat)_[\w-]{20,}", "a Docker token"),
+    ("tskey-", r"\btskey-[a-z]+-[A-Za-z0-9]{6,}-?[A-Za-z0-9]+", "a Tailscale key"),
+    ("/api/webhooks/", r"/api/webhooks/[0-9]{10,}/([\w-]{40,})", "a Discord webhook"),
+    ("hooks.slack.com/services/", r"hooks\.slack\.com/services/([A-Za-z0-9+/]{20,})", "a Slack webhook"),
+    (":aa", r"(?<![0-9])[0-9]{8,10}:AA[\w-]{33}(?![\w-])", "a Telegram token"),
+    ("hvs.", r"\bhvs\.[\w-]{24,}", "a Vault token"),
+    ("/t/", r"/t/([a-z]{2}-[0-9a-z]{8}-[0-9a-z-]{27})(?=/)", "a token of a conda channel"),
+    ("accountkey=", r"\bAccountKey=([A-Za-z0-9+/]{40,}=*)", "an Azure storage key"),
+    ("x-amz-signature=", r"(?i:x-amz-signature)=([0-9a-f]{64})", "an AWS signature"),
+    ("ya29.", r"\bya29\.[\w-]{20,}", "a Google token"),
+    ("sct", r"\bSCT[0-9]{4,}T[A-Za-z0-9]{20,}", "a ServerChan key"),
+    ("/v2/hook/", r"/bot/v2/hook/([0-9a-f-]{36})", "a Feishu webhook"),
     (
         "0exbli",
-        lazy_pattern(r"\b(?:eyJ0eXBlIjo|ewogICJ0eXBlIjo|ewogICAgInR5cGUiO)[A-Za-z0-9+/]{100,}=*"),
+        r"\b(?:eyJ0eXBlIjo|ewogICJ0eXBlIjo|ewogICAgInR5cGUiO)[A-Za-z0-9+/]{100,}=*",
         "a key of a service account in base64",
     ),
-    ("signature=", lazy_pattern(r"[?&]Signature=([\w~%+/-]{30,}=*)"), "a signature of an address"),
-    ("sig=", lazy_pattern(r"[?&]sig=([A-Za-z0-9+/%]{30,}=*)"), "an Azure signature"),
+    ("signature=", r"[?&]Signature=([\w~%+/-]{30,}=*)", "a signature of an address"),
+    ("sig=", r"[?&]sig=([A-Za-z0-9+/%]{30,}=*)", "an Azure signature"),
     (
         "-----begin ",
-        lazy_pattern(r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----(?:(?:(?!-----)[\s\S])*-----END [A-Z ]*-----)?"),
+        r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----(?:(?:(?!-----)[\s\S])*-----END [A-Z ]*-----)?",
         "a private key",
     ),
-    ("ls0tls1crudjti", lazy_pattern(r"\bLS0tLS1CRUdJTi[A-Za-z0-9+/]{40,}=*"), "a key or certificate in base64"),
+    ("ls0tls1crudjti", r"\bLS0tLS1CRUdJTi[A-Za-z0-9+/]{40,}=*", "a key or certificate in base64"),
+    ("@", r"://(?=[^\s/@]{0,200}[0-9])(?=[^\s/@]{0,200}[a-z])([A-Za-z0-9_-]{20,200})@", "a token in an address"),
+    ("account.key.", r"\baccount\.key\.[\w.-]{1,200}['\"]?[ =]\s*['\"]?([A-Za-z0-9+/]{40,}=*)", "an Azure storage key"),
+    ("sq", r"\bsq[apu]_[0-9a-f]{40}", "a SonarQube token"),
+    ("secret", r"(?i:secret[_-]?id)['\"]?[ =:]{1,3}['\"]?([0-9a-f]{8}-[0-9a-f-]{27})", "a secret of Vault"),
+    ("akcp", r"\bAKCp[A-Za-z0-9]{50,}", "a JFrog key"),
+    ("argon2:", r"\bargon2:\$argon2[^\s'\"]{20,}", "the hash of a password"),
+    ("passwo", r"<(?:\w+:)?[\w.-]{0,40}(?i:password)>([^<>$\s]{4,200})</", "a password"),
     (
         "@",
-        lazy_pattern(r"://(?=[^\s/@]{0,200}[0-9])(?=[^\s/@]{0,200}[a-z])([A-Za-z0-9_-]{20,200})@"),
-        "a token in an address",
-    ),
-    (
-        "account.key.",
-        lazy_pattern(r"\baccount\.key\.[\w.-]{1,200}['\"]?[ =]\s*['\"]?([A-Za-z0-9+/]{40,}=*)"),
-        "an Azure storage key",
-    ),
-    ("sq", lazy_pattern(r"\bsq[apu]_[0-9a-f]{40}"), "a SonarQube token"),
-    (
-        "secret",
-        lazy_pattern(r"(?i:secret[_-]?id)['\"]?[ =:]{1,3}['\"]?([0-9a-f]{8}-[0-9a-f-]{27})"),
-        "a secret of Vault",
-    ),
-    ("akcp", lazy_pattern(r"\bAKCp[A-Za-z0-9]{50,}"), "a JFrog key"),
-    ("argon2:", lazy_pattern(r"\bargon2:\$argon2[^\s'\"]{20,}"), "the hash of a password"),
-    ("passwo", lazy_pattern(r"<(?:\w+:)?[\w.-]{0,40}(?i:password)>([^<>$\s]{4,200})</"), "a password"),
-    (
-        "@",
-        lazy_pattern(
-            r"://(?:<%[^%]*%>|[^\s/:@'\"<>]{0,200}):([^\s/@'\"<>${}]{1,200}(?:@[^\s/@'\"<>${}:]{1,40}(?=@))?)@"
-        ),
+        r"://(?:<%[^%]*%>|[^\s/:@'\"<>]{0,200}):([^\s/@'\"<>${}]{1,200}(?:@[^\s/@'\"<>${}:]{1,40}(?=@))?)@",
         "a password in an address",
     ),
 )
@@ -130,199 +116,149 @@ _OPTIONS = {
 # PostgreSQL, "CREATE ROLE"; Jupyter Server, "Config file"; RFC 7617.
 _ARGUMENTS = (
     *(
-        (program, lazy_pattern(rf"(?<![\w.-]){program}\s{_SAME_COMMAND}(?<=\s){option}{_WORD}"), "a password")
+        (program.lower(), rf"(?<![\w.-]){program}\s{_SAME_COMMAND}(?<=\s){option}{_WORD}", "a password")
         for programs, option in _OPTIONS.items()
         for program in programs.split()
     ),
-    ("|", lazy_pattern(rf"{_PIPED}{_READERS}"), "a password"),
-    ("<<<", lazy_pattern(rf"{_READERS}{_SAME_COMMAND}<<<\s*{_WORD}"), "a password"),
-    ("password", lazy_pattern(r"(?i:\bpassword\s+(?:=\s*)?)\\?'([^'\n\\]{3,200})'"), "a password"),
-    ("identified by", lazy_pattern(r"(?i:\bidentified by\s+)\\?'([^'\n\\]{3,200})'"), "a password"),
-    ("requirepass", lazy_pattern(rf"\brequirepass[ =]\s*{_WORD}"), "a password"),
-    ("masterauth", lazy_pattern(rf"\bmasterauth[ =]\s*{_WORD}"), "a password"),
-    ("-password ", lazy_pattern(rf"\bset-(?:initial|default-admin)-password\s+{_WORD}"), "a password"),
-    ("creds", lazy_pattern(rf"(?<=\s)--(?:\w+-)?creds[ =]['\"]?[^\s:'\"<$]+:{_WORD}"), "a password"),
-    ("etcdctl", lazy_pattern(rf"\betcdctl\s{_SAME_COMMAND}(?<=\s)--user[ =]['\"]?[^\s:'\"<$]+:{_WORD}"), "a password"),
-    (
-        "curl",
-        lazy_pattern(rf"\bcurl\s{_SAME_COMMAND}(?<=\s)(?:--pass\s+|(?:-E|--cert)\s+['\"]?[^\s:'\"<$]+:){_WORD}"),
-        "a password",
-    ),
+    ("|", rf"{_PIPED}{_READERS}", "a password"),
+    ("<<<", rf"{_READERS}{_SAME_COMMAND}<<<\s*{_WORD}", "a password"),
+    ("password", r"(?i:\bpassword\s+(?:=\s*)?)\\?'([^'\n\\]{3,200})'", "a password"),
+    ("identified by", r"(?i:\bidentified by\s+)\\?'([^'\n\\]{3,200})'", "a password"),
+    ("requirepass", rf"\brequirepass[ =]\s*{_WORD}", "a password"),
+    ("masterauth", rf"\bmasterauth[ =]\s*{_WORD}", "a password"),
+    ("-password ", rf"\bset-(?:initial|default-admin)-password\s+{_WORD}", "a password"),
+    ("creds", rf"(?<=\s)--(?:\w+-)?creds[ =]['\"]?[^\s:'\"<$]+:{_WORD}", "a password"),
+    ("etcdctl", rf"\betcdctl\s{_SAME_COMMAND}(?<=\s)--user[ =]['\"]?[^\s:'\"<$]+:{_WORD}", "a password"),
+    ("curl", rf"\bcurl\s{_SAME_COMMAND}(?<=\s)(?:--pass\s+|(?:-E|--cert)\s+['\"]?[^\s:'\"<$]+:){_WORD}", "a password"),
     (
         "=",
-        lazy_pattern(
+        (
             r"(?<=\s)(?:-b|--cookie)[ =]['\"]?\w{0,40}(?i:sess|token|auth)\w{0,20}"
             r"=([\w%.-]{16,400})"
         ),
         "a token",
     ),
-    ("/p:", lazy_pattern(rf"(?<=\s)/p:{_WORD}"), "a password"),
-    ("net use", lazy_pattern(rf"\bnet use\s{_SAME_COMMAND}\s/user:\S+\s+{_WORD}"), "a password"),
-    ("net use", lazy_pattern(rf"\bnet use\s+(?:\w:\s+)?\\\\\S+\s+(?![/*]){_WORD}"), "a password"),
-    ("vault", lazy_pattern(rf"\bvault\s+login\s+(?:-\S+\s+)*(?=\S*[0-9]){_WORD}"), "a token"),
-    ("mega-login", lazy_pattern(rf"\bmega-login\s+\S+@\S+\s+{_WORD}"), "a password"),
-    ("bduss", lazy_pattern(r"(?i:\bbduss)\s?[ =]\s?['\"]?([\w~-]{60,400})"), "a token"),
-    ("qshell", lazy_pattern(rf"\bqshell\s+account\s+(?:-\S+\s+)*\S+\s+{_WORD}"), "a key"),
-    ("securestring", lazy_pattern(rf"\bConvertTo-SecureString\s+(?:-String\s+)?{_WORD}"), "a password"),
+    ("/p:", rf"(?<=\s)/p:{_WORD}", "a password"),
+    ("net use", rf"\bnet use\s{_SAME_COMMAND}\s/user:\S+\s+{_WORD}", "a password"),
+    ("net use", rf"\bnet use\s+(?:\w:\s+)?\\\\\S+\s+(?![/*]){_WORD}", "a password"),
+    ("vault", rf"\bvault\s+login\s+(?:-\S+\s+)*(?=\S*[0-9]){_WORD}", "a token"),
+    ("mega-login", rf"\bmega-login\s+\S+@\S+\s+{_WORD}", "a password"),
+    ("bduss", r"(?i:\bbduss)\s?[ =]\s?['\"]?([\w~-]{60,400})", "a token"),
+    ("qshell", rf"\bqshell\s+account\s+(?:-\S+\s+)*\S+\s+{_WORD}", "a key"),
+    ("securestring", rf"\bConvertTo-SecureString\s+(?:-String\s+)?{_WORD}", "a password"),
     (
         "app.",
-        lazy_pattern(
-            r"\b(?:Notebook|Server|Jupyter|Lab)App\.(?:token|password)\s*=\s*\\?['\"]([^'\"\s\\<>${}]{4,200})"
-        ),
+        r"\b(?:Notebook|Server|Jupyter|Lab)App\.(?:token|password)\s*=\s*\\?['\"]([^'\"\s\\<>${}]{4,200})",
         "a token",
     ),
     (
         "minio(",
-        lazy_pattern(
-            r"\bMinio\(\s*\\?['\"][^'\"\n]+['\"]\s*,\s*\\?['\"][^'\"\n]+['\"]\s*,\s*\\?['\"]([^'\"\n\\]{4,200})"
-        ),
+        r"\bMinio\(\s*\\?['\"][^'\"\n]+['\"]\s*,\s*\\?['\"][^'\"\n]+['\"]\s*,\s*\\?['\"]([^'\"\n\\]{4,200})",
         "a key",
     ),
     (
         "sql",
-        lazy_pattern(
-            r"sql(?:db)?\.connect\(\s*\\?['\"][^'\"\n]+['\"]\s*,\s*\\?['\"][^'\"\n]+['\"]\s*,\s*\\?['\"]([^'\"\n\\]{4,200})"
-        ),
+        r"sql(?:db)?\.connect\(\s*\\?['\"][^'\"\n]+['\"]\s*,\s*\\?['\"][^'\"\n]+['\"]\s*,\s*\\?['\"]([^'\"\n\\]{4,200})",
         "a password",
     ),
     (
         "redis(",
-        lazy_pattern(r"\bRedis\(\s*\\?['\"][^'\"\n]+['\"]\s*,\s*[0-9]+\s*,\s*[0-9]+\s*,\s*\\?['\"]([^'\"\n\\]{4,200})"),
+        r"\bRedis\(\s*\\?['\"][^'\"\n]+['\"]\s*,\s*[0-9]+\s*,\s*[0-9]+\s*,\s*\\?['\"]([^'\"\n\\]{4,200})",
         "a password",
     ),
     (
         "%s",
-        lazy_pattern(
+        (
             r"\bprintf\s+['\"][^'\"]{0,400}(?i:pass(?:word|wd)?|token|secret|key)['\"]?[ =:]{1,3}['\"]?%s"
             r"[^'\"%]{0,200}['\"]"
             rf"(?:\s[^\n|;&>#]{{0,200}})?\s{_WORD}['\"]?\s*(?=[>|\n]|\Z)"
         ),
         "a password",
     ),
-    ("<(", lazy_pattern(rf"(?i:pass\w*|secret|token|key)[\w-]*[ =]<\({_SAYS}{_WORD}"), "a password"),
-    (
-        "login",
-        lazy_pattern(rf"(?<=\s)login\s{_SAME_COMMAND}(?<=\s)-p[ =]?(?!\d{{1,5}}(?:\s|\Z)){_WORD}"),
-        "a password",
-    ),
-    (
-        "login",
-        lazy_pattern(r"\.login\(\s*\\?['\"][^'\"\n]{1,100}['\"]\s*,\s*\\?['\"]([^'\"\n\\]{4,200})"),
-        "a password",
-    ),
-    (
-        "login(",
-        lazy_pattern(r"\blogin\(\s*\\?['\"](?=[^'\"\n]{0,200}[0-9])([\w-]{20,200})\\?['\"]\s*\)"),
-        "a token",
-    ),
-    ("auth", lazy_pattern(r"\\?\"auth\\?\"\s*:\s*\\?\"([A-Za-z0-9+/]{12,}=*)"), "a password"),
-    ("passwd", lazy_pattern(rf"\bopenssl\s+passwd\s+(?:-\S+\s+)*{_WORD}"), "a password"),
+    ("<(", rf"(?i:pass\w*|secret|token|key)[\w-]*[ =]<\({_SAYS}{_WORD}", "a password"),
+    ("login", rf"(?<=\s)login\s{_SAME_COMMAND}(?<=\s)-p[ =]?(?!\d{{1,5}}(?:\s|\Z)){_WORD}", "a password"),
+    ("login", r"\.login\(\s*\\?['\"][^'\"\n]{1,100}['\"]\s*,\s*\\?['\"]([^'\"\n\\]{4,200})", "a password"),
+    ("login(", r"\blogin\(\s*\\?['\"](?=[^'\"\n]{0,200}[0-9])([\w-]{20,200})\\?['\"]\s*\)", "a token"),
+    ("auth", r"\\?\"auth\\?\"\s*:\s*\\?\"([A-Za-z0-9+/]{12,}=*)", "a password"),
+    ("passwd", rf"\bopenssl\s+passwd\s+(?:-\S+\s+)*{_WORD}", "a password"),
     (
         "assword",
-        lazy_pattern(r"assword\W[^\n]{0,80}\n?[ \t]{0,20}\bsend\s+(?:--\s+)?\\?[\"{]([^\"\n\\$]{3,200})\\+[rn]"),
+        r"assword\W[^\n]{0,80}\n?[ \t]{0,20}\bsend\s+(?:--\s+)?\\?[\"{]([^\"\n\\$]{3,200})\\+[rn]",
         "a password",
     ),
-    ("wandb", lazy_pattern(r"\bwandb\.login\([^)\n]{0,100}key\s*=\s*\\?['\"]([0-9a-f]{40})"), "a Weights & Biases key"),
-    ("authtoken", lazy_pattern(r"\bngrok\s+(?:config\s+add-)?authtoken\s+([\w-]{20,})"), "a token"),
-    ("-bearer", lazy_pattern(rf"--oauth2-bearer[ =]{_WORD}"), "a token"),
-    ("lftp", lazy_pattern(rf"\blftp\s{_SAME_COMMAND}(?<=\s)-u\s*[^\s,'\"]+,{_WORD}"), "a password"),
-    ("mc", lazy_pattern(rf"\bmc\s+(?:alias\s+set|config\s+host\s+add)\s+\S+\s+\S+\s+\S+\s+{_WORD}"), "a key"),
-    (
-        "wandb",
-        lazy_pattern(r"\bwandb\s+login\s[^\n|;&#]{0,200}?(?<![\w-])((?:local-)?[0-9a-f]{40})\b"),
-        "a Weights & Biases key",
-    ),
+    ("wandb", r"\bwandb\.login\([^)\n]{0,100}key\s*=\s*\\?['\"]([0-9a-f]{40})", "a Weights & Biases key"),
+    ("authtoken", r"\bngrok\s+(?:config\s+add-)?authtoken\s+([\w-]{20,})", "a token"),
+    ("-bearer", rf"--oauth2-bearer[ =]{_WORD}", "a token"),
+    ("lftp", rf"\blftp\s{_SAME_COMMAND}(?<=\s)-u\s*[^\s,'\"]+,{_WORD}", "a password"),
+    ("mc", rf"\bmc\s+(?:alias\s+set|config\s+host\s+add)\s+\S+\s+\S+\s+\S+\s+{_WORD}", "a key"),
+    ("wandb", r"\bwandb\s+login\s[^\n|;&#]{0,200}?(?<![\w-])((?:local-)?[0-9a-f]{40})\b", "a Weights & Biases key"),
     (
         "mount",
-        lazy_pattern(r"\bmount(?:\.\w+)?\s[^\n|;&#]{0,200}?[ ,]pass(?:word)?=((?:[^\s,'\"`<>${}|;&()]|&(?![&\s]))+)"),
+        r"\bmount(?:\.\w+)?\s[^\n|;&#]{0,200}?[ ,]pass(?:word)?=((?:[^\s,'\"`<>${}|;&()]|&(?![&\s]))+)",
         "a password",
     ),
     (
         "curl",
-        lazy_pattern(
-            rf"\bcurl\s{_SAME_COMMAND}(?<=\s)(?:-[A-Za-z]*u|--(?:proxy-)?user[ =])\s*['\"]?[^\s:'\"<${{}}]+:{_WORD}"
-        ),
+        rf"\bcurl\s{_SAME_COMMAND}(?<=\s)(?:-[A-Za-z]*u|--(?:proxy-)?user[ =])\s*['\"]?[^\s:'\"<${{}}]+:{_WORD}",
         "a password",
     ),
     (
         "htpasswd",
-        lazy_pattern(
-            rf"\bhtpasswd\s+-[a-zA-Z]*b[a-zA-Z]*\s+(?:-\S+\s+)*(?:\S+\s+){{1,2}}?{_WORD}[ \t]*(?=[\n'\"|;&)]|\Z)"
-        ),
+        rf"\bhtpasswd\s+-[a-zA-Z]*b[a-zA-Z]*\s+(?:-\S+\s+)*(?:\S+\s+){{1,2}}?{_WORD}[ \t]*(?=[\n'\"|;&)]|\Z)",
         "a password",
     ),
-    ("smbclient", lazy_pattern(rf"\bsmbclient\s{_SAME_COMMAND}(?<=\s)-U\s*['\"]?[^\s%'\"]+%{_WORD}"), "a password"),
-    ("pass:", lazy_pattern(rf"\bopenssl\s{_SAME_COMMAND}(?<=\s)-pass(?:in|out)?\s+['\"]?pass:{_WORD}"), "a password"),
+    ("smbclient", rf"\bsmbclient\s{_SAME_COMMAND}(?<=\s)-U\s*['\"]?[^\s%'\"]+%{_WORD}", "a password"),
+    ("pass:", rf"\bopenssl\s{_SAME_COMMAND}(?<=\s)-pass(?:in|out)?\s+['\"]?pass:{_WORD}", "a password"),
     (
         "auth",
-        lazy_pattern(r"\b(?:\w{1,20}_)?auth\s*=\s*\(\s*['\"][^'\"\n]{1,100}['\"]\s*,\s*['\"]([^'\"\n]{3,200})['\"]"),
+        r"\b(?:\w{1,20}_)?auth\s*=\s*\(\s*['\"][^'\"\n]{1,100}['\"]\s*,\s*['\"]([^'\"\n]{3,200})['\"]",
         "a password",
     ),
     (
         "http",
-        lazy_pattern(rf"(?<![\w./:-])https?\s{_SAME_COMMAND}(?<=\s)(?:-a|--auth)[ =]?['\"]?[^\s:'\"<${{}}]+:{_WORD}"),
+        rf"(?<![\w./:-])https?\s{_SAME_COMMAND}(?<=\s)(?:-a|--auth)[ =]?['\"]?[^\s:'\"<${{}}]+:{_WORD}",
         "a password",
     ),
-    (
-        "http-basic",
-        lazy_pattern(rf"\b(?:poetry|composer)\s+config\s+(?:-\S+\s+)*http-basic\.\S+\s+\S+\s+{_WORD}"),
-        "a password",
-    ),
-    ("poetry", lazy_pattern(rf"\bpoetry\s+config\s+(?:-\S+\s+)*pypi-token\.\S+\s+{_WORD}"), "a token"),
-    ("ssh-keygen", lazy_pattern(rf"\bssh-keygen\s{_SAME_COMMAND}(?<=\s)-[NP]\s*{_WORD}"), "a password"),
+    ("http-basic", rf"\b(?:poetry|composer)\s+config\s+(?:-\S+\s+)*http-basic\.\S+\s+\S+\s+{_WORD}", "a password"),
+    ("poetry", rf"\bpoetry\s+config\s+(?:-\S+\s+)*pypi-token\.\S+\s+{_WORD}", "a token"),
+    ("ssh-keygen", rf"\bssh-keygen\s{_SAME_COMMAND}(?<=\s)-[NP]\s*{_WORD}", "a password"),
     (
         "user",
-        lazy_pattern(
-            r"\buser(?:add|mod)\s[^\n|;&#]{0,200}?(?:-p|--password)[ =]?\s*['\"]?(\$[0-9a-z]{1,2}\$[^\s'\"]{20,})"
-        ),
+        r"\buser(?:add|mod)\s[^\n|;&#]{0,200}?(?:-p|--password)[ =]?\s*['\"]?(\$[0-9a-z]{1,2}\$[^\s'\"]{20,})",
         "a password",
     ),
-    ("storepass", lazy_pattern(rf"(?<=\s)-(?:src|dest|new)?storepass\s+{_WORD}"), "a password"),
-    ("keypass", lazy_pattern(rf"(?<=\s)-(?:src|dest|new)?keypass\s+{_WORD}"), "a password"),
-    ("-password ", lazy_pattern(rf"(?<=\s)-password\s+{_WORD}"), "a password"),
+    ("storepass", rf"(?<=\s)-(?:src|dest|new)?storepass\s+{_WORD}", "a password"),
+    ("keypass", rf"(?<=\s)-(?:src|dest|new)?keypass\s+{_WORD}", "a password"),
+    ("-password ", rf"(?<=\s)-password\s+{_WORD}", "a password"),
     (
         "passwd-s3fs",
-        lazy_pattern(
-            r"\b(?:echo|printf)\s+(?:-\S+\s+)*['\"]?[\w.-]+:([\w+/=-]{6,})['\"]?[^\n|;&]{0,40}>[^\n|;&]{0,100}passwd-s3fs"
-        ),
+        r"\b(?:echo|printf)\s+(?:-\S+\s+)*['\"]?[\w.-]+:([\w+/=-]{6,})['\"]?[^\n|;&]{0,40}>[^\n|;&]{0,100}passwd-s3fs",
         "a key",
     ),
-    (
-        "sqlplus",
-        lazy_pattern(r"\bsqlplus\s+(?:-\S+\s+)*['\"]?[\w.-]+/([^\s'\"`<>${}|;&()@/]+)(?=@|['\"\s]|\Z)"),
-        "a password",
-    ),
-    ("swanlab", lazy_pattern(rf"\bswanlab\s+login\s{_SAME_COMMAND}(?:-k|--api-key)[ =]{_WORD}"), "a key"),
+    ("sqlplus", r"\bsqlplus\s+(?:-\S+\s+)*['\"]?[\w.-]+/([^\s'\"`<>${}|;&()@/]+)(?=@|['\"\s]|\Z)", "a password"),
+    ("swanlab", rf"\bswanlab\s+login\s{_SAME_COMMAND}(?:-k|--api-key)[ =]{_WORD}", "a key"),
     # A line of a file in which `pass` is a key, as in that of rclone; elsewhere it counts passes.
     (
         "pass",
-        lazy_pattern(
-            r"(?m)^[ \t]*pass[ \t]*=[ \t]*(?=\S{0,400}[0-9])(?=\S{0,400}[A-Za-z])([\w+/!@#%^&*?=~-]{8,})[ \t]*$"
-        ),
+        r"(?m)^[ \t]*pass[ \t]*=[ \t]*(?=\S{0,400}[0-9])(?=\S{0,400}[A-Za-z])([\w+/!@#%^&*?=~-]{8,})[ \t]*$",
         "a password",
     ),
-    ("passwd", lazy_pattern(rf"{_TYPED}(?:\s*;\s*echo\s[^\n|;&]{{0,80}}\)?)?{_PIPED_TO_IT}"), "a password"),
-    ("passwd", lazy_pattern(rf";\s*{_TYPED}\)?{_PIPED_TO_IT}"), "a password"),
+    ("passwd", rf"{_TYPED}(?:\s*;\s*echo\s[^\n|;&]{{0,80}}\)?)?{_PIPED_TO_IT}", "a password"),
+    ("passwd", rf";\s*{_TYPED}\)?{_PIPED_TO_IT}", "a password"),
     (
         "smtp",
-        lazy_pattern(
-            r"\bSMTP(?:_SSL)?\(\s*\\?['\"][^'\"\n]{1,100}@[^'\"\n]{1,100}['\"]\s*,\s*\\?['\"]([^'\"\n\\]{4,200})"
-        ),
+        r"\bSMTP(?:_SSL)?\(\s*\\?['\"][^'\"\n]{1,100}@[^'\"\n]{1,100}['\"]\s*,\s*\\?['\"]([^'\"\n\\]{4,200})",
         "a password",
     ),
-    (
-        "pgpass",
-        lazy_pattern(r"(?<![\w.:-])[\w.*-]+:(?:[0-9]+|\*):[\w.*-]+:[\w.*-]+:([^\s'\"`<>${}|;&():]+)"),
-        "a password",
-    ),
-    ("-pw ", lazy_pattern(rf"(?<=\s)-pw\s+{_WORD}"), "a password"),
-    ("ftp", lazy_pattern(rf"(?m)^[ \t]*(?:quote[ \t]+)?user[ \t]+\S+[ \t]+{_WORD}[ \t]*$"), "a password"),
-    ("frp", lazy_pattern(r"(?m)^[ \t]*token[ \t]*=[ \t]*\"?([^\s'\"<>${}]{6,})\"?[ \t]*$"), "a token"),
-    ("key:", lazy_pattern(r"(?m)^[ \t]*key:[ \t]*[0-9]+:([0-9a-f-]{36})\b"), "a key"),
-    ("akia", lazy_pattern(r"\bAKIA[A-Z0-9]{16}\s+([A-Za-z0-9+/]{40})(?![\w+/=])"), "an AWS key"),
+    ("pgpass", r"(?<![\w.:-])[\w.*-]+:(?:[0-9]+|\*):[\w.*-]+:[\w.*-]+:([^\s'\"`<>${}|;&():]+)", "a password"),
+    ("-pw ", rf"(?<=\s)-pw\s+{_WORD}", "a password"),
+    ("ftp", rf"(?m)^[ \t]*(?:quote[ \t]+)?user[ \t]+\S+[ \t]+{_WORD}[ \t]*$", "a password"),
+    ("frp", r"(?m)^[ \t]*token[ \t]*=[ \t]*\"?([^\s'\"<>${}]{6,})\"?[ \t]*$", "a token"),
+    ("key:", r"(?m)^[ \t]*key:[ \t]*[0-9]+:([0-9a-f-]{36})\b", "a key"),
+    ("akia", r"\bAKIA[A-Z0-9]{16}\s+([A-Za-z0-9+/]{40})(?![\w+/=])", "an AWS key"),
     (
         "sk",
-        lazy_pattern(
+        (
             r"(?<![A-Za-z0-9])(?i:sk)['\"]?(?:[ \t]*[=:][ \t]*|[ \t]+)['\"]?"
             r"(?=\S{0,63}[0-9])(?=\S{0,63}[A-Za-z])([A-Za-z0-9+/]{28,64}=*)(?![\w+/=])"
         ),
@@ -330,33 +266,25 @@ _ARGUMENTS = (
     ),
     (
         ".connect(",
-        lazy_pattern(
-            r"\.connect\(\s*\\?['\"][^'\"\n]+['\"]\s*,\s*[0-9]+\s*,\s*\\?['\"][^'\"\n]+['\"]\s*,\s*\\?['\"]([^'\"\n\\]{4,200})"
-        ),
+        r"\.connect\(\s*\\?['\"][^'\"\n]+['\"]\s*,\s*[0-9]+\s*,\s*\\?['\"][^'\"\n]+['\"]\s*,\s*\\?['\"]([^'\"\n\\]{4,200})",
         "a password",
     ),
     (
         "token(",
-        lazy_pattern(r"token\(\s*\\?['\"](?=[^'\"\n]{0,200}[0-9])(?=[^'\"\n]{0,200}[A-Za-z])([\w.-]{16,200})\\?['\"]"),
+        r"token\(\s*\\?['\"](?=[^'\"\n]{0,200}[0-9])(?=[^'\"\n]{0,200}[A-Za-z])([\w.-]{16,200})\\?['\"]",
         "a token",
     ),
     (
         "davfs2/secrets",
-        lazy_pattern(
-            r"\b(?:echo|printf)\s+['\"]?\S+[ \t]+\S+[ \t]+([^\s'\"]+)[^\n|;&]{0,20}>[^\n|;&]{0,20}davfs2/secrets"
-        ),
+        r"\b(?:echo|printf)\s+['\"]?\S+[ \t]+\S+[ \t]+([^\s'\"]+)[^\n|;&]{0,20}>[^\n|;&]{0,20}davfs2/secrets",
         "a password",
     ),
-    (
-        "密码",
-        lazy_pattern(r"密码[ \t]*[:：=是为]?[ \t]*((?=\S{0,60}[0-9])(?=\S{0,60}[A-Za-z])[!-~]{6,60})"),
-        "a password",
-    ),
-    ("passwd(", lazy_pattern(r"\bpasswd\(\s*\\?['\"]([^'\"\n\\]{6,200})"), "a password"),
-    ("-passwd ", lazy_pattern(rf"(?<=\s)-passwd\s+{_WORD}"), "a password"),
+    ("密码", r"密码[ \t]*[:：=是为]?[ \t]*((?=\S{0,60}[0-9])(?=\S{0,60}[A-Za-z])[!-~]{6,60})", "a password"),
+    ("passwd(", r"\bpasswd\(\s*\\?['\"]([^'\"\n\\]{6,200})", "a password"),
+    ("-passwd ", rf"(?<=\s)-passwd\s+{_WORD}", "a password"),
     (
         "value",
-        lazy_pattern(
+        (
             r"\bname['\"]?:[ \t]*['\"]?\w{0,60}(?:PASSWORD|PASSWD|TOKEN|SECRET|API_?KEY|ACCESS_?KEY)['\"]?[\s,]{1,40}"
             r"['\"]?value['\"]?:[ \t]*['\"]?([^\s'\"<>{}$]{6,200})"
         ),
@@ -364,14 +292,12 @@ _ARGUMENTS = (
     ),
     (
         "s",
-        lazy_pattern(
-            r"\bs([/|#,])[^/|#,\n]{0,60}(?:KEY|TOKEN|PASSWORD|SECRET)[^/|#,\n]{0,20}\1(?P<value>[^/|#,\s$]{8,200})\1"
-        ),
+        r"\bs([/|#,])[^/|#,\n]{0,60}(?:KEY|TOKEN|PASSWORD|SECRET)[^/|#,\n]{0,20}\1(?P<value>[^/|#,\s$]{8,200})\1",
         "a key",
     ),
     (
         ">",
-        lazy_pattern(
+        (
             r"\b(?:echo|printf)\s+(?:-\S+\s+)*['\"]?(?=\S{0,200}[0-9!@#%^&*+?=])([^\s'\"`<>${}|;&()]{6,200})['\"]?\s*"
             r">\s*[^\s|;&<>]{0,100}(?:pass(?:w(?:or)?d)?|secrets?|token|credentials?|api_?key)(?=[\s;|&)]|\Z)"
         ),
@@ -379,47 +305,34 @@ _ARGUMENTS = (
     ),
     (
         ", ",
-        lazy_pattern(
+        (
             r"['\"](?i:[a-z0-9_.]{0,60}(?:[_.]key|token|secret|password))['\"]\s*,\s*['\"]"
             r"((?=[^'\"\n]{0,200}[0-9])(?=[^'\"\n]{0,200}[a-z])[^'\"\s]{8,200})['\"]"
         ),
         "a key",
     ),
-    ("accountkey ", lazy_pattern(r"\baccountKey[ \t]+([A-Za-z0-9+/]{40,}=*)"), "an Azure storage key"),
+    ("accountkey ", r"\baccountKey[ \t]+([A-Za-z0-9+/]{40,}=*)", "an Azure storage key"),
     (
         "cookie",
-        lazy_pattern(r"(?i:cookie)['\"]?[ \t]*[:=][^\n]{0,80}?(?i:sess\w*|sid|\w*token|\w*auth)=([\w%.-]{16,400})"),
+        r"(?i:cookie)['\"]?[ \t]*[:=][^\n]{0,80}?(?i:sess\w*|sid|\w*token|\w*auth)=([\w%.-]{16,400})",
         "a token",
     ),
-    (
-        "auth",
-        lazy_pattern(rf"(?<=\s)--[\w-]{{0,40}}auth[ =]['\"]?[^\s:/'\"<${{}}]+:(?=\S*[A-Za-z]){_WORD}"),
-        "a password",
-    ),
-    (
-        "auth(",
-        lazy_pattern(r"\bAuth\(\s*\\?['\"][^'\"\n]{1,100}['\"]\s*,\s*\\?['\"]([^'\"\s\\]{16,200})['\"]"),
-        "a key",
-    ),
-    ("obscure", lazy_pattern(rf"\brclone\s+obscure\s+(?:-\S+\s+)*{_WORD}"), "a password"),
-    ("--with-token", lazy_pattern(rf"{_PIPED}--with-token"), "a token"),
-    ("add_user", lazy_pattern(rf"\brabbitmqctl\s{_SAME_COMMAND}\badd_user\s+\S+\s+{_WORD}"), "a password"),
+    ("auth", rf"(?<=\s)--[\w-]{{0,40}}auth[ =]['\"]?[^\s:/'\"<${{}}]+:(?=\S*[A-Za-z]){_WORD}", "a password"),
+    ("auth(", r"\bAuth\(\s*\\?['\"][^'\"\n]{1,100}['\"]\s*,\s*\\?['\"]([^'\"\s\\]{16,200})['\"]", "a key"),
+    ("obscure", rf"\brclone\s+obscure\s+(?:-\S+\s+)*{_WORD}", "a password"),
+    ("--with-token", rf"{_PIPED}--with-token", "a token"),
+    ("add_user", rf"\brabbitmqctl\s{_SAME_COMMAND}\badd_user\s+\S+\s+{_WORD}", "a password"),
     (
         "authorization",
-        lazy_pattern(
-            r"(?i:authorization)['\"]?\s*[:=]\s*['\"]?(?i:bearer|basic|token|apikey|key)\s+(?=\S{0,400}[0-9]|\S{20})([^\s'\"\\`<>${}|;&()]{8,})"
-        ),
+        r"(?i:authorization)['\"]?\s*[:=]\s*['\"]?(?i:bearer|basic|token|apikey|key)\s+(?=\S{0,400}[0-9]|\S{20})([^\s'\"\\`<>${}|;&()]{8,})",
         "a token",
     ),
-    ("username", lazy_pattern(r"['\"]key\\?['\"]\s*:\s*\\?['\"]([0-9a-f]{32})\\?['\"]"), "a Kaggle key"),
-    ("login", lazy_pattern(rf"\bmachine\s+\S+\s+login\s+\S+\s+password\s+{_WORD}"), "a password"),
-    ("password ", lazy_pattern(rf"(?m)^[ \t]*(?:-[ \t]+)?password[ \t]+{_WORD}[ \t]*$"), "a password"),
-    (
-        "_secret_access_key ",
-        lazy_pattern(r"\b(?:aws_)?secret_access_key\s+['\"]?([A-Za-z0-9+/]{40})(?![\w+/=])"),
-        "an AWS key",
-    ),
+    ("username", r"['\"]key\\?['\"]\s*:\s*\\?['\"]([0-9a-f]{32})\\?['\"]", "a Kaggle key"),
+    ("login", rf"\bmachine\s+\S+\s+login\s+\S+\s+password\s+{_WORD}", "a password"),
+    ("password ", rf"(?m)^[ \t]*(?:-[ \t]+)?password[ \t]+{_WORD}[ \t]*$", "a password"),
+    ("_secret_access_key ", r"\b(?:aws_)?secret_access_key\s+['\"]?([A-Za-z0-9+/]{40})(?![\w+/=])", "an AWS key"),
 )
+_SEARCHES = tuple((needle, lazy_pattern(pattern), kind) for needle, pattern, kind in (*_FORMS, *_ARGUMENTS))
 # The last word of a name and what stands between it and its value; the value in double, single or no quotes.
 _NAMED = lazy_pattern(
     r"((?i:pass(?:word|wd|wort|phrase|code)?|pwd?(?![a-z])|token|secret|credentials?|key|psw|kennwort|senha|mdp))['\"\\]{0,2}\]?"
@@ -547,7 +460,7 @@ def secrets_in(text: str) -> Iterator[tuple[Span, str]]:
     forms = {number: None for needle, number in _needles_of_forms() if needle in words} if words else {}
     for number in forms:
         yield from _of_form(text, _token_form(number))
-    for needle, pattern, kind in (*_FORMS, *_ARGUMENTS):
+    for needle, pattern, kind in _SEARCHES:
         if needle not in lower:
             continue
         for match in pattern.finditer(text):
