@@ -37,8 +37,8 @@ def run(arguments: argparse.Namespace) -> int:
         document = job_file(path, projects, named.platform.name if named else None)
         if isinstance(document, CheckedFile):
             message = document.diagnostics[0].message
-            answers.append({"job": path, "outcome": "refused", "stage": "protocol", "code": None, "message": message})
-            lines = [f"{visible(path)}: refused", f"  {message}"]
+            answer = {"job": path, "outcome": "refused", "stage": "protocol", "code": None, "message": message}
+            text = f"{visible(path)}: refused\n  {message}"
             is_good = False
         else:
             profile = named or document.settings.cluster
@@ -46,11 +46,15 @@ def run(arguments: argparse.Namespace) -> int:
                 return failed("fit", f"{visible(path)}: {_no_cluster()}", WRONG_USAGE)
             found = fit(document.job, profile)
             hidden = document.job.hidden
-            answers.append(_cleaned(_as_json(path, found), hidden.without))
-            lines = [hidden.without(line) for line in _as_text(path, found, profile)]
+            if arguments.format == "json":
+                answer = _cleaned(_as_json(path, found), hidden.without)
+            else:
+                text = hidden.without("\n".join(_as_text(path, found, profile)))
             is_good &= found.outcome in {"runs", "accepted"}
-        if arguments.format == "text":
-            sys.stdout.write("\n".join(lines) + "\n")
+        if arguments.format == "json":
+            answers.append(answer)
+        else:
+            sys.stdout.write(f"{text}\n")
     if arguments.format == "json":
         sys.stdout.write(json.dumps(answers, indent=2, ensure_ascii=False) + "\n")
     return 0 if is_good else FINDINGS
