@@ -149,7 +149,8 @@ def remove_item(text: str, sequence: Sequence, item: Node) -> tuple[TextEdit, ..
     return keeping_comments_of(text, (removal,), sequence)
 
 
-def places_in_brackets(text: str, sequence: Sequence) -> list[Span]:
+@lru_cache(maxsize=1)  # as above
+def places_in_brackets(text: str, sequence: Sequence) -> tuple[Span, ...]:
     """The places of the items of a list in brackets, in order; that of an alias, which the tree knows by its anchor."""
     places: list[Span] = []
     at = sequence.span.start + 1
@@ -157,10 +158,10 @@ def places_in_brackets(text: str, sequence: Sequence) -> list[Span]:
         alias = None if item.span.start >= at else _ALIAS_IN_BRACKETS.match(text, at)
         places.append(Span(*alias.span("alias")) if alias else item.span)
         at = places[-1].end
-    return places
+    return tuple(places)
 
 
-def _removal_from_flow(near: list[Span], index: int) -> TextEdit:
+def _removal_from_flow(near: SequenceOf[Span], index: int) -> TextEdit:
     """Take out an item, of which the one before it and the one after it are given too."""
     if index + 1 < len(near):
         return TextEdit(Span(near[index].start, near[index + 1].start), "")
