@@ -582,7 +582,8 @@ def _explained(run: _Run, job: Job, arguments: argparse.Namespace) -> int:
     sys.stdout.flush()
     if not run.part:
         reason = f"{arguments.container} could not start the container; see its message above"
-        return failed("run", f"{reason}. The image needs /bin/bash, as on a cluster", OWN_FAILURE)
+        message = f"{reason}. If it names /bin/bash, the image has none; a cluster needs it too"
+        return failed("run", message, OWN_FAILURE)
     if status == _TIMED_OUT and arguments.time_limit is not None:
         return failed("run", f"ended after {arguments.time_limit:g} seconds", status)
     if run.part == CLONE:
