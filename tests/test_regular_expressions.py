@@ -25,18 +25,30 @@ _READERS = {"match", "search", "fullmatch", "sub", "split", "findall", "finditer
 
 
 def of_modules() -> Iterator[tuple[str, str, int, bool]]:
-    """The expressions at the top of modules: where, text, flags, and whether one is used to match whole texts."""
+    """The expressions at the top of modules, also in tables: where, text, flags, and whether whole texts must match."""
     texts = "".join(path.read_text("utf-8") for path in PACKAGE.rglob("*.py"))
     whole = set(re.findall(r"(\w+)\.fullmatch", texts))
     for module in pkgutil.walk_packages(pai_lsp.__path__, "pai_lsp."):
         if module.name.endswith("__main__"):
             continue
         for name, value in vars(importlib.import_module(module.name)).items():
-            place = f"{module.name}.{name}"
-            if isinstance(value, _LAZY):  # a Pattern to type checkers
-                yield place, vars(value)["_expression"], vars(value)["_flags"], name in whole
-            elif isinstance(value, re.Pattern) and isinstance(value.pattern, str):
-                yield place, value.pattern, value.flags, name in whole
+            for number, one in enumerate(in_tables(value)):
+                place = f"{module.name}.{name}" + (f" {number}" if number else "")
+                if isinstance(one, _LAZY):  # a Pattern to type checkers
+                    yield place, vars(one)["_expression"], vars(one)["_flags"], name in whole
+                elif isinstance(one, re.Pattern) and isinstance(one.pattern, str):
+                    yield place, one.pattern, one.flags, name in whole
+
+
+def in_tables(value: object) -> Iterator[object]:
+    """A value, or what is in a table of values."""
+    if type(value) is dict:
+        value = tuple(value.values())
+    if type(value) in {tuple, list}:
+        for one in value:  # type: ignore[attr-defined]
+            yield from in_tables(one)
+    else:
+        yield value
 
 
 def of_functions() -> Iterator[tuple[str, str, int, bool]]:
