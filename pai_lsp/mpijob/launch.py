@@ -268,6 +268,11 @@ def layout(manifest: Manifest) -> Layout | None:
     )
 
 
+def served_layout(manifest: Manifest) -> Layout | None:
+    """The parts of a manifest of v2beta1; None for another one."""
+    return layout(manifest) if manifest.is_served else None
+
+
 def finding_at(
     manifest: Manifest, path: str, message: str, severity: Severity | None = None, fixes: Fixes = ()
 ) -> Finding:
@@ -296,8 +301,8 @@ def user_of_launcher(found: Layout, container: Container) -> int | None:
 
 def worker_gpus(manifest: Manifest) -> tuple[Layout, int, Span, str] | None:
     """The GPUs of each worker, with their place and its path."""
-    found = layout(manifest)
-    if found is None or found.is_other:
+    found = served_layout(manifest)
+    if found is None:
         return None
     for container in found.worker_containers[:1]:
         gpus = container.gpus()

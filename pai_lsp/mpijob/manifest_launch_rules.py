@@ -13,6 +13,7 @@ from pai_lsp.mpijob.launch import (
     finding_at,
     has_worker,
     layout,
+    served_layout,
     user_of_launcher,
 )
 from pai_lsp.mpijob.manifest import HOST_FILE
@@ -542,8 +543,8 @@ def mpijob_hostfile_implicit(manifest: Manifest) -> Iterator[Finding]:
                       command: [mpirun, --hostfile, /etc/mpi/hostfile, ./a.out]
             Worker: {replicas: 2}
     """
-    found = layout(manifest)
-    if found is None or found.is_other or not found.workers or found.implementation != "OpenMPI":
+    found = served_layout(manifest)
+    if found is None or not found.workers or found.implementation != "OpenMPI":
         return
     for command, line in found.starters:
         if line.implementation != OPEN_MPI or line.host_lists or line.host_files or line.arguments.unknown:

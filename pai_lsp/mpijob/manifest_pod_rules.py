@@ -13,6 +13,7 @@ from pai_lsp.mpijob.launch import (
     finding_at,
     has_worker,
     layout,
+    served_layout,
     user_of_launcher,
     worker_gpus,
 )
@@ -53,8 +54,8 @@ def mpijob_launcher_gpu(manifest: Manifest) -> Iterator[Finding]:
             Launcher: {template: {spec: {containers: [{command: [mpirun, ./a]}]}}}
             Worker: {replicas: 2}
     """
-    found = layout(manifest)
-    if found is None or found.works or found.is_other:
+    found = served_layout(manifest)
+    if found is None or found.works:
         return
     for container in found.launcher_containers[:1]:
         gpus = container.gpus()
@@ -97,8 +98,8 @@ def mpijob_not_first_container(manifest: Manifest) -> Iterator[Finding]:
                     - {name: log}
             Worker: {replicas: 2}
     """
-    found = layout(manifest)
-    for name, _, some in found.pods if found and not found.is_other else ():
+    found = served_layout(manifest)
+    for name, _, some in found.pods if found else ():
         for container in some[1:]:
             is_ssh = name == "worker" and any(command.program == "sshd" for command in container.commands)
             if is_ssh or (name == "launcher" and container.launchers):
@@ -127,8 +128,8 @@ def mpijob_env_overridden(manifest: Manifest) -> Iterator[Finding]:
           mpiReplicaSpecs:
             Worker: {replicas: 2, template: {spec: {containers: [{env: [{name: ROLE, value: a}]}]}}}
     """
-    found = layout(manifest)
-    if found is None or found.is_other:
+    found = served_layout(manifest)
+    if found is None:
         return
     table = mpijob_table()["environment"]
     names = {
@@ -169,8 +170,8 @@ def mpijob_worker_without_sshd(manifest: Manifest) -> Iterator[Finding]:
           mpiReplicaSpecs:
             Worker: {replicas: 2, template: {spec: {containers: [{image: mpi}]}}}
     """
-    found = layout(manifest)
-    for container in found.worker_containers[:1] if found and not found.is_other else ():
+    found = served_layout(manifest)
+    for container in found.worker_containers[:1] if found else ():
         if not container.words or container.lines.mentions("ssh"):
             continue
         place = container.place
@@ -211,8 +212,8 @@ def mpijob_sshd_background(manifest: Manifest) -> Iterator[Finding]:
           mpiReplicaSpecs:
             Worker: {replicas: 2, template: {spec: {containers: [{command: [/usr/sbin/sshd, -De]}]}}}
     """
-    found = layout(manifest)
-    for container in found.worker_containers[:1] if found and not found.is_other else ():
+    found = served_layout(manifest)
+    for container in found.worker_containers[:1] if found else ():
         if not container.commands or container.place is None:
             continue
         last = container.commands[-1]
@@ -247,8 +248,8 @@ def mpijob_no_worker(manifest: Manifest) -> Iterator[Finding]:
           mpiReplicaSpecs:
             Launcher: {template: {spec: {containers: [{command: [mpirun, --allow-run-as-root, ./a.out]}]}}}
     """
-    found = layout(manifest)
-    if found is None or found.is_other or found.works or has_worker(found):
+    found = served_layout(manifest)
+    if found is None or found.works or has_worker(found):
         return
     if manifest.root.entries(*REPLICAS.split(".")):
         yield finding_at(manifest, REPLICAS, "no 'Worker' and no runLauncherAsWorker: the host file is empty")
@@ -370,8 +371,8 @@ def mpijob_ssh_path(manifest: Manifest) -> Iterator[Finding]:
         spec:
           sshAuthMountPath: /root/.ssh
     """
-    found = layout(manifest)
-    if found is None or found.is_other:
+    found = served_layout(manifest)
+    if found is None:
         return
     path = manifest.text("spec.sshAuthMountPath") or "/root/.ssh"
     field = "spec.sshAuthMountPath"
@@ -412,9 +413,9 @@ def mpijob_mount_taken(manifest: Manifest) -> Iterator[Finding]:
           mpiReplicaSpecs:
             Worker: {replicas: 2, template: {spec: {containers: [{volumeMounts: [{name: a, mountPath: /keys}]}]}}}
     """
-    found = layout(manifest)
+    found = served_layout(manifest)
     key = manifest.text("spec.sshAuthMountPath") or "/root/.ssh"
-    for name, _, some in found.pods if found and not found.is_other else ():
+    for name, _, some in found.pods if found else ():
         taken = {key, HOST_FOLDER} if name == "launcher" else {key}
         for container in some[:1]:
             for number, mount in enumerate(container.value.items("volumeMounts")):
@@ -451,8 +452,8 @@ def mpijob_volume_taken(manifest: Manifest) -> Iterator[Finding]:
           mpiReplicaSpecs:
             Worker: {replicas: 2, template: {spec: {volumes: [{name: keys}], containers: [{name: main}]}}}
     """
-    found = layout(manifest)
-    for name, path, _ in found.pods if found and not found.is_other else ():
+    found = served_layout(manifest)
+    for name, path, _ in found.pods if found else ():
         taken = {"ssh-auth", "mpi-job-config"} if name == "launcher" else {"ssh-auth"}
         for number, volume in enumerate(manifest.root.items(*path.split("."), "volumes")):
             one = volume.get("name")
@@ -483,8 +484,8 @@ def mpijob_host_network(manifest: Manifest) -> Iterator[Finding]:
           mpiReplicaSpecs:
             Worker: {template: {spec: {hostNetwork: true, containers: [{command: [/usr/sbin/sshd, -D, -p, "9"]}]}}}
     """
-    found = layout(manifest)
-    if found is None or found.is_other or not manifest.flag(f"{found.worker}.hostNetwork"):
+    found = served_layout(manifest)
+    if found is None or not manifest.flag(f"{found.worker}.hostNetwork"):
         return
     for container in found.worker_containers[:1]:
         sshd = [command for command in container.commands if command.program == "sshd"]
@@ -667,10 +668,10 @@ def mpijob_min_available(manifest: Manifest) -> Iterator[Finding]:
             Launcher: {}
             Worker: {replicas: 2}
     """
-    found = layout(manifest)
+    found = served_layout(manifest)
     path = "spec.runPolicy.schedulingPolicy.minAvailable"
     number = manifest.number(path)
-    if found and not found.is_other and number is not None and number > found.workers + 1:
+    if found and number is not None and number > found.workers + 1:
         yield finding_at(
             manifest, path, f"the job has only {found.workers + 1} pods, fewer than {number}, so it never starts"
         )
