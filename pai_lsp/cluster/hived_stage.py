@@ -14,6 +14,7 @@ from functools import cached_property
 
 from pai_lsp.cluster.protocol_stage import Refusal, ServerStage
 from pai_lsp.embedded.server_rendering import OBJECT_PROTOTYPE_NAMES
+from pai_lsp.source.foreign import as_mapping
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import did_you_mean
@@ -204,26 +205,22 @@ class HivedRequest:
 
 def hived_section(values: Any) -> Any:
     """The value of `extras.hivedScheduler`; None where it is absent."""
-    extras = values.get("extras")
-    return extras.get("hivedScheduler") if isinstance(extras, dict) else None
+    return as_mapping(values.get("extras")).get("hivedScheduler")
 
 
 def is_gang(values: Any) -> bool:
     """Whether HiveD places the job as one group: `extras.gangAllocation` is absent or the boolean true."""
-    extras = values.get("extras")
-    return not isinstance(extras, dict) or "gangAllocation" not in extras or extras["gangAllocation"] is True
+    return as_mapping(values.get("extras")).get("gangAllocation", True) is True
 
 
 def has_barrier(values: Any) -> bool:
     """Whether tasks wait for one another in their containers. Source: rest-server, models/v2/job/k8s.js."""
-    extras = values.get("extras")
-    return not (isinstance(extras, dict) and extras.get("gangAllocation", True) is False)
+    return as_mapping(values.get("extras")).get("gangAllocation", True) is not False
 
 
 def virtual_cluster_of(values: Any) -> Any:
     """The virtual cluster as HiveD's validation reads it: a null stays null."""
-    defaults = values.get("defaults")
-    return defaults.get("virtualCluster", "default") if isinstance(defaults, dict) else "default"
+    return as_mapping(values.get("defaults")).get("virtualCluster", "default")
 
 
 def hived_request(values: Any, profile: Profile) -> HivedRequest:
@@ -243,8 +240,8 @@ def hived_quota(profile: Profile, name: str) -> int | None:
 
 
 def _schema_refusals(values: Any) -> Iterator[Refusal]:
-    extras = values.get("extras")
-    if not isinstance(extras, dict) or "hivedScheduler" not in extras:
+    extras = as_mapping(values.get("extras"))
+    if "hivedScheduler" not in extras:
         return
     section = extras["hivedScheduler"]
     if not isinstance(section, dict):
@@ -313,11 +310,10 @@ class _Validation:
         entries = self._section.get("taskRoles")
         if isinstance(entries, list | str):
             return {str(number): entry for number, entry in enumerate(entries)}
-        return entries if isinstance(entries, dict) else {}
+        return as_mapping(entries)
 
     def _entry(self, role: str) -> Mapping[str, Any]:
-        entry = self._entries.get(role)
-        return entry if isinstance(entry, dict) else {}
+        return as_mapping(self._entries.get(role))
 
     def _number(self, role: str, resources: Mapping[str, Any]) -> tuple[float, str] | Refusal:
         """The SKUs of a task, and the resource that decides."""

@@ -15,6 +15,7 @@ from pai_lsp.cluster.protocol_stage import Refusal, ServerStage
 from pai_lsp.embedded.server_rendering import trim
 from pai_lsp.platform.local_storage import local_storage_faults
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
+from pai_lsp.source.foreign import as_mapping
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import did_you_mean
 
@@ -34,8 +35,7 @@ def quota_refusals(values: Any, job: Job, profile: Profile, now: datetime) -> It
     """The limits of LTP: the right to the priority `prod`, virtual clusters with fixed commands, GPUs of a job."""
     if not profile.platform.has_user_limits or profile.user is None:
         return
-    section = hived_section(values)
-    priority = section.get("jobPriorityClass") if isinstance(section, dict) else None
+    priority = as_mapping(hived_section(values)).get("jobPriorityClass")
     gpus = _requested_gpus(values)
     if priority == "prod":
         yield from _prod_refusals(profile.user, now)
@@ -67,8 +67,7 @@ def job_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
 
 def virtual_cluster_for_rights(values: Any) -> Any:
     """The virtual cluster whose rights count: null and absent mean `default`."""
-    defaults = values.get("defaults")
-    found = defaults.get("virtualCluster") if isinstance(defaults, dict) else None
+    found = as_mapping(values.get("defaults")).get("virtualCluster")
     return "default" if found is None else found
 
 
@@ -99,9 +98,7 @@ def storage_entries(values: Any) -> tuple[Any, tuple[str | int, ...]]:
 
     Source: rest-server, models/v2/job/k8s.js: `extras.storages` hides the plugin teamwise_storage.
     """
-    extras = values.get("extras")
-    if not isinstance(extras, dict):
-        return None, ()
+    extras = as_mapping(values.get("extras"))
     if extras.get("storages") or isinstance(extras.get("storages"), list | dict):
         return extras["storages"], _STORAGES
     plugins = extras.get(RUNTIME_PLUGIN)
@@ -110,8 +107,7 @@ def storage_entries(values: Any) -> tuple[Any, tuple[str | int, ...]]:
     for number, plugin in enumerate(plugins if isinstance(plugins, list) else ()):
         if isinstance(plugin, dict) and plugin.get("plugin") == "teamwise_storage":
             place = ("extras", RUNTIME_PLUGIN, number)
-            parameters = plugin.get("parameters")
-            names = parameters.get("storageConfigNames") if isinstance(parameters, dict) else None
+            names = as_mapping(plugin.get("parameters")).get("storageConfigNames")
             found = [{"name": name} for name in names] if isinstance(names, list) else []
     return found, place
 
@@ -180,8 +176,7 @@ def _code_refusals(values: Any, job: Job, profile: Profile, gpus: float, *, is_p
     if rule is None or not gpus >= rule["gpus"]:
         return
     restricted = [name.strip().lower() for name in rule["virtualClusters"].split(",")]
-    defaults = values.get("defaults")
-    name = defaults.get("virtualCluster") if isinstance(defaults, dict) else None
+    name = as_mapping(values.get("defaults")).get("virtualCluster")
     if name is not None and not isinstance(name, str):
         message = "An unknown error occurred while checking the quota"
         text = "'virtualCluster' must be a string; the cluster fails with an internal error"
@@ -242,8 +237,7 @@ def _folder(repository: str) -> str:
 
 
 def _local_storage_refusals(values: Any) -> Iterator[Refusal]:
-    extras = values.get("extras")
-    local = extras.get("enableLocalStorage") if isinstance(extras, dict) else None
+    local = as_mapping(values.get("extras")).get("enableLocalStorage")
     place = ("extras", "enableLocalStorage")
     for fault in local_storage_faults(local):
         status = 500 if fault.code is None else 400
@@ -251,8 +245,7 @@ def _local_storage_refusals(values: Any) -> Iterator[Refusal]:
 
 
 def _forced_node_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
-    extras = values.get("extras")
-    written = extras.get("forceNodes") if isinstance(extras, dict) else None
+    written = as_mapping(values.get("extras")).get("forceNodes")
     nodes = profile.document.get("nodes")
     if not written or not isinstance(written, str):
         return
@@ -274,8 +267,7 @@ def _forced_node_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
 
 def forced_nodes(values: Any, profile: Profile) -> bool:
     """Whether the job names the nodes it runs on, so that no scheduler places it."""
-    extras = values.get("extras")
-    return profile.platform.forces_nodes and isinstance(extras, dict) and bool(extras.get("forceNodes"))
+    return profile.platform.forces_nodes and bool(as_mapping(values.get("extras")).get("forceNodes"))
 
 
 def _requested_gpus(values: Any) -> float:
