@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from pai_lsp.cluster.profile import CLUSTERS_EXAMPLE, ProfileError, clusters_file
 from pai_lsp.source.failures import why
+from pai_lsp.source.foreign import as_mapping
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.syntax import parse
@@ -124,11 +125,10 @@ def cluster_access(text: str, name: str) -> ClusterAccess:
     syntax = parse(text)
     if syntax.problems:
         raise ProfileError(syntax.problems[0].message)
-    clusters = plain_value(syntax.root)
-    entry = clusters.get(name) if isinstance(clusters, dict) else None
+    clusters = as_mapping(plain_value(syntax.root))
+    entry = clusters.get(name)
     if not isinstance(entry, dict):
-        known = ", ".join(clusters) if isinstance(clusters, dict) else ""
-        raise ProfileError(f"no cluster is named '{visible(name)}'; known clusters: {known or 'none'}")
+        raise ProfileError(f"no cluster is named '{visible(name)}'; known clusters: {', '.join(clusters) or 'none'}")
     if unknown := sorted(set(entry) - set(_TYPES)):
         raise ProfileError(f"'{name}': unknown key '{unknown[0]}'; the keys are {', '.join(sorted(_TYPES))}")
     for key, kind in _TYPES.items():

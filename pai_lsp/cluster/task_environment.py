@@ -12,6 +12,7 @@ import hashlib
 from pai_lsp.cluster.job_stage import virtual_cluster_for_rights
 from pai_lsp.job.variable_places import RESERVED_PORTS
 from pai_lsp.platform.tables import converted_role_name
+from pai_lsp.source.foreign import as_mapping
 from pai_lsp.source.scalar import server_text
 
 TYPE_CHECKING = False
@@ -114,7 +115,7 @@ def known_environment(
         found |= _of_task(role, 0 if index is None and role.instances == 1 else index)
     for one in job.task_roles:
         found |= _of_role(one, _values_of(plain, one))
-    if role is not None and _part(_values_of(plain, role), "resourcePerInstance").get("gpu") == 0:
+    if role is not None and as_mapping(_values_of(plain, role).get("resourcePerInstance")).get("gpu") == 0:
         found["NVIDIA_VISIBLE_DEVICES"] = "none"
     return found
 
@@ -129,8 +130,8 @@ def _of_task(role: TaskRole, index: int | None) -> dict[str, str]:
 
 def _of_role(role: TaskRole, values: dict[str, Any]) -> dict[str, str]:
     """What every task knows about a role."""
-    resources, completion = _part(values, "resourcePerInstance"), _part(values, "completion")
-    memory = _part(values, "extraContainerOptions").get("shmMB") or 0
+    resources, completion = as_mapping(values.get("resourcePerInstance")), as_mapping(values.get("completion"))
+    memory = as_mapping(values.get("extraContainerOptions")).get("shmMB") or 0
     numbers = (resources.get("gpu", 0), resources.get("cpu", "?"), resources.get("memoryMB", "?"), memory)
     least_failed = completion.get("minFailedInstances") or 1
     least_succeeded = completion.get("minSucceededInstances") or role.instances
@@ -150,9 +151,4 @@ def _instances(job: Job) -> str:
 
 
 def _values_of(plain: dict[str, Any], role: TaskRole) -> dict[str, Any]:
-    return _part(_part(plain, "taskRoles"), role.name)
-
-
-def _part(values: dict[str, Any], key: str) -> dict[str, Any]:
-    found = values.get(key)
-    return found if isinstance(found, dict) else {}
+    return as_mapping(as_mapping(plain.get("taskRoles")).get(role.name))

@@ -26,6 +26,7 @@ from pai_lsp.expansion.released_run import (
 )
 from pai_lsp.platform.clone_options import clone_words
 from pai_lsp.platform.platforms import OPENPAI
+from pai_lsp.source.foreign import as_mapping
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import did_you_mean
@@ -122,7 +123,7 @@ def task_plan(job: Job, role_name: str, index: int, user: str, *, shows_secrets:
     environment, later = task_environment(job, role, index, user)
     options = role.get("extraContainerOptions")
     written = job.plain["taskRoles"][role.name].get("extraContainerOptions") if options is not None else None
-    memory = _whole_number(written.get("shmMB") if isinstance(written, dict) else None) or job.platform.shared_memory
+    memory = _whole_number(as_mapping(written).get("shmMB")) or job.platform.shared_memory
     return TaskPlan(
         role, index, image, None, "", environment, later, files, order, tuple(_mounts(job)), memory,
         tuple(part.clone for part in parts if part.clone),
@@ -247,8 +248,7 @@ def _mounts(job: Job) -> Iterator[tuple[str, str]]:
     yield f"{HOME}/logs", "host-log"
     entries, _ = storage_entries(job.plain)
     for one in entries if isinstance(entries, list) else ():
-        name = one.get("name") if isinstance(one, dict) else None
-        if name:
+        if name := as_mapping(one).get("name"):
             yield str(one.get("mountPath") or f"/mnt/{name}"), f"{name}-volume"
     if job.plain.get("secrets"):
         yield f"{HOME}/secrets", "job-secrets"

@@ -32,6 +32,7 @@ from pai_lsp.expansion.released_run import (
     with_references_filled,
 )
 from pai_lsp.job.plugin_parameters import damages, runtime_round_trip
+from pai_lsp.source.foreign import as_mapping
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 
@@ -257,8 +258,7 @@ class RoleValues:
     @cached_property
     def secrets(self) -> dict[str, Any]:
         """The job's secrets as the rest-server reads them."""
-        secrets = self.job.plain.get("secrets") if isinstance(self.job.plain, dict) else None
-        return secrets if isinstance(secrets, dict) else {}
+        return as_mapping(as_mapping(self.job.plain).get("secrets"))
 
     @cached_property
     def runtime(self) -> RuntimeRole | None:

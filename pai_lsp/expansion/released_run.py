@@ -29,7 +29,7 @@ from pai_lsp.expansion.plugin_scripts import plugin_scripts
 from pai_lsp.job.plugin_parameters import NOT_PARAMETERS, runtime_round_trip
 from pai_lsp.platform.secrets_section import masked_span, runtime_secrets
 from pai_lsp.platform.tables import PLUGIN_PREFIX, ROLE_TYPES, RUNTIME_PLUGIN, converted_role_name
-from pai_lsp.source.foreign import number_of
+from pai_lsp.source.foreign import as_mapping, number_of
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, plain_value
 from pai_lsp.source.patterns import lazy_pattern
@@ -104,8 +104,7 @@ def runtime_role(job: RuntimeJob, name: str) -> RuntimeRole:
         RuntimeStopError: if it does not find the role.
     """
     converted = converted_role_name(name)
-    roles = job.values.get("taskRoles")
-    values = roles.get(converted) if isinstance(roles, dict) else None
+    values = as_mapping(job.values.get("taskRoles")).get(converted)
     if not isinstance(values, dict):
         raise RuntimeStopError(f"the runtime looks for the task role under '{converted}', and does not find it")
     return RuntimeRole(job, converted, values)

@@ -12,6 +12,7 @@ from pai_lsp.embedded.server_rendering import CallFailedError, looked_up, well_f
 from pai_lsp.embedded.template import server_path
 from pai_lsp.ide.documentation import block
 from pai_lsp.platform.tables import converted_role_name
+from pai_lsp.source.foreign import as_mapping
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.scalar import server_text
@@ -48,10 +49,10 @@ class Resources:
 
 def role_resources(role: TaskRole) -> Resources:
     """What all tasks of a role ask for together."""
-    asked = plain_value(role.get("resourcePerInstance"))
+    asked = as_mapping(plain_value(role.get("resourcePerInstance")))
 
     def total(name: str) -> int | None:
-        value = asked.get(name) if isinstance(asked, dict) else None
+        value = asked.get(name)
         return value * role.instances if isinstance(value, int) and not isinstance(value, bool) else None
 
     return Resources(role.instances, total("gpu"), total("cpu"), total("memoryMB"))

@@ -19,6 +19,7 @@ from pai_lsp.lsp.convert import path_of
 from pai_lsp.lsp.documents import ACCEPTED
 from pai_lsp.project.configuration import FILE_NAME, Configuration
 from pai_lsp.source.files import full_path
+from pai_lsp.source.foreign import as_mapping
 from pai_lsp.source.text import LineIndex, visible
 
 if TYPE_CHECKING:
@@ -55,8 +56,7 @@ def _switched_off(section: Any) -> frozenset[str]:
 
 def _asks_on_save(section: Any) -> bool:
     """Whether the editor's section has images checked when a job is saved: `images: {checkOnSave: true}`."""
-    images = section.get("images") if isinstance(section, dict) else None
-    return isinstance(images, dict) and images.get("checkOnSave") is True
+    return as_mapping(as_mapping(section).get("images")).get("checkOnSave") is True
 
 
 def section_in(settings: Any) -> Any:

@@ -24,6 +24,7 @@ from pai_lsp.job.definition import Origin
 from pai_lsp.job.symbols import rename_prerequisite
 from pai_lsp.rules.structure.structure_fixes import insert_fixes
 from pai_lsp.rules.structure.structure_places import places
+from pai_lsp.source.foreign import as_mapping
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping
 from pai_lsp.source.text import Span, TextEdit, apply_edits
@@ -72,9 +73,9 @@ def _owner_name(job: Job, path: Path) -> str:
     if isinstance(path[-1], str):
         return path[-1]
     owner = str(path[-2]) if len(path) > 1 else ""
-    items = job.plain.get(owner) if isinstance(job.plain, dict) else None
+    items = as_mapping(job.plain).get(owner)
     item = items[path[-1]] if isinstance(items, list) and path[-1] < len(items) else None
-    name = item.get("name") if isinstance(item, dict) else None
+    name = as_mapping(item).get("name")
     return name if isinstance(name, str) else f"{owner}[{path[-1]}]"
 
 
