@@ -58,7 +58,7 @@ def command_finds_nothing(job: Job) -> Iterator[Finding]:
 
     grep, pgrep, which, diff and cmp report by their exit code, which errexit treats as a failure, also in the middle of
     a pipeline. Write `|| true`, or use the command in a condition. It is an information where grep filters data that
-    surely has such lines, and where a program's path is needed. It is a warning where a command asks
+    surely has such lines, and where a program or its path is needed. It is a warning where a command asks
     whether there is something: of a list of processes, with `-c` or `wc`, or where the script tests the result.
     Source: grep(1), "Exit Status"; the bash reference manual, "The Set Builtin".
 
@@ -101,7 +101,8 @@ def command_finds_nothing(job: Job) -> Iterator[Finding]:
         if not is_open and use.place not in asked_for:
             asked_for[use.place] = _asked_for(use.place)
         severity = None if is_open or _is_asked(use, asked_for[use.place]) else Severity.INFORMATION
-        if severity is None and _fails_anyway(line.step):
+        is_needed = what.startswith("the program") and line.arguments[-1].text in use.place.lines.by_program
+        if severity is None and ((is_needed and not is_inside) or _fails_anyway(line.step)):
             severity = Severity.INFORMATION
         if severity is None and what == "nothing is found":
             if pipeline[0] in asked:
@@ -362,7 +363,7 @@ def pipestatus_not_reached(job: Job) -> Iterator[Finding]:
     """`PIPESTATUS` is read after a pipeline whose failure ends the script.
 
     With errexit and pipefail the script ends at the pipeline when a part of it fails; the next command only runs when
-    all codes are 0.
+    all codes are 0. It is an information after `exit`, as the script ends with the code of the pipeline in any case.
     Source: the bash reference manual, "The Set Builtin"; openpai-runtime, src/runtime.d/user.sh.
 
         taskRoles:
@@ -390,7 +391,8 @@ def pipestatus_not_reached(job: Job) -> Iterator[Finding]:
             is_list = around is not None and around.before in {"&&", "||"}
             if pipeline is not None and not is_list and len(pipeline.pipeline) > 1 and tree.ends_script(pipeline):
                 message = "if a part of the pipeline fails, the script ends there, so this is always 0"
-                yield Finding(place.span(use.span), message)
+                is_exit = around is not None and around.command is not None and around.command.name == "exit"
+                yield Finding(place.span(use.span), message, severity=Severity.INFORMATION if is_exit else None)
 
 
 @rule(Severity.WARNING, about=("wait",))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pai_lsp.embedded.shell_script import Word
+    from pai_lsp.embedded.shell_structure import Step
     from pai_lsp.job.job import Job
 
 # Programs with which a line begins, if it is a command of its own.
@@ -39,7 +40,7 @@ _YAML_MARK = lazy_pattern(rf"(?:^|\n)[ \t]*-[ \t]+(?:-[ \t]+)*(?:{_TAG_OR_ANCHOR
 _PROSE_WIDTH = 50
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, spreads=True)
 def line_not_continued(job: Job) -> Iterator[Finding]:
     r"""A command starts with an option, as if it continued the line before.
 
@@ -61,6 +62,7 @@ def line_not_continued(job: Job) -> Iterator[Finding]:
             commands:
               - python train.py --epochs 2
     """
+    run: list[Step] = []  # lines that follow each other are one command
     for use in all_uses(job):
         step = use.line.step
         name = use.line.name
@@ -81,9 +83,10 @@ def line_not_continued(job: Job) -> Iterator[Finding]:
                 last = Span(end - 1, end)
                 fixes = edit_fix(use.place, "Continue the line before", last, use.written(last) + " \\")
                 fixes = fixes if is_same_scalar else ()
-            yield Finding(
-                use.span(use.line.span), f"bash runs '{name.text}' as a program; end the line before with '\\'", fixes
-            )
+            run = [*run, step] if run and run[-1] is before else [step]
+            message = f"bash runs '{name.text}' as a program; end the line before with '\\'"
+            cause = f"a command up to {use.place.span(run[0].span)}"
+            yield Finding(use.span(use.line.span), message, fixes, cause=cause)
 
 
 def _quotes_a_space(use: CommandUse, words: Iterable[Word]) -> bool:

@@ -69,6 +69,7 @@ _MAKING = frozenset(
 # Programs that make the folder that is their last word, or the value of an option.
 _MAKING_LAST = frozenset({"cp", "mv", "rsync"})
 _MAKING_OPTION = {"wget": frozenset({"-P", "--directory-prefix"}), "unzip": frozenset({"-d"})}
+_WITH_PATTERN = frozenset({"grep", "egrep", "fgrep", "awk", "sed"})
 _FILE_TEST = lazy_pattern(r"-[defrsx]")
 _ADDRESS_OPTION = lazy_pattern(r"--(?:master|main|server|head)[\w-]*")
 _HOST = lazy_pattern(r"(?:[A-Za-z_][\w-]*@)?([a-z0-9]+)-([0-9]+)(?::.*)?")
@@ -270,6 +271,8 @@ def path_without_storage(job: Job) -> Iterator[Finding]:
                 match = _MOUNT.search(word.text)
                 if match is None or not word.is_literal or any(match[0] in one for one in made):
                     continue
+                if " " in word.text and use.line.program in _WITH_PATTERN:
+                    continue  # what is searched for
                 if match.end() == len(word.text) and "." in match[1]:
                     continue  # a file in `/mnt` itself, which images have
                 if any(path.startswith(match[0]) for path in asked):

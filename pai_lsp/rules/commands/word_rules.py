@@ -60,7 +60,7 @@ _BRACES = lazy_pattern(r"\{\w+\.\.\w+\}")
 _MARKS = {PartKind.SINGLE_QUOTED: "'", PartKind.DOUBLE_QUOTED: '"'}
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, spreads=True)
 def spaces_around_equals(job: Job) -> Iterator[Finding]:
     """A space is beside the `=` of an assignment.
 
@@ -92,9 +92,10 @@ def spaces_around_equals(job: Job) -> Iterator[Finding]:
             span = Span(words[0].span.start, last.span.end)
             new = re.sub(r"^([^=\s]*)\s*=\s*", r"\1=", use.written(span))
             fixes = edit_fix(use.place, f"Change to '{new}'", span, new) if last is words[-1] else ()
-            yield Finding(
-                use.span(span), f"bash runs '{words[0].text}' as a program; remove the spaces around '='", fixes
-            )
+            message = f"bash runs '{words[0].text}' as a program; remove the spaces around '='"
+            # Whoever writes assignments in this way does so in the whole script.
+            cause = f"spaces in {use.place.span(Span(0, 0))}"
+            yield Finding(use.span(span), message, fixes, cause=cause)
         elif words[0].text in {"export", "readonly", "declare", "local"}:
             yield from _declared(use, words)
         elif use.line.program in launchers():
