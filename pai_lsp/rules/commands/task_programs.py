@@ -116,7 +116,7 @@ def program_not_in_container(job: Job) -> Iterator[Finding]:
             continue
         if (place, name) not in there:
             there[place, name] = _may_be_there(use, name)
-        if there[place, name]:
+        if there[place, name] or _is_guarded(use, name):
             continue
         rest = use.line.step.command.words[1:2] if use.line.step.command and name == "sudo" else ()
         is_plain = bool(rest) and not rest[0].text.startswith("-")
@@ -384,8 +384,6 @@ def _named(job: Job, *names: str) -> Iterator[CommandUse]:
 def _may_be_there(use: CommandUse, name: str) -> bool:
     """Whether the script installs a program, defines it or asks for it."""
     lines = use.place.lines
-    if any(step.part == "condition" for line in lines.by_program.get(name, ()) for step in line.step.around):
-        return True  # `if systemctl is-active x; then systemctl stop x; fi`
     asking = (line for one in ("which", "type", "hash", "alias", "command") for line in lines.by_program.get(one, ()))
     installing = (line for line in lines.all if _INSTALLING.intersection(line.texts))
     return (
@@ -393,6 +391,13 @@ def _may_be_there(use: CommandUse, name: str) -> bool:
         or name in use.place.script.functions
         or any(name in word.text for line in (*asking, *installing) for word in line.arguments)
     )
+
+
+def _is_guarded(use: CommandUse, name: str) -> bool:
+    """Whether a command only runs if the program has succeeded: `if systemctl is-active x; then systemctl stop x`."""
+    asking = use.place.lines.by_program.get(name, ())
+    conditions = {step.parent for line in asking for step in line.step.around if step.part == "condition"}
+    return bool(conditions) and not conditions.isdisjoint(use.line.step.ancestors)
 
 
 def _has_message(texts: tuple[str, ...]) -> bool:
