@@ -259,6 +259,7 @@ def asks_for_confirmation(job: Job) -> Iterator[Finding]:
               - apt-get install -y build-essential
     """
     found = tuple(uses(job, "apt-get", "apt", "pip"))
+    removing = {use.place for use in found if {"remove", "purge"} & {*use.line.texts}}
     answering = {place for place in {use.place for use in found} if place.mentions("Assume-Yes")}
     for use in found:
         word = _subcommand(use)
@@ -270,16 +271,12 @@ def asks_for_confirmation(job: Job) -> Iterator[Finding]:
                 continue
         elif word.text not in _APT_CHANGING or _says_yes(use) or _installs_alone(use.line.texts):
             continue
-        elif word.text == "autoremove" and not _removes_before(use):
+        elif word.text == "autoremove" and use.place not in removing:
             continue  # without anything to remove it asks nothing
         if use.line.step.has_piped_input:
             continue
         message = f"'{use.line.program} {word.text}' asks for confirmation, which ends it here; add '-y'"
         yield Finding(use.word(word), message, insert_fix(use.place, word.span.end, " -y", safe=True))
-
-
-def _removes_before(use: CommandUse) -> bool:
-    return any({"remove", "purge"} & {*line.texts} for line in use.earlier("apt-get", "apt"))
 
 
 def _installs_alone(texts: tuple[str, ...]) -> bool:

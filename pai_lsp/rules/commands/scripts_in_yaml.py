@@ -62,7 +62,8 @@ def line_not_continued(job: Job) -> Iterator[Finding]:
             commands:
               - python train.py --epochs 2
     """
-    run: list[Step] = []  # lines that follow each other are one command
+    first: Step | None = None  # of lines that follow each other, which are one command
+    former: Step | None = None
     for use in all_uses(job):
         step = use.line.step
         name = use.line.name
@@ -83,9 +84,10 @@ def line_not_continued(job: Job) -> Iterator[Finding]:
                 last = Span(end - 1, end)
                 fixes = edit_fix(use.place, "Continue the line before", last, use.written(last) + " \\")
                 fixes = fixes if is_same_scalar else ()
-            run = [*run, step] if run and run[-1] is before else [step]
+            first = first if first is not None and former is before else step
+            former = step
             message = f"bash runs '{name.text}' as a program; end the line before with '\\'"
-            cause = f"a command up to {use.place.span(run[0].span)}"
+            cause = f"a command up to {use.place.span(first.span)}"
             yield Finding(use.span(use.line.span), message, fixes, cause=cause)
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job.job import Job
+    from pai_lsp.job.variable_places import ScriptPlace
 
 _SERVERS = (
     "tensorboard",
@@ -96,6 +97,7 @@ def server_on_localhost(job: Job) -> Iterator[Finding]:
     """
     if programs_of(job).isdisjoint(_LISTENING):
         return
+    used: dict[ScriptPlace, int] = {}  # where a script names this machine last
     jupyters = [use for use, _ in _jupyters(job)]
     others = uses(job, "tensorboard", "http.server", "flask", "gunicorn", "uvicorn", "streamlit", with_callbacks=False)
     for use in (*jupyters, *others):
@@ -103,7 +105,10 @@ def server_on_localhost(job: Job) -> Iterator[Finding]:
         is_jupyter = use in jupyters
         if found is not None:
             span, host = found
-            if host in THIS_HOST and not _is_used_here(use):
+            if use.place not in used:
+                used[use.place] = max((at for one in THIS_HOST for at in use.place.lines.all_with(one)), default=-1)
+            is_for_this_task = use.line.step.is_background and used[use.place] > use.line.span.end
+            if host in THIS_HOST and not is_for_this_task:
                 start = span.start + use.written(span).rfind(host)
                 fixes = edit_fix(use.place, "Change to '0.0.0.0'", Span(start, start + len(host)), "0.0.0.0")  # noqa: S104
                 yield Finding(use.span(span), f"a server on '{host}' cannot be reached from outside the task", fixes)
@@ -214,20 +219,6 @@ def port_list_as_port(job: Job) -> Iterator[Finding]:
             new = f"${{{match[2]}%%,*}}"
             fixes = edit_fix(use.place, f"Change to '{new}'", span, new)
             yield Finding(use.span(span), f"this is a list of ports; the first one is '{new}'", fixes)
-
-
-def _is_used_here(use: CommandUse) -> bool:
-    """Whether a server in the background is for the commands after it."""
-    if not use.line.step.is_background:
-        return False
-    lines = use.place.lines
-    return "nginx" in lines.by_program or any(
-        host in text
-        for line in lines.all
-        if line.span.start > use.line.span.end
-        for text in line.texts
-        for host in THIS_HOST
-    )
 
 
 def _jupyters(job: Job) -> Iterator[tuple[CommandUse, int]]:

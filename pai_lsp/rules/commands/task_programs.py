@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.embedded.command_lines import CommandLine, CommandLines
     from pai_lsp.embedded.shell_script import Word
+    from pai_lsp.embedded.shell_structure import Step
     from pai_lsp.expansion.effective import EffectiveRole
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
@@ -101,6 +102,7 @@ def program_not_in_container(job: Job) -> Iterator[Finding]:
     is_hinted = False
     has_docker = any(job.uses_of_plugin("dind"))
     there: dict[tuple[ScriptPlace, str], bool] = {}
+    questions: dict[tuple[ScriptPlace, str], set[Step | None]] = {}
     for use in _named(job, *_MISSING, "nvidia-smi"):
         place = use.place
         word = use.line.step.command.words[0] if use.line.step.command else use.line.name
@@ -116,7 +118,10 @@ def program_not_in_container(job: Job) -> Iterator[Finding]:
             continue
         if (place, name) not in there:
             there[place, name] = _may_be_there(use, name)
-        if there[place, name] or _is_guarded(use, name):
+            questions[place, name] = _questions(place, name)
+        # `if systemctl is-active x; then systemctl stop x; fi`
+        is_guarded = questions[place, name] and not questions[place, name].isdisjoint(use.line.step.ancestors)
+        if there[place, name] or is_guarded:
             continue
         rest = use.line.step.command.words[1:2] if use.line.step.command and name == "sudo" else ()
         is_plain = bool(rest) and not rest[0].text.startswith("-")
@@ -393,11 +398,10 @@ def _may_be_there(use: CommandUse, name: str) -> bool:
     )
 
 
-def _is_guarded(use: CommandUse, name: str) -> bool:
-    """Whether a command only runs if the program has succeeded: `if systemctl is-active x; then systemctl stop x`."""
-    asking = use.place.lines.by_program.get(name, ())
-    conditions = {step.parent for line in asking for step in line.step.around if step.part == "condition"}
-    return bool(conditions) and not conditions.isdisjoint(use.line.step.ancestors)
+def _questions(place: ScriptPlace, name: str) -> set[Step | None]:
+    """The `if` and `while` that run a program in their condition."""
+    asking = place.lines.by_program.get(name, ())
+    return {step.parent for line in asking for step in line.step.around if step.part == "condition"}
 
 
 def _has_message(texts: tuple[str, ...]) -> bool:

@@ -532,9 +532,12 @@ def path_replaced(job: Job) -> Iterator[Finding]:
               - python train.py
     """
     for place in scripts(job):
+        hidden: set[int] | None = None
         for one in place.script.assignments:
             value = one.plain_value if one.name == "PATH" else None
-            if value is not None and one.span.start in hidden_assignments(structure(place.script)):
+            if value is not None and hidden is None:
+                hidden = hidden_assignments(structure(place.script))
+            if value is not None and hidden is not None and one.span.start in hidden:
                 continue  # for one program, or in a process of its own
             if value is not None and one.value is not None and _FOLDERS.fullmatch(value) and not _SYSTEM.search(value):
                 at = place.inner(one.value).end
