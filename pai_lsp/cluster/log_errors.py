@@ -42,7 +42,7 @@ _CALM = re.compile(
     r"(?<!=)\b(?:WARN(?:ING)?|[Ww]arning|[Rr]etrying(?! \(Retry\(total=0)|[Rr]etry in|[Ii]gnor(?:ed|ing)|"
     r"[Ss]kipp(?:ed|ing)|[Ff]all(?:ing|s)? ?back|[Hh]andled|[Hh]andling passed|PASSED|SKIPPED|XFAIL|passed|"
     r"DEBUG|INFO|\w+Warning|"
-    r"[Rr]ecovered|will be (?:ignored|skipped|retried)|attempt \d+|[Uu]s(?:e|ing) (?:the )?(?:CPU|cpu|default)|"
+    r"[Rr]ecovered|will be (?:ignored|skipped|retried)|attempt \d+|[Uu]s(?:e|ing) (?:the )?(?:CPU|cpu|defaults?)|"
     r"[Dd]efaulting to|[Cc]ontinuing)\b"
 )
 # What follows a message after which something is tried again.

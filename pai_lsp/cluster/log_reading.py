@@ -29,7 +29,7 @@ _MARKS = (b"Traceback (most recent call last)", b"rror:", b"FATAL", b"Killed", b
 
 _COLORS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f]")
 _TIME = re.compile(
-    r"^(?:\[(?:task )?)?\d{4}-\d\d-\d\d[T_ ]\d\d:\d\d:\d\d(?:[.,]\d+)?"
+    r"^(?:\[(?:task )?)?\d{4}[-/]\d\d[-/]\d\d[T_ ]\d\d:\d\d:\d\d(?:[.,]\d+)?"
     r"(?:Z|[+-]\d\d:?\d\d)?\]?:?[ \t]?(?:\[\d+\][ \t]?)?(?=.*\S)"
 )
 # What Python puts in front of the tracebacks in a group of exceptions.
