@@ -303,6 +303,7 @@ HARMLESS = [
     "Connection refused\nConnection refused\n" + PROGRESS + "Saved the model\n",
     KEY_ERROR + PROGRESS + "Training complete!\n",
     "10 passed, 0 failed\n",
+    "Warning  FailedMount  MountVolume.SetUp failed for volume 'x': timed out\nNormal  Started  Started container a\n",
     "Successfully installed torch-2.1.0\n",
     "CUDA not available, using CPU\ndevice: cpu\n",
     "1 passed, 1 skipped, 1 xfailed in 0.02s\n",

@@ -71,6 +71,8 @@ _COMPLAINT = re.compile(r"error|fail|abort|exception|fatal|cannot|warn|nan\b", r
 _LINES_OF_EVENT = 8
 # What `kubectl describe`, `get` and events begin lines with.
 _KUBERNETES = re.compile(r"(?m)^\s*(?:NAME\s+READY\s|Events:\s|- apiVersion: |involvedObject:|Namespace:\s+\S)")
+# What the event of a container that runs says. Source: Kubernetes, pkg/kubelet/kuberuntime/kuberuntime_container.go.
+_STARTED = "Started container"
 # So much of a long log before and after the deciding line leads to the line of the job.
 _LINES_AROUND = 60
 
@@ -285,8 +287,11 @@ def _of_platform(report: FailureReport, log: Log) -> Failure | None:
         and "/plugins/" not in report.text
     ):
         return Failure(causes()["plugin-parameters"], report.code)
+    started = max((line.number for line in log.lines if _STARTED in line.text), default=0)
     for pattern in message_patterns("platform"):
         for line in log.lines:
+            if line.number < started and pattern.cause.startswith("waits-"):
+                continue  # it waited, and no longer does
             if found := pattern.search(line.text):
                 names = tuple((key, value) for key, value in found.groupdict().items() if value)
                 return Failure(causes()[pattern.cause], report.code, None, line, names)
