@@ -9,7 +9,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from pai_lsp.source.comments import comments_within
 from pai_lsp.source.frozen import dataclass
@@ -79,7 +79,8 @@ def _entry_removal(text: str, mapping: Mapping, entry: Entry) -> TextEdit | None
     if mapping.is_flow:
         first = max(number - 1, 0)
         near = mapping.entries[first : number + 2]
-        edit = _removal_from_flow([Span(one.key.span.start, entry_end(text, one)) for one in near], number - first)
+        spans = [Span(one.key.span.start, entry_end(text, one)) for one in near]
+        (edit,) = without_parts(spans, [one is entry for one in near])
         return edit if edit.span.start <= edit.span.end else None
     start = entry.key.span.start
     span = line_span(text, Span(start, entry_end(text, entry)))
@@ -141,8 +142,9 @@ def remove_item(text: str, sequence: Sequence, item: Node) -> tuple[TextEdit, ..
         return (TextEdit(sequence.span, "[]"),) if sequence.is_flow else ()
     if sequence.is_flow:
         number = sequence.items.index(item)
-        first = max(number - 1, 0)
-        removal = _removal_from_flow(places_in_brackets(text, sequence)[first : number + 2], number - first)
+        near = slice(max(number - 1, 0), number + 2)
+        gone = [one is item for one in sequence.items[near]]
+        (removal,) = without_parts(places_in_brackets(text, sequence)[near], gone)
     else:
         dash = text.rfind("-", 0, item.span.start)
         removal = TextEdit(line_span(text, Span(dash, max(item.span.end, dash + 1))), "")
@@ -161,11 +163,19 @@ def places_in_brackets(text: str, sequence: Sequence) -> tuple[Span, ...]:
     return tuple(places)
 
 
-def _removal_from_flow(near: SequenceOf[Span], index: int) -> TextEdit:
-    """Take out an item, of which the one before it and the one after it are given too."""
-    if index + 1 < len(near):
-        return TextEdit(Span(near[index].start, near[index + 1].start), "")
-    return TextEdit(Span(near[index - 1].end, near[index].end), "")
+def without_parts(spans: SequenceOf[Span], gone: SequenceOf[bool]) -> Iterator[TextEdit]:
+    """Take parts out of what is in braces or brackets, with the commas that belong to them."""
+    kept = [number for number, is_gone in enumerate(gone) if not is_gone]
+    if not kept:
+        yield TextEdit(Span(spans[0].start, spans[-1].end), "")
+        return
+    if kept[0]:
+        yield TextEdit(Span(spans[0].start, spans[kept[0]].start), "")
+    for here, following in pairwise(kept):
+        if following > here + 1:
+            yield TextEdit(Span(spans[here + 1].start, spans[following].start), "")
+    if kept[-1] < len(spans) - 1:
+        yield TextEdit(Span(spans[kept[-1]].end, spans[-1].end), "")
 
 
 def keeping_comments_of(text: str, edits: SequenceOf[TextEdit], node: Mapping | Sequence) -> tuple[TextEdit, ...]:

@@ -8,16 +8,23 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import pairwise
 
-from pai_lsp.source.edits import append_item, column, entry_end, insert_entry, line_span, places_in_brackets
+from pai_lsp.source.edits import (
+    append_item,
+    column,
+    entry_end,
+    insert_entry,
+    line_span,
+    places_in_brackets,
+    without_parts,
+)
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import always, entry_lines, flow_scalar, flow_value, indented, item_lines, value_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
     from collections.abc import Mapping as MappingOf
     from collections.abc import Sequence as SequenceOf
     from typing import Any
@@ -63,7 +70,7 @@ def without_entries(text: str, mapping: Mapping, removed: Collection[Entry]) -> 
     gone = set(removed)
     spans = [(entry, Span(entry.key.span.start, entry_end(text, entry))) for entry in mapping.entries]
     if mapping.is_flow:
-        return tuple(_without([span for _, span in spans], [entry in gone for entry, _ in spans]))
+        return tuple(without_parts([span for _, span in spans], [entry in gone for entry, _ in spans]))
     first = next((number for number, (entry, _) in enumerate(spans) if entry not in gone), len(spans))
     edits = [
         edit for entry, span in spans[first:] if entry in gone for edit in without_lines(text, line_span(text, span))
@@ -80,7 +87,7 @@ def without_items(text: str, sequence: Sequence, removed: Collection[int]) -> tu
         return ()
     if sequence.is_flow:
         spans = places_in_brackets(text, sequence)
-        return tuple(_without(spans, [number in removed for number in range(len(spans))]))
+        return tuple(without_parts(spans, [number in removed for number in range(len(spans))]))
     lines = (line_span(text, item_span(text, sequence, number)) for number in sorted(removed))
     return tuple(edit for one in lines for edit in without_lines(text, one))
 
@@ -93,21 +100,6 @@ def item_span(text: str, sequence: Sequence, number: int) -> Span:
         pad = " " * column(text, dash)
         dash = text.rfind(f"\n{pad}-", dash, item.span.start + 1) + 1 + len(pad)
     return Span(dash, max(item.span.end, dash + 1))
-
-
-def _without(spans: SequenceOf[Span], gone: SequenceOf[bool]) -> Iterator[TextEdit]:
-    """Take parts out of a flow collection with the commas that belong to them."""
-    kept = [number for number, is_gone in enumerate(gone) if not is_gone]
-    if not kept:
-        yield TextEdit(Span(spans[0].start, spans[-1].end), "")
-        return
-    if kept[0]:
-        yield TextEdit(Span(spans[0].start, spans[kept[0]].start), "")
-    for here, following in pairwise(kept):
-        if following > here + 1:
-            yield TextEdit(Span(spans[here + 1].start, spans[following].start), "")
-    if kept[-1] < len(spans) - 1:
-        yield TextEdit(Span(spans[kept[-1]].end, spans[-1].end), "")
 
 
 def items_in_front(text: str, sequence: Sequence, values: SequenceOf[Any]) -> tuple[TextEdit, ...]:
