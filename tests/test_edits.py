@@ -174,6 +174,7 @@ BESIDE_AN_ALIAS = {0: "[*one, c]", 1: "[b, *one, c]", 2: "[b, *one]"}
 def test_an_item_in_brackets_is_taken_out_beside_an_alias_but_no_alias(number: int) -> None:
     before = "one: &one a\nlist: [b, *one, c]\n"
     assert without_item(before, "list", number) == f"one: &one a\nlist: {BESIDE_AN_ALIAS[number]}\n"
+    assert without_item("list: [b, c]\n", "list", 0) == "list: [c]\n"
 
 
 @pytest.mark.parametrize(

@@ -42,10 +42,10 @@ def of_modules() -> Iterator[tuple[str, str, int, bool]]:
 
 def in_tables(value: object) -> Iterator[object]:
     """A value, or what is in a table of values."""
-    if type(value) is dict:
+    if isinstance(value, dict):
         value = tuple(value.values())
-    if type(value) in {tuple, list}:
-        for one in value:  # type: ignore[attr-defined]
+    if isinstance(value, tuple | list):
+        for one in value:
             yield from in_tables(one)
     else:
         yield value

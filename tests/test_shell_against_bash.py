@@ -8,6 +8,7 @@ import pytest
 from budgets import budget, some, stride
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from job_text import HEAD
 from random_edits import job_texts
 from shell_constructs import AROUND
 
@@ -243,17 +244,12 @@ def test_generated_scripts_are_complete_where_bash_accepts_them(script: str) -> 
     assert read_script(script).is_complete == bash_accepts(script)
 
 
-JOB = """\
-protocolVersion: 2
-name: train
-type: job
-prerequisites:
-  - {type: dockerimage, name: image, uri: registry.example.com/image:1.0}
-taskRoles:
+JOB = f"""\
+{HEAD}taskRoles:
   worker:
     instances: 1
     dockerImage: image
-    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
+    resourcePerInstance: {{cpu: 1, memoryMB: 1024, gpu: 0}}
     commands:
       - |
 """
