@@ -109,7 +109,7 @@ class Step:
     @property
     def has_piped_input(self) -> bool:
         """Whether it, or a compound command around it, reads a pipe or a file."""
-        for step in (self, *self.ancestors):
+        for step in self.around:
             if step.before in _PIPES or any(one.operator.startswith("<") for one in step.redirections):
                 return True
             if step.kind == ">(":
@@ -138,7 +138,7 @@ class Step:
 
         What changes the shell, such as `cd`, has no effect outside of it.
         """
-        return next((one for one in (self, *self.ancestors) if one.is_process), None)
+        return next((one for one in self.around if one.is_process), None)
 
     @property
     def is_process(self) -> bool:

@@ -386,7 +386,7 @@ def pipestatus_not_reached(job: Job) -> Iterator[Finding]:
                 continue
             tree = structure(place.script)
             before = max((one for one in tree.all if one.span.start < use.span.start), key=lambda one: one.span.start)
-            around = next((one for one in (before, *before.ancestors) if one.preceding() is not None), None)
+            around = next((one for one in before.around if one.preceding() is not None), None)
             pipeline = around.preceding() if around is not None else None
             is_list = around is not None and around.before in {"&&", "||"}
             if pipeline is not None and not is_list and len(pipeline.pipeline) > 1 and tree.ends_script(pipeline):

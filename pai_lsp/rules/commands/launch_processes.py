@@ -325,7 +325,7 @@ class _NodesLaunch:
             return True
         if self.arguments.has("--config_file", "--config-file") or self.use.place.mentions("PET_"):
             return True
-        return any(one.part in {"then", "else", "body"} and one.parent is not None for one in (step, *step.ancestors))
+        return any(one.part in {"then", "else", "body"} and one.parent is not None for one in step.around)
 
     @property
     def reaches_other_roles(self) -> bool:

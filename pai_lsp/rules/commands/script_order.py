@@ -151,7 +151,7 @@ def _runs_before(first: Step | None, second: Step) -> bool:
     """Whether a step surely runs before another one: it is no branch that the other one is not in, too."""
     if first is None or {"&&", "||"} & {first.before, second.before}:
         return False
-    return any(first.siblings is one.siblings for one in (second, *second.ancestors))
+    return any(first.siblings is one.siblings for one in second.around)
 
 
 @rule(Severity.INFORMATION, about=("rm",))
@@ -219,7 +219,7 @@ def cd_in_subshell(job: Job) -> Iterator[Finding]:
         process = step.process
         if process is None or process.is_substitution or not _is_last_in(step, process) or not _goes_on(process):
             continue
-        if any(one.part == "condition" for one in (step, *step.ancestors)) or "-p" in use.line.texts:
+        if any(one.part == "condition" for one in step.around) or "-p" in use.line.texts:
             continue
         read = {one.name for one in use.place.script.uses} - use.place.script.guarded_names
         if any(word.text.partition("=")[0] in read for word in use.line.arguments if use.line.program == "export"):

@@ -535,16 +535,17 @@ def path_replaced(job: Job) -> Iterator[Finding]:
         hidden: set[int] | None = None
         for one in place.script.assignments:
             value = one.plain_value if one.name == "PATH" else None
-            if value is not None and hidden is None:
+            if value is None or one.value is None or not _FOLDERS.fullmatch(value) or _SYSTEM.search(value):
+                continue
+            if hidden is None:
                 hidden = hidden_assignments(structure(place.script))
-            if value is not None and hidden is not None and one.span.start in hidden:
+            if one.span.start in hidden:
                 continue  # for one program, or in a process of its own
-            if value is not None and one.value is not None and _FOLDERS.fullmatch(value) and not _SYSTEM.search(value):
-                at = place.inner(one.value).end
-                last = Span(at - 1, at)
-                fixes = edit_fix(place, "Add ':$PATH'", last, f"{place.written(last)}:$PATH")
-                message = "this removes the folders with all programs of the system; add ':$PATH'"
-                yield Finding(place.span(one.whole), message, fixes)
+            at = place.inner(one.value).end
+            last = Span(at - 1, at)
+            fixes = edit_fix(place, "Add ':$PATH'", last, f"{place.written(last)}:$PATH")
+            message = "this removes the folders with all programs of the system; add ':$PATH'"
+            yield Finding(place.span(one.whole), message, fixes)
 
 
 _FOLDERS = lazy_pattern(r"[\w./:-]+")
