@@ -34,8 +34,8 @@ _WORD = (
 _SAME_COMMAND = r"(?:[^\n|;&#]|[;&#](?=[^\s;&|])){0,200}?"
 # A text that goes to the standard input of the next command, or is typed for `passwd`, twice.
 _SAYS = r"\b(?:echo|printf)\s+(?:-\S+\s+)*(?:['\"]%s(?:\\n)?['\"]\s+)?"
-_PIPED = rf"{_SAYS}{_WORD}['\"]?[ \t]*\|[^\n|]{{0,200}}"
 _TYPED = rf"{_SAYS}{_WORD}['\"]?"
+_PIPED = rf"{_TYPED}[ \t]*\|[^\n|]{{0,200}}"
 _PIPED_TO_IT = r"[ \t]*\|\s*(?:sudo\s+)?passwd\b"
 # What reads a password from its standard input.
 _READERS = (
@@ -43,6 +43,10 @@ _READERS = (
     r"p4\s[^\n|;&]{0,80}login|encfs\s+-S|smbpasswd\s+-s|sudo\s+(?:-\S+\s+)*-S)\b|"
     r"--password-stdin|--passwd-on-stdin|--passphrase-fd[ =]0|-pass(?:in)?\s+stdin)"
 )
+# The name of a user, before a password, and arguments of a function: a text before others, and the one that counts.
+_USER = r"['\"]?[^\s:'\"<$]+:"
+_TEXT = r"\\?['\"][^'\"\n]+['\"]\s*,\s*"
+_LAST_TEXT = r"\\?['\"]([^'\"\n\\]{4,200})"
 # Forms that the table lacks: a part of each such text in lower case, its pattern, and its name in messages.
 # Sources: Hugging Face, "User access tokens"; Docker, "Personal access tokens"; Tailscale, "Key prefixes"; Discord,
 # "Webhook resource"; SonarQube, "Managing tokens"; Telegram, "Bot API"; Azure Storage, "Connection strings" and
@@ -127,17 +131,10 @@ _ARGUMENTS = (
     ("requirepass", rf"\brequirepass[ =]\s*{_WORD}", "a password"),
     ("masterauth", rf"\bmasterauth[ =]\s*{_WORD}", "a password"),
     ("-password ", rf"\bset-(?:initial|default-admin)-password\s+{_WORD}", "a password"),
-    ("creds", rf"(?<=\s)--(?:\w+-)?creds[ =]['\"]?[^\s:'\"<$]+:{_WORD}", "a password"),
-    ("etcdctl", rf"\betcdctl\s{_SAME_COMMAND}(?<=\s)--user[ =]['\"]?[^\s:'\"<$]+:{_WORD}", "a password"),
-    ("curl", rf"\bcurl\s{_SAME_COMMAND}(?<=\s)(?:--pass\s+|(?:-E|--cert)\s+['\"]?[^\s:'\"<$]+:){_WORD}", "a password"),
-    (
-        "=",
-        (
-            r"(?<=\s)(?:-b|--cookie)[ =]['\"]?\w{0,40}(?i:sess|token|auth)\w{0,20}"
-            r"=([\w%.-]{16,400})"
-        ),
-        "a token",
-    ),
+    ("creds", rf"(?<=\s)--(?:\w+-)?creds[ =]{_USER}{_WORD}", "a password"),
+    ("etcdctl", rf"\betcdctl\s{_SAME_COMMAND}(?<=\s)--user[ =]{_USER}{_WORD}", "a password"),
+    ("curl", rf"\bcurl\s{_SAME_COMMAND}(?<=\s)(?:--pass\s+|(?:-E|--cert)\s+{_USER}){_WORD}", "a password"),
+    ("=", r"(?<=\s)(?:-b|--cookie)[ =]['\"]?\w{0,40}(?i:sess|token|auth)\w{0,20}=([\w%.-]{16,400})", "a token"),
     ("/p:", rf"(?<=\s)/p:{_WORD}", "a password"),
     ("net use", rf"\bnet use\s{_SAME_COMMAND}\s/user:\S+\s+{_WORD}", "a password"),
     ("net use", rf"\bnet use\s+(?:\w:\s+)?\\\\\S+\s+(?![/*]){_WORD}", "a password"),
@@ -151,21 +148,9 @@ _ARGUMENTS = (
         r"\b(?:Notebook|Server|Jupyter|Lab)App\.(?:token|password)\s*=\s*\\?['\"]([^'\"\s\\<>${}]{4,200})",
         "a token",
     ),
-    (
-        "minio(",
-        r"\bMinio\(\s*\\?['\"][^'\"\n]+['\"]\s*,\s*\\?['\"][^'\"\n]+['\"]\s*,\s*\\?['\"]([^'\"\n\\]{4,200})",
-        "a key",
-    ),
-    (
-        "sql",
-        r"sql(?:db)?\.connect\(\s*\\?['\"][^'\"\n]+['\"]\s*,\s*\\?['\"][^'\"\n]+['\"]\s*,\s*\\?['\"]([^'\"\n\\]{4,200})",
-        "a password",
-    ),
-    (
-        "redis(",
-        r"\bRedis\(\s*\\?['\"][^'\"\n]+['\"]\s*,\s*[0-9]+\s*,\s*[0-9]+\s*,\s*\\?['\"]([^'\"\n\\]{4,200})",
-        "a password",
-    ),
+    ("minio(", rf"\bMinio\(\s*{_TEXT}{_TEXT}{_LAST_TEXT}", "a key"),
+    ("sql", rf"sql(?:db)?\.connect\(\s*{_TEXT}{_TEXT}{_LAST_TEXT}", "a password"),
+    ("redis(", rf"\bRedis\(\s*{_TEXT}[0-9]+\s*,\s*[0-9]+\s*,\s*{_LAST_TEXT}", "a password"),
     (
         "%s",
         (
@@ -264,11 +249,7 @@ _ARGUMENTS = (
         ),
         "a key",
     ),
-    (
-        ".connect(",
-        r"\.connect\(\s*\\?['\"][^'\"\n]+['\"]\s*,\s*[0-9]+\s*,\s*\\?['\"][^'\"\n]+['\"]\s*,\s*\\?['\"]([^'\"\n\\]{4,200})",
-        "a password",
-    ),
+    (".connect(", rf"\.connect\(\s*{_TEXT}[0-9]+\s*,\s*{_TEXT}{_LAST_TEXT}", "a password"),
     (
         "token(",
         r"token\(\s*\\?['\"](?=[^'\"\n]{0,200}[0-9])(?=[^'\"\n]{0,200}[A-Za-z])([\w.-]{16,200})\\?['\"]",
@@ -547,10 +528,10 @@ def _kind_of_value(text: str, match: re.Match[str], value: str) -> str:
         kind = "a key"
     is_plain = separator in ("=", ":-", "") and (is_option or is_set or name.isupper())
     is_plain = is_plain or bool(_HEADER.search(text, max(0, start - _LONGEST_HEADER), start))
-    # As in `db.password=x`, which Hydra and Helm are given.
-    has_digit = any(one.isdigit() for one in value)
-    is_plain = is_plain or (has_digit and not value.islower() and match[2] == "=" and _is_first_in_line(text, match))
-    is_plain = is_plain or (has_digit and "." in name and match[2] == "=" and not name.startswith("self."))
+    if not is_plain and match[2] == "=" and any(one.isdigit() for one in value):
+        # As in `db.password=x`, which Hydra and Helm are given, and in lines of files.
+        is_setting = "." in name and not name.startswith("self.")
+        is_plain = is_setting or (not value.islower() and _is_first_in_line(text, match))
     if not kind and is_plain and _LONG_KEY.fullmatch(value) and not _is_other_key(name):
         kind = "a key"
     if not kind or value[0].isspace() or is_placeholder(value) or _ELSEWHERE.match(value) or _NOT_LITERAL.search(value):
