@@ -133,8 +133,7 @@ def _profile(name: str, folder: str, *, is_users: bool) -> Profile:
     if not name.endswith(".json"):
         path_of_name(name)
         return profile_named(name)
-    path = os.path.normpath(os.path.join(folder, name))  # noqa: PTH118 - texts
-    if is_users and not path.startswith(("//", "\\\\")):
+    if is_users and not (path := _beside(folder, name)).startswith(("//", "\\\\")):
         return profile_named(path)
     return profile_named(_in_project(name, folder, "copy it into the project, or make it one of your profiles"))
 
@@ -156,10 +155,15 @@ def _in_project(name: str, folder: str, advice: str) -> str:
     Raises:
         ValueError: if it is outside of the project.
     """
-    path, project = os.path.normpath(os.path.join(folder, name)), project_folder(folder) or folder  # noqa: PTH118 - texts
+    path, project = _beside(folder, name), project_folder(folder) or folder
     if not is_in_folder(path, project) or not is_in_folder(os.path.realpath(path), os.path.realpath(project)):
         raise ValueError(f"'{visible(name)}' is outside the project; {advice}")
     return path
+
+
+def _beside(folder: str, name: str) -> str:
+    """The path of a name that is written in a folder."""
+    return os.path.normpath(os.path.join(folder, name))  # noqa: PTH118 - texts
 
 
 def _contradiction(name: str, cluster: Profile) -> StructureError:
