@@ -28,7 +28,7 @@ from pai_lsp.platform.tables import PLUGIN_PREFIX, events, exit_codes
 from pai_lsp.source.content import mapped
 from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Mapping, Scalar, scalar_text
+from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import plural
 
@@ -92,7 +92,7 @@ def _in_manifest(location: Location) -> Hover | None:
     root = location.parents[0] if location.parents else None
     if not isinstance(root, Mapping) or not is_mpijob(root):
         return None
-    version = documented_version(scalar_text(root.get("apiVersion")))
+    version = documented_version(root)
     found = manifest_field(location.path, version) if version is not None else None
     is_choice = found is not None and isinstance(location.node, Scalar) and location.node.text in found.values
     if found is None or not (location.is_key or is_choice) or not isinstance(location.path[-1], str):

@@ -417,10 +417,11 @@ def mpijob_mount_taken(manifest: Manifest) -> Iterator[Finding]:
     key = manifest.text("spec.sshAuthMountPath") or "/root/.ssh"
     for name, _, some in found.pods if found else ():
         taken = {key, HOST_FOLDER} if name == "launcher" else {key}
+        folders = {one.rstrip("/") for one in taken}
         for container in some[:1]:
             for number, mount in enumerate(container.value.items("volumeMounts")):
                 path = mount.get("mountPath")
-                if path is None or str(path.content).rstrip("/") not in {one.rstrip("/") for one in taken}:
+                if path is None or str(path.content).rstrip("/") not in folders:
                     continue
                 field = f"{container.path}.volumeMounts[{number}].mountPath"
                 message = f"the operator itself mounts a volume at '{path.content}'"

@@ -20,18 +20,20 @@ from pai_lsp.platform.job_schema import Field, structural
 from pai_lsp.platform.structure_errors import schema_check
 from pai_lsp.platform.tables import table
 from pai_lsp.source.frozen import dataclass, replace
-from pai_lsp.source.nodes import Scalar
+from pai_lsp.source.nodes import Scalar, scalar_text
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import TextEdit, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Mapping as MappingOf
     from typing import Any
 
     from pai_lsp.findings.diagnostic import Fixes
     from pai_lsp.platform.structure_errors import FailedKeyword
+    from pai_lsp.source.nodes import Mapping
     from pai_lsp.source.text import Span
 
 _SUBDOMAIN = lazy_pattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
@@ -189,7 +191,7 @@ def _faults(failed: FailedKeyword, value: Value, field: str, version: str) -> It
         yield Fault("undecodable", field, value.span, message)
 
 
-def _types(schema: Mapping[str, Any]) -> tuple[str, ...]:
+def _types(schema: MappingOf[str, Any]) -> tuple[str, ...]:
     found = schema.get("type", ())
     return (found,) if isinstance(found, str) else tuple(found)
 
@@ -432,11 +434,12 @@ def _name(manifest: Manifest) -> Iterator[Fault]:
 _REPLICA_PATH = ("spec", "mpiReplicaSpecs")
 
 
-def documented_version(api_version: str) -> str | None:
+def documented_version(root: Mapping) -> str | None:
     """The version of an MPIJob whose keys are meant: the written one, SERVED for a half-typed one; None for others."""
-    if api_version in {SERVED, TRAINING_OPERATOR}:
-        return api_version
-    return None if "/v" in api_version else SERVED
+    version = scalar_text(root.get("apiVersion"))
+    if version in {SERVED, TRAINING_OPERATOR}:
+        return version
+    return None if "/v" in version else SERVED
 
 
 def manifest_field(path: Sequence[str | int], version: str = SERVED) -> Field | None:

@@ -101,7 +101,7 @@ def _explained(error: FailedKeyword, homes: Mapping[str, str]) -> Iterator[Struc
             if key not in instance:
                 where = _mapping_in_words(path, schema, instance)
                 near = nearest(key, (one for one in instance if one not in schema.get("properties", ())))[:1]
-                meant = f"; is '{one_line(str(near[0]))}' meant?" if near else ""
+                meant = f"; is '{one_line(near[0])}' meant?" if near else ""
                 yield StructureError("missing-key", path, key, f"{where} needs the key '{key}'{meant}", near)
     elif error.is_name:
         yield _wrong_name(path, keyword, schema, instance)
@@ -113,7 +113,7 @@ def _explained(error: FailedKeyword, homes: Mapping[str, str]) -> Iterator[Struc
 
 
 def _wrong_name(path: Path, keyword: str, schema: Mapping[str, Any], name: str) -> StructureError:
-    owner = f"the {schema['x-noun']} '{one_line(str(name))}'"
+    owner = f"the {schema['x-noun']} '{one_line(name)}'"
     if keyword == "not":
         # JavaScript takes it for the mapping's prototype.
         return StructureError(schema["x-code"], path, name, f"{owner} is lost when the server reads the file")
@@ -125,7 +125,7 @@ def _unknown_key(
     path: Path, key: str, schema: Mapping[str, Any], instance: Mapping[str, Any], homes: Mapping[str, str]
 ) -> StructureError:
     owner = schema.get("x-noun") or f"'{path[-1]}'"
-    message = f"'{one_line(str(key))}' is not a key of {owner}"
+    message = f"'{one_line(key)}' is not a key of {owner}"
     former = schema.get("x-former-keys", {}).get(key)
     if former is not None:
         expected = () if "." in former or former in instance else (former,)
@@ -210,14 +210,14 @@ def _value_in_words(path: Path, schema: Mapping[str, Any]) -> str:
         return noun or "the file"
     name = path[-1]
     if isinstance(name, str):
-        return f"{_without_article(noun)} '{one_line(str(name))}'" if noun else f"'{one_line(str(name))}'"
+        return f"{_without_article(noun)} '{one_line(name)}'" if noun else f"'{one_line(name)}'"
     return noun or f"item {name + 1} of '{path[-2]}'"
 
 
 def _mapping_in_words(path: Path, schema: Mapping[str, Any], instance: Mapping[str, Any]) -> str:
     name = instance.get("name")
     if path and isinstance(path[-1], int) and isinstance(name, str) and "x-noun" in schema:
-        return f"{_without_article(schema['x-noun'])} '{one_line(str(name))}'"
+        return f"{_without_article(schema['x-noun'])} '{one_line(name)}'"
     return _value_in_words(path, schema)
 
 
@@ -231,7 +231,7 @@ def _instance_in_words(instance: Any, schema: Mapping[str, Any]) -> str:
     if isinstance(instance, list):
         return "a list"
     if isinstance(instance, str):
-        return "a string" if schema.get("writeOnly") else f"the string '{one_line(str(instance))}'"
+        return "a string" if schema.get("writeOnly") else f"the string '{one_line(instance)}'"
     if isinstance(instance, bool):
         return str(instance).lower()
     if isinstance(instance, int | float):

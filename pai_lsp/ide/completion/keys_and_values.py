@@ -33,7 +33,7 @@ from pai_lsp.mpijob.structure import documented_version, manifest_field, manifes
 from pai_lsp.platform.job_schema import Field, field, fields
 from pai_lsp.platform.job_schema import Kind as SchemaKind
 from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, TYPES, converted_role_name, events
-from pai_lsp.source.nodes import Mapping, Scalar, scalar_text
+from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.writing import flow_scalar, scalar_line
 
@@ -410,7 +410,7 @@ def complete_manifest(point: InsertionPoint) -> list[Suggestion]:
     if not isinstance(root, Mapping) or not is_mpijob(root):
         return []
     path = point.path
-    version = SERVED if path == ("apiVersion",) else documented_version(scalar_text(root.get("apiVersion")))
+    version = SERVED if path == ("apiVersion",) else documented_version(root)
     if version is None:
         return []
     if point.spot is Spot.VALUE and (described := manifest_field(path, version)) is not None and described.values:
