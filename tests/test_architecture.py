@@ -239,6 +239,20 @@ def test_the_server_answers_before_it_loads_the_analysis() -> None:
     assert run.stdout.strip() == "[]"
 
 
+def test_no_name_of_a_file_stops_a_command() -> None:
+    """pathlib's questions raise for a name that is too long or a link to itself; those of os.path answer no."""
+    raising = {"exists", "expanduser", "is_dir", "is_file", "resolve"}
+    found = [
+        f"{name}:{node.lineno}: {node.func.attr}"
+        for name in MODULES
+        for node in ast.walk(tree(name))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in raising
+        # os.path.exists(path) is asked of a module, Path(path).exists() has nothing in its brackets
+        if not node.args and not node.keywords
+    ]
+    assert found == []
+
+
 def test_no_rule_reads_the_text_of_a_script() -> None:
     """Rules about commands ask the model of a command: its words, values, files; never the text of the script."""
     found = []

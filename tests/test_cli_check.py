@@ -105,6 +105,8 @@ def test_what_is_looked_at_in_folders(capsys: pytest.CaptureFixture[str]) -> Non
     write("broken.yaml", "a: [\n")
     Path("folder.yaml").mkdir()
     Path("loop").symlink_to(".", target_is_directory=True)
+    Path("itself.yaml").symlink_to("itself.yaml")
+    Path("long.yaml").symlink_to("x" * 300)
     expected = (1, [(path, "unknown-prerequisite") for path in sorted(jobs)])
     assert found(capsys) == expected
     assert found(capsys, ".") == expected

@@ -153,11 +153,12 @@ def test_the_configuration_names_the_cluster(tmp_path: Path, capsys: pytest.Capt
     (tmp_path / ".pai-lsp.yaml").unlink()
     assert main(["fit", str(job)]) == 2
     assert "give --cluster NAME, or write 'cluster: NAME' into .pai-lsp.yaml" in capsys.readouterr().err
-    (tmp_path / ".pai-lsp.yaml").write_text("cluster: other.json\n", encoding="utf-8")
-    assert main(["check", str(job)]) == 1
-    output = capsys.readouterr().out
-    assert "invalid-configuration" in output
-    assert "no such file" in output
+    for name in ("other.json", "9" * 300):
+        (tmp_path / ".pai-lsp.yaml").write_text(f"cluster: '{name}'\n", encoding="utf-8")
+        assert main(["check", str(job)]) == 1
+        output = capsys.readouterr().out
+        assert "invalid-configuration" in output
+        assert "no such file" in output or "no file" in output
     (tmp_path / ".pai-lsp.yaml").write_text("cluster: of-a-colleague\n", encoding="utf-8")
     assert main(["check", str(job)]) == 1
     assert main(["fit", str(job)]) == 2

@@ -10,6 +10,7 @@ of a path.
 from __future__ import annotations
 
 import os
+import stat
 import time
 from pathlib import Path
 
@@ -67,7 +68,7 @@ def read_directory(
         before: the former result; unchanged files are not read again.
         pause: called between files, so that the caller can let other work run.
     """
-    if not Path(directory).is_dir():
+    if not os.path.isdir(directory):
         return LoadedSource(directory, state=SourceState.UNREACHABLE, note=f"'{directory}' is not a folder")
     found, skipped, size = _files(directory)
     is_large = store is not None and size >= _WORTH_STORING
@@ -165,9 +166,9 @@ def _file_stamp(entry: os.DirEntry[str], real: str, unsettled: float) -> tuple[s
     try:
         if entry.is_symlink() and not Path(os.path.realpath(entry.path)).is_relative_to(real):
             return "is a link to a file outside the folder", "", 0
-        if not entry.is_file():
-            return "is not a regular file", "", 0
         status = entry.stat()
+        if not stat.S_ISREG(status.st_mode):
+            return "is not a regular file", "", 0
     except OSError as error:
         return f"cannot be read: {(error.strerror or 'an error').lower()}", "", 0
     if status.st_size > MOST_BYTES:
@@ -342,7 +343,7 @@ def load_lock(path: str) -> Lock | None:
     """The lock file; None if it does not exist. One that is a folder, a device or a dangling link cannot be used."""
     if not path or not os.path.lexists(path):
         return None
-    if not Path(path).is_file():
+    if not os.path.isfile(path):
         return Lock(path, {}, f"'{Path(path).name}' cannot be used: it is not a plain file")
     source = decoded(path, read_bytes(path))
     if isinstance(source, UnreadableFile):

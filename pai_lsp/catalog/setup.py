@@ -184,7 +184,7 @@ def with_own_sources(setup: CatalogSetup, own: Marketplace, folder: str) -> Cata
 def _absolute(source: DirectorySource | ServerSource, base: str) -> DirectorySource | ServerSource:
     if isinstance(source, ServerSource):
         return source
-    home = os.path.expanduser(source.directory)  # noqa: PTH111 - it keeps '~name' if the user does not exist
+    home = os.path.expanduser(source.directory)
     return DirectorySource(os.path.normpath(Path(base) / home))
 
 
@@ -198,11 +198,4 @@ def _upwards(folder: str, top: str) -> Iterator[str]:
 
 
 def _found(folders: Iterator[str] | list[str]) -> str | None:
-    for folder in folders:
-        candidate = Path(folder) / FOLDER_NAME
-        try:
-            if candidate.is_dir():
-                return str(candidate)
-        except OSError:  # a folder without permission to read it
-            continue
-    return None
+    return next((one for folder in folders if os.path.isdir(one := str(Path(folder) / FOLDER_NAME))), None)

@@ -155,7 +155,7 @@ class Store:
         )
         file = folder / f"{name}{ending}"
         try:
-            if not file.exists():
+            if not os.path.exists(file):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 write_at_once(file, [text.encode("utf-8")], 0o400)
         except (OSError, UnicodeError):

@@ -68,7 +68,7 @@ def path(text: str) -> str:
 
 def _one_job(reason: str, text: str) -> str:
     """The job of a command that takes only one, for a reason that its messages give."""
-    if os.path.isdir(path(text)):  # noqa: PTH112 - importing pathlib takes a while
+    if os.path.isdir(path(text)):
         raise argparse.ArgumentTypeError(f"'{text}' is a folder; give one job: {reason}")
     return text
 

@@ -8,7 +8,6 @@ command, or from the key store of the system, and is sent only over https or to 
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from urllib.parse import quote
 
 from pai_lsp.cluster.profile import CLUSTERS_EXAMPLE, ProfileError, clusters_file
@@ -153,7 +152,7 @@ def cluster_access(text: str, name: str) -> ClusterAccess:
         platform=platform,
         portal=portal and portal.rstrip("/"),
         allow_http=bool(entry.get("allow_http")),
-        ca_file=ca_file and str(clusters_file().parent / Path(ca_file).expanduser()),
+        ca_file=ca_file and str(clusters_file().parent / os.path.expanduser(ca_file)),
     )
 
 

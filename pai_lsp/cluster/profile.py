@@ -216,13 +216,13 @@ def profile_named(name: str) -> Profile:
         ProfileError: if there is none, or if it cannot be read.
     """
     path = Path(name)
-    if not path.is_file() and _NAME.fullmatch(name):
+    if not os.path.isfile(path) and _NAME.fullmatch(name):
         path = path_of_name(name)
-        if not path.is_file():
+        if not os.path.isfile(path):
             known = ", ".join(sorted(one.stem for one in profiles_folder().glob("*.json"))) or "none"
             step = "'pai-lsp cluster list' shows how to make one"
             raise ProfileError(f"no file and no profile is named '{visible(name)}' (profiles: {known}); {step}")
-    elif not path.is_file():
+    elif not os.path.isfile(path):
         raise ProfileError(f"no such file: {visible(name)}")
     try:
         with path.open("rb") as file:

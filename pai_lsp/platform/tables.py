@@ -3,7 +3,7 @@
 The facts are in the JSON tables of `schemas/`, each entry with its source.
 """
 
-# ruff: noqa: PTH112, PTH118, PTH120, PTH123 - importing pathlib takes a twentieth of the time that checking a file does
+# ruff: noqa: PTH118, PTH120, PTH123 - importing pathlib takes a twentieth of the time that checking a file does
 from __future__ import annotations
 
 import json

@@ -4,7 +4,7 @@ It has counts and no places, so that moved lines change nothing. An update only 
 findings of a rule than the baseline accepts, all of them are reported: it is not known which one is new.
 """
 
-# ruff: noqa: PTH110, PTH113, PTH118, PTH120 - importing pathlib takes longer than this module's work
+# ruff: noqa: PTH118, PTH120 - importing pathlib takes longer than this module's work
 from __future__ import annotations
 
 import json

@@ -248,7 +248,7 @@ def _source_errors(value: Any) -> Iterator[StructureError]:
         elif {"token_env", "token_command"} <= source.keys():
             message = "the token comes from 'token_env' or from 'token_command', not from both"
             yield StructureError("unknown-key", path, "token_command", message)
-        if directory and os.path.expanduser(directory).startswith("~"):  # noqa: PTH111 - Path.expanduser() raises then
+        if directory and os.path.expanduser(directory).startswith("~"):
             user = directory.partition("/")[0]
             message = f"'{user}' is not a home folder on this machine, so nothing is read from this 'directory'"
             message += "; write a path from the folder of this file"

@@ -4,7 +4,7 @@ It holds severities of rules, rules that some files ignore, plugins of a site, e
 definitions. Only the nearest file in the folder of a job or above it counts.
 """
 
-# ruff: noqa: PTH111, PTH113, PTH116, PTH118, PTH120 - importing pathlib takes longer than this module's work
+# ruff: noqa: PTH116, PTH118, PTH120 - importing pathlib takes longer than this module's work
 from __future__ import annotations
 
 import os

@@ -1,6 +1,6 @@
 """Which configuration and which sources of definitions a file has, on the command line and in an editor alike."""
 
-# ruff: noqa: PTH109, PTH113, PTH116, PTH117, PTH118, PTH120, PTH206 - importing pathlib takes a twentieth of the time of a check
+# ruff: noqa: PTH109, PTH116, PTH117, PTH118, PTH120, PTH206 - importing pathlib takes a twentieth of the time of a check
 from __future__ import annotations
 
 import os

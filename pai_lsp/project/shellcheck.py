@@ -5,7 +5,7 @@ platform sets. Not shown are codes that the platform makes moot, that templates 
 Source: ShellCheck 0.11, shellcheck(1); openpai-runtime, src/runtime.d/user.sh.
 """
 
-# ruff: noqa: PTH113, PTH118, PTH119, PTH120 - importing pathlib takes longer than this
+# ruff: noqa: PTH118, PTH119, PTH120 - importing pathlib takes longer than this
 from __future__ import annotations
 
 import os

@@ -71,9 +71,9 @@ def _scripts(setup: CatalogSetup, server: ServerSource) -> list[str]:
     found: list[str] = []
     for word in server.token_command:
         try:
-            path = (Path(setup.folder) / word).resolve()
-            if setup.folder and is_in_folder(str(path), os.path.realpath(setup.folder)) and path.is_file():
-                with path.open("rb") as file:
+            path = os.path.realpath(Path(setup.folder) / word)
+            if setup.folder and is_in_folder(path, os.path.realpath(setup.folder)) and os.path.isfile(path):
+                with Path(path).open("rb") as file:
                     found.append(hashlib.sha256(file.read(_MOST_BYTES)).hexdigest())
         except (OSError, ValueError, RuntimeError):
             continue

@@ -72,7 +72,7 @@ def candidates(path: str, is_excluded: Callable[[str, bool], bool]) -> Iterator[
     Hidden folders, node_modules and links to folders are not entered. `is_excluded` is asked with a path and whether it
     is a folder, for everything below `path`.
     """
-    if not os.path.isdir(path):  # noqa: PTH112 - importing pathlib takes a while
+    if not os.path.isdir(path):
         yield Candidate(path, is_named=True)
         return
     folders = ["" if os.path.normpath(path) == os.curdir else path]
@@ -90,7 +90,7 @@ def candidates(path: str, is_excluded: Callable[[str, bool], bool]) -> Iterator[
             if entry.is_dir(follow_symlinks=False):
                 if not _is_skipped(entry.name) and not is_excluded(here, True):
                     inner.append(here)
-            elif entry.name.lower().endswith(YAML_ENDINGS) and entry.is_file() and not is_excluded(here, False):
+            elif entry.name.lower().endswith(YAML_ENDINGS) and os.path.isfile(here) and not is_excluded(here, False):
                 yield Candidate(here, is_named=False)
         folders += reversed(inner)
 
@@ -125,7 +125,7 @@ def program_on_path(name: str, path: str, foreign: Iterable[str] = ()) -> str:
     for folder in filter(os.path.isabs, path.split(os.pathsep)):
         for ending in ("", ".exe") if os.name == "nt" else ("",):
             program = os.path.join(folder, name + ending)  # noqa: PTH118 - importing pathlib takes longer
-            if os.path.isfile(program) and os.access(program, os.X_OK):  # noqa: PTH113 - as above
+            if os.path.isfile(program) and os.access(program, os.X_OK):
                 real = os.path.realpath(program)
                 if not any(is_in_folder(real, one) for one in not_from):
                     return program
@@ -137,7 +137,7 @@ def repository_of(folder: str) -> str | None:
 
     A repository that the user's home is in does not count: programs below it are the user's own.
     """
-    here, home = os.path.realpath(folder), os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 - as above
+    here, home = os.path.realpath(folder), os.path.realpath(os.path.expanduser("~"))
     while not os.path.lexists(os.path.join(here, ".git")):  # noqa: PTH118 - as above
         parent = os.path.dirname(here)  # noqa: PTH120 - as above
         if parent == here:
@@ -193,7 +193,7 @@ def write_text(source: SourceFile, text: str) -> None:
     """
     from pathlib import Path  # noqa: PLC0415 - most runs write nothing, and importing it takes a while
 
-    path = Path(source.path).resolve()
+    path = Path(os.path.realpath(source.path))
     data = read_bytes(str(path))
     if isinstance(data, UnreadableFile) or decoded(source.path, data) != source:
         raise OSError("another program has changed the file in the meantime")

@@ -53,4 +53,4 @@ def _local(environment: Mapping[str, str]) -> Path:
 
 
 def _home(environment: Mapping[str, str]) -> Path:
-    return Path(environment.get("HOME") or os.path.expanduser("~"))  # noqa: PTH111 - Path.home() raises without one
+    return Path(environment.get("HOME") or os.path.expanduser("~"))

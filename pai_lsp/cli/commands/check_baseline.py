@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pai_lsp.cli import FINDINGS
@@ -34,7 +34,7 @@ def given_baseline(arguments: argparse.Namespace) -> Baseline | None:
             raise ValueError(f"--update-baseline counts all findings; leave out {others}")
         if STANDARD_INPUT in arguments.paths:
             raise ValueError("--update-baseline: standard input has no place in a baseline")
-        if not Path(arguments.baseline).exists():
+        if not os.path.exists(arguments.baseline):
             return None
     try:
         return read_baseline(arguments.baseline)

@@ -7,9 +7,9 @@ Each direction imports its own half: most of this package is about one of the tw
 from __future__ import annotations
 
 import json
+import os
 import sys
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def run(arguments: argparse.Namespace) -> int:
     """Convert the files and print or write the results."""
-    folders = [path for path in arguments.jobs if Path(path).is_dir()]
+    folders = [path for path in arguments.jobs if os.path.isdir(path)]
     if folders:
         message = f"{visible(folders[0])} is a folder, which does not tell what to convert; name the files"
         return failed("convert", message, WRONG_USAGE)

@@ -30,7 +30,7 @@ _ENDINGS = {".mmd": "mermaid", ".dot": "dot", ".gv": "dot", ".svg": "svg", ".png
 def run(arguments: argparse.Namespace) -> int:
     """Draw the graphs."""
     output = arguments.output
-    ending = "" if output is None or Path(output).is_dir() else Path(output).suffix
+    ending = "" if output is None or os.path.isdir(output) else Path(output).suffix
     form = arguments.format or _ENDINGS.get(ending.lower(), "" if ending else "mermaid")
     if not form:
         known = ", ".join(_ENDINGS)

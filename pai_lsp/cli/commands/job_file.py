@@ -70,7 +70,7 @@ def named_jobs(command: str, paths: Sequence[str], projects: Projects) -> list[t
         return failed(command, message, WRONG_USAGE)
     found: list[tuple[str, str]] = []
     for path in paths:
-        if not Path(path).is_dir():
+        if not os.path.isdir(path):
             found.append((path, Path(path).name))
             continue
         for one in targets([path], projects, given=b"", given_name="", force_exclude=False):
@@ -108,12 +108,12 @@ def each_job(
     jobs = named_jobs(command, paths, projects)
     if isinstance(jobs, int):
         return jobs
-    is_folder = output is not None and Path(output).is_dir()
+    is_folder = output is not None and os.path.isdir(output)
     if len(paths) == 1 and jobs[0][0] == paths[0] and not is_folder:
         outputs = [output]
     elif STANDARD_INPUT in paths:
         return failed(command, "standard input cannot be combined with other jobs or a folder", WRONG_USAGE)
-    elif output in {None, "-"} or (Path(output or "").exists() and not is_folder):
+    elif output in {None, "-"} or (os.path.exists(output or "") and not is_folder):
         return failed(command, "several jobs need a folder for their results: --output FOLDER", WRONG_USAGE)
     else:
         outputs = [str(Path(output or "", _with_ending(below, ending))) for _, below in jobs]

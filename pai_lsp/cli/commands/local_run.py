@@ -131,7 +131,7 @@ def _fault(plans: Sequence[TaskPlan], folders: dict[str, str], arguments: argpar
             return "'git' is not installed on this machine"
         return next((fault for fault in map(_clone_fault, words) if fault), "")
     for folder in folders.values():
-        if not Path(folder).is_dir():
+        if not os.path.isdir(folder):
             return f"--storage: '{folder}' is not a folder"
         if container.mount_fault(str(Path(folder).absolute())):
             return f"--storage: an engine cannot mount '{folder}'"
@@ -185,7 +185,7 @@ def _notes(plan: TaskPlan, folders: dict[str, str], *, is_contained: bool) -> It
     for name, path in storages.items():
         if name == "pai":
             continue
-        if name not in folders and not (not is_contained and Path(path).is_dir()):
+        if name not in folders and not (not is_contained and os.path.isdir(path)):
             step = f"; give --storage {name}=FOLDER" if is_contained else ""
             yield f"the storage '{name}' is missing here, so the task does not find {path}{step}"
     if not is_contained and folders:

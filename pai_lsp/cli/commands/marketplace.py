@@ -49,7 +49,7 @@ _WIDEST = 32
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the action."""
-    if not Path(arguments.folder).is_dir():
+    if not os.path.isdir(arguments.folder):
         return failed("marketplace", f"no such folder: {visible(arguments.folder)}", WRONG_USAGE)
     projects = run_projects()
     setup = _setup(projects, str(Path(arguments.folder, FILE_NAME)))
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
         from pai_lsp.cli.commands import publish_item  # noqa: PLC0415 - changes a server, as no other action does
 
         return publish_item.run(arguments, catalog, surroundings, projects)
-    names = [one for one in arguments.paths if arguments.action == "lock" and not Path(one).exists()]
+    names = [one for one in arguments.paths if arguments.action == "lock" and not os.path.exists(one)]
     if message := missing([one for one in names if not setup.lock or one.endswith(YAML_ENDINGS)]):
         return failed("marketplace lock", message, WRONG_USAGE)
     project = [os.path.relpath(setup.folder) if setup.folder else arguments.folder]

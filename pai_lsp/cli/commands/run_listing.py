@@ -13,7 +13,6 @@ import subprocess
 import sys
 from contextlib import suppress
 from difflib import SequenceMatcher
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pai_lsp.cluster.task_plan import SCRIPTS
@@ -25,6 +24,7 @@ from pai_lsp.source.user_folders import user_state_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from pai_lsp.cluster.task_plan import PartSource, TaskPlan
     from pai_lsp.job.job import Job
@@ -177,7 +177,7 @@ def remember(text: str, path: str) -> None:
 
 
 def _agreement(path: str) -> Path:
-    name = hashlib.sha256(str(Path(path).resolve()).encode("utf-8", "surrogateescape")).hexdigest()
+    name = hashlib.sha256(os.path.realpath(path).encode("utf-8", "surrogateescape")).hexdigest()
     return user_state_folder(os.environ) / "runs" / name
 
 

@@ -6,6 +6,7 @@ asked whether it has the job, and nothing is sent again.
 
 from __future__ import annotations
 
+import os
 import sys
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
@@ -66,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     cluster = cluster_name(arguments.cluster, projects, arguments.job)
     try:
         live = connected("submit", cluster)
-        profile = profile_named(live.name) if path_of_name(live.name).is_file() else None
+        profile = profile_named(live.name) if os.path.isfile(path_of_name(live.name)) else None
     except ProfileError as error:
         return failed("submit", str(error), WRONG_USAGE)
     platform = profile.platform.name if profile else live.access.platform

@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.remove or arguments.remove_all:
         return _forget(answers, arguments.folder, forgets_all=arguments.remove_all)
     folder = os.path.realpath(arguments.folder)
-    if not Path(folder).is_dir():
+    if not os.path.isdir(folder):
         return failed("trust", f"no such folder: {visible(arguments.folder)}", WRONG_USAGE)
     projects = run_projects()
     setup = _setup(projects, folder)
