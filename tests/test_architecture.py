@@ -253,6 +253,18 @@ def test_no_name_of_a_file_stops_a_command() -> None:
     assert found == []
 
 
+def test_foreign_json_has_one_reader() -> None:
+    """`json_value` bounds numbers and depth; files of ours, and the protocol that answers a fault, need no bounds."""
+    reading = {
+        name
+        for name in MODULES
+        for node in ast.walk(tree(name))
+        if isinstance(node, ast.Attribute) and node.attr in {"load", "loads", "JSONDecoder"}
+        if isinstance(node.value, ast.Name) and node.value.id == "json"
+    }
+    assert reading == {"source.foreign", "platform.tables", "platform.job_schema", "lsp.protocol"}
+
+
 def test_no_rule_reads_the_text_of_a_script() -> None:
     """Rules about commands ask the model of a command: its words, values, files; never the text of the script."""
     found = []

@@ -452,6 +452,24 @@ def test_diagnostics_that_name_the_cause_need_no_log() -> None:
     assert (found.code, found.cause.name) == (-1200, "host-memory")
 
 
+@pytest.mark.parametrize(
+    "value", ["[" * 3_000, "[" * 900 + "]" * 900, '["a"]', "9" * 5_000, "5", "null", "true", '"\\ud800"', '{"a": 1}']
+)
+@pytest.mark.parametrize(
+    "pod",
+    [
+        '{"reason": VALUE, "containers": [{"reason": "Error", "code": 3}]}',
+        '{"containers": [{"name": VALUE, "reason": "OOMKilled"}]}',
+        '{"containers": [{"reason": VALUE, "code": VALUE}]}',
+        '{"containers": [{"reason": "ContainerCannotRun", "code": VALUE, "message": VALUE}]}',
+        '{"containers": VALUE}',
+        "VALUE",
+    ],
+)
+def test_any_value_in_what_is_reported_about_a_pod(pod: str, value: str) -> None:
+    failure(KEY_ERROR, diagnostics=f"PodFailed matched: {pod.replace('VALUE', value)}\n")
+
+
 def test_a_long_log_is_read_at_its_errors_and_its_end() -> None:
     """Numbers of lines count from the beginning; the middle is not kept."""
     line = b"2026-01-01 00:00:00,000 INFO epoch 1 step 7 loss: 0.1234 lr: 0.001\n"

@@ -13,7 +13,7 @@ from pai_lsp.document import Document
 from pai_lsp.mpijob.conversion import ConversionError
 from pai_lsp.mpijob.converted_text import DIRECTIONS, converted_text
 from pai_lsp.mpijob.manifest import plain_value, quantity
-from pai_lsp.source.foreign import as_list, as_mapping, as_text, as_whole, whole_number
+from pai_lsp.source.foreign import as_list, as_mapping, as_text, as_whole, json_value, whole_number
 from pai_lsp.source.nodes import Mapping, walk
 from pai_lsp.source.syntax import parse
 from pai_lsp.web.addresses import address_below, address_parts, host_and_port
@@ -113,6 +113,16 @@ def test_addresses_of_any_form(text: str) -> None:
     assert isinstance(address_parts(f"http://{text}").netloc, str)
     assert isinstance(address_below(base, text), str)
     assert "@" not in host_and_port(f"http://{text}")
+
+
+def test_json_that_is_nested_deeply_is_not_read() -> None:
+    """What is nested deeper than the depth of calls cannot be shown, compared or copied."""
+    assert json_value("[" * 100 + "]" * 100)
+    assert json_value(f"[{'[], ' * 500}[]]")
+    for depth in (102, 900, 5_000, 200_000):
+        for text in ("[" * depth + "]" * depth, '{"a": ' * depth + "1" + "}" * depth):
+            with pytest.raises(ValueError, match="too deep"):
+                json_value(text)
 
 
 def test_numbers_of_any_length() -> None:

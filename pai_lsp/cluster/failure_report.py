@@ -13,12 +13,11 @@ runtime.d/user.sh; the header is the same on LTP.
 
 from __future__ import annotations
 
-import json
 import re
 from itertools import takewhile
 
 from pai_lsp.platform.tables import RUNTIME_PLUGIN, converted_role_name, exit_codes
-from pai_lsp.source.foreign import as_mapping, number_of
+from pai_lsp.source.foreign import as_mapping, as_text, as_whole, json_beginning, mappings_in, number_of
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, entry_at, if_mapping, scalar_text
 from pai_lsp.source.text import LineIndex
@@ -79,7 +78,7 @@ class FailureReport:
     user_code: int | None = None
     platform_log: str = ""
     child: str | None = None
-    pod: Any = None
+    pod: dict[str, Any] | None = None
     role: str | None = None
 
 
@@ -168,43 +167,41 @@ def _user_code(text: str) -> int | None:
     return number_of(original[1]) if original else None
 
 
-def _pod(text: str) -> Any:
-    found = _POD.search(text)
-    if not found:
-        _, _, written = text.partition(_POD_IN_YAML)
-        return _from_yaml(written) if written else None
-    try:
-        pod, _ = json.JSONDecoder().raw_decode(found[1])
-    except ValueError:
-        return None
-    return pod if isinstance(pod, dict) else None
+def _pod(text: str) -> dict[str, Any] | None:
+    if found := _POD.search(text):
+        return json_beginning(found[1]) or None
+    _, _, written = text.partition(_POD_IN_YAML)
+    return (written and _from_yaml(written)) or None
 
 
-def _from_yaml(text: str) -> Any:
+def _from_yaml(text: str) -> dict[str, Any]:
     """The mapping that a text begins with; the sections of the portal after it begin with other characters."""
     from pai_lsp.source.nodes import plain_value  # noqa: PLC0415 - most texts have none
     from pai_lsp.source.syntax import parse  # noqa: PLC0415 - as above
 
     lines = takewhile(lambda line: not line or line[0].islower() or line[0] in " -", text.splitlines())
-    return as_mapping(plain_value(parse("\n".join(lines)).root)) or None
+    return as_mapping(plain_value(parse("\n".join(lines)).root))
 
 
-def _pod_code(pod: Any) -> int | None:
+def _reason(reported: dict[str, Any]) -> str:
+    return (as_text(reported.get("reason")) or "").lower()
+
+
+def _pod_code(pod: dict[str, Any]) -> int | None:
     """The code by the pod's reason, in the order of the exit specification."""
-    reason = str(pod.get("reason", "")).lower()
+    reason = _reason(pod)
     if reason in _POD_REASONS:
         return _POD_REASONS[reason]
     if re.fullmatch(r"outof\S+", reason):
         return -1002
-    containers = [one for one in pod.get("containers") or () if isinstance(one, dict)]
-    if killed := [one for one in containers if str(one.get("reason", "")).lower() == "oomkilled"]:
-        return -1300 if any(str(one.get("name", "")).lower() == "init" for one in killed) else -1200
+    containers = mappings_in(pod.get("containers"))
+    if killed := [one for one in containers if _reason(one) == "oomkilled"]:
+        return -1300 if any((as_text(one.get("name")) or "").lower() == "init" for one in killed) else -1200
     for one in containers:
-        if str(one.get("reason", "")).lower() == "containercannotrun":
-            code = _START_CODES.get(one.get("code", 0))
-            return -1203 if code == -1204 and _NOT_FOUND.search(str(one.get("message", ""))) else code
-    codes = [one["code"] for one in containers if isinstance(one.get("code"), int) and one["code"] != 0]
-    return codes[0] if codes else -300
+        if _reason(one) == "containercannotrun":
+            code = _START_CODES.get(as_whole(one.get("code")) or 0)
+            return -1203 if code == -1204 and _NOT_FOUND.search(as_text(one.get("message")) or "") else code
+    return next((code for one in containers if (code := as_whole(one.get("code")))), -300)
 
 
 HEADER_LINES = 24

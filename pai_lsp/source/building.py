@@ -7,6 +7,7 @@ also replaces the escapes of surrogate pairs such as those of emoji, which libya
 
 from __future__ import annotations
 
+from pai_lsp.source.foreign import MAX_DEPTH
 from pai_lsp.source.libyaml import yaml
 from pai_lsp.source.nodes import (
     Alias,
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-MAX_DEPTH = 100
 MAX_NODES = 500_000
 MAX_ALIASED_NODES = 20_000
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # More digits than any amount, index or size has. Python refuses to read a number of 4,300.
 _MOST_DIGITS = 400
+# The levels of lists and mappings in lists and mappings that are read, of YAML as well.
+MAX_DEPTH = 100
 
 
 def json_value(text: str | bytes) -> Any:
@@ -23,7 +25,7 @@ def json_value(text: str | bytes) -> Any:
     All numbers are finite, no whole number has more than 400 digits, and half a surrogate pair is a question mark.
 
     Raises:
-        ValueError: if it is not JSON, or too deep to be read.
+        ValueError: if it is not JSON, or nested deeper than 100 levels.
     """
     text = text.decode("utf-8-sig") if isinstance(text, bytes) else text
     try:
@@ -33,6 +35,8 @@ def json_value(text: str | bytes) -> Any:
             value = json.loads(written, parse_int=number_of)
     except RecursionError:
         raise ValueError("too deep") from None
+    if text.count("[") + text.count("{") > MAX_DEPTH and _is_deep(value):
+        raise ValueError("too deep")
     return value
 
 
@@ -42,6 +46,26 @@ def json_mapping(text: str | bytes) -> dict[str, Any]:
         return as_mapping(json_value(text))
     except ValueError:
         return {}
+
+
+def json_beginning(text: str) -> dict[str, Any]:
+    """The mapping that a text begins with, in JSON, whatever follows; an empty one if it begins with anything else."""
+    try:
+        _, end = json.JSONDecoder(parse_int=number_of).raw_decode(text)
+    except (ValueError, RecursionError):
+        return {}
+    return json_mapping(text[:end])
+
+
+def _is_deep(value: object) -> bool:
+    """Whether lists and mappings are nested deeper than is read: much deeper ones cannot even be shown."""
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        within = (part for one in level for part in (one.values() if isinstance(one, dict) else as_list(one)))
+        level = [part for part in within if isinstance(part, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 def _finite(digits: str) -> float:
