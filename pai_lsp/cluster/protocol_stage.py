@@ -15,6 +15,7 @@ from pai_lsp.embedded.template import TemplateFault
 from pai_lsp.expansion.released_run import server_command
 from pai_lsp.platform.tables import ROLE_NAME
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.scalar import counts_as_false
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -137,8 +138,8 @@ def render_refusals(job: Job) -> Iterator[Refusal]:
             if isinstance(value, str):
                 fault = rendered(value, {"$secrets": job.plain.get("secrets")}, job.platform.mustache)
                 message = fault.message if isinstance(fault, TemplateFault) else ""
-            else:  # JavaScript renders nothing for a value that counts as false
-                message = f"'{key}' must be a string" if value else ""
+            else:  # nothing is rendered for a value that counts as false
+                message = "" if counts_as_false(value) else f"'{key}' must be a string"
             if message:
                 yield Refusal(ServerStage.RENDER, 500, None, message, message, ("prerequisites", number, "auth", key))
     for role in job.task_roles:

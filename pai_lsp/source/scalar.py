@@ -282,6 +282,13 @@ def is_finite_whole(value: float) -> bool:
     return value.is_integer()
 
 
+def counts_as_false(value: Any) -> bool:
+    """Whether a condition of JavaScript takes the value for false: null, `false`, 0, NaN or an empty string."""
+    if isinstance(value, float) and math.isnan(value):
+        return True
+    return value is None or (isinstance(value, (int, float, str)) and not value)
+
+
 def server_text(value: Any) -> str:
     """How JavaScript writes a value into a string: what a `<% %>` in a command becomes.
 

@@ -19,6 +19,7 @@ from pai_lsp.platform.image_addresses import (
 )
 from pai_lsp.source.edits import insert_entry
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, entries_of, value_at
+from pai_lsp.source.scalar import counts_as_false
 from pai_lsp.source.text import Span, TextEdit
 
 TYPE_CHECKING = False
@@ -203,8 +204,8 @@ def auth_not_strings(job: Job) -> Iterator[Finding]:
         auth = definition.node.get("auth") if definition.type == "dockerimage" else None
         for entry in entries_of(auth):
             value = entry.value
-            # JavaScript renders nothing for a value that counts as false, such as null or 0.
-            is_fine = isinstance(value, Scalar) and (value.is_string or not value.value)
+            # The server renders nothing for such a value.
+            is_fine = isinstance(value, Scalar) and (value.is_string or counts_as_false(value.value))
             if not is_fine and entry.name not in _ACCOUNT:
                 fixes = quote_fix(value) if isinstance(value, Scalar) and value.tag is None else ()
                 message = f"'{entry.name}' must be a string; the rest-server refuses the job with status 500"

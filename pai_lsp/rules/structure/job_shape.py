@@ -17,14 +17,16 @@ from pai_lsp.platform.job_schema import keys_of_version_1_only
 from pai_lsp.rules.structure.structure_places import line_of_content, places
 from pai_lsp.source.edits import line_end
 from pai_lsp.source.frozen import replace
-from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Sequence, items_of
+from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Sequence, items_of, plain_value
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.scalar import counts_as_false
 from pai_lsp.source.text import Span, TextEdit, any_overlaps
 from pai_lsp.source.writing import entry_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from pai_lsp.job.job import Job
     from pai_lsp.rules.structure.structure_places import ErrorPlace
@@ -605,9 +607,10 @@ def ports_not_mapping(job: Job) -> Iterator[Finding]:
     """`ports` is not a mapping.
 
     `ports` maps a label to the number of ports. OpenPAI's rest-server does not check this: it accepts a list, and the
-    runtime fails before the task starts. An empty list or string, 0 or `false` means no ports, which is a warning. LTP
-    refuses all of them.
-    Source: rest-server, config/v2/protocol.js; pai, issue 4696.
+    runtime fails before the task starts. A list of numbers is a warning: each is the number of ports of a label that is
+    its index. So is an empty list or string, 0 or `false`, which means no ports. LTP refuses all of them.
+    Source: rest-server, config/v2/protocol.js; models/v2/job/k8s.js; openpai-runtime, src/init.d/framework_parser.py
+    (`int`); pai, issue 4696.
 
         taskRoles:
           worker:
@@ -632,9 +635,20 @@ def ports_not_mapping(job: Job) -> Iterator[Finding]:
         from pai_lsp.rules.structure.structure_fixes import ports_as_mapping_fixes
 
         found = Finding(place.span, place.error.message, ports_as_mapping_fixes(job, place))
-        if job.platform.checks_ports or (isinstance(place.node, Scalar) and place.node.value):
+        if job.platform.checks_ports or (isinstance(place.node, Scalar) and not counts_as_false(place.node.value)):
             yield replace(found, consequence=Consequence.REFUSED)
         elif isinstance(place.node, Scalar) or not items_of(place.node):
             yield replace(found, severity=Severity.WARNING, consequence=Consequence.IGNORED)
+        elif _are_numbers_of_ports(plain_value(place.node)):
+            message = f"{found.message}; it reserves so many ports under the labels '0', '1' and so on"
+            yield replace(found, message=message, severity=Severity.WARNING, consequence=Consequence.FAILS)
         else:
             yield found
+
+
+def _are_numbers_of_ports(items: list[Any]) -> bool:
+    """Whether the runtime, which is written in Python, can make a whole number of each item."""
+    try:
+        return [int(item) for item in items] != []
+    except (TypeError, ValueError, OverflowError):
+        return False
