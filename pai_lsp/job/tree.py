@@ -18,7 +18,7 @@ from pai_lsp.embedded.template import OPENING, TemplateFault, TemplateTag, tags
 from pai_lsp.job.definition import Definition, Origin, Reference, read_definitions
 from pai_lsp.job.lookup import Lookup, LookupAnswer, LookupState, NoLookup
 from pai_lsp.job.parts import Deployment, PluginEntry, TaskRole
-from pai_lsp.platform.job_schema import structure_errors
+from pai_lsp.platform.job_schema import key_order, structure_errors
 from pai_lsp.platform.platforms import OPENPAI, Platform
 from pai_lsp.platform.tables import RUNTIME_PLUGIN, as_name, free_prerequisite_name
 from pai_lsp.source.content import MappedText, joined_lines
@@ -118,12 +118,19 @@ class JobTree:
         return tuple(one for one in found if one.key != _PROTOTYPE or self._is_refused(one))
 
     def _is_refused(self, error: StructureError) -> bool:
-        """Whether the server refuses a key named `__proto__`, which js-yaml 3 loses with a value that has no keys."""
+        """Whether the server refuses a key named `__proto__`.
+
+        js-yaml 3 makes a prototype of its value, whose keys count as those of the mapping; they are never merged.
+        """
         if self.syntax.reader is not Reader.JS_YAML_3:
             return error.kind != "invalid-name"
+        if not error.kind.endswith("-key"):
+            return True
         holder = (self.content, *nodes_along(self.content, error.path))[-1]
-        value = value_at(holder, _PROTOTYPE)
-        return not error.kind.endswith("-key") or bool(entries_of(value) or items_of(value))
+        own = holder.own(_PROTOTYPE) if isinstance(holder, Mapping) else None
+        value = own.value if own else None
+        known = key_order(error.path, self.schema_kind, self.platform)
+        return any(one.name not in known for one in entries_of(value)) or bool(items_of(value))
 
     @cached_property
     def expected_keys(self) -> Counter[tuple[Path, tuple[str, ...]]]:
