@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from pai_lsp.source.nodes import Entry, Node
     from pai_lsp.source.text import Span
 
+# More of one task role are refused. Source: frameworkcontroller, pkg/apis/frameworkcontroller/v1/crd.go.
+MOST_INSTANCES = 10_000
+
 
 @dataclass(frozen=True, eq=False)
 class TaskRole:
@@ -82,9 +85,12 @@ class TaskRole:
 
     @cached_property
     def instances(self) -> int:
-        """The number of tasks; 1 where it is absent or wrong. Source: rest-server, models/v2/job/k8s.js."""
+        """The number of tasks, at most `MOST_INSTANCES`; 1 where it is absent or wrong.
+
+        Source: rest-server, models/v2/job/k8s.js.
+        """
         value = whole_number(self.get("instances"))
-        return value if value is not None and value > 0 else 1
+        return min(value, MOST_INSTANCES) if value is not None and value > 0 else 1
 
     @cached_property
     def has_known_instances(self) -> bool:
@@ -203,6 +209,8 @@ class PluginEntry:
 
 
 def whole_number(node: Node | None) -> int | None:
-    """The whole number that the rest-server reads; None for anything else."""
+    """The whole number that the rest-server reads, however large; None for anything else."""
     value = node.value if isinstance(node, Scalar) else None
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
     return value if type(value) is int else None  # true and false are no numbers

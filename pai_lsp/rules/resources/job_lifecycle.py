@@ -13,7 +13,7 @@ from __future__ import annotations
 from pai_lsp.findings.diagnostic import Consequence, Finding, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import all_of, boolean_fixes, fix_of, near_name_fixes, number_fix
 from pai_lsp.job.definition import key_name_span, name_span
-from pai_lsp.job.parts import whole_number
+from pai_lsp.job.parts import MOST_INSTANCES, whole_number
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.rules.prerequisites.extension import expansion_of, uses_extended_protocol
 from pai_lsp.rules.structure.structure_places import line_of_content
@@ -106,7 +106,7 @@ def _gang_off(job: Job, gang: Entry | None) -> TextEdit | None:
     return None
 
 
-_MOST_INSTANCES = 10_000
+_INT_32 = 2**31 - 1
 
 
 @rule(Severity.WARNING, stage=Stage.CLUSTER, about=("minFailedInstances",))
@@ -213,7 +213,7 @@ def completion_zero_or_null(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR, stage=Stage.CLUSTER)
 def completion_out_of_range(job: Job) -> Iterator[Finding]:
-    """A number of the completion policy is below -1, or there are more than 10,000 instances.
+    """A number of the completion policy is below -1 or too large, or there are more than 10,000 instances.
 
     The rest-server accepts the job, but Kubernetes refuses the resulting framework: the job ends with exit code -1100,
     "CreateFrameworkPermanentFailed".
@@ -238,10 +238,12 @@ def completion_out_of_range(job: Job) -> Iterator[Finding]:
             if number is not None and number < -1:
                 fixes = fix_of("Change to -1 (never)", TextEdit, entry.value.span, "-1")
                 yield Finding(entry.value.span, f"'{entry.name}' must be at least 1, or -1 for never", fixes)
+            elif number is not None and number > _INT_32:
+                yield Finding(entry.value.span, f"'{entry.name}' must be at most {_INT_32}")
         instances = role.field("instances")
         number = whole_number(instances.value) if instances else None
-        if instances is not None and number is not None and number > _MOST_INSTANCES:
-            yield Finding(instances.value.span, f"a task role can have at most {_MOST_INSTANCES} instances")
+        if instances is not None and number is not None and number > MOST_INSTANCES:
+            yield Finding(instances.value.span, f"a task role can have at most {MOST_INSTANCES} instances")
 
 
 def _exceeding(job: Job, name: str) -> Iterator[tuple[TaskRole, Entry, int]]:
@@ -249,7 +251,7 @@ def _exceeding(job: Job, name: str) -> Iterator[tuple[TaskRole, Entry, int]]:
     for role in job.task_roles:
         for entry in role.completion_limits:
             number = whole_number(entry.value) if entry.name == name and role.has_known_instances else None
-            if number is not None and number > role.instances:
+            if number is not None and role.instances < number <= _INT_32:
                 yield role, entry, number
 
 

@@ -124,7 +124,9 @@ def number_too_large(job: Job) -> Iterator[Finding]:
     """
     retries = [] if job.has_gang_allocation else [role.field("taskRetryCount") for role in job.task_roles]
     yield from _unsuitable([job.section("jobRetryCount"), *retries], -2, _INT_32)
-    amounts = [(role.field("instances"), *_amounts(role), *role.port_labels) for role in job.task_roles]
+    # `completion_out_of_range` reports those that are finite.
+    yield from _unsuitable([role.field("instances") for role in job.task_roles], -math.inf, math.inf)
+    amounts = [(*_amounts(role), *role.port_labels) for role in job.task_roles]
     yield from _unsuitable(chain.from_iterable(amounts), -math.inf, _INT_64)
 
 
@@ -132,7 +134,7 @@ def _amounts(role: TaskRole) -> tuple[Entry, ...]:
     return role.requests if role.shared_memory is None else (*role.requests, role.shared_memory)
 
 
-def _unsuitable(entries: Iterable[Entry | None], least: float, most: int) -> Iterator[Finding]:
+def _unsuitable(entries: Iterable[Entry | None], least: float, most: float) -> Iterator[Finding]:
     for entry in entries:
         value = entry.value.value if entry and isinstance(entry.value, Scalar) else None
         if type(value) is int and least <= value <= most:
@@ -219,7 +221,7 @@ def shm_exceeds_memory(job: Job) -> Iterator[Finding]:
         if shared is None or memory is None:
             continue
         wanted, available = whole_number(shared.value), whole_number(memory.value)
-        if wanted is not None and available is not None and wanted > available > 0:
+        if wanted is not None and available is not None and _INT_64 >= wanted > available > 0:
             message = f"{wanted} MB of shared memory exceed the task's {available} MB of memory"
             yield Finding(shared.value.span, message, related=(Related(memory.value.span, "the task's memory"),))
 
@@ -281,7 +283,8 @@ def port_count_looks_like_number(job: Job) -> Iterator[Finding]:
     for role in job.task_roles:
         for entry in role.port_labels:
             count = whole_number(entry.value)
-            if count is None or not (count > _PLAUSIBLE_PORT_COUNT or entry.name in _WELL_KNOWN_PORTS.get(count, ())):
+            is_many = count is not None and _PLAUSIBLE_PORT_COUNT < count <= _INT_64
+            if count is None or not (is_many or entry.name in _WELL_KNOWN_PORTS.get(count, ())):
                 continue
             message = f"this requests {count} ports; the platform chooses the port numbers"
             yield Finding(entry.value.span, message, number_fix(entry.value.span, 1))
