@@ -157,6 +157,12 @@ WAITS = [
     ),
     ("worker", "LeafCellNumber", "requests no SKU", job(sized(1, 0, cpu=0, memory=0))),
     ("worker", "VirtualCluster is empty", "null", job(sized(1, 0), in_vc("null"))),
+    (
+        "worker",
+        "CreateFrameworkPermanentFailed",
+        "at most 10000 instances",
+        job(sized(2147483647, 0), in_vc("default", "{hivedScheduler: {jobPriorityClass: oppo}}")),
+    ),
 ]
 
 

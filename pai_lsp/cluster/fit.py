@@ -15,6 +15,7 @@ from itertools import groupby
 from pai_lsp.cluster.hived_stage import Cells, HivedRequest, Pieces, RoleRequest, has_barrier, hived_request
 from pai_lsp.cluster.job_stage import forced_nodes, job_refusals, mounted_storages, quota_refusals
 from pai_lsp.cluster.protocol_stage import Refusal, ServerStage, Wait, protocol_refusals, render_refusals
+from pai_lsp.job.parts import MOST_INSTANCES
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.scalar import Reader, server_text
 
@@ -71,6 +72,8 @@ def fit(job: Job, profile: Profile, now: datetime | None = None) -> Fit:
         refusals.append(crash)
     mounted = mounted_storages(values, profile)
     storages = mounted if isinstance(mounted, tuple) else ()
+    if too_many := _controller_wait(values):
+        return Fit(tuple(refusals), too_many, request, storages)
     if forced_nodes(values, profile):
         return Fit(tuple(refusals), None, request, storages)
     if request is None:
@@ -80,6 +83,17 @@ def fit(job: Job, profile: Profile, now: datetime | None = None) -> Fit:
         wait = _hived_wait(values, request, profile) if is_computable and not refusals else None
         is_known = is_computable
     return Fit(tuple(refusals), wait, request, storages, is_known=is_known or wait is not None)
+
+
+def _controller_wait(values: Any) -> Wait | None:
+    """A role with more tasks than Kubernetes takes for a framework, whatever the cluster has."""
+    for name, role in values["taskRoles"].items():
+        if role.get("instances", 1) > MOST_INSTANCES:
+            text = f"a task role can have at most {MOST_INSTANCES} instances"
+            path = ("taskRoles", name, "instances")
+            reason = "CreateFrameworkPermanentFailed"
+            return Wait(name, reason, text, path, is_refused=True, is_of_all_clusters=True)
+    return None
 
 
 def _database_refusal(values: Any, request: HivedRequest | None, profile: Profile) -> Refusal | None:

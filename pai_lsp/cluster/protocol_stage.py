@@ -70,6 +70,7 @@ class Wait:
     role: the task role of the first task that gets no place; None if each fits alone and all together do not.
     reason: what the scheduler reports.
     is_refused: whether the scheduler calls it an error of the user.
+    is_of_all_clusters: whether it holds on every cluster, so that another rule reports it.
     """
 
     role: str | None
@@ -77,6 +78,7 @@ class Wait:
     explanation: str
     path: tuple[str | int, ...]
     is_refused: bool = False
+    is_of_all_clusters: bool = False
 
 
 # Mappings whose content the schema of the rest-server leaves open, by the number of keys that lead to a key of theirs.

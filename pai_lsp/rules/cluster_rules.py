@@ -149,7 +149,7 @@ def cluster_findings(job: Job, profile: Profile, now: datetime | None = None) ->
             span, text = _place(job, one.path)
             fixes = near_name_fixes(span, text, one.choices, safe=False) if text else ()
             yield one.rule, Finding(span, one.explanation + ending, fixes, severity=severity)
-    if found.wait is not None and not found.refusals:
+    if found.wait is not None and not found.wait.is_of_all_clusters and not found.refusals:
         span, _ = _place(job, found.wait.path)
         message = f"the job can never start: {found.wait.explanation}{ending}"
         yield job_does_not_fit.code, Finding(span, message, severity=severity)
