@@ -12,7 +12,7 @@ from pai_lsp.findings.diagnostic import Finding, Fix, Fixes, Severity, Stage, la
 from pai_lsp.findings.fixes import fix_of, quote_fix
 from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.platform.secrets_section import masked_span
-from pai_lsp.source.edits import line_span
+from pai_lsp.source.edits import column, line_span
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, ScalarStyle, walk
 from pai_lsp.source.odd_characters import odd_characters
 from pai_lsp.source.patterns import lazy_pattern
@@ -32,7 +32,6 @@ _BLANKS_BEFORE = lazy_pattern(r"[ \t]*\Z")
 _COMMENT = lazy_pattern(r"(?<![^ \t\r\n\ufeff\"'\[\]{},])#")
 _HEADER = lazy_pattern(r"[^\r\n]*")
 _INDENTED = lazy_pattern(r"^( *)[^ \r\n]", re.MULTILINE)
-_BLANKS_AND_DASHES = lazy_pattern(r" *(?:- +)*")
 _REST = lazy_pattern("([ ]*)([^\x85\u2028\u2029]?)")
 # Line ends for PyYAML, ordinary characters for js-yaml.
 _LINE_ENDS = lazy_pattern("[\x85\u2028\u2029]")
@@ -209,7 +208,21 @@ def _breaks_line(job: Job, span: Span, scalar: Scalar | None) -> bool:
     if any(span.start in node.span for node in walk(job.syntax.root) if _is_flow(node)):
         # In brackets a string may continue on the next line, but a key may not.
         return any(entry.key is scalar for node in walk(job.syntax.root) if _is_flow(node) for entry in _entries(node))
-    return len(rest[1]) < _plain_indentation(text, scalar)
+    owner = job.once(_owners).get(scalar)
+    if owner is not None and owner.key is scalar:
+        # A key may begin on the next line, but not continue there.
+        return span.start > scalar.span.start or len(rest[1]) < column(text, scalar.span.start)
+    return len(rest[1]) < _plain_indentation(text, scalar, owner)
+
+
+def _owners(job: Job) -> dict[Node, Entry]:
+    """By key and by value, the entry that holds it; by a value with an anchor, the first one."""
+    found: dict[Node, Entry] = {}
+    for node in walk(job.syntax.root):
+        for entry in _entries(node):
+            found.setdefault(entry.key, entry)
+            found.setdefault(entry.value, entry)
+    return found
 
 
 def _is_flow(node: Node) -> bool:
@@ -226,13 +239,11 @@ def _block_indentation(text: str, scalar: Scalar) -> int:
     return len(first[1]) if first else 0
 
 
-def _plain_indentation(text: str, scalar: Scalar) -> int:
-    """The least indentation of a plain value's next line: deeper than the key or the dash before it."""
+def _plain_indentation(text: str, scalar: Scalar, owner: Entry | None) -> int:
+    """The least indentation of a plain value's next line: deeper than its key, or the dash before it."""
+    if owner is not None:
+        return column(text, owner.key.span.start) + 1
     line = text.rfind("\n", 0, scalar.span.start) + 1
-    blanks = _BLANKS_AND_DASHES.match(text, line, scalar.span.start)
-    column = blanks.end() - line if blanks else 0
-    if line + column < scalar.span.start:
-        return column + 1
     dash = text.rfind("-", line, scalar.span.start)
     return dash - line + 1 if dash >= 0 else 1
 
