@@ -76,8 +76,8 @@ bench-hostile: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.hostile
 
 # The site, in site/, with the playground if `make playground` has made it; a broken link fails it.
-docs: $(VENV)/.docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+docs: .venvs/docs/.ready
+	NO_MKDOCS_2_WARNING=1 .venvs/docs/bin/mkdocs build --quiet --strict
 
 # N odd jobs through check, fix, expand and graph, RUNS expanded jobs run with bash, FILES files of all kinds through all
 # commands and the language server, then MINUTES of random edits through the server.
@@ -108,10 +108,6 @@ $(VENV)/.ready: requirements/test.txt requirements/lint.txt pyproject.toml hatch
 
 $(VENV)/.bench: $(VENV)/.ready requirements/bench.txt
 	scripts/setup_venv.sh $(VENV) "$$(scripts/pythons.sh | tail -n 1)" bench
-	touch $@
-
-$(VENV)/.docs: $(VENV)/.ready requirements/docs.txt
-	scripts/setup_venv.sh $(VENV) "$$(scripts/pythons.sh | tail -n 1)" docs
 	touch $@
 
 # What a group of requirements is for needs an environment of its own when nothing else is to be in it.

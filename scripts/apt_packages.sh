@@ -17,6 +17,7 @@ lacking() {
 }
 command -v apt-get >/dev/null || lacking "install it by hand, there is no apt-get here (Debian calls it ${packages[*]})"
 [ "$(id -u)" = 0 ] || lacking "install it with 'sudo apt-get install ${packages[*]}'"
+exec {lock}<"$0" && flock "$lock"  # two parts of the tests may want something at the same time
 echo "installing ${packages[*]}"
 export DEBIAN_FRONTEND=noninteractive
 install=(apt-get install -y -qq --no-install-recommends "${packages[@]}")
