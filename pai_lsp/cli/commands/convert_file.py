@@ -6,13 +6,12 @@ Each direction imports its own half: most of this package is about one of the tw
 # ruff: noqa: PLC0415 - see the docstring
 from __future__ import annotations
 
-import json
 import os
 import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pai_lsp.cli import FINDINGS, WRONG_USAGE
+from pai_lsp.cli import FINDINGS, WRONG_USAGE, json_text
 from pai_lsp.cli.commands.job_file import each_job, failed, job_of, put, show_findings
 from pai_lsp.cli.report.results import CheckedFile, checked_file
 from pai_lsp.document import Document
@@ -72,13 +71,13 @@ def _convert_manifest(old: Document, to: str, output: str | None, *, is_json: bo
         converted = converted_text(old.job, to)
     except ConversionError as error:
         if is_json:
-            put("convert", json.dumps({"error": error.code, "message": str(error)}) + "\n", output)
+            put("convert", json_text({"error": error.code, "message": str(error)}), output)
             return FINDINGS
         return failed("convert", f"{visible(old.path or '')}: {error}", FINDINGS)
     if is_json:
         lost = [{"field": one.field, "reason": one.reason} for one in converted.lost]
         answer = {"result": converted.result, "text": converted.text, "lost": lost}
-        return put("convert", json.dumps(answer) + "\n", output)
+        return put("convert", json_text(answer), output)
     for one in converted.lost:
         sys.stderr.write(f"pai-lsp convert: not converted: {one.field}: {one.reason}\n")
     return put("convert", converted.text, output)

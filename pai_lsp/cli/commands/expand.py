@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pai_lsp.cli import FINDINGS, WRONG_USAGE
+from pai_lsp.cli import FINDINGS, WRONG_USAGE, json_text
 from pai_lsp.cli.commands.job_file import each_job, failed, job_of, put, show_findings
 from pai_lsp.cli.report.results import checked_file
 from pai_lsp.document import check_expanded, diagnostics_of_expansion
@@ -137,7 +136,7 @@ def _run_result(run: ReleasedRun, form: str, arguments: argparse.Namespace) -> _
     if form == "script":
         return _Result(together({name: released_script(role) for name, role in roles.items()}))
     values = {name: _role_as_json(role) for name, role in roles.items()}
-    return _Result(json.dumps({"version": _VERSION, "taskRoles": values}, indent=2) + "\n")
+    return _Result(json_text({"version": _VERSION, "taskRoles": values}))
 
 
 def _role_as_json(role: RoleRun) -> dict[str, object]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.cli import FINDINGS, WRONG_USAGE
+from pai_lsp.cli import FINDINGS, WRONG_USAGE, json_text
 from pai_lsp.cli.commands.job_file import failed, job_file, named_jobs
 from pai_lsp.cli.report.results import CheckedFile
 from pai_lsp.cluster.fit import fit
@@ -56,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             sys.stdout.write(f"{text}\n")
     if arguments.format == "json":
-        sys.stdout.write(json.dumps(answers, indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(json_text(answers))
     return 0 if is_good else FINDINGS
 
 

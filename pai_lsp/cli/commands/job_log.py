@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
-from pai_lsp.cli import FINDINGS, WRONG_USAGE
+from pai_lsp.cli import FINDINGS, WRONG_USAGE, json_text
 from pai_lsp.cli.commands import live_cluster
 from pai_lsp.cli.commands.job_file import failed
 from pai_lsp.cluster.live_jobs import ENDED, TaskLog, job_named, patiently
@@ -57,7 +56,7 @@ def _print(cluster: ClusterConnection, named: tuple[str, str], arguments: argpar
     if arguments.format == "json":
         text = b"".join(log.pieces(goes_on)).decode("utf-8", "replace")
         answer = {"job": job.name, "role": task.role, "task": task.index, "attempt": task.attempt, "text": text}
-        sys.stdout.write(json.dumps(answer, indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(json_text(answer))
         return 0
     if len(job.tasks or ()) > 1:
         sys.stderr.write(f"pai-lsp logs: task {task.index} of '{visible(task.role)}', {task.state}\n")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from dataclasses import asdict
 from datetime import datetime, timezone
 from itertools import groupby
 
-from pai_lsp.cli import FINDINGS, WRONG_USAGE
+from pai_lsp.cli import FINDINGS, WRONG_USAGE, json_text
 from pai_lsp.cli.commands import live_cluster
 from pai_lsp.cli.commands.job_file import failed
 from pai_lsp.cluster.exit_code_text import explained_code
@@ -52,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _list(jobs: tuple[LiveJob, ...], form: str) -> None:
     if form == "json":
         shown = [{key: value for key, value in _plain(job).items() if key not in _OF_ONE} for job in jobs]
-        sys.stdout.write(json.dumps(shown, indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(json_text(shown))
         return
     rows: list[tuple[str, ...]] = [("job", "state", "tasks", "GPUs", "retries", "virtual cluster", "submitted (UTC)")]
     for job in jobs:
@@ -89,7 +88,7 @@ def _show(cluster: ClusterConnection, job: LiveJob, form: str) -> None:
     page = cluster.access.page_of(job.user, job.name)
     if form == "json":
         answer = {**_plain(job), "page": page, "waitsFor": waits}
-        sys.stdout.write(json.dumps(answer, indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(json_text(answer))
     else:
         sys.stdout.write("".join(f"{visible(line)}\n" for line in _lines(job, page, waits)))
 

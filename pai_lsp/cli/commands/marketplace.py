@@ -12,7 +12,7 @@ from pai_lsp.catalog.lock import definition_hash, lock_changes, lock_text
 from pai_lsp.catalog.remote_sources import page_key, page_path, why_not_asked
 from pai_lsp.catalog.setup import LOCK_NAME
 from pai_lsp.catalog.store import SourceState
-from pai_lsp.cli import FINDINGS, WRONG_USAGE
+from pai_lsp.cli import FINDINGS, WRONG_USAGE, json_text
 from pai_lsp.cli.commands.job_file import failed
 from pai_lsp.document import Document
 from pai_lsp.job.lookup import BY_NAME, LookupState, looks_like_address
@@ -368,4 +368,4 @@ def _written(catalog: Catalog, answer: LookupAnswer, definition: Definition) -> 
 
 
 def _print_json(content: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps({"version": _VERSION, **content}, indent=1, default=str) + "\n")
+    sys.stdout.write(json_text({"version": _VERSION, **content}))

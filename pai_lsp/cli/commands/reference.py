@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from typing import TYPE_CHECKING
 
-from pai_lsp.cli import WRONG_USAGE
+from pai_lsp.cli import WRONG_USAGE, json_text
 from pai_lsp.cli.report.terminal import Style, Terminal, severity_style, terminal_for
 from pai_lsp.findings.diagnostic import RuleStatus
 from pai_lsp.platform.job_schema import published_schema
@@ -38,7 +37,7 @@ def list_rules(arguments: argparse.Namespace) -> int:
     }
     found = [rule for rules in shown.values() for rule in rules]
     if arguments.format == "json":
-        sys.stdout.write(json.dumps([record(rule) for rule in found], indent=1) + "\n")
+        sys.stdout.write(json_text([record(rule) for rule in found]))
         return 0
     if not found:
         sys.stderr.write("pai-lsp rules: no rule is like that\n")
@@ -71,7 +70,7 @@ def _only(rule: Rule) -> str:
 
 def print_schema(arguments: argparse.Namespace) -> int:
     """Print a JSON schema, for editors that support schemas but no language servers."""
-    sys.stdout.write(json.dumps(published_schema(arguments.name), indent=2, ensure_ascii=False) + "\n")
+    sys.stdout.write(json_text(published_schema(arguments.name)))
     return 0
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.cli import FINDINGS, WRONG_USAGE
+from pai_lsp.cli import FINDINGS, WRONG_USAGE, json_text
 from pai_lsp.cli.commands.job_file import failed, job_of
 from pai_lsp.cluster.protocol_stage import is_accepted
 from pai_lsp.cluster.task_plan import NoTaskError, TaskPlan, task_plan
@@ -63,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _print(plan: TaskPlan, job: Job, form: str, *, shows_secrets: bool) -> int:
     clean = str if shows_secrets else job.hidden.without
     if form == "json":
-        sys.stdout.write(json.dumps(_as_json(plan, clean), indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(json_text(_as_json(plan, clean)))
     elif plan.failed_step is not None:
         sys.stdout.write(_failure(plan, job))
     else:

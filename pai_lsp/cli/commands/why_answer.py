@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Any
 
-from pai_lsp.cli import WRONG_USAGE
+from pai_lsp.cli import WRONG_USAGE, json_text
 
 
 def write_answer(answer: dict[str, Any], text: str, form: str) -> None:
     """Print an answer as JSON, or as its text."""
-    sys.stdout.write(json.dumps(answer, indent=2, ensure_ascii=False) + "\n" if form == "json" else text)
+    sys.stdout.write(json_text(answer) if form == "json" else text)
 
 
 def refused(message: str) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from pai_lsp.cli import json_text
 from pai_lsp.cli.report.results import placed
 from pai_lsp.cli.report.terminal import Style, severity_style
 from pai_lsp.findings.diagnostic import Severity
@@ -57,10 +58,8 @@ def statistics(results: Results, terminal: Terminal, rules: tuple[Rule, ...], *,
     counts = Counter((diagnostic.code, diagnostic.severity) for diagnostic in found)
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     if is_json:
-        import json
-
         rows = [{"code": code, "severity": severity.label, "count": count} for (code, severity), count in ordered]
-        return json.dumps(rows, indent=1) + "\n"
+        return json_text(rows)
     most = max(counts.values(), default=0)
     widest = max((len(code) for code, _ in counts), default=0)
     lines = [
