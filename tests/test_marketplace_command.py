@@ -314,6 +314,19 @@ def test_lock_check(capsys: pytest.CaptureFixture[str], project: Path) -> None:
     assert "unknown-marketplace-item" in codes(capsys, "job.pai.yaml")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_a_lock_that_is_a_link_stays_one(capsys: pytest.CaptureFixture[str], project: Path, tmp_path: Path) -> None:
+    with_examples(project)
+    lock, shared = project / LOCK_NAME, tmp_path / "shared.lock"
+    shared.write_text("{}", encoding="utf-8")
+    shared.chmod(0o664)
+    lock.symlink_to(shared)
+    assert run(capsys, "marketplace", "lock")[0] == 0
+    assert lock.is_symlink()
+    assert "marketplace://name/mnist" in shared.read_text(encoding="utf-8")
+    assert shared.stat().st_mode & 0o777 == 0o664
+
+
 def with_team(root: Path) -> Path:
     """A project whose definitions lie beside it, locked."""
     team, project = root / "team" / "marketplace", root / "work" / "project"

@@ -22,7 +22,16 @@ from pai_lsp.project.targets import missing, report_faults, run_projects, target
 from pai_lsp.project.trust import wanted
 from pai_lsp.source.edits import column
 from pai_lsp.source.failures import OWN_FAILURE, why
-from pai_lsp.source.files import YAML_ENDINGS, SourceFile, UnreadableFile, decoded, full_path, might_be_job, read_bytes
+from pai_lsp.source.files import (
+    YAML_ENDINGS,
+    SourceFile,
+    UnreadableFile,
+    decoded,
+    full_path,
+    might_be_job,
+    read_bytes,
+    write_text,
+)
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.spelling import did_you_mean, plural
@@ -213,7 +222,7 @@ def _lock(
     else:
         try:
             if not is_current:
-                _write(Path(file), text)
+                _write(file, before, text)
         except OSError as error:
             return failed("marketplace lock", f"{visible(file)}: {why(error)}", OWN_FAILURE)
         sys.stdout.write(f"{LOCK_NAME} contains {len(entries)} {noun}\n")
@@ -246,15 +255,12 @@ def _documents(projects: Projects, catalog: Catalog, paths: Sequence[str]) -> It
                 yield document
 
 
-def _write(file: Path, text: str) -> None:
-    """Replace the file atomically: a reader sees the old or the new text."""
-    temporary = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        temporary.write_bytes(text.encode())
-        temporary.replace(file)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+def _write(file: str, before: bytes | UnreadableFile, text: str) -> None:
+    source = before if isinstance(before, UnreadableFile) else decoded(file, before)
+    if isinstance(source, SourceFile):
+        write_text(source, text)
+    else:
+        Path(file).write_bytes(text.encode())
 
 
 def _print_sources(catalog: Catalog) -> None:
