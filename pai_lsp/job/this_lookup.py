@@ -8,7 +8,6 @@ Source of the semantics: docs/protocol.md, "Order".
 from __future__ import annotations
 
 import re
-from itertools import takewhile
 
 from pai_lsp.embedded.template import CLOSING, OPENING, tags_without_dollar
 from pai_lsp.job.definition import COMMAND_KEYS
@@ -108,21 +107,20 @@ def this_answer(graph: RequireGraph, definition: Definition, tag: TemplateTag) -
     return graph.once((definition, tag.content), lambda: _this_answer(graph, definition, tag))
 
 
-def _asked_in(graph: RequireGraph, definition: Definition) -> Asked:
-    """As `graph.nearest`, of which the last answer is kept too."""
-    kept = graph.once("asked", list[Asked])
-    if not kept or kept[0].definitions[0] is not definition:
-        kept[:] = [asked(one for one, _ in graph.nearest(definition))]
+def _asked_in(graph: RequireGraph, definition: Definition) -> tuple[Asked, bool]:
+    """As `graph.nearest`, of which the last answer is kept too; and whether all that is required is known."""
+    kept = graph.once("asked", list[tuple[Asked, bool]])
+    if not kept or kept[0][0].definitions[0] is not definition:
+        found = graph.nearest(definition)
+        kept[:] = [(asked(one for one, _ in found), all(knows_required for _, knows_required in found))]
     return kept[0]
 
 
 def _this_answer(graph: RequireGraph, definition: Definition, tag: TemplateTag) -> ThisAnswer:
-    found = graph.nearest(definition)
-    answer = looked_up(tag, _asked_in(graph, definition))
-    before = takewhile(lambda one: one[0] is not answer.holder, found)
-    is_known = answer.holder is definition or all(knows_required for _, knows_required in before)
-    is_wrong_itself = answer.fault is not None and _form_fault(tag) is not None
-    return answer if is_known or is_wrong_itself or answer.fault is None else ThisAnswer()
+    definitions, is_known = _asked_in(graph, definition)
+    answer = looked_up(tag, definitions)
+    is_certain = answer.fault is None or is_known or _form_fault(tag) is not None
+    return answer if is_certain else ThisAnswer()
 
 
 def this_parameters(graph: RequireGraph, definition: Definition) -> dict[str, Entry]:
