@@ -159,6 +159,18 @@ def test_an_empty_one_changes_nothing(text: str) -> None:
             "marketplace: {sources: [{url: 'http://b', token_command: []}]}\n",
             [("token_command", "'token_command' is empty; it needs at least one item")],
         ),
+        *(
+            (
+                text,
+                [('"a\\0b"', "a path, a word of a program or an address has no zero byte")],
+            )
+            for text in (
+                'marketplace: {sources: [{directory: "a\\0b"}]}\n',
+                'marketplace: {sources: [{url: "http://b", token_command: [cat, "a\\0b"]}]}\n',
+                'cluster: "a\\0b"\n',
+                'exclude: ["a\\0b"]\n',
+            )
+        ),
         ("plugins: []\nplugins: [a]\n", [("plugins", "the key 'plugins' occurs twice in one mapping")]),
         (
             "plugins: []\nexclude: []\nplugins: []\nexclude: []\n",

@@ -21,6 +21,7 @@ from pai_lsp.project.configuration import Configuration, project_folder
 from pai_lsp.project.exclusion import exclusion_of
 from pai_lsp.rules import CODES, codes_in, codes_named, families, family_names, known, name_meaning, renaming
 from pai_lsp.source.files import UnreadableFile, decoded, full_path, is_in_folder, read_bytes
+from pai_lsp.source.foreign import as_list
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, plain_value
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.syntax import parse
@@ -74,7 +75,7 @@ def parse_configuration(
     """
     syntax = parse(text)
     value = plain_value(syntax.root)
-    errors = list(structure_errors(value, "configuration"))
+    errors = [*structure_errors(value, "configuration"), *_zero_bytes(value)]
     value = _without(value, errors)
     more = [*_wrong_rules(value), *_source_errors(value), *(() if is_users else _foreign_program(value))]
     value = _without(value, (error for error in more if error.kind not in _KEPT)) or {}
@@ -222,6 +223,14 @@ def _wrong_rule(name: str, path: tuple[str | int, ...], key: str | None) -> Iter
         kind = _RENAMED_RULE if meaning.codes else _UNKNOWN_RULE
         choices = tuple(meaning.codes - {name}) if meaning.codes else nearest(name, (*CODES, *families()))[:1]
         yield StructureError(kind, path, key, meaning.message, choices)
+
+
+def _zero_bytes(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[StructureError]:
+    """The texts with a zero byte: the system takes none in a path, a word of a program or an address."""
+    if isinstance(value, str) and "\0" in value:
+        yield StructureError("zero-byte", path, None, "a path, a word of a program or an address has no zero byte")
+    for key, one in value.items() if isinstance(value, dict) else enumerate(as_list(value)):
+        yield from _zero_bytes(one, (*path, key))
 
 
 def _foreign_program(value: Any) -> Iterator[StructureError]:
