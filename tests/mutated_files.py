@@ -94,6 +94,26 @@ LOCK = {
     },
 }
 CLUSTERS = "lab: {url: 'http://HERE', user: ann, token_env: PAI_TOKEN, platform: openpai}\n"
+ALL_OF_CLUSTERS = """\
+lab:
+  {url: 'http://HERE', user: ann, token_command: [print-token, lab], platform: ltp,
+   portal: 'http://HERE', allow_http: true}
+far: {url: 'https://127.0.0.1:9', token_keyring: true, ca_file: ~/ca.pem}
+"""
+PODS = tuple(
+    f"{before}{json.dumps(pod)}{after}"
+    for before, after in (("PodFailed matched: ", "\nruntime: exitcode: 1\n"), ("matched:\n", ""))
+    for pod in (
+        {"name": "w-0", "reason": "Evicted", "message": "no disk", "containers": [{"name": "app", "code": 137}]},
+        {
+            "containers": [
+                {"name": "init", "reason": "OOMKilled", "code": 1},
+                {"name": "app", "reason": "Error", "code": 1},
+            ]
+        },
+        {"containers": [{"name": "app", "reason": "ContainerCannotRun", "code": 127, "message": "no such file"}]},
+    )
+)
 DOCKER = {
     "auths": {"http://HERE": {"auth": "YW5uOmdsdWU="}, "https://a": {"identitytoken": "x"}},
     "credHelpers": {"HERE": "c"},
@@ -266,13 +286,13 @@ KINDS: dict[str, Kind] = {
     ),
     "clusters": Kind(
         "home/.config/pai-lsp/clusters.yaml",
-        (CLUSTERS,),
+        (CLUSTERS, ALL_OF_CLUSTERS),
         ((*SUBMIT, JOB), ("cluster", "pull", "lab"), ("cluster", "list")),
         1,
     ),
     "log": Kind(
         "project/end.log",
-        (*(str(log[0]) for log in (*LONG_LOGS, *LOGS, *EVENTS)),),
+        (*(str(log[0]) for log in (*LONG_LOGS, *LOGS, *EVENTS)), *PODS * 5),
         (
             ("why", "end.log"),
             ("why", "--job", JOB, "end.log"),
@@ -421,6 +441,15 @@ def _text_mutated(text: str, source: random.Random) -> str:
     return text
 
 
+def _log_mutated(text: str, source: random.Random) -> str:
+    """A log; mostly the values of what is reported about a pod, where the log has that."""
+    before, matched, pod = text.partition("matched:")
+    start, end = pod.find("{"), pod.rfind("}") + 1
+    if not matched or start < 0 or source.random() < 0.3:
+        return _text_mutated(text, source)
+    return f"{before}{matched}{pod[:start]}{_json_mutated(pod[start:end], source)}{pod[end:]}"
+
+
 def _kept_files(home: Path) -> list[Path]:
     """What pai-lsp itself keeps for the user; others may have changed it."""
     folders = (home / ".cache", home / ".local")
@@ -429,7 +458,7 @@ def _kept_files(home: Path) -> list[Path]:
 
 def mutated_file(kind: Kind, text: str, source: random.Random) -> bytes:
     """The content of a file of this kind."""
-    change = _json_mutated if kind.is_json else _yaml_mutated if kind.path.endswith(".yaml") else _text_mutated
+    change = _json_mutated if kind.is_json else _yaml_mutated if kind.path.endswith(".yaml") else _log_mutated
     data = change(text, source).encode("utf-8", "surrogatepass")
     if source.random() < 0.02:
         at = source.randint(0, len(data))

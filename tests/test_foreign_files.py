@@ -23,9 +23,16 @@ exclude: ["a/*.yaml", "!b"]
 per_file_ignores: {"x.yaml": [unknown-key]}
 platform: ltp/1.5
 cluster: lab.json
-shellcheck: off
+shellcheck: auto
+baseline: known.json
+preview: true
 marketplace:
-  sources: [{directory: defs}, {server: "http://127.0.0.1:9/api", token_variable: TOKEN}]
+  sources:
+    - {directory: defs}
+    - {directory: ~/shared/marketplace}
+    - {url: "http://127.0.0.1:9/api", token_env: TOKEN}
+    - {url: "http://127.0.0.1:9/other", token_command: [print-token, ./token]}
+  allowed_hosts: [127.0.0.1, example.com]
 """
 DEFINITIONS = """\
 - name: one
