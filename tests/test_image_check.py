@@ -136,7 +136,15 @@ ACCOUNT = ', auth: {username: bob, password: "<% $secrets.word %>", registryuri:
 def test_the_account_is_used_only_with_secrets(auth: str, secrets: str, account: str | None) -> None:
     registry = Listening([head(OWN, 200), head(MANIFEST, 200), head(MANIFEST, 200)])
     image_verdict(Document(job("r.example.com/team/image:v1", auth, secrets)).job, "worker", registry)
-    assert registry.accounts == [account] * 4  # the last one asks for the configuration
+    # The check asks twice without it; the last question is for the configuration.
+    assert registry.accounts == [None, None, account, account]
+
+
+def test_a_missing_image_at_a_registry_that_takes_the_account_itself_is_refused() -> None:
+    answers = [head(OWN, 401), head(MANIFEST, 401, {"Www-Authenticate": 'Basic realm="r"'}), head(MANIFEST, 404)]
+    text = job("r.example.com/team/image:v1", ACCOUNT, "secrets: {word: p1}")
+    found = image_verdict(Document(text).job, "worker", RecordedRegistry(answers))
+    assert (found.is_refused, found.presence.value) == (True, "not there")
 
 
 def test_an_account_without_a_registry_ends_the_check() -> None:

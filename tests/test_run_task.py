@@ -608,8 +608,15 @@ def test_with_a_container_the_repository_is_cloned_in_it(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a script")
+@pytest.mark.parametrize(
+    ("folders", "options"),
+    [
+        ("all: /tmp/logs", "--logdir=/tmp/logs"),
+        ("a: /tmp/a, b: /tmp/$PAI_TASK_INDEX", "--logdir_spec=a:/tmp/a,b:/tmp/0"),
+    ],
+)
 def test_tensorboard_runs_beside_the_commands_and_ends_with_them(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, folders: str, options: str
 ) -> None:
     stand_in = tmp_path / "bin" / "tensorboard"
     stand_in.parent.mkdir()
@@ -617,14 +624,15 @@ def test_tensorboard_runs_beside_the_commands_and_ends_with_them(
     stand_in.write_text(f'#!/bin/bash\necho "shows $*"\ntouch {started}\nexec sleep 600\n', encoding="utf-8")
     stand_in.chmod(0o755)
     monkeypatch.setenv("PATH", f"{stand_in.parent}{os.pathsep}{os.environ['PATH']}")
-    plugin = "{plugin: tensorboard, parameters: {port: 16006, logdir: {all: /tmp/logs}}}"
+    plugin = f"{{plugin: tensorboard, parameters: {{port: 16006, logdir: {{{folders}}}}}}}"
     extras = f"extras: {{com.microsoft.pai.runtimeplugin: [{plugin}]}}\n"
     path = tmp_path / "job.pai.yaml"
     wait = f"while [ ! -e {started} ]; do sleep 0.05; done; echo done"
     path.write_text(TWO_TASKS.replace("COMMAND", wait) + extras, encoding="utf-8")
     assert main(["run", *HERE, str(path)]) == 0
-    output = capfd.readouterr().out
-    assert "shows --logdir=/tmp/logs --port=16006 --host=127.0.0.1" in output
+    output, notes = capfd.readouterr()
+    assert f"shows {options} --port=16006 --host=127.0.0.1" in output
+    assert f"tensorboard {options} --port".replace("b:/tmp/0", "b:/tmp/$PAI_TASK_INDEX") in notes
     assert "done" in output
 
 

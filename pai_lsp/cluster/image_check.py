@@ -353,13 +353,15 @@ def _registry(address: str) -> str:
 def _ask(question: _Question, url: str, registry: Registry) -> str | None:
     """Ask for the manifest; returns the header with which the registry answers.
 
+    The check first asks without the job's account, also where there is one.
+
     Raises:
         _RefusedError, _PassedOverError, CouldNotAskError: as the check ends; it passes without any.
     """
-    reply = registry.ask("HEAD", question.registry, question.basic, {})
+    reply = registry.ask("HEAD", question.registry, None, {})
     if not reply.is_good and reply.status != 401:
         raise _PassedOverError(f"the registry answers {reply.status} and is not checked")
-    reply = registry.ask("HEAD", url, question.basic, {})
+    reply = registry.ask("HEAD", url, None, {})
     if reply.status == 404 and _is_there_as_oci(url, question.basic, registry):
         return question.basic  # the check lets it pass, and the container engine does ask for this format
     if not reply.is_good and reply.status != 401:

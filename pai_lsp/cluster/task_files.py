@@ -74,10 +74,9 @@ def task_files(plan: TaskPlan, place: TaskHome, ports: Ports, token: str, left_o
         if name != "user.sh":
             files[path] = files[path].replace(f"{HOME}/", f"{place.home}/")
     if plan.tensorboard is not None:
-        logs, port = plan.tensorboard
-        # Only this machine reaches it. Source: openpai-runtime, src/plugins/tensorboard/tensorboard.sh.template.
-        options = f"--logdir={shlex.quote(logs)} --port={shlex.quote(port)} --host={place.tensorboard_address}"
-        files["plugins/tensorboard/tensorboard.sh"] = f"#!/bin/bash\n{OPTIONS}tensorboard {options} &\n"
+        called = plan.tensorboard[0].replace(f"{HOME}/", f"{place.home}/")
+        called += f" --host={place.tensorboard_address} &"  # only this machine reaches it
+        files["plugins/tensorboard/tensorboard.sh"] = f"#!/bin/bash\n{OPTIONS}{called}\n"
     if plan.clones:
         files[GIT_CHECK] = shell_text("git_check.sh")
     if place.clones and plan.clones:

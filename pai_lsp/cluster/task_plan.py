@@ -64,7 +64,7 @@ class TaskPlan:
         `addresses-and-http-ports`, `labels-and-ports`, `controller`, `working-directory-of-image`.
     files: by their paths below `HOME`, without the header of the runtime; a name with `/` at its end is a folder.
     order: what runs, in order. mounts: paths and names of volumes. shared_memory: of /dev/shm, in MiB.
-    tensorboard: the folder and the port of TensorBoard, if the task runs it.
+    tensorboard: the command and the port of TensorBoard, if the task runs it.
     clones: what the first container passes to `git clone` before the folder `code` in `HOME`.
     sources: what the scripts of plugins come from, by their paths. clone_sources: what the clones come from.
     memory: in MiB; None if the job asks for nothing that can be counted.
@@ -127,7 +127,7 @@ def task_plan(job: Job, role_name: str, index: int, user: str, *, shows_secrets:
     return TaskPlan(
         role, index, image, None, "", environment, later, files, order, tuple(_mounts(job)), memory,
         tuple(part.clone for part in parts if part.clone),
-        next((part.tensorboard for part in parts if part.tensorboard is not None), None),
+        next((part.tensorboard for part in reversed(parts) if part.tensorboard is not None), None),
         {path: part.source for part in parts if part.source is not None for path in part.paths},
         tuple(part.source for part in parts if part.clone and part.source is not None),
         _whole_number(job.plain["taskRoles"][role.name]["resourcePerInstance"].get("memoryMB")),
@@ -210,8 +210,14 @@ def _part(
 
 
 def _tensorboard(parameters: Any) -> tuple[str, str]:
-    """The folder that it shows, which is the first of several, and its port."""
-    return str(next(iter(parameters["logdir"].values()))), str(parameters["port"])
+    """The command of the plugin's script for TensorBoard 2, and the port; bash expands variables in both.
+
+    Source: openpai-runtime, src/plugins/tensorboard/init.py and tensorboard.sh.template.
+    """
+    logs, port = parameters["logdir"], str(parameters["port"])
+    named = ",".join(f"{name}:{folder}" for name, folder in logs.items())
+    shown = f"--logdir_spec={named}" if len(logs) > 1 else f"--logdir={next(iter(logs.values()))}"
+    return f"tensorboard {shown} --port={port}", port
 
 
 def _cloned(job: Job, parameters: Any) -> tuple[str, ...]:

@@ -71,6 +71,8 @@ def _parts(plan: TaskPlan, job: Job, path: str) -> Iterator[str]:
     before, after = ([one for one in plan.files if one.startswith(f"{SCRIPTS}/plugin_{kind}")] for kind in _KINDS)
     for one in before:
         yield from section(f"before the commands, {place(plan.sources[one])}", plan.files[one])
+    if plan.tensorboard is not None:
+        yield from section("TensorBoard", plan.tensorboard[0])
     commands = plan.role.get("commands")
     line = index.line_of(commands.span.start) + 1 if commands is not None else 0
     yield from section(f"commands ({visible(path)}:{line})", plan.files[f"{SCRIPTS}/user.sh"])
@@ -100,8 +102,9 @@ def programs(plans: Sequence[TaskPlan], path: str) -> tuple[dict[str, str], list
     shown = (f"{SCRIPTS}/user.sh", *(f"{SCRIPTS}/plugin_{kind}" for kind in _KINDS))
     names = {"bash"}
     for plan in plans:
-        names.update(["git"] if plan.clones else [], ["tensorboard"] if plan.tensorboard else [])
-        for text in (text for file, text in plan.files.items() if file.startswith(shown)):
+        names.update(["git"] if plan.clones else [])
+        texts = [text for file, text in plan.files.items() if file.startswith(shown)]
+        for text in [*texts, plan.tensorboard[0]] if plan.tensorboard is not None else texts:
             script = read_script(text)
             for line in command_lines(script).all:
                 words = {line.words[0].text, *line.wrappers, *([] if line.is_module else [line.name.text])}

@@ -111,7 +111,7 @@ def _git(job: Job, use: PluginUse) -> Iterator[Finding]:
             if not _is_text(item):
                 fixes = quote_fix(item) if isinstance(item, Scalar) and item.text else ()
                 yield as_severe(use, Finding(item.span, "an option of 'git clone' must be a string", fixes))
-    elif not isinstance(options.value, Scalar) or options.value.runtime_value is not None:
+    elif not isinstance(options.value, Scalar) or options.value.runtime_value:  # GitPython takes `''` and 0 for none
         fixes = wrap_in_list_fix(job.text, options.value)
         yield as_severe(use, Finding(options.place, "'options' must be a list of strings", fixes))
 
