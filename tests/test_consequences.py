@@ -26,6 +26,7 @@ prerequisites:
     plugin: com.microsoft.pai.runtimeplugin.cmd
     callbacks: [{event: taskStarts, commands: ["<% $parameters.lr %>"]}]
 """
+DEPLOYMENT = "[ls]\ndeployments: [{{name: a, taskRoles: {}}}]\ndefaults: {{deployment: a}}\n"
 
 
 @pytest.mark.parametrize(
@@ -46,6 +47,16 @@ prerequisites:
         ("[python train.py]\n", "[ls]\nextras: {storages: nfs}\n", "type-mismatch", "fails"),
         ("gpu: 0", "gpu: none", "type-mismatch", "refused"),
         (f"\n  worker:\n{ROLE}    commands: [python train.py]", " ls", "taskroles-not-mapping", "refused"),
+        ("[python train.py]\n", DEPLOYMENT.format("[worker]"), "taskroles-not-mapping", "fails"),
+        ("[python train.py]\n", DEPLOYMENT.format("worker"), "taskroles-not-mapping", "refused"),
+        ("[python train.py]\n", DEPLOYMENT.format("null"), "empty-section", "refused"),
+        ("[python train.py]\n", DEPLOYMENT.format("null").rpartition("defaults")[0], "empty-section", "fails"),
+        (
+            "[python train.py]\n",
+            DEPLOYMENT.format("[worker]") + "# pai-lsp: platform=ltp\n",
+            "taskroles-not-mapping",
+            "refused",
+        ),
         ("name: train", "name: train  # \u2028 x", "unicode-line-end", "dies"),
         ("[python train.py]\n", "[ls]\nextras: {hivedscheduler: {}}\n", "hived-key-misspelled", "ignored"),
     ],

@@ -159,7 +159,7 @@ def _is_enforced(error: StructureError, profile: Profile) -> bool:
         return path[2] in _PREREQUISITE_KEYS or error.kind == "dockerimage-extra-key"
     if "extraContainerOptions" in path[2:3] and error.kind == "unknown-key":
         return False
-    if error.is_of_ports and not profile.platform.checks_ports:
+    if error.is_of_ports and not profile.platform.checks_mappings:
         return False  # the server's schema has no type for it
     # A job that is checked for another platform has errors at the keys that only this one reads.
     return path[:1] not in {(key,) for key in profile.platform.marked_keys} or error.kind != "unknown-key"

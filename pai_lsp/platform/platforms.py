@@ -52,7 +52,7 @@ class Platform:
     name: as users write it, such as `ltp` or `ltp/1.3`. title: its own name. description: two sentences about it.
     reader: the library that the rest-server reads YAML with.
     takes_infinite_integers: whether `.inf` is accepted where an integer is needed.
-    checks_ports: whether the rest-server refuses `ports` that are not a mapping.
+    checks_mappings: whether the rest-server refuses `ports` and any `taskRoles` that are not mappings.
     node: the major version of Node.js that the rest-server runs on.
     mustache: the major version of the library with which the rest-server fills templates.
     has_user_limits: whether the administrator can set a pattern for images, and limits for users and virtual clusters.
@@ -77,7 +77,7 @@ class Platform:
     description: str = ""
     reader: Reader = Reader.JS_YAML_3
     takes_infinite_integers: bool = True
-    checks_ports: bool = False
+    checks_mappings: bool = False
     node: int = 10
     mustache: int = 2
     has_user_limits: bool = False

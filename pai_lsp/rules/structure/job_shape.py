@@ -17,7 +17,16 @@ from pai_lsp.platform.job_schema import keys_of_version_1_only
 from pai_lsp.rules.structure.structure_places import line_of_content, places
 from pai_lsp.source.edits import line_end
 from pai_lsp.source.frozen import replace
-from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Sequence, items_of, plain_value
+from pai_lsp.source.nodes import (
+    Mapping,
+    ProblemKind,
+    Scalar,
+    Sequence,
+    items_of,
+    nodes_along,
+    plain_value,
+    value_at,
+)
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import counts_as_false
 from pai_lsp.source.text import Span, TextEdit, any_overlaps
@@ -391,8 +400,10 @@ def empty_section(job: Job) -> Iterator[Finding]:
         from pai_lsp.rules.structure.structure_fixes import empty_fixes
 
         found = Finding(place.span, place.error.message, empty_fixes(job, place))
-        if place.error.is_of_ports and not job.platform.checks_ports:
+        if place.error.is_of_ports and not job.platform.checks_mappings:
             found = replace(found, severity=Severity.WARNING, consequence=Consequence.IGNORED)
+        elif place.error.types and _is_in_deployment(place) and not job.platform.checks_mappings:
+            found = replace(found, consequence=_of_deployment(job, place))
         yield found
 
 
@@ -576,8 +587,9 @@ def invalid_job_name(job: Job) -> Iterator[Finding]:
 def taskroles_not_mapping(job: Job) -> Iterator[Finding]:
     """`taskRoles` is not a mapping.
 
-    `taskRoles` maps names to task roles. The rest-server does not check this: it accepts a list, names the task roles
-    `0`, `1` and so on, and the job cannot start. A string causes an error 500.
+    `taskRoles` maps names to task roles. OpenPAI's rest-server does not check this: it accepts a list, names the task
+    roles `0`, `1` and so on, and the job cannot start. A string causes an error 500. In a deployment, a list names no
+    role, so the commands do not run; any other value causes an error 500 if it is the default one. LTP refuses them.
     Source: rest-server, config/v2/protocol.js and middlewares/v2/protocol.js.
 
         taskRoles:
@@ -596,10 +608,25 @@ def taskroles_not_mapping(job: Job) -> Iterator[Finding]:
 
         # A number has no keys for JavaScript: the job has no task roles, and Kubernetes refuses that.
         is_refused = isinstance(place.node, Scalar) and (place.node.value is None or isinstance(place.node.value, str))
-        happens = Consequence.REFUSED if is_refused else None
-        if place.error.path[:1] == ("deployments",):
-            happens = Consequence.FAILS  # it names no role, so its commands do not run
+        happens = Consequence.REFUSED if is_refused or job.platform.checks_mappings else None
+        if _is_in_deployment(place) and not job.platform.checks_mappings:
+            happens = _of_deployment(job, place)
         yield Finding(place.span, place.error.message, roles_as_mapping_fixes(job, place), consequence=happens)
+
+
+def _is_in_deployment(place: ErrorPlace) -> bool:
+    return place.error.path[:1] == ("deployments",) and place.error.path[2:] == ("taskRoles",)
+
+
+def _of_deployment(job: Job, place: ErrorPlace) -> Consequence:
+    """What a value other than a mapping as a deployment's `taskRoles` does where the server does not check it.
+
+    JavaScript looks for the task roles in that of the default deployment: a list has none, and a scalar ends it.
+    """
+    name = value_at((job.root, *nodes_along(job.root, place.error.path[:2]))[-1], "name")
+    default = job.default_deployment_reference
+    is_default = isinstance(name, Scalar) and default is not None and name.text == default.name
+    return Consequence.REFUSED if is_default and not isinstance(place.node, Sequence) else Consequence.FAILS
 
 
 @rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.RUNTIME, about=("ports-not-mapping",))
@@ -635,7 +662,7 @@ def ports_not_mapping(job: Job) -> Iterator[Finding]:
         from pai_lsp.rules.structure.structure_fixes import ports_as_mapping_fixes
 
         found = Finding(place.span, place.error.message, ports_as_mapping_fixes(job, place))
-        if job.platform.checks_ports or (isinstance(place.node, Scalar) and not counts_as_false(place.node.value)):
+        if job.platform.checks_mappings or (isinstance(place.node, Scalar) and not counts_as_false(place.node.value)):
             yield replace(found, consequence=Consequence.REFUSED)
         elif isinstance(place.node, Scalar) or not items_of(place.node):
             yield replace(found, severity=Severity.WARNING, consequence=Consequence.IGNORED)
