@@ -187,6 +187,7 @@ FITS = [
     ),
     job(sized(1, 1), in_vc("mixed", hived("{skuType: K80}"))),
     job(tail="extras: {storages: [{name: data}, data]}"),
+    job("script: toString, " + sized(1, 1)),
 ]
 
 

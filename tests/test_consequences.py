@@ -57,6 +57,8 @@ DEPLOYMENT = "[ls]\ndeployments: [{{name: a, taskRoles: {}}}]\ndefaults: {{deplo
             "taskroles-not-mapping",
             "refused",
         ),
+        ("    dockerImage: image", "    dockerImage: toString", "unknown-docker-image", "dies"),
+        ("    dockerImage: image", "    dockerImage: image\n    script: toString", "unknown-script", "fails"),
         ("name: train", "name: train  # \u2028 x", "unicode-line-end", "dies"),
         ("[python train.py]\n", "[ls]\nextras: {hivedscheduler: {}}\n", "hived-key-misspelled", "ignored"),
     ],

@@ -10,7 +10,7 @@ import re
 from enum import Enum
 
 from pai_lsp.cluster.profile import Profile
-from pai_lsp.embedded.server_rendering import rendered
+from pai_lsp.embedded.server_rendering import OBJECT_PROTOTYPE_NAMES, rendered
 from pai_lsp.embedded.template import TemplateFault
 from pai_lsp.expansion.released_run import server_command
 from pai_lsp.platform.tables import ROLE_NAME
@@ -232,7 +232,9 @@ def _reference_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
     yield from _parameter_refusals(values, profile.platform.required_parameters.get(values.get("jobType"), ()))
     for name, role in values["taskRoles"].items():
         for key, kind in _TYPED.items():
-            if key in role and role[key] not in known[kind]:
+            # JavaScript finds some names in every mapping; a job without its image dies all the same.
+            is_inherited = key != "dockerImage" and role.get(key) in OBJECT_PROTOTYPE_NAMES
+            if key in role and role[key] not in known[kind] and not is_inherited:
                 yield _refusal(f"Prerequisite {role[key]} does not exist.", ("taskRoles", name, key))
     defaults = values.get("defaults") or {}
     deployments = [one["name"] for one in values.get("deployments") or ()]

@@ -5,6 +5,7 @@ Each field accepts only prerequisites of its own type.
 
 from __future__ import annotations
 
+from pai_lsp.embedded.server_rendering import OBJECT_PROTOTYPE_NAMES
 from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Fixes, Order, Related, Severity, Stage, later, rule
 from pai_lsp.findings.fixes import all_of, fix_of, near_name_fixes
 from pai_lsp.job.definition import (
@@ -109,7 +110,11 @@ def _unknown(job: Job, field: str) -> Iterator[Finding]:
             continue
         names = _names(job, kind) if names is None else names
         fixes = all_of(near_name_fixes(reference.span, name, names), prerequisite_stub(job, kind, name))
-        yield Finding(reference.place, f"no {kind} prerequisite is named '{name}'{did_you_mean(name, names)}", fixes)
+        message = f"no {kind} prerequisite is named '{name}'{did_you_mean(name, names)}"
+        happens = None
+        if name in OBJECT_PROTOTYPE_NAMES:  # the server finds them in every mapping; only the image is needed later
+            happens = Consequence.DIES if field == "dockerImage" else Consequence.FAILS
+        yield Finding(reference.place, message, fixes, consequence=happens)
 
 
 @rule(Severity.ERROR, order=Order.NAMES, stage=Stage.SERVER, spreads=True)
