@@ -125,6 +125,11 @@ def test_numbers(text: str, openpai: Any, ltp: Any) -> None:
     assert server_value(text, Reader.JS_YAML_4) == ltp
 
 
+@pytest.mark.parametrize("text", ["._e1", "._e+1"])
+def test_a_number_without_a_digit_is_not_a_number(text: str) -> None:
+    assert all(str(server_value(text, reader)) == "nan" for reader in Reader)
+
+
 def test_tagged_numbers() -> None:
     assert [tagged_server_value("int", text, Reader.JS_YAML_4) for text in ("010", "0o10", "1_0")] == [10, 8, 10]
     assert wrong("# pai-lsp: platform=ltp\n" + JOB % '!!int "1:30"')

@@ -106,3 +106,12 @@ def is_refused(word: str, refused: Collection[str]) -> bool:
         if letter not in _LETTERS_WITHOUT_VALUE:
             break
     return False
+
+
+def is_always_refused(option: str, refused: Collection[str]) -> bool:
+    """Whether older versions of GitPython refuse an option of the plugin, too.
+
+    Before 3.1.51 they compare its beginning only, and know no shortened or joined names.
+    """
+    name = option.partition(" ")[0].partition("=")[0]
+    return name in refused or f"--{name}" in refused

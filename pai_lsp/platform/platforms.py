@@ -63,6 +63,7 @@ class Platform:
     privileged_plugins: plugins that work only in a privileged container, so only in `extras`.
     git_splits_as_shell: whether options of the plugin `git` are split as a shell does, not at each blank.
     git_refused_options, git_refused_addresses: what the git client refuses as unsafe; the latter a regular expression.
+    git_always_refused_options: those of them that not only its newest versions refuse.
     storage_names_are_strings: whether the init container fails for a `storageConfigNames` other than a list of strings.
     mounts_local_storage, forces_nodes: whether `extras.enableLocalStorage` and `extras.forceNodes` are read.
     shared_memory: of a container that asks for none, in MiB.
@@ -88,6 +89,7 @@ class Platform:
     privileged_plugins: tuple[str, ...] = ()
     git_splits_as_shell: bool = False
     git_refused_options: tuple[str, ...] = ()
+    git_always_refused_options: tuple[str, ...] = ()
     git_refused_addresses: str = ""
     storage_names_are_strings: bool = False
     mounts_local_storage: bool = False

@@ -245,7 +245,8 @@ def _float(text: str) -> float:
         return math.nan
     if ":" in digits:
         return sign * _sixties(digits)
-    return sign * (float(digits) if digits != "." else math.nan)
+    # `._e1` was read as a number, and parseFloat finds no digit in it.
+    return sign * (float(digits) if digits.partition("e")[0] != "." else math.nan)
 
 
 def _date(match: re.Match[str]) -> Date | str:

@@ -7,7 +7,7 @@ import re
 from pai_lsp.findings.diagnostic import Consequence, Finding, Severity, Stage, rule
 from pai_lsp.findings.fixes import quote_fix
 from pai_lsp.job.definition import Definition
-from pai_lsp.platform.clone_options import OpenQuoteError, clone_words, is_refused
+from pai_lsp.platform.clone_options import OpenQuoteError, clone_words, is_always_refused, is_refused
 from pai_lsp.source.nodes import Mapping, Scalar, items_of, plain_value
 
 TYPE_CHECKING = False
@@ -230,7 +230,9 @@ def git_option_refused(job: Job) -> Iterator[Finding]:
     """The plugin `git` refuses an option or an address as unsafe.
 
     GitPython refuses options of `git clone` that can run programs, and addresses of remote helpers (`ext::`). The task
-    dies before it starts. Source: GitPython, git/cmd.py, check_unsafe_options; git/repo/base.py.
+    dies before it starts. What only versions of July 2026 and later refuse, such as `--template`, is a warning: the
+    version depends on the day on which the runtime's image was built.
+    Source: GitPython 3.1.30 to 3.2.1, git/cmd.py, check_unsafe_options; git/repo/base.py.
 
         # pai-lsp: platform=ltp
         extras:
@@ -258,7 +260,8 @@ def git_option_refused(job: Job) -> Iterator[Finding]:
         address, options = use.entry("repo_uri"), use.entry("options")
         written = address.value.text if address and isinstance(address.value, Scalar) else ""
         if address and "<%" not in written and re.match(job.platform.git_refused_addresses, written):
-            yield _git_refusal(use, address.place, "this address")
+            is_always = not written.startswith(("ext://", "::"))
+            yield _git_refusal(use, address.place, "this address", is_always=is_always)
         items = items_of(options.value) if options else ()
         scalars = [item for item in items if isinstance(item, Scalar) and "<%" not in item.text]
         try:
@@ -271,10 +274,15 @@ def git_option_refused(job: Job) -> Iterator[Finding]:
                 reported.add(word.option)
                 name = word.text.partition("=")[0]
                 option = f"the option '{name}'" if name in refused else "this option"  # a value may be a secret
-                yield _git_refusal(use, scalars[word.option].span, option)
+                is_always = is_always_refused(scalars[word.option].text, job.platform.git_always_refused_options)
+                yield _git_refusal(use, scalars[word.option].span, option, is_always=is_always)
 
 
-def _git_refusal(use: PluginUse, span: Span, what: str) -> Finding:
+def _git_refusal(use: PluginUse, span: Span, what: str, *, is_always: bool) -> Finding:
+    if not is_always:
+        happens = "nothing is cloned there" if use.ignores_failure else "there the task dies before it starts"
+        message = f"newer clusters refuse {what} of the plugin 'git'; {happens}"
+        return Finding(span, message, severity=Severity.WARNING)
     if use.ignores_failure:
         return Finding(span, f"the plugin 'git' refuses {what}; nothing is cloned", severity=Severity.WARNING)
     return Finding(span, f"the plugin 'git' refuses {what}; the task dies before it starts")
