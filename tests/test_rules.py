@@ -18,7 +18,7 @@ from random_edits import assert_rules_not_asked_find_nothing
 
 import pai_lsp.document
 import pai_lsp.rules as rules_package
-from pai_lsp.document import Document, check
+from pai_lsp.document import IS_WANTED, CheckAbandoned, Document, check
 from pai_lsp.findings.diagnostic import Finding, Fix, Settings, Severity, rules_of
 from pai_lsp.rules import BY_CODE, KNOWN_RULES, RULES, all_rules
 from pai_lsp.source.comments import comments, written_comments
@@ -169,6 +169,36 @@ def test_a_rule_that_does_not_end_gives_up_and_the_others_go_on(count: int, monk
     assert gave_up == {rule.code for rule in without_end}
     assert {one.severity for one in found if "gave up" in one.message} == {Severity.INFORMATION}
     assert [one.code for one in found if "gave up" not in one.message] == [first.code, "image-latest-tag"]
+
+
+def test_rules_that_need_no_steps_leave_them_to_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    def long(job: Job) -> Iterator[Finding]:
+        for _ in range(20_000):
+            assert [role.name for role in job.task_roles]
+        yield Finding(Span(5, 9), "found in the end")
+
+    *others, last = (replace(rule, about=()) for rule in RULES if rule.code != "image-latest-tag")
+    monkeypatch.setattr(pai_lsp.document, "RULES", (*others[:50], replace(last, check=long)))
+    monkeypatch.setattr(pai_lsp.document, "MOST_STEPS", 200_000)
+    assert [one.message for one in check(Document(_RUNS)) if one.code == last.code] == ["found in the end"]
+
+
+def test_a_check_that_nobody_waits_for_ends_at_the_next_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Job] = []
+
+    def finds_nothing(job: Job) -> Iterator[Finding]:
+        asked.append(job)
+        yield from ()
+
+    rules = tuple(replace(rule, about=(), check=finds_nothing) for rule in RULES[:9])
+    monkeypatch.setattr(pai_lsp.document, "RULES", rules)
+    before = IS_WANTED.set(lambda: len(asked) < 4)
+    try:
+        with pytest.raises(CheckAbandoned):
+            check(Document(_RUNS))
+    finally:
+        IS_WANTED.reset(before)
+    assert len(asked) == 4
 
 
 @cache
