@@ -205,14 +205,18 @@ def _breaks_line(job: Job, span: Span, scalar: Scalar | None) -> bool:
         return len(rest[1]) < _block_indentation(text, scalar)
     if scalar.style is not ScalarStyle.PLAIN:
         return False
-    if any(span.start in node.span for node in walk(job.syntax.root) if _is_flow(node)):
-        # In brackets a string may continue on the next line, but a key may not.
-        return any(entry.key is scalar for node in walk(job.syntax.root) if _is_flow(node) for entry in _entries(node))
     owner = job.once(_owners).get(scalar)
-    if owner is not None and owner.key is scalar:
+    is_key = owner is not None and owner.key is scalar
+    if any(span.start in brackets for brackets in job.once(_brackets)):
+        return is_key  # a string may continue on the next line there, but a key may not
+    if is_key:
         # A key may begin on the next line, but not continue there.
         return span.start > scalar.span.start or len(rest[1]) < column(text, scalar.span.start)
     return len(rest[1]) < _plain_indentation(text, scalar, owner)
+
+
+def _brackets(job: Job) -> tuple[Span, ...]:
+    return tuple(node.span for node in walk(job.syntax.root) if _is_flow(node))
 
 
 def _owners(job: Job) -> dict[Node, Entry]:
