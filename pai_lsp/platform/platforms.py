@@ -51,7 +51,7 @@ class Platform:
 
     name: as users write it, such as `ltp` or `ltp/1.3`. title: its own name. description: two sentences about it.
     reader: the library that the rest-server reads YAML with.
-    takes_infinite_integers: whether `.inf` is accepted where an integer is needed.
+    takes_infinite_integers: whether `.inf` is accepted where an integer or a number is needed.
     checks_mappings: whether the rest-server refuses `ports` and any `taskRoles` that are not mappings.
     node: the major version of Node.js that the rest-server runs on.
     mustache: the major version of the library with which the rest-server fills templates.

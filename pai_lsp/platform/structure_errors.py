@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from itertools import islice
+from math import inf, isfinite
 
 from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.validators import extend
@@ -295,7 +296,11 @@ def schema_check(
     def is_integer(_checker: object, value: object) -> bool:
         return is_whole(value) if isinstance(value, float) else type(value) is int
 
-    types = draft.TYPE_CHECKER.redefine("integer", is_integer)
+    def is_number(_checker: object, value: object) -> bool:
+        return takes_infinity or isfinite(value) if isinstance(value, float) else type(value) is int
+
+    takes_infinity = is_whole(inf)
+    types = draft.TYPE_CHECKER.redefine_many({"integer": is_integer, "number": is_number})
     checker: Any = extend(
         draft, {"$ref": reference, "additionalProperties": others, **(keywords or {})}, type_checker=types
     )  # type: ignore[no-untyped-call]  # no types
