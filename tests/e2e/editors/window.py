@@ -33,8 +33,9 @@ class Screen:
         self._class = window_class
         self._output = output
         reading, writing = os.pipe()
+        # Without -noreset, it takes nobody for a moment after the last client has gone, which a busy machine makes long.
         self._server = subprocess.Popen(
-            ["Xvfb", "-displayfd", str(writing), "-screen", "0", "1280x1024x24", "-nolisten", "tcp"],
+            ["Xvfb", "-displayfd", str(writing), "-screen", "0", "1280x1024x24", "-nolisten", "tcp", "-noreset"],
             pass_fds=(writing,),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
