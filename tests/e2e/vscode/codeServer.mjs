@@ -27,6 +27,7 @@ const CALM_SETTINGS = {
   "editor.minimap.enabled": false,
   "editor.stickyScroll.enabled": false,
   "editor.cursorBlinking": "solid",
+  "workbench.reduceMotion": "on",
   "editor.hover.delay": 100,
   // The rows of a terminal are text in the page, not a picture.
   "terminal.integrated.gpuAcceleration": "off",
