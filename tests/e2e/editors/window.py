@@ -33,7 +33,7 @@ class Screen:
         self._class = window_class
         self._output = output
         reading, writing = os.pipe()
-        # Without -noreset, it takes nobody for a moment after the last client has gone, which a busy machine makes long.
+        # Without -noreset, it takes nobody for a moment after its last client has gone, a long one on a busy machine.
         self._server = subprocess.Popen(
             ["Xvfb", "-displayfd", str(writing), "-screen", "0", "1280x1024x24", "-nolisten", "tcp", "-noreset"],
             pass_fds=(writing,),
