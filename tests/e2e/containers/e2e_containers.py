@@ -441,9 +441,13 @@ def test_the_first_failure_ends_all_tasks(tmp_path: Path) -> None:
 
 
 def test_tasks_reach_each_other_by_their_ports(tmp_path: Path) -> None:
+    # nc may end without having sent anything, or fail after it has: one listens until the words come, the other speaks
+    # until nobody listens.
+    send = "echo from $PAI_TASK_INDEX | nc $PAI_HOST_IP_worker_0 $PAI_PORT_LIST_worker_0_http"
     text = job(
-        "if [ $PAI_TASK_INDEX = 0 ]; then nc -l -p $PAI_CONTAINER_HOST_PORT; exit 0; fi",
-        "until echo from $PAI_TASK_INDEX | nc $PAI_HOST_IP_worker_0 $PAI_PORT_LIST_worker_0_http; do sleep 0.2; done",
+        'heard=; while [ $PAI_TASK_INDEX = 0 ] && [ -z "$heard" ]; do heard=$(nc -l -p $PAI_CONTAINER_HOST_PORT); done',
+        'if [ $PAI_TASK_INDEX = 0 ]; then echo "$heard"; exit 0; fi',
+        f'for _ in {{1..300}}; do {send} && sent=yes || [ -z "$sent" ] || break; sleep 0.1; done; exit 0',
         role="    instances: 2\n",
     )
     found = ran(tmp_path, text, "--all")
