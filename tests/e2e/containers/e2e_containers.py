@@ -32,6 +32,8 @@ ENGINE = os.environ.get("ENGINE", "podman")
 PROGRAM = str(shutil.which(ENGINE))
 OURS = "pai-lsp-run-"
 # The runs of a test, whose numbers their containers have in their names: other tests may run at the same time.
+# How many seconds a test may take; one that takes more does not end.
+_LONGEST = 150
 _STARTED: list[int] = []
 
 
@@ -99,8 +101,20 @@ def until(process: subprocess.Popen[str], line: str) -> str:
 
 @pytest.fixture(autouse=True)
 def nothing_is_left() -> Iterator[None]:
+    def does_not_end(*_: object) -> None:
+        for pid in _STARTED:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        raise TimeoutError(f"it has not ended in {_LONGEST} s; containers: {names('--all')}")
+
+    former = signal.signal(signal.SIGALRM, does_not_end)
+    signal.alarm(_LONGEST)
     yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, former)
     left = [name for name in names("--all") for pid in _STARTED if name.startswith(f"{OURS}{pid}-")]
+    if left:
+        subprocess.run([PROGRAM, "rm", "--force", *left], check=True, stdout=subprocess.DEVNULL)
     _STARTED.clear()
     assert left == []
 
@@ -445,7 +459,8 @@ def test_tasks_reach_each_other_by_their_ports(tmp_path: Path) -> None:
     # until nobody listens.
     send = "echo from $PAI_TASK_INDEX | nc $PAI_HOST_IP_worker_0 $PAI_PORT_LIST_worker_0_http"
     text = job(
-        'heard=; while [ $PAI_TASK_INDEX = 0 ] && [ -z "$heard" ]; do heard=$(nc -l -p $PAI_CONTAINER_HOST_PORT); done',
+        "listen() { nc -l -p $PAI_CONTAINER_HOST_PORT || sleep 0.1; }",
+        'heard=; while [ $PAI_TASK_INDEX = 0 ] && [ -z "$heard" ]; do heard=$(listen); done',
         'if [ $PAI_TASK_INDEX = 0 ]; then echo "$heard"; exit 0; fi',
         f'for _ in {{1..300}}; do {send} && sent=yes || [ -z "$sent" ] || break; sleep 0.1; done; exit 0',
         role="    instances: 2\n",
