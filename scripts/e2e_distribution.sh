@@ -12,4 +12,4 @@ export E2E_WHEELHOUSE=$PWD/build/wheelhouse
   || exec scripts/not_run.sh "installing from wheels needs the packages of requirements/dist.txt from the Python package index, once"
 .venv/bin/python scripts/wheelhouse.py "$E2E_WHEELHOUSE" \
   || exec scripts/not_run.sh "installing from wheels needs the packages of requirements/server.txt from the Python package index, once"
-timeout 600 .venv/bin/python -m pytest -q tests/e2e/distribution/e2e_distribution.py
+timeout 300 .venv/bin/python -m pytest -q tests/e2e/distribution/e2e_distribution.py

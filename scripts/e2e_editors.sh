@@ -68,7 +68,7 @@ fi
 status=0
 # What is run once more are the tests that have failed.
 rm -rf build/e2e-editors-cache
-E2E_EDITORS=$found E2E_KATE=$kate scripts/once_more.sh timeout 600 \
+E2E_EDITORS=$found E2E_KATE=$kate scripts/once_more.sh timeout 250 \
   .venv/bin/python -m pytest -q -o cache_dir="$PWD/build/e2e-editors-cache" --last-failed -- \
   tests/e2e/editors/e2e_editors.py tests/e2e/editors/e2e_kate.py || status=$?
 [ $status -ne 0 ] || [ -z "$missing" ] || { echo "not run:$missing" >&2; status=77; }

@@ -4,4 +4,4 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/apt_packages.sh "the pictures of graphs" dot=graphviz || exit
 [ -e .venv/.ready ] || make -s --no-print-directory .venv/.ready
-timeout 600 .venv/bin/python -m pytest -q tests/e2e/graphviz/e2e_graphviz.py
+timeout 120 .venv/bin/python -m pytest -q tests/e2e/graphviz/e2e_graphviz.py

@@ -4,4 +4,4 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/apt_packages.sh "checking images against a registry" docker-registry=docker-registry || exit
 [ -e .venv/.ready ] || make -s --no-print-directory .venv/.ready
-timeout 600 .venv/bin/python -m pytest -q tests/e2e/registry/e2e_registry.py
+timeout 60 .venv/bin/python -m pytest -q tests/e2e/registry/e2e_registry.py

@@ -8,4 +8,4 @@ if [ "${CI:-}" = true ]; then
 fi
 [ -x /usr/sbin/sshd ] || exec scripts/not_run.sh "the plugin ssh needs sshd; install it with your package manager (Debian: openssh-server)"
 [ -e .venv/.ready ] || make -s --no-print-directory .venv/.ready
-timeout 600 .venv/bin/python -m pytest -q tests/test_run_task.py -k ssh
+timeout 60 .venv/bin/python -m pytest -q tests/test_run_task.py -k ssh

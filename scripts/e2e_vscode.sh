@@ -24,6 +24,7 @@ scripts/npm_packages.sh vscode-extension \
 echo "-- the extension's source"
 (cd vscode-extension && node node_modules/typescript/bin/tsc --noEmit && node node_modules/eslint/bin/eslint.js . \
   && node node_modules/prettier/bin/prettier.cjs --config .prettierrc.json --check --log-level warn . ../tests/e2e/vscode/*.mjs)
+export SOURCE_DATE_EPOCH=1767225600  # for each build of it, so that they can be compared
 vsix=$(scripts/build_vsix.sh)
 
 E2E_CODE_SERVER=$PWD/.venvs/code-server

@@ -75,7 +75,7 @@ def _scripts(setup: CatalogSetup, server: ServerSource) -> list[str]:
             if setup.folder and is_in_folder(path, os.path.realpath(setup.folder)) and os.path.isfile(path):
                 with Path(path).open("rb") as file:
                     found.append(hashlib.sha256(file.read(_MOST_BYTES)).hexdigest())
-        except (OSError, ValueError, RuntimeError):
+        except (OSError, ValueError):
             continue
     return found
 

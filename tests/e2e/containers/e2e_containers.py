@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 ENGINE = os.environ.get("ENGINE", "podman")
 PROGRAM = str(shutil.which(ENGINE))
 OURS = "pai-lsp-run-"
-# The runs of a test, whose numbers their containers have in their names: other tests may run at the same time.
 # How many seconds a test may take; one that takes more does not end.
 _LONGEST = 150
+# The runs of a test, whose numbers their containers have in their names: other tests may run at the same time.
 _STARTED: list[int] = []
 
 
