@@ -16,14 +16,9 @@ export CONTAINERS_CONF=$made/containers.conf CONTAINERS_STORAGE_CONF=$made/stora
 .venv/bin/python tests/e2e/containers/images.py "$made/root" podman || exit 1
 said=$(podman run --rm localhost/pai-lsp-small:1 /bin/bash -c : 2>&1) \
   || exec scripts/not_run.sh "podman cannot run a container here: $(tail -n 1 <<<"$said")"
-# What is run once more are the tests that have failed: an engine on a busy machine does not notice each end in time.
-rm -rf build/e2e-containers-cache
-run=(timeout 900 .venv/bin/python -m pytest -q -n 2 -o faulthandler_timeout=100)
-run+=(-o cache_dir="$PWD/build/e2e-containers-cache" --last-failed)
-scripts/once_more.sh "${run[@]}" -- tests/e2e/containers/e2e_containers.py || exit 1
+timeout 600 .venv/bin/python -m pytest -q -n 2 -o faulthandler_timeout=100 tests/e2e/containers/e2e_containers.py || exit 1
 docker info >/dev/null 2>&1 || exit 0
 .venv/bin/python tests/e2e/containers/images.py "$made/docker" docker || exit 1
-rm -rf build/e2e-containers-cache
-ENGINE=docker scripts/once_more.sh "${run[@]}" -- tests/e2e/containers/e2e_containers.py || status=1
+ENGINE=docker timeout 600 .venv/bin/python -m pytest -q -n 2 -o faulthandler_timeout=100 tests/e2e/containers/e2e_containers.py || status=1
 docker rmi localhost/pai-lsp-{bare,small,tools,repository}:1 >/dev/null
 exit "${status:-0}"

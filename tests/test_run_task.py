@@ -403,7 +403,7 @@ case $command in
     tar -x -C "$folder"
     sed -i "s#/usr/local/pai#$folder/usr/local/pai#" "$folder"/usr/local/pai/*/*.sh ;;
   start)
-    [ "$2" = --attach ] || exit 0
+    [ -e "$here/$name/usr/local/pai/runtime.d/entry.sh" ] || { echo; read -r; exit; }  # it only holds what others share
     [ -z "${STATUS:-}" ] || exit "$STATUS"
     cd "$here/$name" && exec bash usr/local/pai/runtime.d/entry.sh ;;
 esac

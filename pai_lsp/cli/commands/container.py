@@ -130,20 +130,27 @@ def copy_folder(engine: str, source: str, target: str, path: str) -> bool:
     return reader.returncode == 0 and writer.returncode == 0
 
 
-# The command of a container that does nothing: it ends some seconds after its standard input. By then those are gone
-# that share its network, without which it could not be removed.
-HOLDS = ("-c", "read -r; exec {never}<> <(:); read -r -t 10 -u $never")
+# The command of a container that says that it runs and does nothing: it ends some seconds after its standard input. By
+# then those are gone that share its network, without which it could not be removed.
+HOLDS = ("-c", "echo; read -r; exec {never}<> <(:); read -r -t 10 -u $never")
 
 
 def held(engine: str, name: str) -> subprocess.Popen[bytes] | None:
     """Start a container that does nothing as long as this process lives, also if it is killed; None if that fails.
 
-    The answer holds it: at the end of its standard input, the container ends.
+    The answer holds it: at the end of its standard input, the container ends. The engine passes on that end from before
+    the container starts: one that starts first, and is held then, stays for ever if this process is killed in between.
     """
-    null = subprocess.DEVNULL
-    if subprocess.run([engine, "start", name], stdin=null, stdout=null, check=False).returncode:  # noqa: S603 - words of our own
+    holder = subprocess.Popen(  # noqa: S603 - words of our own
+        [engine, "start", "--attach", "--interactive", name],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    if holder.stdout is not None and holder.stdout.readline():
+        return holder
+    with holder:  # it has ended
         return None
-    return subprocess.Popen([engine, "attach", name], stdin=subprocess.PIPE, stdout=null, start_new_session=True)  # noqa: S603 - as above
 
 
 def ran(engine: str, name: str, script: str) -> bool:

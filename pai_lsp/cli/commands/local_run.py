@@ -334,9 +334,9 @@ def _is_held(engine: str, name: str, stack: ExitStack) -> bool:
 
 
 def _let_go(holder: subprocess.Popen[bytes]) -> None:
-    _close(holder)
-    holder.kill()
-    holder.wait()
+    with holder:
+        _close(holder)
+        holder.kill()
 
 
 def _close(process: subprocess.Popen[bytes]) -> None:

@@ -462,11 +462,11 @@ def test_tasks_reach_each_other_by_their_ports(tmp_path: Path) -> None:
         "listen() { nc -l -p $PAI_CONTAINER_HOST_PORT || sleep 0.1; }",
         'heard=; while [ $PAI_TASK_INDEX = 0 ] && [ -z "$heard" ]; do heard=$(listen); done',
         'if [ $PAI_TASK_INDEX = 0 ]; then echo "$heard"; exit 0; fi',
-        f'for _ in {{1..300}}; do {send} && sent=yes || [ -z "$sent" ] || break; sleep 0.1; done; exit 0',
+        f'sent=; for _ in {{1..300}}; do {send} && sent=yes || [ -z "$sent" ] || break; sleep 0.1; done; exit 0',
         role="    instances: 2\n",
     )
     found = ran(tmp_path, text, "--all")
-    assert (found.status, "[worker-0] from 1" in found.lines) == (0, True)
+    assert (found.status, "[worker-0] from 1" in found.lines) == (0, True), found
 
 
 @pytest.mark.skipif(
