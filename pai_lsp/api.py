@@ -15,6 +15,7 @@ from pai_lsp.document import check as checked
 from pai_lsp.findings.diagnostic import Settings, Severity, causes, limited
 from pai_lsp.platform.platforms import ALL_NAMES, platform_named
 from pai_lsp.project.projects import Projects
+from pai_lsp.project.targets import report_faults
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.files import full_path
 from pai_lsp.source.frozen import replace
@@ -106,13 +107,20 @@ def check(
         configuration names.
     severity: the lowest severity of the findings: `error`, `warning`, `information` or `hint`.
 
+    What the baseline of the configuration accepts is left out.
+
     Raises:
         TypeError: for a text that is not a `str`.
-        ValueError: for an unknown platform, cluster or severity.
+        ValueError: for an unknown platform, cluster or severity, and for an error in the configuration.
     """
     lowest = _severity(severity)
     document = _document("check", text, path, platform, cluster)
-    return _diagnostics(document, (one for one in checked(document) if one.severity <= lowest))
+    found = checked(document)
+    if document.settings.accepted:
+        from pai_lsp.project.baseline import without_accepted  # noqa: PLC0415 - few projects have one
+
+        found, _ = without_accepted(found, document.settings.accepted)
+    return _diagnostics(document, (one for one in found if one.severity <= lowest))
 
 
 def fix(
@@ -129,7 +137,7 @@ def fix(
 
     Raises:
         TypeError: for a text that is not a `str`.
-        ValueError: for an unknown platform or cluster.
+        ValueError: for an unknown platform or cluster, and for an error in the configuration.
     """
     from pai_lsp.safe_fixes import with_safe_fixes  # noqa: PLC0415 - most programs only check
 
@@ -146,7 +154,7 @@ def expand(text: str, *, path: str | None = None, platform: str | None = None, i
     Raises:
         ExpansionError: if `pai-lsp expand` would print nothing.
         TypeError: for a text that is not a `str`.
-        ValueError: for an unknown platform.
+        ValueError: for an unknown platform, and for an error in the configuration.
     """
     from pai_lsp.expansion.released_job import expanded  # noqa: PLC0415 - most programs only check
 
@@ -171,8 +179,12 @@ def _document(function: str, text: object, path: str | None, platform: str | Non
     if path is None:
         document = Document(text, Settings() if named is None else Settings().on(named))
     else:
-        projects = Projects(lambda _: None, kind_and_place)
+        faults: list[str] = []
+        projects = Projects(faults.append, kind_and_place)
         document = projects.document_of(text, full_path(path), str(Path.cwd()), path, named)
+        faults.clear()  # a file that is not read has no effect, as on the command line
+        if report_faults(projects):
+            raise ValueError(faults[0])
     if cluster is None:
         return document
     from pai_lsp.cluster.profile import profile_named  # noqa: PLC0415 - most programs know no cluster

@@ -202,6 +202,24 @@ def test_a_cluster(tmp_path: Path) -> None:
         pai_lsp.check(job, cluster="nolab")
 
 
+@pytest.mark.parametrize("function", [pai_lsp.check, pai_lsp.fix, pai_lsp.expand])
+def test_an_error_in_the_configuration(function: Any, tmp_path: Path) -> None:
+    (tmp_path / ".pai-lsp.yaml").write_text("# ours\ncluster: nolab\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"\.pai-lsp\.yaml:2: no file and no profile is named 'nolab'"):
+        function(JOB, path=str(tmp_path / "train.pai.yaml"))
+    (tmp_path / ".pai-lsp.yaml").write_text("rules: {no-such-rule: off}\n", encoding="utf-8")
+    assert function(EXTENDED, path=str(tmp_path / "train.pai.yaml")) == function(EXTENDED), "a warning"
+
+
+def test_what_a_baseline_accepts_is_left_out(tmp_path: Path) -> None:
+    accepted = {"train.pai.yaml": {"unknown-docker-image": 1}}
+    (tmp_path / "old.json").write_text(json.dumps({"version": 1, "files": accepted}), encoding="utf-8")
+    (tmp_path / ".pai-lsp.yaml").write_text("baseline: old.json\n", encoding="utf-8")
+    codes = {one.code for one in pai_lsp.check(JOB)}
+    left = {one.code for one in pai_lsp.check(JOB, path=str(tmp_path / "train.pai.yaml"))}
+    assert left == codes - {"unknown-docker-image"}
+
+
 @pytest.mark.parametrize(
     "text", [JOB, EXTENDED.replace("[tools]", "[tool]"), EXTENDED.replace("python train.py", "cd (")]
 )

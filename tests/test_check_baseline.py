@@ -68,6 +68,8 @@ def test_what_is_found_first_is_accepted_also_on_other_lines(capsys: pytest.Capt
     assert run(capsys, "--baseline", FILE) == (0, [], "")
     assert run(capsys, "--baseline", FILE, "jobs/a.pai.yaml") == (0, [], "")
     assert run(capsys)[0] == 1
+    main(["check", "--baseline", FILE])
+    assert capsys.readouterr().out == "all good: 1 file checked; 2 findings accepted by the baseline\n"
 
 
 def test_what_is_new_is_reported(capsys: pytest.CaptureFixture[str]) -> None:

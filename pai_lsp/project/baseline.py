@@ -115,6 +115,15 @@ def total(baseline: Baseline) -> int:
     return sum(number for counts in baseline.counts.values() for number in counts.values())
 
 
+def without_accepted(
+    diagnostics: Iterable[Diagnostic], accepted: Mapping[str, int]
+) -> tuple[tuple[Diagnostic, ...], int]:
+    """The findings of a file that a baseline does not accept, and the number of those that it accepts."""
+    every = tuple(diagnostics)
+    old = is_accepted(every, accepted)
+    return tuple(one for one in every if one.code not in old), sum(one.code in old for one in causes(every))
+
+
 def is_accepted(diagnostics: Iterable[Diagnostic], accepted: Mapping[str, int]) -> frozenset[str]:
     """The codes of which there are no more findings in a file than the baseline accepts."""
     if not accepted:

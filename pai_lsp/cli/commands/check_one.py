@@ -219,14 +219,13 @@ def _unreadable(file: UnreadableFile, target: Target, options: Options) -> Outco
 
 
 def _reported_document(document: Document, diagnostics: tuple[Diagnostic, ...], options: Options) -> CheckedFile:
-    accepted = document.settings.accepted
-    if accepted and not options.counts_all:
-        from pai_lsp.project.baseline import is_accepted  # noqa: PLC0415 - few projects have one
+    accepted = 0
+    if document.settings.accepted and not options.counts_all:
+        from pai_lsp.project.baseline import without_accepted  # noqa: PLC0415 - few projects have one
 
-        old = is_accepted(diagnostics, accepted)
-        diagnostics = tuple(one for one in diagnostics if one.code not in old)
+        diagnostics, accepted = without_accepted(diagnostics, document.settings.accepted)
     shown, not_shown = _selected(diagnostics, options)
-    return with_related_texts(checked_file(document, shown, not_shown=not_shown))
+    return replace(with_related_texts(checked_file(document, shown, not_shown=not_shown)), accepted=accepted)
 
 
 def with_related_texts(file: CheckedFile) -> CheckedFile:

@@ -80,6 +80,8 @@ def summary(results: Results, terminal: Terminal) -> str:
     fixed = done if results.changed else ""
     hidden = sum(file.not_shown for file in results.files)
     below = f"; {_count(hidden, 'finding')} below the threshold, shown with --severity hint" if hidden else ""
+    if accepted := sum(file.accepted for file in results.files):
+        below = f"; {_count(accepted, 'finding')} accepted by the baseline{below}"
     if not checked:
         return "no job files found"
     if not found:

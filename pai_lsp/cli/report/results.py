@@ -28,6 +28,7 @@ class CheckedFile:
     hidden: the places of values that no report may show, in order and apart from each other.
     other_texts: the texts of the other files that related places are in, by `Related.path`.
     not_shown: how many findings were left out because they are below the severity asked for.
+    accepted: how many findings were left out because a baseline accepts them.
     """
 
     path: str
@@ -36,6 +37,7 @@ class CheckedFile:
     hidden: tuple[Span, ...] = ()
     other_texts: Mapping[str, str] = field(default_factory=dict)
     not_shown: int = 0
+    accepted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
