@@ -74,7 +74,7 @@ marketplace: {sources: [{directory: marketplace}, {url: "https://pai.example.com
   definitions    {folder}/marketplace
   definitions    https://pai.example.com, not trusted (pai-lsp trust)"""
     nearest = "the nearest .pai-lsp.yaml in the file's folder or above it"
-    configuration = f"  configuration  .pai-lsp.yaml ({nearest}); 2 of its settings are wrong and do not apply"
+    configuration = f"  configuration  .pai-lsp.yaml ({nearest}); wrong settings that do not apply: 2"
     assert (
         first
         == f"""\
@@ -96,6 +96,26 @@ b.pai.yaml
 {common}
 """
     )
+
+
+def test_a_family_is_one_row(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / ".pai-lsp.yaml").write_text(
+        """\
+rules: {launchers: off, text: hint, yaml-syntax: error}
+per_file_ignores: {a.pai.yaml: [commands]}
+""",
+        encoding="utf-8",
+    )
+
+    def rows(name: str) -> list[str]:
+        found = run(capsys, f"check --show-settings {name}")[1].splitlines()
+        return [line.strip() for line in found if line.startswith(("  family", "  rule"))]
+
+    first, *others = rows("a.pai.yaml")
+    assert first == "family         commands: off (per_file_ignores)"
+    assert "rule           duplicate-key: hint (rules)" in others
+    assert "yaml-syntax" not in "".join(others), "as without a configuration"
+    assert rows("b.pai.yaml") == ["family         launchers: off (rules)", *others]
 
 
 def test_what_git_ignores(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

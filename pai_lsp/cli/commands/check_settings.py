@@ -11,13 +11,13 @@ from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.platform.platforms import platform_comment
 from pai_lsp.project.configuration import FILE_NAME, project_folder
 from pai_lsp.project.exclusion import IgnoredByGit
-from pai_lsp.rules import known
+from pai_lsp.rules import codes_named, family_names, known
 from pai_lsp.source.files import UnreadableFile, decoded, full_path, read_bytes
 from pai_lsp.source.text import visible
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from pai_lsp.cli.commands.check_one import Options
     from pai_lsp.project.projects import Projects
@@ -48,7 +48,7 @@ def _settings(
         yield "configuration", f"none: no {FILE_NAME} in the file's folder or above it, up to {top}"
     else:
         reason = "--config" if arguments.config else f"the nearest {FILE_NAME} in the file's folder or above it"
-        wrong = f"; {len(file.diagnostics)} of its settings are wrong and do not apply" if file.diagnostics else ""
+        wrong = f"; wrong settings that do not apply: {len(file.diagnostics)}" if file.diagnostics else ""
         yield "configuration", f"{file.path} ({reason}){wrong}"
     if file.excludes(full):
         yield "excluded", "by 'exclude' of the configuration; checked only because it is named"
@@ -62,12 +62,7 @@ def _settings(
     ignored = file.ignored_in(target.path)
     if settings.previews:
         yield "preview", f"on ({'configuration' if file.settings.previews else '--preview'})"
-    for code in sorted(settings.severities):
-        rule, severity = known(code), settings.severities[code]
-        if severity is not Settings(previews=settings.previews).severity_of(rule):
-            is_turned_on = file.settings.severity_of(rule) is None and severity is not None
-            reason = "per_file_ignores" if code in ignored else "--select" if is_turned_on else "rules"
-            yield "rule", f"{code}: {severity.label if severity else 'off'} ({reason})"
+    yield from _rules(settings, file.settings, ignored)
     if settings.plugins:
         yield "plugins", ", ".join(sorted(settings.plugins))
     yield "shellcheck", (options.shellcheck and f"{options.shellcheck} (--shellcheck)") or settings.shellcheck or "off"
@@ -78,6 +73,27 @@ def _settings(
         yield "definitions", directory
     for server in setup.servers:
         yield "definitions", f"{server.url}{'' if projects.is_trusted(setup) else ', not trusted (pai-lsp trust)'}"
+
+
+def _rules(settings: Settings, configured: Settings, ignored: Collection[str]) -> Iterator[tuple[str, str]]:
+    """The families, then the rules, without their default severity. ignored: the codes of `per_file_ignores`."""
+    default = Settings(previews=settings.previews)
+    values: dict[str, str] = {}
+    changed: set[str] = set()
+    for code, severity in settings.severities.items():
+        rule = known(code)
+        is_turned_on = configured.severity_of(rule) is None and severity is not None
+        reason = "per_file_ignores" if code in ignored else "--select" if is_turned_on else "rules"
+        values[code] = f"{severity.label if severity else 'off'} ({reason})"
+        if severity is not default.severity_of(rule):
+            changed.add(code)
+    for name in reversed(family_names()):  # a group of families before each of them
+        codes = codes_named(name)
+        if len(codes) > 1 and not changed.isdisjoint(codes) and len({values.get(code) for code in codes}) == 1:
+            yield "family", f"{name}: {values[min(codes)]}"
+            changed -= codes
+    for code in sorted(changed):
+        yield "rule", f"{code}: {values[code]}"
 
 
 def _platform(target: Target, settings: Settings, options: Options) -> str:
