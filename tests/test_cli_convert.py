@@ -83,7 +83,7 @@ def test_the_result_goes_to_a_file(tmp_path: Path, capsys: pytest.CaptureFixture
     assert output.read_text(encoding="utf-8") == CONVERTED
     assert run(capsys, str(job), "-o", "-") == (0, CONVERTED, "")
     assert run(capsys, str(job), "-o", str(job)) == (2, "", "pai-lsp convert: --output names the job itself\n")
-    folder = "a folder, which does not tell what to convert; name the files"
+    folder = "a folder; name the files to convert"
     assert run(capsys, str(tmp_path)) == (2, "", f"pai-lsp convert: {tmp_path} is {folder}\n")
     status, _, errors = run(capsys, str(job), "--output", str(tmp_path / "none" / "train.pai.yaml"))
     assert status == 3

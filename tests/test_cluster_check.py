@@ -158,6 +158,8 @@ def test_the_configuration_names_the_cluster(tmp_path: Path, capsys: pytest.Capt
         assert main(["check", str(job)]) == 1
         output = capsys.readouterr().out
         assert "invalid-configuration" in output
+        assert main(["fit", str(job)]) == 2
+        assert "give --cluster" not in capsys.readouterr().err, "the reason alone"
         assert "no such file" in output or "no file" in output
     (tmp_path / ".pai-lsp.yaml").write_text("cluster: of-a-colleague\n", encoding="utf-8")
     assert main(["check", str(job)]) == 1

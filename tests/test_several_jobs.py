@@ -107,7 +107,7 @@ def test_a_mistake_of_the_configuration_is_said_once(
         ("expand jobs - -o out", "standard input cannot be combined with other jobs or a folder"),
         ("expand nothing jobs -o out", "no such file or folder: nothing"),
         ("graph empty -o out", "no jobs in empty"),
-        ("convert jobs -o out", "jobs is a folder, which does not tell what to convert; name the files"),
+        ("convert jobs -o out", "jobs is a folder; name the files to convert"),
         ("run jobs", "JOB: 'jobs' is a folder; give one job: you agree to all that it runs"),
         (
             "run jobs/a.pai.yaml jobs/deep/b.yaml",

@@ -238,6 +238,18 @@ def test_a_code_outside_the_table() -> None:
     assert explained_code(-42).phrase == "ContainerUndefinedNegativeExitCode"
 
 
+@pytest.mark.parametrize("text", ["137", "OOMKilled"])
+def test_a_job_that_is_not_one_file(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "jobs").mkdir()
+    for name, message in (
+        ("jobs", "--job: '{}' is a folder; give the job that failed"),
+        ("absent.pai.yaml", "no such file or folder: {}"),
+    ):
+        path = str(tmp_path / name)
+        assert main(["why", "--job", path, text]) == 2
+        assert capsys.readouterr() == ("", f"pai-lsp why: {message.format(path)}\n")
+
+
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "job.pai.yaml").write_text(JOB, encoding="utf-8")
     (tmp_path / "end.log").write_text("Killed\n", encoding="utf-8")

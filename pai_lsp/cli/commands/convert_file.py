@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Convert the files and print or write the results."""
     folders = [path for path in arguments.jobs if os.path.isdir(path)]
     if folders:
-        message = f"{visible(folders[0])} is a folder, which does not tell what to convert; name the files"
+        message = f"{visible(folders[0])} is a folder; name the files to convert"
         return failed("convert", message, WRONG_USAGE)
     is_json = arguments.format == "json" and arguments.to != "v2"
     ending = ".json" if is_json else ".pai.yaml" if arguments.to in {"v2", "pai"} else ".yaml"

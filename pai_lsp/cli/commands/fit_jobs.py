@@ -11,6 +11,7 @@ from pai_lsp.cli.report.results import CheckedFile
 from pai_lsp.cluster.fit import fit
 from pai_lsp.cluster.profile import Profile, ProfileError, own_profiles, profile_named
 from pai_lsp.project.targets import run_projects
+from pai_lsp.source.files import full_path
 from pai_lsp.source.text import visible
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             profile = named or document.settings.cluster
             if not isinstance(profile, Profile):
+                if projects.configuration_of(full_path(path)).cluster:  # the reason is printed
+                    return WRONG_USAGE
                 return failed("fit", f"{visible(path)}: {_no_cluster()}", WRONG_USAGE)
             found = fit(document.job, profile)
             hidden = document.job.hidden

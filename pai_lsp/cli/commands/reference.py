@@ -40,7 +40,7 @@ def list_rules(arguments: argparse.Namespace) -> int:
         sys.stdout.write(json_text([record(rule) for rule in found]))
         return 0
     if not found:
-        sys.stderr.write("pai-lsp rules: no rule is like that\n")
+        sys.stderr.write("pai-lsp rules: no rule matches\n")
         return 0
     codes = max(len(rule.code) for rule in found)
     severities = max(len(rule.severity.label) for rule in found)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 def run(arguments: argparse.Namespace) -> int:
     """Explain a code or a text."""
+    if arguments.job is not None and (message := _unusable(arguments.job)):
+        return refused(message)
     text = arguments.text
     if arguments.cluster is not None and text is not None:
         from pai_lsp.cli.commands.why_job import explain_job  # noqa: PLC0415 - a code needs no cluster
@@ -27,6 +29,18 @@ def run(arguments: argparse.Namespace) -> int:
     from pai_lsp.cli.commands.why_log import explain_text  # noqa: PLC0415 - see above
 
     return explain_text(arguments)
+
+
+def _unusable(path: str) -> str | None:
+    """Why a path is not that of one job; None for a file."""
+    import os  # noqa: PLC0415 - a code needs no job
+
+    from pai_lsp.project.targets import missing  # noqa: PLC0415 - as above
+    from pai_lsp.source.text import visible  # noqa: PLC0415 - as above
+
+    if os.path.isdir(path):
+        return f"--job: '{visible(path)}' is a folder; give the job that failed"
+    return missing([path])
 
 
 def _code(code: int, form: str) -> int:

@@ -50,8 +50,6 @@ def _is_unknown_word(given: str) -> bool:
 def _explain(given: str, arguments: argparse.Namespace) -> int:
     job: Job | None = None
     if arguments.job is not None:
-        if message := missing([arguments.job]):
-            return refused(message)
         from pai_lsp.cli.commands.job_file import job_file  # noqa: PLC0415 - a log alone needs no rules
         from pai_lsp.cli.report.results import CheckedFile  # noqa: PLC0415 - as above
 
