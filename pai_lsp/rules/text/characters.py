@@ -87,8 +87,8 @@ def stray_tab(job: Job) -> Iterator[Finding]:
 
     The rest-server allows tabs after a colon, before a comment, on a blank line and inside an unquoted string. The
     runtime's parser allows them only in quotes, in `|` and `>` blocks and in comments, and refuses the file otherwise,
-    so every task dies in its init container: "found character that cannot start any token". Write a space, or quote the
-    string.
+    so every task fails in its init container: "found character that cannot start any token". Write a space, or quote
+    the string.
     Source: PyYAML, scanner.py, scan_to_next_token and scan_plain.
     """
     if "\t" not in job.text:

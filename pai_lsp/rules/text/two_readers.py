@@ -50,7 +50,7 @@ def unreadable_value(job: Job) -> Iterator[Finding]:
 
     The rest-server reads such a value as a string. For PyYAML, `=` and `<<` have a meaning in YAML 1.1 that it does not
     support, `0x_` and `._` are numbers without digits, and a date must exist in the calendar. It refuses the file, so
-    every task dies in its init container. In quotes, both parsers read a string. A tag that PyYAML cannot construct,
+    every task fails in its init container. In quotes, both parsers read a string. A tag that PyYAML cannot construct,
     such as `!!map` before an empty value, fails in the same way.
     Source: PyYAML, resolver.py and constructor.py (SafeLoader).
 
@@ -114,7 +114,7 @@ def unquoted_question_mark(job: Job) -> Iterator[Finding]:
     """A string with `?` inside `[ ]` or `{ }` has no quotes.
 
     Inside brackets the runtime's YAML parser reads every `?` as a key indicator and refuses the file, so every task
-    dies in its init container. URLs with a query and shell patterns are the usual cases. In quotes, or outside of
+    fails in its init container. URLs with a query and shell patterns are the usual cases. In quotes, or outside of
     brackets, both parsers read a string.
     Source: PyYAML, scanner.py, scan_plain.
 
@@ -149,7 +149,7 @@ def collection_key(job: Job) -> Iterator[Finding]:
     """The key of a mapping is a list or a mapping.
 
     The rest-server converts it to a string, `a,b` or `[object Object]`. The runtime's YAML parser refuses the file, so
-    every task dies in its init container: "found unhashable key". A string in brackets or braces must be quoted.
+    every task fails in its init container: "found unhashable key". A string in brackets or braces must be quoted.
     Source: PyYAML, constructor.py, construct_mapping.
 
         parameters:

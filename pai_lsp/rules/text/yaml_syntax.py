@@ -198,7 +198,7 @@ def redefined_anchor(job: Job) -> Iterator[Finding]:
     """An anchor is defined twice.
 
     The rest-server uses the latest definition, as YAML 1.2 allows. The runtime's YAML parser refuses the file, so every
-    task dies in its init container: "found duplicate anchor".
+    task fails in its init container: "found duplicate anchor".
     Source: PyYAML, composer.py, compose_node.
 
         parameters:
@@ -243,8 +243,8 @@ def secrets_anchor(job: Job) -> Iterator[Finding]:
     """An alias refers to an anchor inside `secrets`, which the runtime does not see.
 
     The rest-server replaces the text of `secrets` before it stores the job. The runtime then reads an alias without its
-    anchor, and every task dies in its init container: "found undefined alias". Refer to the secret as `<% $secrets.name
-    %>` instead, or define the anchor elsewhere.
+    anchor, and every task fails in its init container: "found undefined alias". Refer to the secret as
+    `<% $secrets.name %>` instead, or define the anchor elsewhere.
     Sources: rest-server, utils/protocolSecret.js; PyYAML, composer.py, compose_node.
 
         secrets:
