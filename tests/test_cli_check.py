@@ -646,7 +646,7 @@ def test_comments_that_ignore_are_added_to_standard_input(
     output, errors = capsys.readouterr()
     assert output == bad.replace("[imaje]", "[imaje]  # pai-lsp: ignore[unknown-prerequisite]")
     assert "ignored 1 finding; 1 warning in 1 file" in errors
-    assert "no line of these has room for a comment" in errors
+    assert "a comment is not possible on these lines" in errors
 
 
 def test_a_job_of_version_1_gets_one_finding_and_is_not_fixed(capsys: pytest.CaptureFixture[str]) -> None:

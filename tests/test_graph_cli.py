@@ -191,7 +191,7 @@ def test_a_file_with_nothing_to_draw(capsys: pytest.CaptureFixture[str], project
 
 
 def test_what_can_not_be_read_or_written(capsys: pytest.CaptureFixture[str]) -> None:
-    expected = (2, "", "pai-lsp graph: several jobs need a folder for their results: --output FOLDER\n")
+    expected = (2, "", "pai-lsp graph: several jobs, or those of a folder, need --output FOLDER\n")
     assert run(capsys, ".") == expected
     status, output, errors = run(capsys, "train.pai.yaml", "--output", "no/such/folder.dot")
     assert (status, output) == (3, "")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 JOB = f"{SMALL}    instances: 1\n"
-NEEDS_FOLDER = "several jobs need a folder for their results: --output FOLDER"
+NEEDS_FOLDER = "several jobs, or those of a folder, need --output FOLDER"
 
 
 @pytest.fixture
@@ -51,6 +51,11 @@ def test_several_jobs_go_to_a_folder(line: str, names: list[str], folder: Path) 
     status = main(line.split())
     assert status == (1 if line.startswith("convert") else 0)  # these jobs have no launcher of MPI
     assert made(folder / "out") == names
+
+
+def test_the_only_job_of_a_folder_goes_to_a_folder(folder: Path) -> None:
+    assert main(["expand", "jobs/deep", "-o", "out/new"]) == 0
+    assert made(folder / "out" / "new") == ["b.yaml"]
 
 
 def test_one_job_goes_to_a_folder_that_exists(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -114,6 +119,8 @@ def test_a_mistake_of_the_configuration_is_said_once(
             "unknown argument 'jobs/deep/b.yaml'; give one job: you agree to all that it runs",
         ),
         ("submit jobs", "JOB: 'jobs' is a folder; give one job: you agree to each"),
+        ("marketplace publish jobs", "FILE: 'jobs' is a folder; give one file: each is an item of its own"),
+        ("marketplace publish a b", "unknown argument 'b'; give one file: each is an item of its own"),
     ],
 )
 def test_why_not(line: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -121,7 +128,8 @@ def test_why_not(line: str, message: str, folder: Path, capsys: pytest.CaptureFi
     before = made(folder)
     status, output, errors = run(capsys, line)
     assert (status, output) == (2, "")
-    assert errors.splitlines()[0] == f"pai-lsp {line.partition(' ')[0]}: {message}"
+    command = line.partition(" jobs" if "publish jobs" in line else " ")[0]
+    assert errors.splitlines()[0] == f"pai-lsp {command}: {message}"
     assert made(folder) == before
 
 

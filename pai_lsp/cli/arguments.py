@@ -38,8 +38,8 @@ def describe(parser: argparse.ArgumentParser, entry: dict[str, Any], shared: dic
         if group := options.pop("one of", ""):
             place = alternatives.get(group) or alternatives.setdefault(group, parser.add_mutually_exclusive_group())
         if reason := options.pop("reason", ""):
-            parser.set_defaults(one_job=reason)
-            options["type"] = partial(_one_job, reason)
+            parser.set_defaults(one_file=reason)
+            options["type"] = partial(_one_file, reason)
         elif "type" in options:
             options["type"] = _TYPES[options["type"]]
         if isinstance(options.get("choices"), str):
@@ -66,10 +66,10 @@ def path(text: str) -> str:
     return text
 
 
-def _one_job(reason: str, text: str) -> str:
-    """The job of a command that takes only one, for a reason that its messages give."""
+def _one_file(reason: str, text: str) -> str:
+    """The job of a command that takes only one file, for a reason that its messages give."""
     if os.path.isdir(path(text)):
-        raise argparse.ArgumentTypeError(f"'{text}' is a folder; give one job: {reason}")
+        raise argparse.ArgumentTypeError(f"'{text}' is a folder; {reason}")
     return text
 
 

@@ -107,8 +107,8 @@ class _CommandParser(argparse.ArgumentParser):
 
             name = unknown[0].partition("=")[0]
             kind = "option" if name.startswith("-") else "argument"
-            if kind == "argument" and (reason := self.get_default("one_job")):
-                self.error(f"unknown argument '{name}'; give one job: {reason}")
+            if kind == "argument" and (reason := getattr(found, "one_file", "")):
+                self.error(f"unknown argument '{name}'; {reason}")
             self.error(f"unknown {kind} '{name}'{did_you_mean(name, self._option_string_actions)}")
         return found
 

@@ -100,8 +100,8 @@ def each_job(
 ) -> int:
     """Do the work for each job; returns the highest exit status.
 
-    work: is called with a job, the file to write or None, and the run's projects. With several jobs, or with a folder
-        as `output`, the file is in this folder and has the name of the job, with another `ending` if one is given.
+    work: is called with a job, the file to write or None, and the run's projects. With several jobs, those of a folder,
+        or a folder as `output`, the file is in `output` and has the name of the job, with another `ending` if given.
     writes: whether folders for the files are made.
     """
     projects = run_projects()
@@ -109,12 +109,13 @@ def each_job(
     if isinstance(jobs, int):
         return jobs
     is_folder = output is not None and os.path.isdir(output)
-    if len(paths) == 1 and jobs[0][0] == paths[0] and not is_folder:
+    is_one_file = len(paths) == 1 and jobs[0][0] == paths[0] and not is_folder
+    if is_one_file:
         outputs = [output]
     elif STANDARD_INPUT in paths:
         return failed(command, "standard input cannot be combined with other jobs or a folder", WRONG_USAGE)
     elif output in {None, "-"} or (os.path.exists(output or "") and not is_folder):
-        return failed(command, "several jobs need a folder for their results: --output FOLDER", WRONG_USAGE)
+        return failed(command, "several jobs, or those of a folder, need --output FOLDER", WRONG_USAGE)
     else:
         outputs = [str(Path(output or "", _with_ending(below, ending))) for _, below in jobs]
     if twice := next((one for one in outputs if outputs.count(one) > 1), None):
@@ -123,7 +124,7 @@ def each_job(
         return failed(command, "--output names the job itself", WRONG_USAGE)
     status = 0
     for (path, _), one in zip(jobs, outputs, strict=True):
-        if writes and one is not None and len(jobs) > 1:
+        if writes and one is not None and not is_one_file:
             Path(one).parent.mkdir(parents=True, exist_ok=True)
         status = max(status, work(path, one, projects))
     return status

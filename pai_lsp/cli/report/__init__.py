@@ -95,7 +95,7 @@ def summary(results: Results, terminal: Terminal) -> str:
     fixable = sum(any(fix.safe for fix in item.fixes) for item in placed(results))
     more = f"; {fixable} can be fixed with --fix" if fixable else ""
     if results.verb == "ignored":
-        more += "; no line of these has room for a comment"
+        more += "; a comment is not possible on these lines"
     return f"{fixed}{', '.join(severities)} in {_count(with_findings, 'file')} ({checked} checked){more}{below}"
 
 
