@@ -1,4 +1,4 @@
-"""Whether an uncaught exception is an error of the program, or tells of something outside of it.
+"""Whether an uncaught exception is an error of the program, or is about something outside of it.
 
 The name of an exception is an answer only in the first case: a wrong key, type or shape, or a `raise` in the program's
 own code. A file, a server, a device, another process or a version that a library complains of has a cause elsewhere,

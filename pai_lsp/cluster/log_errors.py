@@ -72,7 +72,7 @@ _SUCCESS = re.compile(
 _NEGATED = re.compile(r"(?i)\bnot\b|n't\b|\bno\b|(?<!x)fail|error|\bun")
 _PYTHON_ERROR = "python-error"
 _TRACEBACK = "Traceback (most recent call last)"
-# What stands before the traceback of an exception that does not end the program: those of threads, finalizers, logged.
+# What is before the traceback of an exception that does not end the program: those of threads, finalizers, logged.
 _NOT_FATAL = re.compile(
     r"^Exception (?:ignored in|in thread|in callback)\b|^Task exception was never retrieved|^--- Logging error ---"
 )
@@ -117,7 +117,7 @@ class LogError:
     line: the one that names the cause. names: what it names, by kind, such as `module`. is_survived: whether the run
     went on after it. is_traceback: whether a Python program ended with it. end: the number of the last line of its
     message. is_caught: whether the program logged the exception, or only a thread ended with it. is_explained: False
-    for an exception without a known message that tells of something outside of the program. is_inferred: as in the
+    for an exception without a known message that is about something outside of the program. is_inferred: as in the
     pattern.
     """
 

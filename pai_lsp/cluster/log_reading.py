@@ -152,7 +152,7 @@ def _line(number: int, raw: bytes) -> LogLine:
 
 
 def _without_names(lines: tuple[LogLine, ...]) -> tuple[LogLine, ...]:
-    """The lines without names in front of them that no form tells, as those of pdsh: tracebacks show which they are."""
+    """The lines without names in front of them, such as those of pdsh: tracebacks show which words are names."""
     names = {found["name"] for line in lines if (found := _NAMED.match(line.text))}
     if not names:
         return lines

@@ -3,10 +3,10 @@
 A text is any: a job, a line of it, a message, a log. What is found is reported (`clear_secrets`) and hidden (`hidden`).
 
 * Tokens that have a form of their own: the table schemas/secret_patterns.json, and the few below that it lacks.
-* Values behind a name: options, variables, headers, parameters of an address, keys of JSON, YAML, INI and netrc files.
+* Values after a name: options, variables, headers, parameters of an address, keys of JSON, YAML, INI and netrc files.
 * Arguments of programs that take a password without a name.
 
-Names such as `pad_token`, and values that are placeholders, variables, templates or paths, are none of them.
+Names such as `pad_token`, and values that are placeholders, variables, templates or paths, are not found.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ _VENDORS = {
     "gitlab": "GitLab", "huggingface": "Hugging Face", "jwt": "JSON Web", "microsoft": "Microsoft Teams", "npm": "npm",
     "openai": "OpenAI", "openshift": "OpenShift", "pypi": "PyPI",
 }  # fmt: skip
-# The options of programs behind which a password stands.
+# The options of programs that take a password.
 # Sources: the manual pages of mysql, sshpass, redis-cli, zip, 7z, rar, openssl, ncftpget, ipmitool, ldapsearch,
 # mosquitto_pub, bcp, p4, ccrypt and mcrypt; the help of mongosh, cqlsh, sqlcmd, cypher-shell, rabbitmqadmin, beeline,
 # twine, ossutil, obsutil, coscmd and coscli.
@@ -314,7 +314,7 @@ _ARGUMENTS = (
     ("_secret_access_key ", r"\b(?:aws_)?secret_access_key\s+['\"]?([A-Za-z0-9+/]{40})(?![\w+/=])", "an AWS key"),
 )
 _SEARCHES = tuple((needle, lazy_pattern(pattern), kind) for needle, pattern, kind in (*_FORMS, *_ARGUMENTS))
-# The last word of a name and what stands between it and its value; the value in double, single or no quotes.
+# The last word of a name and what is between it and its value; the value in double, single or no quotes.
 _NAMED = lazy_pattern(
     r"((?i:pass(?:word|wd|wort|phrase|code)?|pwd?(?![a-z])|token|secret|credentials?|key|psw|kennwort|senha|mdp))['\"\\]{0,2}\]?"
     r"([ \t]*(?:=>|:[-=]|=|:(?!//))[ \t]*|[ \t]+)"
@@ -475,7 +475,7 @@ def _of_form(text: str, row: _TokenForm) -> Iterator[tuple[Span, str]]:
 
 
 def _named_values(text: str, lower: str) -> Iterator[tuple[Span, str]]:
-    """The values behind names of secrets; a value is not searched for further ones, so that the time is linear."""
+    """The values after names of secrets; a value is not searched for further ones, so that the time is linear."""
     done = 0
     for start in sorted({start for needle in _NEEDLES for start in places_of(needle, lower)}):
         name = _NAMED.match(text, start) if start >= done else None
@@ -509,7 +509,7 @@ def places_of(part: str, text: str) -> Iterator[int]:
 
 
 def _kind_of_value(text: str, match: re.Match[str], value: str) -> str:
-    """What kind of secret the value behind a name is; empty for none."""
+    """What kind of secret the value after a name is; empty for none."""
     before = _NAME_BEFORE.search(text, max(0, match.start() - _LONGEST_NAME), match.start())
     name = (before[0] if before else "") + match[1]
     start = match.end(1) - len(name)
@@ -551,7 +551,7 @@ def _kind_of_value(text: str, match: re.Match[str], value: str) -> str:
 
 
 def _may_be_password(name: str, *, is_set: bool) -> bool:
-    """Whether a name that is none of a password may have one behind it that looks like one."""
+    """Whether the value after a name that is not that of a password may look like a password."""
     words = words_of(name)
     if words[-1:] in (["pwd"], ["pw"], ["mdp"]):
         return True
@@ -565,7 +565,7 @@ def _is_other_key(name: str) -> bool:
 
 
 def _can_be_password(value: str, *, is_plain: bool) -> bool:
-    """Whether a value can be a password: behind an option or a variable any word, elsewhere one that is no name."""
+    """Whether a value can be a password: after an option or a variable any word, elsewhere one that is not a name."""
     if is_plain:
         return not value.isdigit() or len(value) >= 4
     if _FILE_NAME.fullmatch(value) or value.endswith(":"):

@@ -28,7 +28,7 @@ _INDENTATION = lazy_pattern(f"[- {BLANKS}]*")
 _JOINERS = "\u061c\u200c\u200d\u200e\u200f"
 # A value of one word, with odd characters around it.
 _AROUND_A_WORD = lazy_pattern(f"([{BLANKS}]*)[!-~]+([{BLANKS}]*)")
-# What may be before a key or a value: in a text that is no YAML, nobody knows what is a value.
+# What may be before a key or a value: a text that is not YAML does not show what is a value.
 _STRUCTURE = lazy_pattern(f"[-\\w.: {BLANKS}{UNSEEN}]*")
 
 
@@ -59,7 +59,7 @@ class OddCharacter:
 def odd_characters(syntax: Syntax) -> tuple[OddCharacter, ...]:
     """The characters of a text that are not shown, and those drawn as a blank where no text has one.
 
-    That is in a key and around a value of one word; in a text that is no YAML, before anything that is no word.
+    That is in a key and around a value of one word; in a text that is not YAML, before anything that is not a word.
     """
     text = syntax.text
     if text.isascii():

@@ -148,7 +148,7 @@ def not_repeatable(job: Job) -> Iterator[Finding]:
 
 
 def _runs_before(first: Step | None, second: Step) -> bool:
-    """Whether a step surely runs before another one: it is no branch that the other one is not in, too."""
+    """Whether a step surely runs before another one: it is not in a branch without the other one."""
     if first is None or {"&&", "||"} & {first.before, second.before}:
         return False
     return any(first.siblings is one.siblings for one in second.around)

@@ -65,7 +65,7 @@ def not_a_job(job: Job) -> Iterator[Finding]:
     """
     if (entry := job.once(key_of_kubernetes)) is not None:
         version = entry.value.text if isinstance(entry.value, Scalar) else entry.name
-        message = f"'{version}' is an API of Kubernetes that pai-lsp does not know; this file is no job"
+        message = f"'{version}' is an API of Kubernetes that pai-lsp does not know; this file is not a job"
         yield Finding(entry.key.span, message)
     if job.is_catalog or isinstance(job.syntax.root, Mapping):
         return
