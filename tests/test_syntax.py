@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pai_lsp.source.content import mapped
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, plain_value, walk
-from pai_lsp.source.scalar import Date, server_text, server_value
+from pai_lsp.source.scalar import Date, Reader, server_text, server_value
 from pai_lsp.source.syntax import MAX_CHARACTERS, parse
 from pai_lsp.source.text import apply_edits
 
@@ -222,6 +222,24 @@ def test_one_fault_does_not_hide_the_rest(line: str, message: str, at: str, role
     value = plain_value(syntax.root)
     assert value["taskRoles"]["worker"] == {"instances": 1, "commands": ["echo hi"], **role}
     assert value["extras"] == {"x": 1}
+
+
+@pytest.mark.parametrize("reader", Reader)
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("a: >-\n  \tb\n  c\n  d\nz: 1\n", {"a": "\tb\nc d", "z": 1}),
+        ("a: >\r\n  \tb\r\n\r\n  c\r\n", {"a": "\tb\n\nc\n"}),
+        ("a: >\n  \tb\n   c\n  d\n", {"a": "\tb\n c\nd\n"}),
+        ("a: >\n  \tb\n  \tc\n  d\n", {"a": "\tb\n\tc\nd\n"}),
+        ("a: >+\n  \tb\n\nz: 1\n", {"a": "\tb\n\n", "z": 1}),
+        ("a: |\n  \tb\n  c\n", {"a": "\tb\nc\n"}),
+        ("%FOO bar\n# x\n%BAR\n---\na: 1\n", {"a": 1}),
+    ],
+)
+def test_what_only_libyaml_refuses(text: str, value: dict[str, Any], reader: Reader) -> None:
+    syntax = parse(text, reader)
+    assert (syntax.problems, plain_value(syntax.root)) == ((), value)
 
 
 @pytest.mark.parametrize(

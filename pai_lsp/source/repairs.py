@@ -34,6 +34,8 @@ _HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
 # What begins a line after a quote that is not closed: an item of a list or a key.
 _NEXT_ITEM = lazy_pattern(r"\n[ \t]*(?:- |[\w.-]+:(?:\s|$))")
 _LINE_PROBLEM = lazy_pattern("mapping values|<document start>")
+# Directives are only allowed before the line `---`.
+_DIRECTIVES = lazy_pattern(r"(?:(?:[%#][^\n]*|[ \t]*)\n)*---(?=\s)")
 _COMMENT_AFTER = lazy_pattern(r"\s#")
 
 
@@ -196,17 +198,22 @@ def _hide_line(text: str, at: int, message: str) -> Repair:
 
 
 def _what_js_yaml_reads(fault: _ParserFault) -> Repair | None:
-    """`{ports:}`, a block whose first line begins with a tab, and JSON's pairs of surrogates: libyaml alone refuses."""
+    """`{ports:}`, `%FOO`, a tab that begins a block, and JSON's pairs of surrogates: libyaml alone refuses."""
     text, problem, context, at, context_at = fault.text, fault.problem, fault.context, fault.at, fault.context_at
     if "quoted scalar" in context and "escape" in problem and (escapes := tuple(_surrogates(text, context_at))):
         return Repair("", Span(at, at), escapes)
+    if "unknown directive" in problem and _DIRECTIVES.match(text, context_at):
+        return Repair("", Span(at, at), ((context_at, context_at + 1, "#"),))
     if "found unexpected ':'" in problem and text[at : at + 1] == ":":
         return Repair("", Span(at, at), ((at + 1, at + 1, " "),))
     if "block scalar" in context and "tab character" in problem and text[at : at + 1] == "\t":
-        start, _ = _line(text, at)
-        # In a folded block a tab also decides how lines are joined, which a replacement would not.
-        if at > start and text[context_at : context_at + 1] == "|":
-            return Repair("", Span(at, at), ((at, at + 1, STAND_INS["\t"]),))
+        start, end = _line(text, at)
+        # In a folded block a line that begins with a tab is not joined with the next one; an empty line does the same.
+        next_line = rf"(?:\r?\n {{0,{at - start}}})*\r?\n {{{at - start}}}(?=\S)"
+        is_joined = text[context_at : context_at + 1] == ">" and re.compile(next_line).match(text, end)
+        tab = (at, at + 1, STAND_INS["\t"])
+        if at > start:
+            return Repair("", Span(at, at), (tab, (end, end, "\n")) if is_joined else (tab,))
     return None
 
 
