@@ -194,7 +194,18 @@ def _clone_refusal(words: list[Word], found: list[CloneWord]) -> tuple[Span, str
     if arguments.without_value:
         option = arguments.without_value[0]
         return option.span, f"'{option.name}' has no value, so 'git clone' takes the next word", ""
+    for option in arguments.options:
+        valid, wanted = _CLONE_VALUES.get(option.name, (None, ""))
+        if valid and not valid.fullmatch(option.value or ""):
+            return option.value_span or option.span, f"the value of '{option.name}' must be {wanted}", ""
     return None
+
+
+# The values that `git clone` does not refuse before it connects. Source: git 2.39, builtin/clone.c and refs.c.
+_CLONE_VALUES = {
+    "--depth": (lazy_pattern(r"[ \t]*\+?0*[1-9][0-9]{0,9}"), "a positive number"),
+    "-o": (lazy_pattern(r"(?!.*(?:\.\.|/\.|\.lock$))[^\s.~^:?*\[\\][^\s~^:?*\[\\]*"), "the name of a remote"),
+}
 
 
 _QUOTED_PART = lazy_pattern(r"""(['"])([^'"]*)\1""")
