@@ -14,6 +14,7 @@ from functools import cached_property
 
 from pai_lsp.cluster.protocol_stage import Refusal, ServerStage
 from pai_lsp.embedded.server_rendering import OBJECT_PROTOTYPE_NAMES
+from pai_lsp.job.parts import HIVED_PRIORITIES
 from pai_lsp.source.foreign import as_mapping
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.scalar import server_text
@@ -159,7 +160,6 @@ class Cells:
         return 1, self._size(cell_type)
 
 
-PRIORITIES = {"prod": 100, "test": 10, "oppo": -1}
 DEFAULT_GROUP = "default"
 _ROLE_KEY = re.compile(r"[A-Za-z0-9._~]+")
 _TEXT_KEYS = ("skuType", "pinnedCellId", "affinityGroupName")
@@ -247,7 +247,7 @@ def _schema_refusals(values: Any) -> Iterator[Refusal]:
     if not isinstance(section, dict):
         yield _refusal("'hivedScheduler' must be a mapping", _SECTION)
         return
-    if "jobPriorityClass" in section and section["jobPriorityClass"] not in tuple(PRIORITIES):
+    if "jobPriorityClass" in section and section["jobPriorityClass"] not in tuple(HIVED_PRIORITIES):
         place = (*_SECTION, "jobPriorityClass")
         yield _refusal("'jobPriorityClass' must be 'prod', 'test' or 'oppo'", place)
     roles = section.get("taskRoles", {"": {}})
@@ -435,7 +435,7 @@ class _Validation:
             number,
             entry.get("skuType"),
             entry.get("pinnedCellId"),
-            PRIORITIES[self._section.get("jobPriorityClass", "test")],
+            HIVED_PRIORITIES[self._section.get("jobPriorityClass", "test")],
             group,
             resource,
         )

@@ -36,6 +36,11 @@ _PROGRAMS = (
 )  # fmt: skip
 
 
+def is_failing_code(arguments: Sequence[str]) -> bool:
+    """Whether `exit` or `return` with these arguments is meant as a failure: neither without one nor with `0`."""
+    return bool(arguments) and arguments[0] != "0"
+
+
 @dataclass_of_many(frozen=True, slots=True, eq=False)
 class CommandUse:
     """A command line in a script of the file."""

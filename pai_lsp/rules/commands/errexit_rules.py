@@ -11,7 +11,7 @@ from bisect import bisect_right
 
 from pai_lsp.embedded.shell_structure import Step, structure
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
-from pai_lsp.rules.commands.command_uses import CommandUse, edit_fix, scripts, uses
+from pai_lsp.rules.commands.command_uses import CommandUse, edit_fix, is_failing_code, scripts, uses
 from pai_lsp.source.foreign import number_of
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
@@ -127,7 +127,7 @@ def _fails_anyway(step: Step) -> bool:
     return (
         last is not None
         and last is not step.command
-        and (last.name == "false" or (last.name in {"exit", "return"} and last.arguments[:1] not in {(), ("0",)}))
+        and (last.name == "false" or (last.name in {"exit", "return"} and is_failing_code(last.arguments)))
     )
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell_structure import structure
 from pai_lsp.findings.diagnostic import Consequence, Finding, Severity, rule
-from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, scripts, uses
+from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, is_failing_code, scripts, uses
 from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
@@ -86,8 +86,8 @@ def jump_outside(job: Job) -> Iterator[Finding]:
         name = use.line.program
         effect = "ends the script with code 2" if name == "return" else "has no effect"
         where = "a function" if name == "return" else "a loop"
-        means_failure = use.line.texts[:1] not in {(), ("0",)}
-        severity = Severity.WARNING if name == "return" and use.ends_script and not means_failure else None
+        is_unexpected = name == "return" and use.ends_script and not is_failing_code(use.line.texts)
+        severity = Severity.WARNING if is_unexpected else None
         yield Finding(use.word(use.line.name), f"outside of {where}, '{name}' {effect}", severity=severity)
 
 

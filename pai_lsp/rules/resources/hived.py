@@ -10,6 +10,7 @@ from pai_lsp.embedded.server_rendering import OBJECT_PROTOTYPE_NAMES
 from pai_lsp.findings.diagnostic import HIVED, Consequence, Finding, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import all_of, change_fix, choice_fixes, first_of, fix_of, near_name_fixes, quote_fix
 from pai_lsp.job.definition import key_name_span, name_span
+from pai_lsp.job.parts import HIVED_PRIORITIES
 from pai_lsp.platform.job_schema import key_order
 from pai_lsp.source.edits import remove_entry
 from pai_lsp.source.frozen import replace
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.job import Job
 
-# config/v2/hived.js. `crit` is in the protocol's text and in the map of priorities, but is refused.
-_PRIORITIES = ("prod", "test", "oppo")
 _SECTION = ("extras", "hivedScheduler")
 _TEXT_KEYS = frozenset({"skuType", "pinnedCellId", "affinityGroupName"})
 # Minimum similarity to a known key for a misspelling; other keys are allowed in `extras`.
@@ -50,14 +49,16 @@ def hived_priority_invalid(job: Job) -> Iterator[Finding]:
             jobPriorityClass: prod
     """
     entry = job.hived.entry("jobPriorityClass") if job.hived else None
-    if entry is None or (isinstance(entry.value, Scalar) and entry.value.value in _PRIORITIES):
+    if entry is None or (isinstance(entry.value, Scalar) and entry.value.value in HIVED_PRIORITIES):
         return
     choices = "'prod', 'test' or 'oppo'"
     if not isinstance(entry.value, Scalar) or not entry.value.text:
         yield Finding(entry.place, f"'jobPriorityClass' must be {choices}")
         return
     span = name_span(entry.value)
-    fixes = first_of(near_name_fixes(span, entry.value.text, _PRIORITIES), choice_fixes(span, _PRIORITIES))
+    fixes = first_of(
+        near_name_fixes(span, entry.value.text, HIVED_PRIORITIES), choice_fixes(span, tuple(HIVED_PRIORITIES))
+    )
     yield Finding(span, f"'{entry.value.text}' is not a HiveD priority; expected {choices}", fixes)
 
 
