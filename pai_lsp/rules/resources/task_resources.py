@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from itertools import chain
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Fixes, Related, Severity, Stage, later, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Fixes, Related, Severity, Stage, later, rule
 from pai_lsp.findings.fixes import fix_of, number_fix
-from pai_lsp.job.parts import whole_number
+from pai_lsp.job.parts import MOST_GPUS, whole_number
 from pai_lsp.job.variable_places import RESERVED_PORTS
 from pai_lsp.source.edits import column, line_end
 from pai_lsp.source.nodes import Entry, Scalar
@@ -102,8 +102,10 @@ def number_too_large(job: Job) -> Iterator[Finding]:
 
     `.inf` passes as an integer, and the task dies before it starts or Kubernetes refuses it. A resource request must be
     less than 2^63. A retry count must be at most 2147483647, and `taskRetryCount` at least -2, or the job ends with
-    exit code -1100, "CreateFrameworkPermanentFailed".
-    Source: frameworkcontroller, pkg/apis/frameworkcontroller/v1/crd.go; Kubernetes, validation of resource quantities.
+    exit code -1100, "CreateFrameworkPermanentFailed". The GPUs of all tasks are at most 2147483647, or the rest-server
+    refuses the job with status 500.
+    Source: frameworkcontroller, pkg/apis/frameworkcontroller/v1/crd.go; Kubernetes, validation of resource quantities;
+    database-controller, sdk/index.js (totalGpuNumber).
 
         taskRoles:
           worker:
@@ -128,6 +130,19 @@ def number_too_large(job: Job) -> Iterator[Finding]:
     yield from _unsuitable([role.field("instances") for role in job.task_roles], -math.inf, math.inf)
     amounts = [(*_amounts(role), *role.port_labels) for role in job.task_roles]
     yield from _unsuitable(chain.from_iterable(amounts), -math.inf, _INT_64)
+    yield from _too_many_gpus(job)
+
+
+def _too_many_gpus(job: Job) -> Iterator[Finding]:
+    """More GPUs in all than the server can count, at the role that asks for most of them."""
+    gpus = [role.instances * (role.amount("gpu") or 0) for role in job.task_roles]
+    if sum(gpus) <= MOST_GPUS:
+        return
+    role = job.task_roles[gpus.index(max(gpus))]
+    entry = role.requests[-1]
+    if (role.amount("gpu") or 0) <= _INT_64:
+        message = f"the job has {sum(gpus)} GPUs in all; the rest-server refuses more than {MOST_GPUS} with status 500"
+        yield Finding(entry.value.span, message, consequence=Consequence.REFUSED)
 
 
 def _amounts(role: TaskRole) -> tuple[Entry, ...]:
