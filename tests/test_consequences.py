@@ -26,6 +26,7 @@ prerequisites:
     plugin: com.microsoft.pai.runtimeplugin.cmd
     callbacks: [{event: taskStarts, commands: ["<% $parameters.lr %>"]}]
 """
+MEMBER = "undefined-template-member"
 DEPLOYMENT = "[ls]\ndeployments: [{{name: a, taskRoles: {}}}]\ndefaults: {{deployment: a}}\n"
 
 
@@ -46,6 +47,9 @@ DEPLOYMENT = "[ls]\ndeployments: [{{name: a, taskRoles: {}}}]\ndefaults: {{deplo
         ("[python train.py]\n", "[ls]\nextras: {com.microsoft.pai.runtimeplugin: }\n", "plugin-not-list", "refused"),
         ("[python train.py]\n", "[ls]\nextras: {storages: nfs}\n", "type-mismatch", "fails"),
         ("gpu: 0", "gpu: none", "type-mismatch", "refused"),
+        ("gpu: 0", "gpu: 2147483648", "number-too-large", "refused"),
+        ("[python train.py]", "[echo <% $parameters.n.toFixed %>]\nparameters: {n: 1}", MEMBER, "refused"),
+        ("[python train.py]", "[echo <% $parameters.n.fixed %>]\nparameters: {n: 1}", MEMBER, "fails"),
         (f"\n  worker:\n{ROLE}    commands: [python train.py]", " ls", "taskroles-not-mapping", "refused"),
         ("[python train.py]\n", DEPLOYMENT.format("[worker]"), "taskroles-not-mapping", "fails"),
         ("[python train.py]\n", DEPLOYMENT.format("worker"), "taskroles-not-mapping", "refused"),

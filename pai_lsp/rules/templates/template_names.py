@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pai_lsp.embedded.server_rendering import CallFailedError, looked_up
 from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Fixes, Order, Related, Severity, Stage, later, rule
 from pai_lsp.findings.fixes import all_of, change_fix, near_name_fixes
 from pai_lsp.job.definition import key_name_span
 from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.rules.templates.template_fixes import add_name_fix, consequence, definition_place, may_hold_brackets
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence, entry_at
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence, entry_at, plain_value
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, known_names
 from pai_lsp.source.text import Span, TextEdit
@@ -117,7 +118,8 @@ def undefined_template_member(job: Job) -> Iterator[Finding]:
     """A template uses an undefined key of a prerequisite or value.
 
     `$data`, `$script` and `$output` refer to a whole prerequisite: `name`, `type`, `uri` and every other key that it
-    has. The consequence is the same as for an undefined parameter.
+    has. The consequence is the same as for an undefined parameter. In a command, the rest-server calls a method of
+    JavaScript such as `toFixed`; if the call fails, it refuses the job with status 500.
     Sources: rest-server, middlewares/v2/protocol.js, render; openpai-runtime, src/init.d/initializer.py, replace_ref.
 
         prerequisites:
@@ -146,6 +148,8 @@ def undefined_template_member(job: Job) -> Iterator[Finding]:
     for answer in job.answers_with(PathOutcome.NO_MEMBER):
         happens = consequence(job, answer)
         dies = Consequence.DIES if answer.in_plugin else None
+        if _call_fails(job, answer):
+            happens, dies = "the rest-server refuses the job with status 500", Consequence.REFUSED
         path, name, container = answer.path_above, answer.name, answer.container
         if (fixes := bracket_fixes(answer)) is not None:
             yield Finding(answer.span, f"'{name}' is read as one name, so {happens}", fixes, consequence=dies)
@@ -158,6 +162,17 @@ def undefined_template_member(job: Job) -> Iterator[Finding]:
             kind = "a list with numbered items" if isinstance(container, Sequence) else "a single value"
             message = f"'{path}' is {kind} and has no '{name}', so {happens}"
             yield Finding(answer.span, message, related=definition_place(answer), consequence=dies)
+
+
+def _call_fails(job: Job, answer: TemplateAnswer) -> bool:
+    """Whether the name is a method of the value, and mustache's call of it throws."""
+    if answer.in_plugin or answer.step < len(answer.use.tag.steps) - 1:
+        return False
+    try:
+        looked_up(f"value.{answer.name}", {"value": plain_value(answer.container)}, job.platform.mustache)
+    except CallFailedError:
+        return True
+    return False
 
 
 @rule(Severity.ERROR, order=Order.NAMES, about=(PathOutcome.OUT_OF_RANGE.value,))
