@@ -14,6 +14,7 @@ from regular_expressions import shared_runs
 
 import pai_lsp
 from pai_lsp.embedded.placeholders import placeholder_spans
+from pai_lsp.platform.tables import table
 from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
@@ -64,8 +65,15 @@ def of_functions() -> Iterator[tuple[str, str, int, bool]]:
                 yield f"{path.relative_to(PACKAGE)}:{node.lineno}", first.value, flags, called.attr == "fullmatch"
 
 
+def of_tables() -> Iterator[tuple[str, str, int, bool]]:
+    """The expressions in the tables of the package."""
+    for entry in table("failure_causes.json")["patterns"]:
+        yield f"failure_causes.json: {entry['cause']}", entry["pattern"], 0, False
+
+
 def test_no_repetitions_share_characters() -> None:
-    expressions = {(text, flags): (place, whole) for place, text, flags, whole in (*of_functions(), *of_modules())}
+    found = (*of_functions(), *of_modules(), *of_tables())
+    expressions = {(text, flags): (place, whole) for place, text, flags, whole in found}
     assert len(expressions) > 300
     shared = {
         place: (text, "".join(sorted(characters))[:8])
