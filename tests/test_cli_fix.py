@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import os
+import random
 import stat
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from job_text import HEAD
+from test_calls import calls
 
 from pai_lsp.cli.main import main
 from pai_lsp.cli.report.terminal import Terminal
@@ -307,6 +310,33 @@ def test_a_diff_of_texts_without_a_last_line_end_and_with_odd_ones() -> None:
         "--- a\n+++ a\n@@ -1,2 +1,2 @@\n x\u2028y\r-b\n\\ No newline at end of file\n+c\n\\ No newline at end of file\n"
     )
     assert unified_difference("a", "x", "x") == ""
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_git_applies_each_diff(seed: int) -> None:
+    """Lines repeat, move, come and go, and the last one may have no end."""
+    chance = random.Random(seed)  # noqa: S311 - not for secrets
+    before = [f"{chance.choice('abcdefgh')}{chance.choice(['', chance.randrange(40)])}\n" for _ in range(60)]
+    after = list(before)
+    for _ in range(chance.randrange(1, 12)):
+        at = chance.randrange(len(after))
+        after[at : at + chance.randrange(4)] = chance.sample(before, chance.randrange(4))
+    texts = ["".join(lines).removesuffix(chance.choice(["", "\n"])) for lines in (before, after)]
+    Path("a.txt").write_text(texts[0], encoding="utf-8")
+    difference = unified_difference("a.txt", *texts)
+    git = ("git", "apply", "-p0", "--allow-empty", "-")
+    subprocess.run(git, input=difference, text=True, check=True, env={**os.environ, "GIT_DIR": os.devnull})
+    assert Path("a.txt").read_text(encoding="utf-8") == texts[1]
+
+
+def test_a_diff_of_many_changes_takes_linear_time() -> None:
+    """Each change is between lines that are all alike."""
+
+    def compared(changes: int) -> int:
+        before = "".join(f"w{number}:\n  image: i{number}\n  commands: [a]\n" for number in range(changes))
+        return calls(lambda: unified_difference("a", before, before.replace("image:", "dockerImage:")))
+
+    assert compared(800) < 5 * compared(200)
 
 
 def test_a_diff_in_colours() -> None:

@@ -12,13 +12,13 @@ import shutil
 import subprocess
 import sys
 from contextlib import suppress
-from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from pai_lsp.cluster.task_plan import SCRIPTS
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.source.files import program_on_path, write_at_once
+from pai_lsp.source.line_changes import changed_lines
 from pai_lsp.source.text import LineIndex, visible
 from pai_lsp.source.user_folders import user_state_folder
 
@@ -136,8 +136,6 @@ def _texts(values: Iterable[object]) -> Iterator[str]:
             yield str(value)
 
 
-# Equal lines are compared pair by pair.
-_MOST_PAIRS = 1_000_000
 _PLACE = re.compile(r":\d+\)$")
 
 
@@ -148,27 +146,13 @@ def with_marks(text: str, path: str) -> str:
     except (OSError, ValueError):
         return text
     lines = text.splitlines()
-    changes = _changes(former, _hashes(text))
+    changes = list(changed_lines(former, _hashes(text)))
     if not changes:
         return f"{text}note: this is what you agreed to last time\n"
     new = {number for _, _, start, end in changes for number in range(start, end)}
     gone = sum(end - start for start, end, _, _ in changes)
     marked = "".join(f"{'+' if number in new else ' '} {line}\n" for number, line in enumerate(lines))
     return f"{marked}note: lines with '+' are new since you agreed last; {gone} earlier lines are gone\n"
-
-
-def _changes(former: list[str], now: list[str]) -> list[tuple[int, int, int, int]]:
-    """What differs, as half-open ranges of lines: two of the former text, and two of the present one."""
-    shortest = min(len(former), len(now))
-    first = next((one for one in range(shortest) if former[one] != now[one]), shortest)
-    last = next((one for one in range(shortest - first) if former[-1 - one] != now[-1 - one]), shortest - first)
-    old, new = former[first : len(former) - last], now[first : len(now) - last]
-    if not old and not new:
-        return []
-    if len(old) * len(new) > _MOST_PAIRS:
-        return [(first, first + len(old), first, first + len(new))]
-    found = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    return [(first + a, first + b, first + c, first + d) for kind, a, b, c, d in found if kind != "equal"]
 
 
 def remember(text: str, path: str) -> None:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 _MOST_FIXES = 3
 _MOST_LINES = 4
 _CUT = "…"
-# The line ends of a text, as source/text.py has them: difflib's own splitting knows more of them than editors do.
+_CONTEXT = 3  # lines around a change in a diff
+# The line ends of a text, as source/text.py has them; `splitlines` knows more of them than editors do.
 _LINE = lazy_pattern(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _DIFF_STYLES = {"+": Style.ADDED, "-": Style.REMOVED, "@": Style.INFORMATION}
 
@@ -33,11 +34,40 @@ def findings(results: Results, terminal: Terminal) -> str:
 
 
 def unified_difference(path: str, before: str, after: str) -> str:
-    """The diff that turns `before` into `after`; empty when they are equal."""
-    import difflib  # noqa: PLC0415 - only for diffs
+    """The diff that turns `before` into `after`, as `diff -u` writes it; empty when they are equal."""
+    from pai_lsp.source.line_changes import changed_lines  # noqa: PLC0415 - only for diffs
 
-    lines = difflib.unified_diff(_LINE.findall(before), _LINE.findall(after), path, path)
+    old, new = _LINE.findall(before), _LINE.findall(after)
+    hunks: list[list[tuple[int, int, int, int]]] = []
+    for change in changed_lines(old, new):
+        if hunks and change[0] - hunks[-1][-1][1] <= 2 * _CONTEXT:
+            hunks[-1].append(change)
+        else:
+            hunks.append([change])
+    lines = [f"--- {path}\n", f"+++ {path}\n"] if hunks else []
+    for hunk in hunks:
+        lines += _hunk(hunk, old, new)
     return "".join(line if line.endswith(("\n", "\r")) else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def _hunk(changes: list[tuple[int, int, int, int]], old: list[str], new: list[str]) -> Iterator[str]:
+    """The lines of changes that are near one another, with those around them."""
+    first, last = changes[0], changes[-1]
+    begin, end = max(first[0] - _CONTEXT, 0), min(last[1] + _CONTEXT, len(old))
+    new_begin, new_end = first[2] - (first[0] - begin), last[3] + (end - last[1])
+    yield f"@@ -{_range(begin, end)} +{_range(new_begin, new_end)} @@\n"
+    at = begin
+    for change in changes:
+        yield from (f" {line}" for line in old[at : change[0]])
+        yield from (f"-{line}" for line in old[change[0] : change[1]])
+        yield from (f"+{line}" for line in new[change[2] : change[3]])
+        at = change[1]
+    yield from (f" {line}" for line in old[at:end])
+
+
+def _range(begin: int, end: int) -> str:
+    """Lines as the head of a hunk has them: of one its number, of none the number of the line before."""
+    return f"{begin + 1}" if end - begin == 1 else f"{begin + (end > begin)},{end - begin}"
 
 
 def styled_difference(difference: str, terminal: Terminal) -> str:

@@ -6,12 +6,9 @@ make the edits that several refactorings need, or raise `CanNotRefactorError` if
 
 from __future__ import annotations
 
-import difflib
-from bisect import bisect_left
-from collections import Counter
 from enum import Enum
 from itertools import accumulate, takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pai_lsp.expansion.effective import effective_job
 from pai_lsp.expansion.released_job import expanded
@@ -20,13 +17,14 @@ from pai_lsp.platform.job_schema import key_order
 from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import add_to_section, append_item, insert_entry, keeping_comments, line_end
 from pai_lsp.source.frozen import dataclass, replace
+from pai_lsp.source.line_changes import changed_lines
 from pai_lsp.source.nodes import Mapping, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit, apply_edits
 from pai_lsp.source.writing import written_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from pai_lsp.document import Document
     from pai_lsp.job.job import Job
@@ -263,59 +261,11 @@ def _written_here(sequence: Sequence, key: Node) -> Sequence:
     return sequence
 
 
-# Pairs of lines between two unique ones beyond which they are not compared: it takes their square.
-_MOST_PAIRS = 250_000
-
-
 def line_edits(before: str, after: str) -> tuple[TextEdit, ...]:
     """Edits of whole lines that make one text the other, and leave alone what is the same."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     starts = [0, *accumulate(map(len, old))]
     return tuple(
         TextEdit(Span(starts[begin], starts[end]), "".join(new[new_begin:new_end]))
-        for begin, end, new_begin, new_end in _changed(old, new)
-    )
-
-
-def _changed(old: list[str], new: list[str]) -> Iterator[tuple[int, int, int, int]]:
-    """The lines that differ: begin and end in both. Lines that each text has once are matched first, in linear time."""
-    first = _same(old, new)
-    last = _same(old[first:][::-1], new[first:][::-1])
-    ends = (len(old) - last, len(new) - last)
-    at, new_at = first, first
-    for kept, new_kept in (*_unique_pairs(old, new, first, ends), ends):
-        mine, others = old[at:kept], new[new_at:new_kept]
-        if len(mine) * len(others) > _MOST_PAIRS:
-            yield at, kept, new_at, new_kept
-        elif mine or others:
-            for tag, begin, end, new_begin, new_end in difflib.SequenceMatcher(None, mine, others, False).get_opcodes():
-                if tag != "equal":
-                    yield at + begin, at + end, new_at + new_begin, new_at + new_end
-        at, new_at = kept + 1, new_kept + 1
-
-
-def _unique_pairs(old: list[str], new: list[str], first: int, ends: tuple[int, int]) -> list[tuple[int, int]]:
-    """The lines that are once in each part, as many as have the same order in both: the longest rising sequence."""
-    mine, others = Counter(old[first : ends[0]]), Counter(new[first : ends[1]])
-    places = {line: number for number, line in enumerate(new[first : ends[1]], first) if others[line] == 1}
-    tops: list[int] = []
-    chains: list[tuple[int, int, Any]] = []  # of each length, the last pair of the best chain, and the chain before it
-    for number, line in enumerate(old[first : ends[0]], first):
-        if mine[line] == 1 and line in places:
-            place = bisect_left(tops, places[line])
-            chain = (number, places[line], chains[place - 1] if place else None)
-            tops[place : place + 1], chains[place : place + 1] = [places[line]], [chain]
-    found: list[tuple[int, int]] = []
-    chain_left: Any = chains[-1] if chains else None
-    while chain_left is not None:
-        number, place, chain_left = chain_left
-        found.append((number, place))
-    return found[::-1]
-
-
-def _same(one: list[str], other: list[str]) -> int:
-    """How many lines two lists have in common at their start."""
-    return next(
-        (number for number, (line, another) in enumerate(zip(one, other, strict=False)) if line != another),
-        min(len(one), len(other)),
+        for begin, end, new_begin, new_end in changed_lines(old, new)
     )
