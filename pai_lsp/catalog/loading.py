@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from pai_lsp.web.fetching import Limits
 
 # A folder with more files is not a marketplace; the rest is not read.
-MOST_FILES = 2_000
+MOST_FILES = 50_000
 MOST_BYTES = 10_000_000
 # Smaller folders, in bytes, are not cached: reading them is as fast as reading the cache.
 _WORTH_STORING = 200_000
