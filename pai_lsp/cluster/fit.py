@@ -15,7 +15,7 @@ from itertools import groupby
 from pai_lsp.cluster.hived_stage import Cells, HivedRequest, Pieces, RoleRequest, has_barrier, hived_request
 from pai_lsp.cluster.job_stage import forced_nodes, job_refusals, mounted_storages, quota_refusals
 from pai_lsp.cluster.protocol_stage import Refusal, ServerStage, Wait, protocol_refusals, render_refusals
-from pai_lsp.job.parts import MOST_GPUS, MOST_INSTANCES
+from pai_lsp.job.parts import MOST_COUNTED, MOST_INSTANCES
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.scalar import Reader, server_text
 
@@ -116,7 +116,7 @@ def _database_refusal(values: Any, request: HivedRequest | None, profile: Profil
     gpus = sum(role["resourcePerInstance"]["gpu"] * role["instances"] for role in roles.values())
     tasks = sum(role["instances"] or 1 for role in roles.values())
     for total, what in ((gpus, "GPUs"), (tasks, "tasks")):
-        if not -MOST_GPUS <= total <= MOST_GPUS:  # one limit for both columns
+        if not -MOST_COUNTED <= total <= MOST_COUNTED:
             message = f'value "{server_text(total)}" is out of range for type integer'
             text = f"the job has {server_text(total)} {what}, more than the server can count"
             return Refusal(ServerStage.JOB, 500, "UnknownError", message, text, ("taskRoles",), None)

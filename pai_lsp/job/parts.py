@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 # More of one task role are refused. Source: frameworkcontroller, pkg/apis/frameworkcontroller/v1/crd.go.
 MOST_INSTANCES = 10_000
-# The server refuses a job with more GPUs in all: its database counts them in PostgreSQL's type `integer`.
-MOST_GPUS = 2**31 - 1
+# The server refuses a job with more GPUs, or tasks, in all: its database counts them in PostgreSQL's type `integer`.
+MOST_COUNTED = 2**31 - 1
 
 # Priorities of HiveD. `crit` is in the protocol's text and in the map of priorities, but is refused.
 # Source: rest-server, config/v2/hived.js.

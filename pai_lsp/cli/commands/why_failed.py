@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from pai_lsp.cli.commands.why_answer import refused, write_answer
 from pai_lsp.cluster.exit_code_text import RETRIES, code_readings, code_text, command_code, command_text
 from pai_lsp.platform.tables import as_exit_code
@@ -33,9 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _unusable(path: str) -> str | None:
     """Why a path is not that of one job; None for a file."""
-    import os  # noqa: PLC0415 - a code needs no job
-
-    from pai_lsp.project.targets import missing  # noqa: PLC0415 - as above
+    from pai_lsp.project.targets import missing  # noqa: PLC0415 - a code needs no job
     from pai_lsp.source.text import visible  # noqa: PLC0415 - as above
 
     if os.path.isdir(path):

@@ -10,7 +10,7 @@ from itertools import chain
 
 from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Fixes, Related, Severity, Stage, later, rule
 from pai_lsp.findings.fixes import fix_of, number_fix
-from pai_lsp.job.parts import MOST_GPUS, whole_number
+from pai_lsp.job.parts import MOST_COUNTED, whole_number
 from pai_lsp.job.variable_places import RESERVED_PORTS
 from pai_lsp.source.edits import column, line_end
 from pai_lsp.source.nodes import Entry, Scalar
@@ -136,13 +136,13 @@ def number_too_large(job: Job) -> Iterator[Finding]:
 def _too_many_gpus(job: Job) -> Iterator[Finding]:
     """More GPUs in all than the server can count, at the role that asks for most of them."""
     gpus = [role.instances * (role.amount("gpu") or 0) for role in job.task_roles]
-    if sum(gpus) <= MOST_GPUS:
+    total = sum(gpus)
+    if total <= MOST_COUNTED:
         return
     role = job.task_roles[gpus.index(max(gpus))]
-    entry = role.requests[-1]
     if (role.amount("gpu") or 0) <= _INT_64:
-        message = f"the job has {sum(gpus)} GPUs in all; the rest-server refuses more than {MOST_GPUS} with status 500"
-        yield Finding(entry.value.span, message, consequence=Consequence.REFUSED)
+        message = f"the job has {total} GPUs in all; the rest-server refuses more than {MOST_COUNTED} with status 500"
+        yield Finding(role.requests[-1].value.span, message, consequence=Consequence.REFUSED)
 
 
 def _amounts(role: TaskRole) -> tuple[Entry, ...]:
