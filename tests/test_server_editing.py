@@ -105,7 +105,10 @@ async def test_a_word_in_the_middle_of_another_one() -> None:
     ("typed", "label", "filtered"),
     [
         ("commands: ['echo $pa$0']", "<% $parameters.rate %>", "$parameters.rate %>"),
-        ("commands: ['echo <% $par$0']", "$parameters.rate", "$parameters.rate"),
+        ("commands: ['echo <% $par$0']", "$parameters.rate", "$parameters.rat"),
+        ("dockerImage: $0", "image", "imag"),
+        ("dockerImage: im$0", "image", "imag"),
+        ("dockerImage: IM$0", "image", "image"),
         ("PREREQ$0", "prerequisites", "prerequisites"),
         ("$0", "prerequisites", None),
         ("docker$0", "prerequisites", "prerequisites"),

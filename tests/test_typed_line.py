@@ -46,6 +46,7 @@ def column_after_enter(line: str) -> int:
         ("  - uri: [a, b]", 4),
         ("  - uri:", 6),
         ("  - callbacks: # two", 6),
+        ("  - uri :", 6),
         ("  - |", 4),
         ("  - >-  # one command", 4),
         ("  text: |", 4),
@@ -59,7 +60,9 @@ def column_after_enter(line: str) -> int:
         ("  - {type: data, name: x}", 2),
         ("  - echo name: x", 2),
         ("  - wget http://example.com/a:b", 2),
-        ("    for i in 1 2; do", 4),
+        ("    for i in 1 2; do", 6),
+        ("  - for i in 1 2; do", 2),
+        ("    what to do", 4),
         ("    # name:", 4),
         # An open bracket.
         ("  - uri: [", 4),
@@ -111,7 +114,18 @@ taskRoles:
 )
 _CALLBACK = ROLE[: ROLE.index("parameters")]
 _PARAMETERS = ROLE[: ROLE.index("taskRoles")]
-_PORTS = ROLE[: ROLE.index("    commands")]
+_PORTS = ROLE[: ROLE.rindex("    commands")]
+
+
+_DESCRIPTION = "protocolVersion: 2\nname: x\ntype: job\ndescription: |\n  one\n"
+_URIS = f"{HEAD}  - type: data\n    name: x\n    uri:\n"
+_COMMAND_OF_PLUGIN = """\
+extras:
+  com.microsoft.pai.runtimeplugin:
+    - plugin: cmd
+      parameters:
+        preCommands:
+"""
 
 
 @pytest.mark.parametrize(
@@ -131,8 +145,30 @@ _PORTS = ROLE[: ROLE.index("    commands")]
         # The next command, or the next section, after a block.
         (f"{ROLE}      - |\n        echo hi\n", "        - echo done", 6),
         (f"{ROLE}      - |\n        echo hi\n", "        defaults:", 0),
+        (f"{ROLE}      - |\n        echo hi\n", "        taskRetryCount: 1", 4),
+        (f"{ROLE}      - |\n        # the worker's\n", "        ps:", 2),
+        (f"{_COMMAND_OF_PLUGIN}            - |\n              ls\n", "              - plugin: ssh", 4),
+        # What ends a part of a script.
+        (f"{ROLE}      - |\n        while :; do\n          ls\n", "          done", 8),
+        (f"{ROLE}      - |\n        while :; do\n          ls\n", "          done < x", 8),
+        (
+            f"{ROLE}      - |\n        if a\n        then\n          for i in 1; do\n            ls\n          done\n",
+            "          fi",
+            8,
+        ),
+        # After a description.
+        (f"{_DESCRIPTION}", "  prerequisites:", 0),
+        (f"{_DESCRIPTION}", "  taskRoles:", 0),
+        (f"{HEAD}  - type: dockerimage\n    description: |\n      one\n", "      uri : x", 4),
+        # A name of the author's own, which is not one of the job.
+        (f"{HEAD}parameters:\n  a: 1\n", "  jobRetryCount: 1", 0),
+        (_CALLBACK, "          archive: x", 4),
         # The next item of a list of mappings.
         (f"{HEAD}  - type: data\n    name: x\n", "    - type: data", 2),
+        (f"{_URIS}      - /data\n", "      - type: data", 2),
+        (f"{_URIS}      - /data\n", "      - {type: data, name: y}", 2),
+        # The first item of a list, in a job whose lists begin below their keys.
+        ("prerequisites:\n- name: x\n  uri:\n", "    - /data", 2),
     ],
 )
 def test_a_line_moves_to_where_it_belongs(above: str, line: str, column: int) -> None:
@@ -155,13 +191,21 @@ def test_a_line_that_is_typed_fast_moves_when_it_is_ended() -> None:
         (f"{ROLE}      - echo hi\n", "      - type: job", ""),
         (f"{ROLE}      - echo hi\n    taskRetryCount: 1\n", "    comands:", ""),
         (f"{ROLE}      - echo hi\n    taskRetryCount: 1\n", "    instances: 2", ""),
-        (f"{HEAD}  - type: data\n    name: x\n    uri:\n", "    - /data", ""),
-        (f"{HEAD}  - type: data\n    name: x\n    uri:\n", "      - /data", ""),
+        (_URIS, "    - /data", ""),
+        (_URIS, "      - /data", ""),
+        (f"{_URIS}      - /data\n", "      - https://example.com/x", ""),
         # Text of another language in a command.
         (f"{ROLE}      - |\n        cat > x.yaml <<EOF\n", "        defaults:", ""),
         (f"{ROLE}      - |\n        cat > x.yaml <<EOF\n", "        - name: x", ""),
         (f"{ROLE}      - |\n        python -c '\n", "        try:", ""),
         (f"{ROLE}      - |\n        echo hi\n", "          name: x", ""),
+        (f"{ROLE}      - |\n        while :; do\n", "          done_so_far", ""),
+        (f"{ROLE}      - |\n        while :; do ls; done\n", "          done", ""),
+        (f"{ROLE}      - |\n        host=\n", "        registry:5000/x", ""),
+        # A description.
+        (_DESCRIPTION, "  version: 1", ""),
+        (f"{_DESCRIPTION}  ```\n", "  prerequisites:", ""),
+        ("parameters:\n  text: |\n    a\n", "    prerequisites:", ""),
         # What is open, and what is below and would get another parent.
         ("taskRoles: {\n", "  name: x,", ""),
         (f"{ROLE}      - echo hi\n", "      defaults:", "      - echo more\n"),
@@ -194,7 +238,7 @@ def test_a_job_is_typed_almost_without_correcting_its_indentation() -> None:
             corrected.append(line.strip())
         above += f"{line}\n"
         column = column_after_enter(line)
-    assert corrected == ["- name: install"]
+    assert corrected == []
 
 
 @pytest.mark.asyncio

@@ -71,14 +71,14 @@ class Typist:
             await self._ask(_INCOMPLETE)
         elif word is not None and self._found is None and not word[0].isdigit():
             await self._ask(_INVOKED)
-        self.shown = [item for item in (self._found or {"items": []})["items"] if self._fits(item)]
+        self.shown = [item for item in (self._found or {"items": []})["items"] if self.fits(item)]
         if not self.shown:
             self._found = None
 
     async def ask(self) -> None:
         """Press Ctrl+Space."""
         await self._ask(_INVOKED)
-        self.shown = [item for item in (self._found or {"items": []})["items"] if self._fits(item)]
+        self.shown = [item for item in (self._found or {"items": []})["items"] if self.fits(item)]
 
     async def _ask(self, kind: int, **trigger: str) -> None:
         self.version += 1
@@ -94,7 +94,8 @@ class Typist:
     def text(self) -> str:
         return f"{self.before}{self.line}\n{self.after}"
 
-    def _fits(self, item: dict[str, Any]) -> bool:
+    def fits(self, item: dict[str, Any]) -> bool:
+        """Whether the editor keeps a suggestion for what is typed."""
         typed = self.line[item["textEdit"]["range"]["start"]["character"] :]
         return _is_within(typed, item.get("filterText") or item["label"])
 
@@ -198,6 +199,24 @@ async def test_a_late_answer_takes_no_enter_in_vs_code(name: str) -> None:
                 typist.line = line
                 changed += [f"{line} -> {label}" for label in typist.taking_enter()]
     assert changed == []
+
+
+@pytest.mark.parametrize("name", some(TYPED))
+@in_a_loop
+async def test_a_word_leaves_an_older_list_with_its_last_character(name: str) -> None:
+    """While the next answer is on its way, an editor shows that to the beginning of the word, or to all but its end."""
+    kept: list[str] = []
+    async with connected(capabilities=_CLIENT) as client:
+        typist = Typist(client)
+        for above, pad, line, below in [*typed_lines(TYPED[name])][:: stride(1)]:
+            word = _WORD.search(line)
+            for end in {word.start(), len(line) - 1} if word else ():
+                typist.at(above, pad + line[:end], below)
+                await typist.ask()
+                typist.line = pad + line
+                shown = [item for item in typist.shown if typist.fits(item)]
+                kept += [line for item in shown if word and len(word[0]) > 1 and item["label"] == word[0]]
+    assert kept == []
 
 
 ROLE = (

@@ -1,7 +1,8 @@
 """Moves a line that is being typed to the column where its key or list item belongs.
 
 After a nested block, an editor begins the next line in the block. A key that the job cannot have there, but in a
-mapping further out, moves to that mapping; an item moves to its list. What can be meant as it is stays.
+mapping further out, moves to that mapping; an item moves to its list, and the first item of a list to the column where
+the job's lists begin; `done` moves to its loop. What can be meant as it is stays.
 """
 
 from __future__ import annotations
@@ -13,18 +14,26 @@ from typing import TYPE_CHECKING
 from pai_lsp.platform.job_schema import field, fields
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, value_at
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span, TextEdit, end_of_line
 
 if TYPE_CHECKING:
     from pai_lsp.document import Document
-    from pai_lsp.platform.job_schema import Kind
+    from pai_lsp.platform.job_schema import Field, Kind
     from pai_lsp.source.nodes import Node
 
     Path = tuple[str | int, ...]
 
-_TYPED = re.compile(r"(?P<pad> *)(?P<dash>- +)?(?:(?P<key>[\w.-]+):(?P<value> .*)?|(?P<text>(?:[^ \n].*?)?))\r?\Z")
+_TYPED = re.compile(
+    r"(?P<pad> *)(?P<dash>- +)?(?:(?(dash)(?:\{ *)?)(?P<key>[\w.-]+) *:(?P<value> .*)?|(?P<text>(?:[^ \n].*?)?))\r?\Z"
+)
+# The first item of a list, below its key.
+_FIRST_ITEM = lazy_pattern(r"^(?P<key> *(?:- +)*)[\w.-]+ *: *(?:#.*)?\n(?P<item> *)- ", re.MULTILINE)
+_COMMENT = lazy_pattern(r"^[ \t]*#.*", re.MULTILINE)
+_CLOSES = lazy_pattern(r"(?:done|fi|else|elif)\b")
+_OPENS = lazy_pattern(r"(?:^|[\s;&|])(?:do|then)\s*$")
 
 
 class _Match(IntEnum):
@@ -33,7 +42,8 @@ class _Match(IntEnum):
     NO = 0
     NAME = 1  # as any name of the author's own
     KEY = 2  # it is known there
-    SECTION = 3  # it is known there, and its value is a mapping or a list
+    REQUIRED = 3  # it is known there, and missing
+    SECTION = 4  # it is known there, and hardly a name: its value is a mapping or a list, or it is several words
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,12 +80,14 @@ def moved_line(document: Document, offset: int) -> tuple[TextEdit, ...]:
     end = end_of_line(text, start)
     match = _TYPED.match(text[start:end])
     # A command may have been typed faster than its dash was answered.
-    if match is None or not (match["dash"] or match["key"]) or (match["text"] and not is_ended):
+    closes = match is not None and _CLOSES.match(match["text"] or "")
+    if match is None or not (match["dash"] or match["key"] or closes) or (match["text"] and not (is_ended or closes)):
         return ()
     is_name = is_ended and match["dash"] is None and not (match["value"] or "").strip()
     typed = _Typed(len(match["pad"]), match["key"], match["dash"] is not None, is_name)
     rest = text[offset if is_ended else end :]
-    column = _Above(document, text[:start] + rest, start).column_of(typed)
+    above = _Above(document, text[:start] + rest, start)
+    column = above.column_of_end(typed.column) if closes and not match["dash"] else above.column_of(typed)
     following = next((line for line in rest.split("\n")[1:] if line.strip()), "")
     if column >= typed.column or len(following) - len(following.lstrip(" ")) > column:
         return ()
@@ -90,6 +102,7 @@ class _Above:
     def __init__(self, document: Document, text: str, offset: int) -> None:
         self._kind: Kind = "definition" if document.is_catalog else "job"
         self._platform = document.platform
+        self._text = text[:offset]
         self._collections: list[tuple[Mapping | Sequence, Path, int]] = []
         self._offset = offset
         syntax = parse(text)
@@ -120,16 +133,18 @@ class _Above:
         own = next((place for place in places if place.column == typed.column), None)
         here = own.fit if own else _Match.NO
         is_known = here >= _Match.KEY or (own is not None and not self._is_documented(own.path))
-        if is_known or (here and typed.key is None) or self._begins(typed, innermost):
+        if self._begins(typed, innermost):
+            return innermost if typed.is_item and self._lists_begin_below_their_keys() else typed.column
+        if is_known or (here and typed.key is None):
             return typed.column
         least = _Match.SECTION if here else _Match.KEY
-        found = next((place.column for place in outer if place.fit >= least), None)
-        if found is not None or here:
-            return typed.column if found is None else found
+        found = self._first(outer, least, -1)
+        if found >= 0 or here:
+            return typed.column if found < 0 else found
         is_key = any(isinstance(node, Mapping) and column == typed.column for node, _, column in self._collections)
         if typed.key is not None and is_key and not self._is_own_name(typed):
             return typed.column
-        return next((place.column for place in outer), typed.column)
+        return self._first(outer, _Match.NAME, typed.column)
 
     def _places(self, typed: _Typed) -> list[_Destination]:
         """The open collections, outermost first, and whether the line fits."""
@@ -145,34 +160,67 @@ class _Above:
         is_deeper = typed.column > innermost or (typed.is_item and typed.column == innermost)
         return is_deeper and isinstance(self.last, Scalar) and self.last.is_empty
 
+    def _lists_begin_below_their_keys(self) -> bool:
+        """Whether the last list above is as far to the left as its key."""
+        last = [*_FIRST_ITEM.finditer(self._text)][-1:]
+        return any(len(one["key"]) == len(one["item"]) for one in last)
+
+    def column_of_end(self, column: int) -> int:
+        """The column for a line of a script that begins with `done`, `fi` or the like: that of what it ends."""
+        innermost = self._collections[-1][2] if self._collections else 0
+        if not (self._is_in_text(column, innermost) and self._is_list_of_texts(self.path, self.last)):
+            return column
+        open_ends = 0
+        for line in reversed(self._text.splitlines()):
+            words = line.lstrip(" -")
+            if line.strip() and len(line) - len(words) <= innermost:
+                break
+            if _OPENS.search(words) and not words.startswith("elif"):
+                if not open_ends:
+                    return min(column, len(line) - len(words))
+                open_ends -= 1
+            elif words.startswith(("done", "fi")) and _CLOSES.match(words):
+                open_ends += 1
+        return column
+
     def _fit(self, path: Path, node: Node | None, key: str | None) -> _Match:
         """Whether the mapping at a path can have a key, which it must not have yet."""
         if key is None:
             return _Match.NAME
         if isinstance(node, Mapping) and node.own(key) is not None:
             return _Match.NO
-        known = self._keys(path, node)
-        if key in known:
-            types = known[key]
-            return (
-                _Match.SECTION if types and not {"string", "integer", "number", "boolean"} & set(types) else _Match.KEY
-            )
-        return _Match.NO if known or self._is_list_of_texts(path) else _Match.NAME
+        known = self._fields(path, node)
+        if key not in known:
+            is_own = not known or (isinstance(node, Mapping) and path[:-1] == ("prerequisites",))
+            return _Match.NAME if is_own and not self._is_list_of_texts(path, node) else _Match.NO
+        types = known[key].types
+        if key != key.lower() or (types and not {"string", "integer", "number", "boolean"} & set(types)):
+            return _Match.SECTION
+        return _Match.REQUIRED if known[key].required else _Match.KEY
 
-    def _keys(self, path: Path, node: Node | None) -> dict[str, tuple[str, ...]]:
-        """The known keys of the mapping at a path, and the types of their values."""
-        if self._is_list_of_texts(path):
+    def _fields(self, path: Path, node: Node | None) -> dict[str, Field]:
+        """The known keys of the mapping at a path."""
+        if self._is_list_of_texts(path, node):
             return {}
-        kind, plugin = (self._nearest(name, path, node) for name in ("type", "plugin"))
+        kind, plugin = self._context(path, node)
         known = fields(path, prerequisite_type=kind, plugin=plugin, kind=self._kind, platform=self._platform)
-        return {str(one.key): one.types for one in known}
+        return {str(one.key): one for one in known}
 
     def _is_documented(self, path: Path) -> bool:
         return not path or field(path, kind=self._kind, platform=self._platform) is not None
 
-    def _is_list_of_texts(self, path: Path) -> bool:
-        items = field(path[:-1], kind=self._kind, platform=self._platform) if path else None
-        return items is not None and isinstance(path[-1], int) and items.type.endswith("list of strings")
+    def _is_list_of_texts(self, path: Path, node: Node | None) -> bool:
+        return bool(path) and isinstance(path[-1], int) and self._type(path[:-1], node).endswith("list of strings")
+
+    def _type(self, path: Path, node: Node | None) -> str:
+        """The type of what is at a path, in words; empty if it is not known."""
+        kind, plugin = self._context(path, node)
+        found = field(path, prerequisite_type=kind, plugin=plugin, kind=self._kind, platform=self._platform)
+        return found.type if found else ""
+
+    def _context(self, path: Path, node: Node | None) -> tuple[str | None, str | None]:
+        """The type of the prerequisite and the plugin that a path is in."""
+        return self._nearest("type", path, node), self._nearest("plugin", path, node)
 
     def _nearest(self, name: str, path: Path, node: Node | None) -> str | None:
         """The value of a key of the mapping, or of the nearest one around it but the job itself."""
@@ -190,7 +238,7 @@ class _Above:
                 return (
                     typed.is_name
                     and node.own(typed.key or "") is None
-                    and not nearest(typed.key or "", self._keys(path, node))
+                    and not nearest(typed.key or "", self._fields(path, node))
                 )
         return False
 
@@ -203,14 +251,24 @@ class _Above:
         return self.last.span.end > self._offset
 
     def _out_of_text(self, typed: _Typed, outer: list[_Destination]) -> int:
-        """The column for text that does not continue the commands above: a section of the job, or the next command.
+        """The column for what does not continue the commands or the description above.
 
         Where text of another language is possible, in a here-document or between quotes, everything stays.
         """
         last = self.last
-        if not (isinstance(last, Scalar) and last.is_block and self._is_list_of_texts(self.path)):
+        if not (isinstance(last, Scalar) and last.is_block):
             return typed.column
-        if "<<" in last.text or last.text.count("'") % 2 or last.text.count('"') % 2:
+        if not self._is_list_of_texts(self.path, last):
+            is_description = self._type(self.path, last) == "string" and not last.text.count("```") % 2
+            return self._first(outer, _Match.REQUIRED, typed.column) if is_description else typed.column
+        script = _COMMENT.sub("", last.text)
+        if "<<" in script or script.count("'") % 2 or script.count('"') % 2:
             return typed.column
-        least = _Match.NAME if typed.is_item and typed.key is None else _Match.SECTION
-        return next((place.column for place in outer if place.fit >= least), typed.column)
+        if typed.is_item:
+            return self._first(outer, _Match.NAME if typed.key is None else _Match.KEY, typed.column)
+        roles = [one for one in outer if one.path[-1:] == ("taskRoles",) and typed.is_name]
+        return self._first(outer, _Match.SECTION, self._first(roles, _Match.NAME, typed.column))
+
+    @staticmethod
+    def _first(places: list[_Destination], least: _Match, otherwise: int) -> int:
+        return next((place.column for place in places if place.fit >= least), otherwise)

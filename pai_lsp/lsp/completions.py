@@ -6,7 +6,7 @@ import re
 
 from lsprotocol import types as lsp
 
-from pai_lsp.ide.completion.complete import complete
+from pai_lsp.ide.completion.complete import complete, is_written
 from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, escaped
 from pai_lsp.lsp.convert import markup
 from pai_lsp.source.edits import line_end
@@ -134,15 +134,21 @@ class CompletionItems:
         return line[: len(line) - len(line.lstrip())]
 
     def _filter_text(self, suggestion: Suggestion) -> str | None:
-        """The text that the client compares with what is typed; None while nothing is.
+        """The text that the client compares with what is typed; None for the label, where nothing is typed yet.
 
         Without it, a client compares the label; but Neovim 0.11 then keeps every item that has an edit (its
         `vim.lsp.completion._lsp_to_complete_items`). It ends at a colon: clients compare further, and a typed `worker:`
-        is not the beginning of a snippet.
+        is not the beginning of a snippet. A word that is complete with its last character, as keys are not, lacks this
+        one: so it leaves an older list that a client still shows while the next answer is on its way.
         """
         start = self.document.text[suggestion.edit.span.start : self.offset]
-        if not start:
-            return None
+        text = self._compared_text(suggestion, start)
+        if len(text) > max(1, len(start)) and text.startswith(start) and is_written(suggestion, text):
+            return text[:-1]
+        return text if start else None
+
+    @staticmethod
+    def _compared_text(suggestion: Suggestion, start: str) -> str:
         typed = re.compile(re.escape(start), re.IGNORECASE)
         if typed.match(suggestion.label):
             return suggestion.label

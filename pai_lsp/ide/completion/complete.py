@@ -104,18 +104,18 @@ def _is_complete(point: InsertionPoint, found: list[Suggestion]) -> bool:
     for suggestion in found:
         span = suggestion.edit.span
         typed = point.document_text[span.start : point.offset]
-        written = suggestion.edit.new_text.partition("\n")[0]
-        if typed and span.end == point.offset and typed in {written, *_words(suggestion)}:
+        if typed and span.end == point.offset and is_written(suggestion, typed):
             return True
     return False
 
 
-def _words(suggestion: Suggestion) -> tuple[str, ...]:
-    if suggestion.kind is SuggestionKind.KEY:
-        return ()
-    if suggestion.kind is SuggestionKind.PLUGIN:
-        return suggestion.label, suggestion.label.removeprefix(PLUGIN_PREFIX)
-    return (suggestion.label,)
+def is_written(suggestion: Suggestion, typed: str) -> bool:
+    """Whether a word is a suggestion in full; a key is only with its colon."""
+    if typed == suggestion.edit.new_text.partition("\n")[0]:
+        return True
+    if suggestion.kind is SuggestionKind.PLUGIN and typed == suggestion.label.removeprefix(PLUGIN_PREFIX):
+        return True
+    return suggestion.kind is not SuggestionKind.KEY and typed == suggestion.label
 
 
 def _shorter_first(ordered: list[Suggestion]) -> list[Suggestion]:
