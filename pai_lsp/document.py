@@ -14,6 +14,7 @@ from itertools import islice
 from pai_lsp.findings.diagnostic import (
     MOST_FOUND,
     MOST_RELATED,
+    Consequence,
     Diagnostic,
     Fixes,
     Order,
@@ -399,13 +400,17 @@ def _carried_back(
 
 
 def _without_skipped(found: list[Diagnostic], job: Job) -> list[Diagnostic]:
-    """The findings without errors of plugins that run for no task role: they end no task."""
+    """The findings without errors of plugins that run for no task role: they end no task.
+
+    The rest-server reads the names of storages of such a plugin, too, and may refuse the job.
+    """
     if "taskroles" not in job.text or not (skipped := [entry.node.span for entry in job.skipped_plugins]):
         return found
     return [
         one
         for one in found
         if one.severity is not Severity.ERROR
+        or one.consequence is Consequence.REFUSED
         or BY_CODE[one.code].stage not in _OF_TASKS
         or not any(span.holds(one.span) for span in skipped)
     ]
