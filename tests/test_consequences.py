@@ -119,6 +119,13 @@ PLUGIN_OF_EXTRAS = "[ls]\nextras:\n  com.microsoft.pai.runtimeplugin:\n    - "
             "fails",
         ),
         (PLUGIN_OF_EXTRAS + "{plugin: ssh, parameters: [jobssh]}\n", "plugin-parameter-type", Severity.ERROR, "dies"),
+        (PLUGIN_OF_EXTRAS + "{plugin: ssh, parameters: jobssh}\n", "plugin-parameter-type", Severity.ERROR, "dies"),
+        (
+            PLUGIN_OF_EXTRAS + "{plugin: ssh, parameters: jobssh}\n  gangAllocation: false\n",
+            "plugin-parameter-type",
+            Severity.ERROR,
+            "fails",
+        ),
         (PLUGIN_OF_EXTRAS + "{plugin: ssh, parameters: a userssh}\n", "plugin-parameter-type", Severity.ERROR, "dies"),
         (PLUGIN_OF_EXTRAS + "{plugin: ssh, parameters: a}\n", "plugin-parameter-type", Severity.ERROR, "fails"),
         (PLUGIN_OF_EXTRAS + "{plugin: tensorboard, parameters: a}\n", "plugin-parameter-type", Severity.ERROR, "dies"),

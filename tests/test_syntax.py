@@ -197,6 +197,12 @@ def test_merges() -> None:
             "data: x",
             {"data": "x"},
         ),
+        (
+            "data: [&x a, {*x: 1}]",
+            "add a space after '*x': for the rest-server, the colon is a part of the name",
+            "*x",
+            {"data": ["a", {"a": 1}]},
+        ),
         ("- x", "'- x' does not belong here", "- x", {}),
         (
             "data: !what x",

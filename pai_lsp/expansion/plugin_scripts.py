@@ -99,10 +99,11 @@ def _ssh_commands(job: Job, parameters: Any, *, is_first_task: bool) -> list[str
     if not parameters:
         return []
     folder = f"{HOME}/plugins/ssh"
-    is_on = str(parameters["jobssh"]).lower() if "jobssh" in parameters else "false"
-    barrier = str(parameters["sshbarrier"]).lower() if "sshbarrier" in parameters else ""
-    if not job.has_gang_allocation and not (job.platform.ssh_without_gang and (is_on, barrier) == ("true", "false")):
-        is_on = "false"
+    is_on = "false"
+    if job.has_gang_allocation:
+        is_on = _lower(parameters, "jobssh", "false")
+    elif job.platform.ssh_without_gang and _lower(parameters, "sshbarrier") == "false":
+        is_on = "true" if _lower(parameters, "jobssh") == "true" else "false"
     arguments = [is_on]
     if "userssh" in parameters:
         user = parameters["userssh"]
@@ -113,10 +114,14 @@ def _ssh_commands(job: Job, parameters: Any, *, is_first_task: bool) -> list[str
     if arguments != ["false"]:
         commands.append("apt-get update;apt-get install -y openssh-client openssh-server;")
         commands.append(f"{folder}/sshd.sh {' '.join(arguments)}\n")
-    if is_on == "true" and barrier == "true":
+    if is_on == "true" and _lower(parameters, "sshbarrier") == "true":
         timeout = str(parameters["sshbarrierTimeout"]) if "sshbarrierTimeout" in parameters else ""
         commands.append(f"{folder}/sshbarrier.sh {timeout}\n")
     return commands
+
+
+def _lower(parameters: Any, key: str, default: str = "") -> str:
+    return str(parameters[key]).lower() if key in parameters else default
 
 
 def _tensorboard_commands(job: Job, parameters: Any, *, is_first_task: bool) -> list[str]:

@@ -328,7 +328,7 @@ def has_mpijob(syntax: Syntax) -> bool:
 
 def unreadable(syntax: Syntax) -> list[SyntaxProblem]:
     """Why kubectl cannot read a text; empty if it can."""
-    return [problem for problem in syntax.problems if problem.kind not in _ACCEPTED and not problem.is_of_tag]
+    return [problem for problem in syntax.problems if problem.kind not in _ACCEPTED and not problem.is_of_js_yaml]
 
 
 def filled_in(syntax: Syntax) -> tuple[Span, ...]:

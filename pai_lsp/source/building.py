@@ -265,18 +265,18 @@ class _Builder:
         if self._is_first_key():
             is_same = isinstance(node, Scalar) and Scalar(node.span, node.text, node.style).value == node.value
             message = "a tag is not allowed before the first key of a mapping: the rest-server refuses the file"
-            self._refused_tag(with_tag(text, node), message, removal if is_same else None)
+            self._refused_by_server(with_tag(text, node), message, removal if is_same else None)
         elif refusal := server_refusal(node):
             message = f"'{text[span.start : span.end]}' {refusal}: the rest-server refuses the file"
             is_other_kind = is_of_other_kind(node)
-            self._refused_tag(with_tag(text, node), message, removal if is_other_kind else None)
+            self._refused_by_server(with_tag(text, node), message, removal if is_other_kind else None)
         elif span is not node.span and text[span.end : span.end + 1].strip():
             message = f"add a space after '{text[span.start : span.end]}': the rest-server refuses the file"
             blank = ("Add a space", TextEdit(Span(span.end, span.end), " "))
             self._problem(ProblemKind.SYNTAX, span, message, fix=blank)
 
-    def _refused_tag(self, span: Span, message: str, fix: tuple[str, TextEdit] | None) -> None:
-        self._tree.problems.append(SyntaxProblem(ProblemKind.SYNTAX, span, message, fix=fix, is_of_tag=True))
+    def _refused_by_server(self, span: Span, message: str, fix: tuple[str, TextEdit] | None) -> None:
+        self._tree.problems.append(SyntaxProblem(ProblemKind.SYNTAX, span, message, fix=fix, is_of_js_yaml=True))
 
     def _scalar(self, event: Any, start: int, end: int) -> None:
         written_end = end
@@ -445,6 +445,11 @@ class _Builder:
                 message = f"more than {MAX_ALIASED_NODES:,} values after all aliases are expanded"
                 self._stop(ProblemKind.TOO_LARGE, span, message)
                 return
+            if self._text[span.end : span.end + 1] == ":":
+                # Source: js-yaml 3.13.1 and 4.1.1, loader.js, readAlias.
+                message = f"add a space after '*{name}': for the rest-server, the colon is a part of the name"
+                fix = ("Add a space", TextEdit(Span(span.end, span.end), " "))
+                self._refused_by_server(Span(span.start - 1, span.end), message, fix)
         else:
             inside = name in self._named
             message = f"'*{name}' is inside the value that it refers to" if inside else f"no anchor is named '{name}'"

@@ -208,7 +208,8 @@ def _breaks_line(job: Job, span: Span, scalar: Scalar | None) -> bool:
     owner = job.once(_owners).get(scalar)
     is_key = owner is not None and owner.key is scalar
     if any(span.start in brackets for brackets in job.once(_brackets)):
-        return is_key  # a string may continue on the next line there, but a key may not
+        # A string may continue on the next line there, but a key may only begin there.
+        return is_key and span.start > scalar.span.start
     if is_key:
         # A key may begin on the next line, but not continue there.
         return span.start > scalar.span.start or len(rest[1]) < column(text, scalar.span.start)
