@@ -75,6 +75,23 @@ def test_consequences(before: str, after: str, code: str, consequence: str) -> N
     assert {one.consequence.value for one in Document(text).diagnostics if one.code == code} == {consequence}
 
 
+@pytest.mark.parametrize(
+    ("key", "code", "consequence"),
+    [
+        ("require: 1", "type-mismatch", "refused"),
+        ("template_variables: 1", "type-mismatch", "fails"),
+        ("template_variables: [{}]", "missing-key", "fails"),
+        ("requireStorages:", "empty-section", "fails"),
+        ("plugin_params: [1]", "type-mismatch", "fails"),
+        ("uri: 1", "type-mismatch", "refused"),
+    ],
+)
+def test_what_only_expansion_reads_is_not_refused(key: str, code: str, consequence: str) -> None:
+    text = JOB.replace("prerequisites:\n", f"prerequisites:\n  - {{type: script, name: a, {key}}}\n", 1)
+    found = {one.consequence.value for one in Document(text).diagnostics if one.code == code}
+    assert found == {consequence}
+
+
 def test_what_is_refused_is_an_error_unless_the_rule_says_so() -> None:
     for rule in all_rules():
         usual = consequence_of(rule.severity, rule.stage)
@@ -100,6 +117,30 @@ PLUGIN_OF_EXTRAS = "[ls]\nextras:\n  com.microsoft.pai.runtimeplugin:\n    - "
     ("after", "code", "severity", "consequence"),
     [
         ("[ls]\nextras: words\n", "type-mismatch", Severity.ERROR, "refused"),
+        ("[ls]\nextras: 2026-01-01\n", "type-mismatch", Severity.ERROR, "dies"),
+        ("[ls]\nextras: {reference_prerequisites: 1}\n", "type-mismatch", Severity.ERROR, "fails"),
+        ("[ls]\nextras: {reference_prerequisites: }\n", "empty-section", Severity.ERROR, "fails"),
+        ("[ls]\nextras: {reference_prerequisites: [{}]}\n", "missing-key", Severity.ERROR, "fails"),
+        ("[ls]\nextras: {storages: 1}\n", "type-mismatch", Severity.ERROR, "refused"),
+        ("[ls]\nextras: {storages: [a]}\n", "type-mismatch", Severity.ERROR, "fails"),
+        ("[ls]\ndefaults: 2026-01-01\n", "type-mismatch", Severity.ERROR, "fails"),
+        ("[ls]\ndefaults: !!binary aGk=\n", "type-mismatch", Severity.ERROR, "fails"),
+        ("[ls]\n    completion: !!binary aGk=\n", "type-mismatch", Severity.ERROR, "refused"),
+        ("[ls]\n    completion: 2026-01-01\n", "type-mismatch", Severity.ERROR, "fails"),
+        ("[ls]\n  other: 2026-01-01\n", "type-mismatch", Severity.ERROR, "refused"),
+        ("[ls]\n  __proto__: 1\n", "invalid-task-role-name", Severity.ERROR, "fails"),
+        (
+            PLUGIN_OF_EXTRAS + "{plugin: ssh, parameters: {userssh: .nan}}\n",
+            "plugin-parameter-type",
+            Severity.ERROR,
+            "fails",
+        ),
+        (
+            PLUGIN_OF_EXTRAS + "{plugin: ssh, parameters: {userssh: 1}}\n",
+            "plugin-parameter-type",
+            Severity.ERROR,
+            "dies",
+        ),
         ('["echo a %>"]\n', "template-syntax", Severity.ERROR, "fails"),
         ('["<% $parameters.lr ", "<% $parameters.lr %>"]\n', "template-syntax", Severity.ERROR, "fails"),
         ("['<%=']\n", "template-syntax", Severity.ERROR, "refused"),

@@ -115,21 +115,24 @@ class JobTree:
         if self.known_errors is not None:
             return self.known_errors
         found = structure_errors(self.plain, self.schema_kind, self.platform)
-        return tuple(one for one in found if one.key != _PROTOTYPE or self._is_refused(one))
+        return tuple(one for one in found if _PROTOTYPE not in (*one.path, one.key) or self._is_refused(one))
 
     def _is_refused(self, error: StructureError) -> bool:
-        """Whether the server refuses a key named `__proto__`.
+        """Whether the server refuses a key named `__proto__`, or what is wrong with its value.
 
-        js-yaml 3 makes a prototype of its value, whose keys count as those of the mapping; they are never merged.
+        js-yaml 3 makes a prototype of its value, whose keys count as those of the mapping; they are never merged. A
+        value without keys is lost.
         """
         if self.syntax.reader is not Reader.JS_YAML_3:
             return error.kind != "invalid-name"
-        if not error.kind.endswith("-key"):
+        is_key = _PROTOTYPE not in error.path
+        if is_key and not error.kind.endswith("-key"):
             return True
-        holder = (self.content, *nodes_along(self.content, error.path))[-1]
+        path = error.path if is_key else error.path[: error.path.index(_PROTOTYPE)]
+        holder = (self.content, *nodes_along(self.content, path))[-1]
         own = holder.own(_PROTOTYPE) if isinstance(holder, Mapping) else None
         value = own.value if own else None
-        known = key_order(error.path, self.schema_kind, self.platform)
+        known = key_order(path, self.schema_kind, self.platform)
         return any(one.name not in known for one in entries_of(value)) or bool(items_of(value))
 
     @cached_property

@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.validators import extend
 
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.scalar import Binary, is_whole
+from pai_lsp.source.scalar import Binary, Date, is_whole
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.text import one_line
 
@@ -50,6 +50,7 @@ class StructureError:
     message: one sentence.
     expected: names or values that would be right, the likeliest first; empty when none can be proposed.
     types: JSON Schema's names of the types that would be right, for a value of a wrong type; else empty.
+    is_accepted: whether the rest-server takes the value all the same: dates and binary data are mappings for JavaScript.
     """
 
     kind: str
@@ -58,6 +59,7 @@ class StructureError:
     message: str
     expected: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
+    is_accepted: bool = False
 
     @property
     def is_of_ports(self) -> bool:
@@ -202,7 +204,9 @@ def _wrong_type(path: Path, schema: Mapping[str, Any], instance: Any) -> Structu
     expected: tuple[str, ...] = ()
     if "integer" in types and isinstance(instance, str) and re.fullmatch(r"-?[0-9]+", instance.strip()):
         expected = (instance.strip(),)
-    return StructureError(kind, path, None, message, expected, types)
+    needs = {"required", "minProperties", *(["additionalProperties"] if isinstance(instance, Binary) else [])}
+    is_accepted = "object" in types and isinstance(instance, Date | Binary) and needs.isdisjoint(schema)
+    return StructureError(kind, path, None, message, expected, types, is_accepted)
 
 
 def _value_in_words(path: Path, schema: Mapping[str, Any]) -> str:

@@ -74,8 +74,7 @@ def plugin_parameter_type(job: Job) -> Iterator[Finding]:
                 if use.plugin.name == "teamwise_storage":
                     yield _for_server(job, found, fails=_is_null(entry.value))
                 else:
-                    happens = None if prepared(job, use).fails else Consequence.FAILS
-                    yield as_severe(use, replace(found, consequence=happens))
+                    yield _for_task(job, use, found)
         yield from _CHECKS.get(use.plugin.name, _nothing)(job, use)
 
 
@@ -87,6 +86,11 @@ def _for_server(job: Job, found: Finding, *, fails: bool) -> Finding:
     storages = job.extras_entry("storages")
     is_read = storages is None or (isinstance(storages.value, Scalar) and not storages.value.value)
     return replace(found, consequence=Consequence.REFUSED if fails and is_read else Consequence.FAILS)
+
+
+def _for_task(job: Job, use: PluginUse, found: Finding) -> Finding:
+    """What becomes of the task: the runtime passes on some values of a wrong type as words, such as a date."""
+    return as_severe(use, found if prepared(job, use).fails else replace(found, consequence=Consequence.FAILS))
 
 
 def _fails_without_mapping(use: PluginUse, value: Node) -> bool:
@@ -240,11 +244,9 @@ def _ssh(job: Job, use: PluginUse) -> Iterator[Finding]:
     if isinstance(user.value, Mapping):
         key = user.value.entry("value")
         if key and user.value.entry("type") and not _is_text(key.value) and not _is_null(key.value):
-            found = Finding(key.place, "the 'value' of 'userssh' must be a string, a public key")
-            # The runtime passes on a date as words.
-            yield as_severe(use, found if prepared(job, use).fails else replace(found, consequence=Consequence.FAILS))
+            yield _for_task(job, use, Finding(key.place, "the 'value' of 'userssh' must be a string, a public key"))
     elif isinstance(user.value, Scalar) and isinstance(user.value.runtime_value, (bool, int, float)):
-        yield as_severe(use, Finding(user.place, "'userssh' must be a mapping with 'type' and 'value'"))
+        yield _for_task(job, use, Finding(user.place, "'userssh' must be a mapping with 'type' and 'value'"))
 
 
 def _teamwise_storage(job: Job, use: PluginUse) -> Iterator[Finding]:

@@ -23,6 +23,7 @@ from pai_lsp.job.definition import name_span
 from pai_lsp.platform.tables import ROLE_NAME, converted_role_name
 from pai_lsp.rules.structure.structure_places import places
 from pai_lsp.source.nodes import Mapping, Scalar
+from pai_lsp.source.scalar import Reader
 from pai_lsp.source.spelling import did_you_mean, free_name
 from pai_lsp.source.text import TextEdit, shortened
 
@@ -69,7 +70,10 @@ def invalid_task_role_name(job: Job) -> Iterator[Finding]:
     new_names: dict[str, str] | None = None
     for role in job.task_roles:
         # A misplaced key, such as `dockerImage` under `taskRoles`, is reported by its type.
+        is_lost = role.name == "__proto__" and job.syntax.reader is Reader.JS_YAML_3
         fault = _fault(job, role) if role.node is not None else None
+        if is_lost:
+            fault = ("the task role '__proto__' is lost when the server reads the file", False)
         if fault is None:
             continue
         if new_names is None:
@@ -79,6 +83,7 @@ def invalid_task_role_name(job: Job) -> Iterator[Finding]:
         span = role.name_span if len(role.name_span) else key.span
         # The rest-server asks for the form alone; what it accepts, and the cluster cannot use, dies later.
         happens = Consequence.DIES if ROLE_NAME.fullmatch(role.name) else Consequence.REFUSED
+        happens = Consequence.FAILS if is_lost else happens
         fixes = _rename_fixes(job, role.name, new_names.get(role.name)) if not is_quoting else ()
         if is_quoting and isinstance(key, Scalar) and key.text == role.name:
             fixes = quote_fix(key)

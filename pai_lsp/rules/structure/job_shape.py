@@ -375,7 +375,7 @@ def missing_key(job: Job) -> Iterator[Finding]:
         if len(ones) > 1:
             keys = in_words([one.error.key or "" for one in ones])
             message = f"{message.partition(' needs the key ')[0]} needs the keys {keys}"
-        yield Finding(span, message, insert_fixes(job, ones))
+        yield Finding(span, message, insert_fixes(job, ones), consequence=ones[0].consequence)
 
 
 @rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.SERVER, about=("empty-section",))
@@ -399,7 +399,7 @@ def empty_section(job: Job) -> Iterator[Finding]:
     for place in places(job, "empty-section"):
         from pai_lsp.rules.structure.structure_fixes import empty_fixes
 
-        found = Finding(place.span, place.error.message, empty_fixes(job, place))
+        found = Finding(place.span, place.error.message, empty_fixes(job, place), consequence=place.consequence)
         if place.error.is_of_ports and not job.platform.checks_mappings:
             found = replace(found, severity=Severity.WARNING, consequence=Consequence.IGNORED)
         elif place.error.types and _is_in_deployment(place) and not job.platform.checks_mappings:
@@ -499,11 +499,20 @@ def type_mismatch(job: Job) -> Iterator[Finding]:
         if place.error.path:
             from pai_lsp.rules.structure.structure_fixes import type_fixes
 
-            # The rest-server checks no part of `extras`; a mapping where it walks over a list is an error 500.
-            path = place.error.path
-            is_late = len(path) > 1 and path[0] == "extras" and (len(path) > 2 or not isinstance(place.node, Mapping))
-            happens = Consequence.FAILS if is_late else None
-            yield Finding(place.span, place.error.message, type_fixes(job, place), consequence=happens)
+            yield Finding(place.span, place.error.message, type_fixes(job, place), consequence=_of_wrong_type(place))
+
+
+def _of_wrong_type(place: ErrorPlace) -> Consequence | None:
+    """What becomes of the job; the rest-server checks no part of `extras`, but walks over its storages."""
+    path, node = place.error.path, place.node
+    if path == ("extras",) and place.error.is_accepted:
+        return Consequence.DIES  # the runtime looks for plugins in it
+    if len(path) < 2 or path[0] != "extras":
+        return place.consequence
+    is_walked = isinstance(node, Mapping) or (
+        isinstance(node, Scalar) and not isinstance(node.value, str) and not counts_as_false(node.value)
+    )
+    return None if path == ("extras", "storages") and is_walked else Consequence.FAILS
 
 
 @rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.SERVER, about=("invalid-enum",))

@@ -6,7 +6,8 @@ where the wrong text is written. An error that may only be a consequence of a sy
 
 from __future__ import annotations
 
-from pai_lsp.job.definition import key_name_span
+from pai_lsp.findings.diagnostic import Consequence
+from pai_lsp.job.definition import EXTENDED_KEYS, key_name_span
 from pai_lsp.source.edits import line_span
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Entry, Mapping, Node, ProblemKind, Scalar, Sequence
@@ -42,6 +43,18 @@ class ErrorPlace:
     owner: Mapping | Sequence | None = None
     entry: Entry | None = None
     key: Entry | None = None
+
+    @property
+    def consequence(self) -> Consequence | None:
+        """What becomes of the job where the rest-server takes what is wrong; None where it refuses it."""
+        path = self.error.path
+        is_extended = path[:1] == ("prerequisites",) and len(path) > 2 and path[2] in _UNCHECKED
+        is_extended = is_extended or path[:2] == ("extras", "reference_prerequisites")
+        return Consequence.FAILS if is_extended or self.error.is_accepted else None
+
+
+# Only expansion reads them; the rest-server checks the type of `require`, too. Source: config/v2/protocol.js.
+_UNCHECKED = frozenset(EXTENDED_KEYS) - {"require"}
 
 
 def places(job: Job, kind: str) -> Iterator[ErrorPlace]:
