@@ -350,8 +350,13 @@ def unreadable_secret(job: Job) -> Iterator[Finding]:
         secrets:
           separator: ":"
     """
-    for scalar in walk(job.mapping("secrets")):
-        if isinstance(scalar, Scalar) and _MAYBE_UNREADABLE.fullmatch(scalar.text) and scalar.is_string:
+    nodes = tuple(walk(job.mapping("secrets")))
+    # PyYAML reads `=` as a key; other keys are read as values are.
+    keys = {entry.key for node in nodes if isinstance(node, Mapping) for entry in node.entries if entry.name == "="}
+    for scalar in nodes:
+        if not isinstance(scalar, Scalar) or scalar in keys:
+            continue
+        if _MAYBE_UNREADABLE.fullmatch(scalar.text) and scalar.is_string:
             try:
                 runtime_secrets(scalar.text, job.platform.reader)
             except ValueError:
