@@ -200,7 +200,6 @@ PLUGIN_OF_EXTRAS = "[ls]\nextras:\n  com.microsoft.pai.runtimeplugin:\n    - "
             Severity.ERROR,
             "fails",
         ),
-        (PLUGIN_OF_EXTRAS + "{plugin: ssh, parameters: jobssh}\n", "plugin-parameter-type", Severity.ERROR, "dies"),
         (
             PLUGIN_OF_EXTRAS + "{plugin: cmd, parameters: {callbacks: [{event: never}]}}\n",
             "callback-incomplete",

@@ -50,7 +50,8 @@ class StructureError:
     message: one sentence.
     expected: names or values that would be right, the likeliest first; empty when none can be proposed.
     types: JSON Schema's names of the types that would be right, for a value of a wrong type; else empty.
-    is_accepted: whether the rest-server takes the value all the same: dates and binary data are mappings for JavaScript.
+    is_accepted: whether the rest-server takes the value all the same: dates and binary data are
+        mappings for JavaScript.
     """
 
     kind: str

@@ -238,7 +238,7 @@ class SyntaxProblem:
     other: another place that matters.
     fix: the edit that an author would make, with its title, where one is sure.
     is_runtime_only: whether the rest-server's js-yaml reads it, and only the runtime's PyYAML refuses it.
-    is_of_js_yaml: whether only js-yaml refuses it, which is YAML for other readers: a tag, or a colon right behind an alias.
+    is_of_js_yaml: whether only js-yaml refuses it: a tag, or a colon right behind an alias.
     """
 
     kind: ProblemKind
