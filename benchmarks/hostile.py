@@ -10,6 +10,7 @@ into docs/reliability.md; `--count N` takes every Nth text.
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import resource
 import sys
@@ -521,6 +522,8 @@ def _may_be_slow(text: Text, words: tuple[str, ...], figures: Figures) -> bool:
 def run(folder: Path, kind: str, text: str, words: tuple[str, ...]) -> tuple[float, float]:
     """Run one command on a text, in this process; returns the `seconds` and the `total` of its `Figures`."""
     file = folder / _ENDINGS.get(kind, "hostile.yaml")
+    # As in the program: pai_lsp.cli.main.run, and the main of pai_lsp.lsp.language_server.
+    gc.set_threshold(*((200_000, 20, 50) if words == ("server",) else (100_000,)))
     if words == ("server",):
         return ask_server(text, str(file))
     from pai_lsp.cli.main import main as pai_lsp  # noqa: PLC0415 - after the tests have set the environment
