@@ -113,7 +113,8 @@ def _check(version: str) -> Callable[[Any], Iterator[FailedKeyword]]:
     return schema_check(mpijob_schema(version), lambda _number: False, keywords=keywords)
 
 
-def structure_faults(manifest: Manifest) -> Iterator[Fault]:
+@lru_cache(maxsize=1)  # two rules ask, one after the other
+def structure_faults(manifest: Manifest) -> tuple[Fault, ...]:
     """What the API server refuses and drops, by their places."""
     found: dict[str, Fault] = {}
     version = manifest.version or SERVED
@@ -121,8 +122,7 @@ def structure_faults(manifest: Manifest) -> Iterator[Fault]:
         value = _at(manifest.root, failed.path)
         for fault in () if value.kind == "unsupported" else _faults(failed, value, _field_of(failed.path), version):
             found.setdefault(fault.field, fault)
-    yield from sorted(found.values(), key=lambda one: one.span.start)
-    yield from _metadata(manifest)
+    return (*sorted(found.values(), key=lambda one: one.span.start), *_metadata(manifest))
 
 
 def _as_checked(value: Value, schema: dict[str, Any]) -> Any:
