@@ -238,17 +238,20 @@ def _from_job(job: Job, path: Path) -> Any:
         names = [role.name for role in job.task_roles] or ["worker"]
         return {names[0]: {} if len(path) > 1 else skeleton(job, ("taskRoles", "worker"))}
     if key == "dockerImage":
-        images = [one.name for one in job.prerequisites if one.type == "dockerimage" and one.name]
-        return images[0] if images else None
+        return next((one.name for one in job.prerequisites if one.type == "dockerimage" and one.name), None)
     if key == "commands" and path[0] == "taskRoles":
         return ["echo hello"]
     if path[0] == "prerequisites" and len(path) == 3 and key == "type":
         return prerequisite_type(job, path)
     if key == "name" and path[0] in {"prerequisites", "deployments"} and len(path) == 3:
-        taken = {one.name for one in job.prerequisites} | {one.name for one in job.deployments}
+        taken = job.once(_taken_names)
         stem = "deployment" if path[0] == "deployments" else prerequisite_type(job, path) or "prerequisite"
         return next(name for number in range(len(taken) + 1) if (name := f"{stem}_{number}") not in taken)
     return None
+
+
+def _taken_names(job: Job) -> set[str]:
+    return {one.name for one in job.prerequisites} | {one.name for one in job.deployments}
 
 
 def _required(job: Job, path: Path) -> dict[str, Any]:
