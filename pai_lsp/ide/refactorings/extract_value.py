@@ -75,7 +75,7 @@ def _offer(document: Document, piece: SelectedText, places: tuple[SelectedText, 
 
 def _moved_to_parameter(job: Job, name: str, places: tuple[SelectedText, ...], *, is_new: bool) -> tuple[TextEdit, ...]:
     text = places[0].text
-    if any(is_shared(job, one.span) for one in places):
+    if any(is_shared(job, scalar.span) for scalar in {one.scalar for one in places}):
         raise CanNotRefactorError("this text is shared through an anchor; write it out first")
     if any(one.filler is Filler.RUNTIME for one in places) and _SPOILS_PLUGIN.search(text):
         raise CanNotRefactorError("the runtime cannot fill quotes or backslashes into a plugin's parameters")

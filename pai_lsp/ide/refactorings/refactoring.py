@@ -117,11 +117,10 @@ def together(syntax: Syntax, edits: Iterable[TextEdit]) -> tuple[TextEdit, ...]:
         new_text = edit.new_text if before is None or len(edit.span) else before.new_text + edit.new_text
         found[edit.span] = TextEdit(edit.span, new_text)
     kept = keeping_comments(syntax.text, tuple(found.values()), comments(syntax))
-    return tuple(TextEdit(edit.span, _with_line_ends(edit.new_text, line_end(syntax.text))) for edit in sorted(kept))
-
-
-def _with_line_ends(text: str, newline: str) -> str:
-    return text.replace("\r\n", "\n").replace("\n", newline)
+    newline = line_end(syntax.text)
+    return tuple(
+        TextEdit(edit.span, edit.new_text.replace("\r\n", "\n").replace("\n", newline)) for edit in sorted(kept)
+    )
 
 
 # Lines that only change how the others run: shell options, brackets of a shell of their own, comments.
