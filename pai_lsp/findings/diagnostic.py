@@ -345,7 +345,7 @@ def limited(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
         if number < MOST_SHOWN or count == MOST_SHOWN:
             shown.append(one)
         elif number == MOST_SHOWN:
-            least = "at least " if count >= MOST_FOUND else ""
+            least = "at least " if len(diagnostics) >= MOST_FOUND else ""
             more = f"{one.message} (and {least}{count - MOST_SHOWN} more '{one.code}' in this file)"
             shown.append(replace(one, message=more))
     return tuple(shown)

@@ -34,8 +34,8 @@ _TYPES = {
     "object": "a mapping",
     "array": "a list",
 }
-# Of one file, so many failures are explained: more than a rule may find, and each takes 0.1 ms.
-_MOST_FAILURES = 2000
+# Of one file, so many failures are explained: as many as a rule may find, and each takes 0.1 ms.
+_MOST_FAILURES = 1000
 
 
 @dataclass(frozen=True, slots=True)
