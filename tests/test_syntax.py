@@ -203,6 +203,18 @@ def test_merges() -> None:
             "*x",
             {"data": ["a", {"a": 1}]},
         ),
+        (
+            "data: &x {*x: 1}",
+            "add a space after '*x': for the rest-server, the colon is a part of the name",
+            "*x",
+            {"data": {"null": 1}},
+        ),
+        (
+            "data: [&x [1], {<<: [*x]}]",
+            "'<<' must be followed by a mapping or a list of mappings",
+            "<<",
+            {"data": [[1], {}]},
+        ),
         ("- x", "'- x' does not belong here", "- x", {}),
         (
             "data: !what x",

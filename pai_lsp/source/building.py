@@ -427,15 +427,19 @@ class _Builder:
                 continue
             sources = entry.value.items if isinstance(entry.value, Sequence) else (entry.value,)
             for source in sources:
-                if isinstance(source, Scalar):
-                    self._problem(
-                        ProblemKind.SYNTAX,
-                        source.span if len(source.span) else entry.key.span,
-                        "'<<' must be followed by a mapping or a list of mappings",
+                if not isinstance(source, Mapping):
+                    # An alias is marked where it is used.
+                    is_here = len(source.span) > 0 and source.span.start >= entry.key.span.end
+                    span = source.span if is_here else entry.key.span
+                    message = "'<<' must be followed by a mapping or a list of mappings"
+                    # js-yaml merges a list, too, whose numbers are keys.
+                    is_list = isinstance(source, Sequence)
+                    self._tree.problems.append(
+                        SyntaxProblem(ProblemKind.SYNTAX, span, message, is_runtime_only=is_list)
                     )
 
     def _alias(self, span: Span) -> None:
-        name = self._text[span.start : span.end]
+        name, place = self._text[span.start : span.end], Span(span.start - 1, span.end)
         anchor = self._named.get(name)
         self._tree.aliases.append(Alias(name, span, anchor))
         if anchor is not None:
@@ -445,17 +449,16 @@ class _Builder:
                 message = f"more than {MAX_ALIASED_NODES:,} values after all aliases are expanded"
                 self._stop(ProblemKind.TOO_LARGE, span, message)
                 return
-            if self._text[span.end : span.end + 1] == ":":
-                # Source: js-yaml 3.13.1 and 4.1.1, loader.js, readAlias.
-                message = f"add a space after '*{name}': for the rest-server, the colon is a part of the name"
-                fix = ("Add a space", TextEdit(Span(span.end, span.end), " "))
-                self._refused_by_server(Span(span.start - 1, span.end), message, fix)
         else:
-            inside = name in self._named
-            message = f"'*{name}' is inside the value that it refers to" if inside else f"no anchor is named '{name}'"
-            kind = ProblemKind.SELF_ALIAS if inside else ProblemKind.SYNTAX
-            self._problem(kind, Span(span.start - 1, span.end), message)
-            node, weight = Scalar(Span(span.start - 1, span.end), ""), 1
+            node, weight = Scalar(place, ""), 1
+        if name not in self._named:
+            self._problem(ProblemKind.SYNTAX, place, f"no anchor is named '{name}'")
+        elif self._text[span.end : span.end + 1] == ":":
+            # Source: js-yaml 3.13.1 and 4.1.1, loader.js, readAlias.
+            message = f"add a space after '*{name}': for the rest-server, the colon is a part of the name"
+            self._refused_by_server(place, message, ("Add a space", TextEdit(Span(span.end, span.end), " ")))
+        elif anchor is None:
+            self._problem(ProblemKind.SELF_ALIAS, place, f"'*{name}' is inside the value that it refers to")
         self._add(node, weight, None)
         if self._open:
             self._open[-1].aliases_end = span.end
