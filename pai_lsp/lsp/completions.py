@@ -139,7 +139,8 @@ class CompletionItems:
         Without it, a client compares the label; but Neovim 0.11 then keeps every item that has an edit (its
         `vim.lsp.completion._lsp_to_complete_items`). It ends at a colon: clients compare further, and a typed `worker:`
         is not the beginning of a snippet. A word that is complete with its last character, as keys are not, lacks this
-        one: so it leaves an older list that a client still shows while the next answer is on its way.
+        one: so it leaves an older list that a client filters while the next answer is on its way. (VS Code does not
+        filter it, but shows it unchanged for so long.)
         """
         start = self.document.text[suggestion.edit.span.start : self.offset]
         text = self._compared_text(suggestion, start)

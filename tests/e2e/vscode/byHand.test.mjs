@@ -1,4 +1,5 @@
-// A person writes a job with another setting than ours: fast, with mistakes, text from a web page and several cursors.
+// A person writes a job with a setting of their own, by which Enter takes no suggestion: fast, with mistakes, text from
+// a web page and several cursors.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
@@ -33,11 +34,11 @@ taskRoles:
 /** As copied from a web page: a tab, and spaces that do not break. */
 const PASTED = "      - python\u00a0train.py\n      - echo done\t# the end\n";
 
-describe("where Enter takes a suggestion that is selected", () => {
+describe("where Enter takes no suggestion", () => {
   let editor, file, page;
 
   before(async () => {
-    const home = editorHome({ "[openpai-job]": { "editor.acceptSuggestionOnEnter": "on" } });
+    const home = editorHome({ "editor.acceptSuggestionOnEnter": "off" });
     installExtension(home, process.env.E2E_VSIX);
     const folder = workspace({ [NAME]: "" });
     file = path.join(folder, NAME);
@@ -101,5 +102,25 @@ describe("where Enter takes a suggestion that is selected", () => {
     await workbench.type(page, "horovodrun", 40);
     await page.keyboard.press("Escape");
     assert.equal(await saved(), before.replaceAll("torchrun", "horovodrun"));
+  });
+
+  scene("a list goes away when its word is complete", async () => {
+    await page.keyboard.press("Control+End");
+    await workbench.type(page, "type: jo", 50);
+    const list = page.locator(".suggest-widget.visible");
+    await list.locator(".monaco-list-row", { hasText: "job" }).waitFor();
+    await workbench.type(page, "b");
+    await list.waitFor({ state: "hidden" });
+    await page.keyboard.press("Enter");
+  });
+
+  scene("Enter ends the line also below a selected suggestion", async () => {
+    await workbench.type(page, "contr", 50);
+    const list = page.locator(".suggest-widget.visible .monaco-list-row");
+    await list.filter({ hasText: "contributor" }).waitFor();
+    await page.keyboard.press("ArrowDown");
+    await page.locator(".suggest-widget.visible .monaco-list-row.focused").waitFor();
+    await page.keyboard.press("Enter");
+    assert.match(await saved(), /^contr\n/m);
   });
 });
