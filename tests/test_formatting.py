@@ -39,6 +39,7 @@ def after(text: str, step: int = 2) -> str:
         ("a:\r\n    b: 1   \r\n\r\n    c: 2\r\n", "a:\r\n  b: 1\r\n\r\n  c: 2\r\n"),
         ("---\na:\n    b: 1\n", "---\na:\n  b: 1\n"),
         ("a: {b:  1,   c: 2}\n", "a: {b:  1,   c: 2}\n"),
+        ("# pai-lsp: platform=ltp\na:\n    b: 0o14\n", "# pai-lsp: platform=ltp\na:\n  b: 0o14\n"),
         ("名:\n    語: 😀   \n", "名:\n  語: 😀\n"),
     ],
 )  # fmt: skip

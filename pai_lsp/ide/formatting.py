@@ -55,7 +55,7 @@ def _content(syntax: Syntax) -> list[object]:
 
 def _facts(node: Node) -> tuple[object, ...]:
     if isinstance(node, Scalar):
-        return (node.text, node.style, node.tag, node.value, repr(node.runtime_value))
+        return (node.text, node.style, node.tag)  # which make its values
     if isinstance(node, Sequence):
         return ("sequence", node.tag, len(node.items), node.is_flow)
     return ("mapping", node.tag, tuple(entry.name for entry in node.entries), node.is_flow)
