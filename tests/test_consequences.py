@@ -118,6 +118,7 @@ PLUGIN_OF_EXTRAS = "[ls]\nextras:\n  com.microsoft.pai.runtimeplugin:\n    - "
     [
         ("[ls]\nextras: words\n", "type-mismatch", Severity.ERROR, "refused"),
         ("[ls]\nextras: 2026-01-01\n", "type-mismatch", Severity.ERROR, "dies"),
+        ("[ls]\ndefaults: {virtualCluster: 1080}\n", "type-mismatch", Severity.ERROR, "refused"),
         ("[ls]\nextras: {reference_prerequisites: 1}\n", "type-mismatch", Severity.ERROR, "fails"),
         ("[ls]\nextras: {reference_prerequisites: }\n", "empty-section", Severity.ERROR, "fails"),
         ("[ls]\nextras: {reference_prerequisites: [{}]}\n", "missing-key", Severity.ERROR, "fails"),
@@ -130,10 +131,22 @@ PLUGIN_OF_EXTRAS = "[ls]\nextras:\n  com.microsoft.pai.runtimeplugin:\n    - "
         ("[ls]\n  other: 2026-01-01\n", "type-mismatch", Severity.ERROR, "refused"),
         ("[ls]\n  __proto__: 1\n", "invalid-task-role-name", Severity.ERROR, "fails"),
         (
-            PLUGIN_OF_EXTRAS + "{plugin: ssh, parameters: {userssh: .nan}}\n",
+            PLUGIN_OF_EXTRAS + "{plugin: ssh, parameters: {userssh: [type]}}\n",
             "plugin-parameter-type",
             Severity.ERROR,
-            "fails",
+            "dies",
+        ),
+        (
+            PLUGIN_OF_EXTRAS + "{plugin: ssh, parameters: {userssh: a}}\n",
+            "plugin-parameter-type",
+            Severity.WARNING,
+            "ignored",
+        ),
+        (
+            PLUGIN_OF_EXTRAS + "{plugin: ssh, parameters: {userssh: .nan}}\n",
+            "plugin-parameter-type",
+            Severity.WARNING,
+            "ignored",
         ),
         (
             PLUGIN_OF_EXTRAS + "{plugin: ssh, parameters: {userssh: 1}}\n",

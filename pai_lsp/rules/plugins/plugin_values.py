@@ -23,6 +23,7 @@ from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, items_of, walk
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean
+from pai_lsp.source.tags import runtime_value
 from pai_lsp.source.text import TextEdit
 
 TYPE_CHECKING = False
@@ -245,8 +246,14 @@ def _ssh(job: Job, use: PluginUse) -> Iterator[Finding]:
         key = user.value.entry("value")
         if key and user.value.entry("type") and not _is_text(key.value) and not _is_null(key.value):
             yield _for_task(job, use, Finding(key.place, "the 'value' of 'userssh' must be a string, a public key"))
-    elif isinstance(user.value, Scalar) and isinstance(user.value.runtime_value, (bool, int, float)):
-        yield _for_task(job, use, Finding(user.place, "'userssh' must be a mapping with 'type' and 'value'"))
+    elif not _is_null(user.value):
+        found = Finding(user.place, "'userssh' must be a mapping with 'type' and 'value'")
+        written = runtime_value(user.value)
+        # The runtime searches in it, and reads 'type' if the user's account has a public key.
+        if prepared(job, use).fails or (isinstance(written, str | list) and "type" in written):
+            yield as_severe(use, found)
+        else:
+            yield replace(found, severity=Severity.WARNING, consequence=Consequence.IGNORED)
 
 
 def _teamwise_storage(job: Job, use: PluginUse) -> Iterator[Finding]:
