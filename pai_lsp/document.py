@@ -31,7 +31,7 @@ from pai_lsp.job.definition import unfilled_values
 from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.platform.secrets_section import job_syntax
-from pai_lsp.rules import BY_CODE, EXPLAINING, RULES, name_meaning, rules_on
+from pai_lsp.rules import BY_CODE, EXPLAINING, RULES, family_of, name_meaning, rules_on
 from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION
 from pai_lsp.rules.resources.task_resources import instances_missing
 from pai_lsp.rules.structure.job_shape import (
@@ -402,7 +402,7 @@ def _carried_back(
 def _without_skipped(found: list[Diagnostic], job: Job) -> list[Diagnostic]:
     """The findings without errors of plugins that run for no task role: they end no task.
 
-    The rest-server reads the names of storages of such a plugin, too, and may refuse the job.
+    But the rest-server reads the names of storages of such a plugin, too, and the runtime all of the YAML.
     """
     if "taskroles" not in job.text or not (skipped := [entry.node.span for entry in job.skipped_plugins]):
         return found
@@ -412,6 +412,7 @@ def _without_skipped(found: list[Diagnostic], job: Job) -> list[Diagnostic]:
         if one.severity is not Severity.ERROR
         or one.consequence is Consequence.REFUSED
         or BY_CODE[one.code].stage not in _OF_TASKS
+        or family_of(one.code) == "text"
         or not any(span.holds(one.span) for span in skipped)
     ]
 

@@ -9,6 +9,8 @@ Source: openpai-runtime, src/init.d/initializer.py.
 
 from __future__ import annotations
 
+from posixpath import normpath
+
 from pai_lsp.findings.diagnostic import Consequence, Finding, Fixes, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix, fix_of, near_name_fixes, wrap_in_list_fix, wrap_mapping_fixes
 from pai_lsp.job.definition import STORAGE_PLUGINS, Origin, name_span
@@ -91,17 +93,22 @@ def unknown_plugin(job: Job) -> Iterator[Finding]:
             # A short name has no effect in a released job, so only files of the extended protocol are checked.
             if definition.origin is not Origin.JOB and definition.plugin not in {*known, *STORAGE_PLUGINS, ""}:
                 yield _unknown_plugin(name_span(scalar), definition.plugin, known)
-        elif name not in known or not definition.plugin.startswith(PLUGIN_PREFIX):
+        elif not _has_folder(name, known) or not definition.plugin.startswith(PLUGIN_PREFIX):
             yield _unknown_full_name(scalar, name, known)
     for entry in job.plugins:
         scalar = entry.plugin_scalar
         if scalar is None or not scalar.text:
             where = scalar.span if scalar and len(scalar.span) else entry.node.span
             yield Finding(where, f"a runtime plugin needs a name in 'plugin': {', '.join(known)}")
-        elif scalar.text not in known and not scalar.text.startswith(RUNTIME_PLUGIN):
+        elif not _has_folder(scalar.text, known) and not scalar.text.startswith(RUNTIME_PLUGIN):
             yield _unknown_plugin(name_span(scalar), scalar.text, known)
-        elif scalar.text.removeprefix(PLUGIN_PREFIX) not in known:
+        elif not _has_folder(scalar.text.removeprefix(PLUGIN_PREFIX), known):
             yield _unknown_full_name(scalar, scalar.text[len(PLUGIN_PREFIX) :], known)
+
+
+def _has_folder(name: str, known: tuple[str, ...]) -> bool:
+    """Whether the runtime finds the plugin's folder, whose path may be spelled in any way: `cmd/`, `../plugins/cmd`."""
+    return name in known or ("/" in name and normpath(f"/plugins/{name}").removeprefix("/plugins/") in known)
 
 
 def _unknown_plugin(span: Span, name: str, known: tuple[str, ...]) -> Finding:
