@@ -522,11 +522,12 @@ def _may_be_slow(text: Text, words: tuple[str, ...], figures: Figures) -> bool:
 def run(folder: Path, kind: str, text: str, words: tuple[str, ...]) -> tuple[float, float]:
     """Run one command on a text, in this process; returns the `seconds` and the `total` of its `Figures`."""
     file = folder / _ENDINGS.get(kind, "hostile.yaml")
-    # As in the program: pai_lsp.cli.main.run, and the main of pai_lsp.lsp.language_server.
-    gc.set_threshold(*((200_000, 20, 50) if words == ("server",) else (100_000,)))
     if words == ("server",):
         return ask_server(text, str(file))
-    from pai_lsp.cli.main import main as pai_lsp  # noqa: PLC0415 - after the tests have set the environment
+    from pai_lsp.cli.main import OBJECTS_BEFORE_COLLECTION  # noqa: PLC0415 - after the tests have set the environment
+    from pai_lsp.cli.main import main as pai_lsp  # noqa: PLC0415 - as above
+
+    gc.set_threshold(OBJECTS_BEFORE_COLLECTION)
 
     places = {"FILE": str(file), "FOLDER": str(folder), "JOB": str(folder / "small.pai.yaml")}
     places["PROFILE"] = str(folder / "small.json")
@@ -550,6 +551,9 @@ def ask_server(text: str, path: str) -> tuple[float, float]:
     from pai_lsp.lsp.client import Client  # noqa: PLC0415 - as above
     from pai_lsp.lsp.code_actions import resolved_action  # noqa: PLC0415 - as above
     from pai_lsp.lsp.documents import OpenDocument  # noqa: PLC0415 - as above
+    from pai_lsp.lsp.language_server import COLLECTION_THRESHOLDS  # noqa: PLC0415 - as above
+
+    gc.set_threshold(*COLLECTION_THRESHOLDS)
 
     client = Client(code_action_literals=True, disabled_code_actions=True, resolves_edits=True)  # as most editors
     document = OpenDocument(f"file://{path}", 1, "yaml", text, path, client)

@@ -23,7 +23,7 @@ _BROKEN_PIPE = 141
 # How many objects are made before Python looks for garbage among them. Its own number is so low that it looks at the
 # imported modules several times, which takes a twentieth of the time that the check of one file does, or that a server
 # takes until it answers.
-_OBJECTS_BEFORE_COLLECTION = 100_000
+OBJECTS_BEFORE_COLLECTION = 100_000
 
 
 def run() -> NoReturn:
@@ -32,7 +32,7 @@ def run() -> NoReturn:
     It ends without taking the interpreter apart, which would take an eighth of a short run. Nothing depends on that:
     `main` has written all output.
     """
-    gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
+    gc.set_threshold(OBJECTS_BEFORE_COLLECTION)
     os._exit(main())
 
 

@@ -102,8 +102,12 @@ def _ssh_commands(job: Job, parameters: Any, *, is_first_task: bool) -> list[str
     is_on = "false"
     if job.has_gang_allocation:
         is_on = _lower(parameters, "jobssh", "false")
-    elif job.platform.ssh_without_gang and _lower(parameters, "sshbarrier") == "false":
-        is_on = "true" if _lower(parameters, "jobssh") == "true" else "false"
+    elif (
+        job.platform.ssh_without_gang
+        and _lower(parameters, "sshbarrier") == "false"
+        and _lower(parameters, "jobssh") == "true"
+    ):
+        is_on = "true"
     arguments = [is_on]
     if "userssh" in parameters:
         user = parameters["userssh"]

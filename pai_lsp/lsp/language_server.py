@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 
 _log = logging.getLogger(__name__)
+# As of `gc.set_threshold`: a tree of thousands of nodes does not justify a search of everything for cycles.
+COLLECTION_THRESHOLDS = (200_000, 20, 50)
 # How many messages wait to be written to standard error, and how long they are waited for at the end, in seconds.
 _MOST_WAITING = 1_000
 _PATIENCE = 0.5
@@ -71,8 +73,7 @@ def main(tcp: tuple[str, int] | None = None) -> int:
         tcp: the host and port to listen at; None for standard input and output.
     """
     log_to_stderr()
-    # A tree of thousands of nodes does not justify a search of everything for cycles.
-    gc.set_threshold(200_000, 20, 50)
+    gc.set_threshold(*COLLECTION_THRESHOLDS)
     # The loop must not wait long for the thread that analyses: 5 ms, Python's usual turn, is a whole small check.
     sys.setswitchinterval(0.0005)
     try:

@@ -238,8 +238,9 @@ class _Builder:
         message = "a job file holds one document; this '---' begins another"
         self._problem(ProblemKind.SEVERAL_DOCUMENTS, span, message)
 
-    def _problem(self, kind: ProblemKind, span: Span, message: str, *, fix: tuple[str, TextEdit] | None = None) -> None:
-        self._tree.problems.append(SyntaxProblem(kind, span, message, fix=fix))
+    def _problem(self, kind: ProblemKind, span: Span, message: str, **others: Any) -> None:
+        """Report a fault; `others` are those of SyntaxProblem."""
+        self._tree.problems.append(SyntaxProblem(kind, span, message, **others))
 
     def _stop(self, kind: ProblemKind, span: Span, message: str) -> None:
         if not self._too_large:
@@ -276,7 +277,7 @@ class _Builder:
             self._problem(ProblemKind.SYNTAX, span, message, fix=blank)
 
     def _refused_by_server(self, span: Span, message: str, fix: tuple[str, TextEdit] | None) -> None:
-        self._tree.problems.append(SyntaxProblem(ProblemKind.SYNTAX, span, message, fix=fix, is_of_js_yaml=True))
+        self._problem(ProblemKind.SYNTAX, span, message, fix=fix, is_of_js_yaml=True)
 
     def _scalar(self, event: Any, start: int, end: int) -> None:
         written_end = end
@@ -433,10 +434,8 @@ class _Builder:
                     span = source.span if is_here else entry.key.span
                     message = "'<<' must be followed by a mapping or a list of mappings"
                     # js-yaml merges a list, too, whose numbers are keys.
-                    is_list = isinstance(source, Sequence)
-                    self._tree.problems.append(
-                        SyntaxProblem(ProblemKind.SYNTAX, span, message, is_runtime_only=is_list)
-                    )
+                    is_read = isinstance(source, Sequence)
+                    self._problem(ProblemKind.SYNTAX, span, message, is_runtime_only=is_read)
 
     def _alias(self, span: Span) -> None:
         name, place = self._text[span.start : span.end], Span(span.start - 1, span.end)
