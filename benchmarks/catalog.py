@@ -36,70 +36,6 @@ plugin_params:
         - tar -xf {{{{ dataPath }}}}/{number}.tar.gz -C {{{{ dataPath }}}}
 """
 
-_JOB = """\
-protocolVersion: 2
-name: bench
-type: job
-prerequisites: [{name: image, type: dockerimage, uri: "example/image:1.0"}]
-taskRoles:
-  worker:
-    dockerImage: image
-    prerequisites: [mine]
-    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
-    commands: [echo hello]
-extras:
-  reference_prerequisites:
-    - name: mine
-      require:
-        - MARK
-"""
-
-# Runs in a process of its own, so that what it holds in memory is only its own; prints the figures as JSON.
-_PROBE = """
-import json, sys, time
-begin = time.perf_counter()
-from pai_lsp.catalog.setup import CatalogSetup
-from pai_lsp.catalog.loading import Surroundings, load_catalog
-from pai_lsp.document import Document
-from pai_lsp.ide.completion import complete
-from pai_lsp.marketplace_settings import DirectorySource, ServerSource
-source, job, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
-kind = ServerSource(source) if "://" in source else DirectorySource(source)
-imported = time.perf_counter()
-catalog = load_catalog(CatalogSetup(folder="/", sources=(kind,)), Surroundings())
-found = catalog.find("marketplace://name/dataset_77")
-loaded = time.perf_counter()
-def p95(work):
-    taken = []
-    for number in range(rounds):
-        start = time.perf_counter()
-        work(number)
-        taken.append(time.perf_counter() - start)
-    return sorted(taken)[int(rounds * 0.95)]
-def completion(number):
-    typed = ("", "d", "dataset_", f"dataset_{number}", "marketplace://data/")[number % 5]
-    text = job.replace("MARK", typed)
-    return complete(Document(text, path="job.pai.yaml", lookup=catalog), len(text.rstrip("\\n")))
-figures = {
-    "definitions": sum(shelf.count for shelf in catalog.sources),
-    "found": found.state.value,
-    "start": loaded - begin,
-    "load": loaded - imported,
-    "find": p95(lambda number: catalog.find(f"marketplace://name/dataset_{number * 97}")),
-    "offers": p95(lambda number: catalog.offers(f"dataset_{number}", 100)),
-    "completion": p95(completion),
-    "items": len(completion(3)),
-}
-def kilobytes(name):
-    try:
-        lines = open("/proc/self/status", encoding="ascii").read().splitlines()
-    except OSError:
-        return 0
-    return next(int(line.split()[1]) for line in lines if line.startswith(name))
-figures["held"], figures["peak"] = kilobytes("VmRSS"), kilobytes("VmHWM")
-print(json.dumps(figures))
-"""
-
 
 def measure() -> list[str]:
     """The table's lines, in Markdown."""
@@ -168,7 +104,7 @@ def _item(number: int) -> dict[str, Any]:
 
 
 def _probe(source: str) -> dict[str, Any]:
-    command = [sys.executable, "-c", _PROBE, source, _JOB, str(ROUNDS)]
+    command = [sys.executable, "-m", "benchmarks.catalog_probe", source, str(ROUNDS)]
     ended = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
     figures: dict[str, Any] = json.loads(ended.stdout)
     assert figures["definitions"] == DEFINITIONS

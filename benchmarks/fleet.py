@@ -45,7 +45,7 @@ def _checked(folder: str) -> tuple[float, float, int]:
     """Seconds, seconds of processor time, and kilobytes of the largest process, of one run."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
-    command = [BIN / "pai-lsp", "check", "--format", "ndjson", folder]
+    command = [str(BIN / "pai-lsp"), "check", "--format", "ndjson", folder]
     with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - a device
         subprocess.run(command, stdout=nowhere, check=False)
     taken = time.perf_counter() - start

@@ -210,13 +210,13 @@ _PAIRS = (
     ),
 )
 _LINES = (
-    *("cat <<'E№'\nx\nE№\n", "cat <<E\n", "mpirun -np 4 -H a№:1,b:2 python a.py\n", "torchrun --nnodes 2 t№.py\n"),
-    *("horovodrun -np 4 -H a№:1 python a.py\n", "deepspeed --hostfile h№ a.py\n", "pip install a№==1\n", "cd a№\n"),
+    *("cat <<'E№'\nx\nE№\n", "cat <<E\n", "mpirun -np 4 -H a№:1,b:2 python a\n", "torchrun --nnodes 2 t№.py\n"),
+    *("horovodrun -np 4 -H a№:1 python a\n", "deepspeed --hostfile h№ a\n", "pip install a№==1\n", "cd a№\n"),
     *("apt-get install a№\n", "wget http://a/b№\n", "git clone http://a/b№\n", "export A№=$B№\n", "f№() { a; }; f№\n"),
     *("export A_KEY№=abcdefgh1234\n", "alias a№=b\n", "source a№\n", "set -e№\n", "trap 'a№' EXIT\n", "a№ &\nwait\n"),
     *("if [ $a№ -eq 1 ]; then b; fi\n", "for i№ in 1 2; do echo $i№; done\n", "read -r a№ <<<b\n", "unset a№; a $a№\n"),
     *("echo $PAI_PORT_LIST_worker_0_p№\n", "curl -H 'Authorization: Bearer abc№' http://a\n", "ssh worker-№ ls\n"),
-    *("NCCL_SOCKET_IFNAME=eth№ python a.py --lr $L\n", "(cd a№; b)\n", "mkdir -p /a№; cp b /a№/\n", "a№=1\n[ $a№ ]\n"),
+    *("NCCL_SOCKET_IFNAME=eth№ python a --lr $L\n", "(cd a№; b)\n", "mkdir -p /a№; cp b /a№/\n", "a№=1\n[ $a№ ]\n"),
     *("echo <% $parameters.p№ %>\n", "echo <% $secrets.p№ %>\n", "echo <% $data.uri[№] %>\n", "echo <% this.a№ %>\n"),
     *("docker login -u a -p b# c\n", "[[ $a =~ ^b№ ]] && c\n", 'python -c "print(№)"\n', "a№ \\\n", "a \"b 'c\n"),
 )

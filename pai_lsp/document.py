@@ -31,7 +31,7 @@ from pai_lsp.job.definition import unfilled_values
 from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.platform.secrets_section import job_syntax
-from pai_lsp.rules import BY_CODE, EXPLAINING, RULES, family_of, name_meaning, rules_on
+from pai_lsp.rules import BY_CODE, EXPLAINING, RULES, family_of, name_meaning, rules_in_force
 from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION
 from pai_lsp.rules.resources.task_resources import instances_missing
 from pai_lsp.rules.structure.job_shape import (
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from pai_lsp.findings.diagnostic import Finding, Fix, Rule
     from pai_lsp.job.symbols import Occurrence
     from pai_lsp.platform.platforms import Platform
+    from pai_lsp.rules import RulesInForce
     from pai_lsp.source.odd_characters import OddCharacter, WithoutCharacters
 
     OnFault: TypeAlias = Callable[[Rule, Exception], None]
@@ -100,7 +101,7 @@ class CheckAbandoned(Exception):  # noqa: N818 - nothing failed
 
 
 # Asked before each rule: false abandons the check that runs in this context.
-IS_WANTED: ContextVar[Callable[[], bool]] = ContextVar("is the check wanted", default=lambda: True)
+IS_WANTED: ContextVar[Callable[[], bool] | None] = ContextVar("is the check wanted", default=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,7 +234,7 @@ def check(
     if odd and document.settings.severity_of(invisible_character) is not None:
         found = _checked_without(odd, document, on_fault)
     elif joined := _joined(document):
-        own = _found_by(several_documents, several_documents.check, document, on_fault, document.job)
+        own = _found_alone(several_documents, document, on_fault)
         found = (*own, *_checked(joined, on_fault))
     else:
         found = _checked(document, on_fault)
@@ -253,7 +254,7 @@ def _checked_without(odd: tuple[OddCharacter, ...], document: Document, on_fault
         return [_at_places(one, cleaned) for one in found]
 
     found = checked(odd, on_fault)
-    own = _found_by(invisible_character, invisible_character.check, document, on_fault, document.job)
+    own = _found_alone(invisible_character, document, on_fault)
     is_set = invisible_character.code in document.settings.severities
     known = Counter((one.code, one.field) for one in found)
     kinds = dict.fromkeys(one.character for one in odd)
@@ -311,10 +312,10 @@ def _checked(document: Document, on_fault: OnFault) -> tuple[Diagnostic, ...]:
         return _check_mpijob(document, on_fault)
     whole = next((rule for key, rule in _WHOLE_FILES if document.job.once(key) is not None), None)
     if whole is not None:
-        return tuple(dict.fromkeys(_found([(whole, whole.check)], document, on_fault, document.job)))
+        return tuple(dict.fromkeys(_found_alone(whole, document, on_fault)))
     template = document.job.once(placeholders)
     job = document.job.as_meant
-    rules = _asked(rules_on(None if template else document.settings.cluster, RULES), job)
+    rules = _asked(rules_in_force(RULES, document.settings, None if template else document.settings.cluster), job)
     checks = [(rule, rule.check) for rule in rules if not rule.is_last]
     found = dict.fromkeys(_without_skipped(_found(checks, document, on_fault, job), job))
     known = {(one.code, one.span) for one in found}
@@ -331,12 +332,12 @@ def _checked(document: Document, on_fault: OnFault) -> tuple[Diagnostic, ...]:
     return _of_whole_parts(_without_echoes(_without_unfilled(tuple(found), document), document))
 
 
-def _asked(rules: tuple[Rule, ...], job: Job) -> tuple[Rule, ...]:
+def _asked(rules: RulesInForce, job: Job) -> Sequence[Rule]:
     """The rules that may find something in a job; all of them if a fault of ours hides what the job is about."""
     try:
-        return tuple(rules_about(job, rules))
+        return rules_about(job, rules)
     except Exception:  # noqa: BLE001 - the rules that meet the same fault report it
-        return rules
+        return rules.all
 
 
 def check_expanded(document: Document, found: ExpandedJob) -> Iterator[Diagnostic]:
@@ -429,7 +430,9 @@ def _check_mpijob(document: Document, on_fault: OnFault) -> tuple[Diagnostic, ..
     from pai_lsp.mpijob.manifest import filled_in  # noqa: PLC0415 - as in is_mpijob
     from pai_lsp.mpijob.manifest_rules import manifest_checks  # noqa: PLC0415 - as above
 
-    found = dict.fromkeys(_found(manifest_checks(document.syntax), document, on_fault))
+    severity_of = document.settings.severity_of
+    checks = (one for one in manifest_checks(document.syntax) if severity_of(one[0]) is not None)
+    found = dict.fromkeys(_found(checks, document, on_fault))
     if template := filled_in(document.syntax):
         found = dict.fromkeys(_without_placeholders(found, template))
     return tuple(found)
@@ -445,7 +448,7 @@ def _explains_stop(found: Iterable[Diagnostic], order: Order, document: Document
         return True
     off = [EXPLAINING.get(code) for code, severity in document.settings.severities.items() if severity is None]
     silent = [rule for rule in off if rule and rule.order <= order]
-    return any(_found_by(rule, rule.check, document, lambda *_: None, job) for rule in silent)
+    return bool(_found([(rule, rule.check) for rule in silent], document, lambda *_: None, job))
 
 
 def _of_whole_parts(found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
@@ -499,42 +502,47 @@ def _found(
     A rule may take half of the steps that are left, so that all together end; one that passes the text a few times may
     always end.
     """
-    severity_of, is_wanted = document.settings.severity_of, IS_WANTED.get()
+    is_wanted = IS_WANTED.get()
     found: list[Diagnostic] = []
+    findings: list[Finding] = []
     left, least = MOST_STEPS, _FEW_PASSES * len(document.text)
-    allowance = Allowance(left)
+    share = max(left // 2, least)
+    allowance = Allowance(share)
     former = ALLOWANCE.set(allowance)
     try:
         for rule, check in checks:
-            if not is_wanted():
+            if is_wanted is not None and not is_wanted():
                 raise CheckAbandoned
-            if severity_of(rule) is not None:
-                share = allowance.left = left // 2 if left // 2 > least else least  # noqa: FURB136 - no call for each rule
-                found += _found_by(rule, check, document, on_fault, *job)
+            try:
+                for finding in check(*job):
+                    findings.append(finding)
+                    if len(findings) == MOST_FOUND:
+                        break
+            except OutOfSteps:
+                found.append(_gave_up(rule))
+            except Exception as error:  # noqa: BLE001 - a fault in one rule, which never silences the others
+                on_fault(rule, error)
+                findings = []
+            if findings:
+                found += _diagnostics(rule, findings, document, on_fault)
+                findings = []
+            if allowance.left != share:
                 left -= share - allowance.left
+                share = allowance.left = max(left // 2, least)
     finally:
         ALLOWANCE.reset(former)
     return found
 
 
-def _found_by(
-    rule: Rule, check: Callable[..., Iterable[Finding]], document: Document, on_fault: OnFault, *job: Job
-) -> Sequence[Diagnostic]:
-    """What one rule finds. Rules are run here alone: one that fails has no findings, and never silences the others.
+def _found_alone(rule: Rule, document: Document, on_fault: OnFault) -> list[Diagnostic]:
+    """What a rule finds that is not asked with the others; nothing if it is off."""
+    is_on = document.settings.severity_of(rule) is not None
+    return _found([(rule, rule.check)], document, on_fault, document.job) if is_on else []
 
-    One that has used its steps keeps what it has found, and reports that it gave up.
-    """
-    found: list[Finding] = []
-    try:
-        found += islice(check(*job), MOST_FOUND)
-    except OutOfSteps:
-        message = f"the rule '{rule.code}' gave up: this file has too much of what it looks at; the others went on"
-        gave_up = Diagnostic(rule.code, Severity.INFORMATION, Span(0, 0), message)
-        return [*_diagnostics(rule, found, document, on_fault), gave_up]
-    except Exception as error:  # noqa: BLE001 - a fault in one rule
-        on_fault(rule, error)
-        return ()
-    return _diagnostics(rule, found, document, on_fault) if found else ()
+
+def _gave_up(rule: Rule) -> Diagnostic:
+    message = f"the rule '{rule.code}' gave up: this file has too much of what it looks at; the others went on"
+    return Diagnostic(rule.code, Severity.INFORMATION, Span(0, 0), message)
 
 
 def _diagnostics(rule: Rule, findings: Iterable[Finding], document: Document, on_fault: OnFault) -> list[Diagnostic]:

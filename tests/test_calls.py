@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from job_text import HEAD
 
+from benchmarks.jobs import job as benchmark_job
 from pai_lsp.document import Document, check
 from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.rules import codes_named
@@ -68,3 +69,12 @@ def test_rules_of_commands_cost_little_beside_reading(lines: int) -> None:
         everything = calls(lambda run=run: check(Document(job(lines, run))))  # type: ignore[misc]
         without = calls(lambda run=run: read(Document(job(lines, run + 2), WITHOUT_RULES)))  # type: ignore[misc]
     assert everything < 1.2 * without
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="comprehensions are calls before Python 3.12")
+def test_a_valid_job_of_40_lines_is_checked_in_a_few_thousand_calls() -> None:
+    counts = []
+    for run in (1, 2):  # the first one loads what is loaded once
+        text = benchmark_job(40).replace("bench-job", f"job-{run}").replace("train.py", f"train_{run}.py")
+        counts.append(calls(lambda text=text: check(Document(text, path="train.pai.yaml"))))  # type: ignore[misc]
+    assert counts[-1] < 4_600

@@ -18,6 +18,7 @@ from random_edits import assert_rules_not_asked_find_nothing
 
 import pai_lsp.document
 import pai_lsp.rules as rules_package
+import pai_lsp.source.steps
 from pai_lsp.document import IS_WANTED, CheckAbandoned, Document, check
 from pai_lsp.findings.diagnostic import Finding, Fix, Settings, Severity, rules_of
 from pai_lsp.rules import BY_CODE, KNOWN_RULES, RULES, all_rules
@@ -158,6 +159,7 @@ def test_a_rule_that_does_not_end_gives_up_and_the_others_go_on(count: int, monk
         while True:
             Document(job.text).lines.line_of(5)
 
+    monkeypatch.setattr(pai_lsp.source.steps, "FEW", 0)
     first, *others = (replace(rule, about=()) for rule in RULES if rule.code != "image-latest-tag")
     without_end = [replace(first, check=endless)]
     without_end += [replace(rule, check=endless_in_lines) for rule in others[: count - 1]]
@@ -177,10 +179,17 @@ def test_rules_that_need_no_steps_leave_them_to_the_others(monkeypatch: pytest.M
             assert [role.name for role in job.task_roles]
         yield Finding(Span(5, 9), "found in the end")
 
+    monkeypatch.setattr(pai_lsp.source.steps, "FEW", 0)
     *others, last = (replace(rule, about=()) for rule in RULES if rule.code != "image-latest-tag")
     monkeypatch.setattr(pai_lsp.document, "RULES", (*others[:50], replace(last, check=long)))
     monkeypatch.setattr(pai_lsp.document, "MOST_STEPS", 200_000)
     assert [one.message for one in check(Document(_RUNS)) if one.code == last.code] == ["found in the end"]
+
+
+def test_several_documents_are_not_reported_where_that_is_off() -> None:
+    text = _RUNS.replace("taskRoles:", "---\ntaskRoles:", 1)
+    assert "several-documents" in {one.code for one in check(Document(text))}
+    assert "several-documents" not in {one.code for one in check(Document(text, Settings({"several-documents": None})))}
 
 
 def test_a_check_that_nobody_waits_for_ends_at_the_next_rule(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -351,7 +351,7 @@ def limited(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
     return tuple(shown)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Rule:
     """The record of a rule: its code, its usual severity, its check, and the docstring that documents it.
 

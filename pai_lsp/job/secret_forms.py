@@ -12,7 +12,7 @@ Names such as `pad_token`, and values that are placeholders, variables, template
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from math import log2
 
@@ -33,7 +33,7 @@ _WORD = (
 )
 _SAME_COMMAND = r"(?:[^\n|;&#]|[;&#](?=[^\s;&|])){0,200}?"
 # A text that goes to the standard input of the next command, or is typed for `passwd`, twice.
-_SAYS = r"\b(?:echo|printf)\s+(?:-\S+\s+)*(?:['\"]%s(?:\\n)?['\"]\s+)?"
+_SAYS = r"(?:echo(?<=\becho)|printf(?<=\bprintf))\s+(?:-\S+\s+)*(?:['\"]%s(?:\\n)?['\"]\s+)?"
 _TYPED = rf"{_SAYS}{_WORD}['\"]?"
 _PIPED = rf"{_TYPED}[ \t]*\|[^\n|]{{0,200}}"
 _PIPED_TO_IT = r"[ \t]*\|\s*(?:sudo\s+)?passwd\b"
@@ -201,7 +201,7 @@ _ARGUMENTS = (
     ),
     (
         "http",
-        rf"(?<![\w./:-])https?\s{_SAME_COMMAND}(?<=\s)(?:-a|--auth)[ =]?['\"]?[^\s:'\"<${{}}]+:{_WORD}",
+        rf"http(?<![\w./:-]http)s?\s{_SAME_COMMAND}(?<=\s)(?:-a|--auth)[ =]?['\"]?[^\s:'\"<${{}}]+:{_WORD}",
         "a password",
     ),
     ("http-basic", rf"\b(?:poetry|composer)\s+config\s+(?:-\S+\s+)*http-basic\.\S+\s+\S+\s+{_WORD}", "a password"),
@@ -244,7 +244,7 @@ _ARGUMENTS = (
     (
         "sk",
         (
-            r"(?<![A-Za-z0-9])(?i:sk)['\"]?(?:[ \t]*[=:][ \t]*|[ \t]+)['\"]?"
+            r"[sS][kK](?<![A-Za-z0-9]..)['\"]?(?:[ \t]*[=:][ \t]*|[ \t]+)['\"]?"
             r"(?=\S{0,63}[0-9])(?=\S{0,63}[A-Za-z])([A-Za-z0-9+/]{28,64}=*)(?![\w+/=])"
         ),
         "a key",
@@ -273,13 +273,13 @@ _ARGUMENTS = (
     ),
     (
         "s",
-        r"\bs([/|#,])[^/|#,\n]{0,60}(?:KEY|TOKEN|PASSWORD|SECRET)[^/|#,\n]{0,20}\1(?P<value>[^/|#,\s$]{8,200})\1",
+        r"s(?<=\bs)([/|#,])[^/|#,\n]{0,60}(?:KEY|TOKEN|PASSWORD|SECRET)[^/|#,\n]{0,20}\1(?P<value>[^/|#,\s$]{8,200})\1",
         "a key",
     ),
     (
         ">",
         (
-            r"\b(?:echo|printf)\s+(?:-\S+\s+)*['\"]?(?=\S{0,200}[0-9!@#%^&*+?=])([^\s'\"`<>${}|;&()]{6,200})['\"]?\s*"
+            r"(?:echo(?<=\becho)|printf(?<=\bprintf))\s+(?:-\S+\s+)*['\"]?(?=\S{0,200}[0-9!@#%^&*+?=])([^\s'\"`<>${}|;&()]{6,200})['\"]?\s*"
             r">\s*[^\s|;&<>]{0,100}(?:pass(?:w(?:or)?d)?|secrets?|token|credentials?|api_?key)(?=[\s;|&)]|\Z)"
         ),
         "a password",
@@ -328,6 +328,8 @@ _BEGIN_OF_LINE = lazy_pattern(r"[ \t]*(?:-[ \t]+)?[\w.-]*")
 _LONGEST_VALUE = 400
 # The words that may have a token of the table, the shortest of which has 13 characters.
 _LONG_WORDS = lazy_pattern(r"\S{13,}")
+# A line that is remembered with what may be in it has fewer characters.
+_LONG_LINE = 1_000
 _REST = lazy_pattern(r"[\w+/=-]*")
 # A template, variable or substitution in a value.
 _NOT_LITERAL = lazy_pattern(r"<%|\{\{|`|\$[A-Za-z_({]")
@@ -437,18 +439,32 @@ def secrets_in(text: str) -> Iterator[tuple[Span, str]]:
     lower = text.lower()
     if len(lower) != len(text):  # a letter that has two in lower case
         lower = text
-    words = " ".join(_LONG_WORDS.findall(lower))
-    forms = {number: None for needle, number in _needles_of_forms() if needle in words} if words else {}
-    for number in forms:
+    forms: set[int] = set()
+    searches: set[int] = set()
+    for line in {*lower.split("\n")}:
+        of_forms, of_searches = _needles_in(line) if len(line) < _LONG_LINE else _needles_in.__wrapped__(line)
+        forms.update(of_forms)
+        searches.update(of_searches)
+    for number in sorted(forms):
         yield from _of_form(text, _token_form(number))
-    for needle, pattern, kind in _SEARCHES:
-        if needle not in lower:
-            continue
+    for number in sorted(searches):
+        _, pattern, kind = _SEARCHES[number]
         for match in pattern.finditer(text):
             group = match.lastindex or 0
             if not is_placeholder(match[group]):
                 yield Span(*match.span(group)), kind
     yield from _named_values(text, lower)
+
+
+@lru_cache(maxsize=8192)
+def _needles_in(line: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The rows of the table of tokens, and those of `_SEARCHES`, that may find something in a line in lower case.
+
+    Most lines of a text have been seen before: in its former version, or in another job.
+    """
+    words = " ".join(_LONG_WORDS.findall(line))
+    forms = tuple(number for needle, number in _needles_of_forms() if needle in words) if words else ()
+    return forms, tuple(number for number, (needle, _, _) in enumerate(_SEARCHES) if needle in line)
 
 
 def is_placeholder(value: str) -> bool:

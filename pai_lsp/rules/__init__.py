@@ -7,9 +7,10 @@ those about MPIJobs. `codes_named` returns what a name in settings, in a comment
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import lru_cache
 
 from pai_lsp.findings import suppression
-from pai_lsp.findings.diagnostic import SHELLCHECK_CODE, rules_of
+from pai_lsp.findings.diagnostic import SHELLCHECK_CODE, Settings, rules_of
 from pai_lsp.findings.suppression import NameMeaning
 from pai_lsp.rules import (
     cluster_rules,
@@ -30,7 +31,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pai_lsp.findings.diagnostic import Rule
+    from pai_lsp.findings.diagnostic import Rule, Severity
 
 # The rules that check a job, by the name of their family.
 _FAMILIES: dict[str, tuple[Rule, ...]] = {
@@ -104,13 +105,40 @@ def family_of(code: str) -> str:
     return next((name for name, rules in families().items() if any(rule.code == code for rule in rules)), "shell")
 
 
-def rules_on(cluster: object | None, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
-    """The rules about clusters and those of `rules` that matter on a cluster; without a cluster, all of `rules`."""
+class RulesInForce:
+    """Rules in the order in which they are asked, and which of them are about a word."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self.all = tuple(sorted(rules, key=lambda one: one.order))
+        self._about_all = [number for number, rule in enumerate(self.all) if not rule.about]
+        self._about: dict[str, list[int]] = {}
+        for number, rule in enumerate(self.all):
+            for word in rule.about:
+                self._about.setdefault(word, []).append(number)
+
+    def about(self, words: set[str]) -> list[Rule]:
+        """Those that are about one of the words, and those that are about every file."""
+        numbers = {*self._about_all, *(number for word in self._about.keys() & words for number in self._about[word])}
+        return [self.all[number] for number in sorted(numbers)]
+
+
+def rules_in_force(rules: tuple[Rule, ...], settings: Settings, cluster: object | None) -> RulesInForce:
+    """Those of `rules` that settings have on; with a cluster, those that matter there and the rules about clusters."""
     scheduler = cluster_rules.scheduler_of(cluster)
-    if scheduler is None:
-        return rules
-    found = (*(one for one in rules if one.scheduler in {"", scheduler}), *CLUSTER_RULES)
-    return tuple(sorted(found, key=lambda one: one.order))
+    return _in_force(rules, scheduler, settings.previews, frozenset(settings.severities.items()))
+
+
+@lru_cache(maxsize=16)
+def _in_force(
+    rules: tuple[Rule, ...],
+    scheduler: str | None,
+    previews: bool,
+    severities: frozenset[tuple[str, Severity | None]],
+) -> RulesInForce:
+    settings = Settings(dict(severities), previews)
+    if scheduler is not None:
+        rules = (*(one for one in rules if one.scheduler in {"", scheduler}), *CLUSTER_RULES)
+    return RulesInForce(one for one in rules if settings.severity_of(one) is not None)
 
 
 class UnknownCodeError(ValueError):

@@ -10,16 +10,17 @@ from pai_lsp.rules.commands.mpi import MPI, may_launch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Sequence
 
     from pai_lsp.findings.diagnostic import Rule
     from pai_lsp.job.job import Job
+    from pai_lsp.rules import RulesInForce
 
 
-def rules_about(job: Job, rules: Iterable[Rule]) -> Iterator[Rule]:
+def rules_about(job: Job, rules: RulesInForce) -> Sequence[Rule]:
     """The rules that can find something in the file of a job as it is meant."""
     words = _words(job)
-    return iter(rules) if words is None else (one for one in rules if not (one.about and words.isdisjoint(one.about)))
+    return rules.all if words is None else rules.about(words)
 
 
 def _words(job: Job) -> set[str] | None:

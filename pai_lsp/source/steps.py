@@ -45,6 +45,10 @@ def spend(steps: int) -> None:
             raise OutOfSteps
 
 
+# Rules begin a hundred loops in a job of 40 lines: to count those would take a tenth of its check.
+FEW = 50
+
+
 class _Counted(tuple[object, ...]):
     __slots__ = ()
 
@@ -54,9 +58,10 @@ class _Counted(tuple[object, ...]):
 
 
 def counted(items: Iterable[Item]) -> tuple[Item, ...]:
-    """A tuple of the items; each loop over it costs as many steps as it has items.
+    """A tuple of the items; of more than a few, each loop costs as many steps as there are items.
 
     Raises:
         OutOfSteps: by the loop, not here.
     """
-    return _Counted(items)  # type: ignore[return-value]  # holds what it is given
+    found = tuple(items)
+    return found if len(found) <= FEW else _Counted(found)  # type: ignore[return-value]  # holds what it is given

@@ -255,9 +255,10 @@ def _numbered(found: Sequence[Target], options: Options, jobs: int | None) -> It
     if processes < 2:
         yield from ((number, work(target)) for number, target in enumerate(found))
         return
-    from pai_lsp.cli.processes import LostItem, mapped  # noqa: PLC0415 - most runs have too few files to need them
+    from pai_lsp.cli.processes import LostItem, collect_often, mapped  # noqa: PLC0415 - most runs have too few files to need them
 
     yield 0, work(found[0])  # what is loaded and compiled for it, the processes need not load and compile again
+    collect_often()
     for number, outcome in mapped(work, found[1:], processes):
         if isinstance(outcome, LostItem):
             yield number + 1, Outcome(failures=(CheckFailure(found[number + 1].path, outcome.reason),))

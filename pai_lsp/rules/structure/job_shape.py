@@ -458,11 +458,13 @@ def is_marked_template(text: str) -> bool:
 
 def placeholders(job: Job) -> tuple[Span, ...]:
     """The placeholders of a program in a template of jobs, in their order; none if no value is wrong because of one."""
-    found = () if job.is_catalog else placeholder_spans(job.text)
-    if not found:
+    if job.is_catalog:
         return ()
     wrong = [place.span for kind in ("type-mismatch", "invalid-job-name") for place in places(job, kind)]
     statements = [problem.span for problem in job.syntax.problems] if "{%" in job.text else []
+    if not wrong and not statements:
+        return ()
+    found = placeholder_spans(job.text)
     braces = [span for span in found if job.text[span.start] != "$"]  # those of bash are part of many right values
     is_template = any(any_overlaps(braces, span) for span in (*wrong, *statements)) or any(
         is_placeholder(job.text[span.start : span.end]) for span in wrong
