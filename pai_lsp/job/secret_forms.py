@@ -439,16 +439,15 @@ def secrets_in(text: str) -> Iterator[tuple[Span, str]]:
     lower = text.lower()
     if len(lower) != len(text):  # a letter that has two in lower case
         lower = text
-    forms: set[int] = set()
-    searches: set[int] = set()
-    for line in {*lower.split("\n")}:
-        of_forms, of_searches = _needles_in(line) if len(line) < _LONG_LINE else _needles_in.__wrapped__(line)
-        forms.update(of_forms)
-        searches.update(of_searches)
-    for number in sorted(forms):
-        yield from _of_form(text, _token_form(number))
-    for number in sorted(searches):
-        _, pattern, kind = _SEARCHES[number]
+    lines = {*lower.split("\n")}
+    long = [line for line in lines if len(line) >= _LONG_LINE]
+    lines.difference_update(long)
+    forms = len(_rows())
+    for number in sorted(set().union(*map(_needles_in, lines), *map(_needles_in.__wrapped__, long))):
+        if number < forms:
+            yield from _of_form(text, _token_form(number))
+            continue
+        _, pattern, kind = _SEARCHES[number - forms]
         for match in pattern.finditer(text):
             group = match.lastindex or 0
             if not is_placeholder(match[group]):
@@ -457,14 +456,14 @@ def secrets_in(text: str) -> Iterator[tuple[Span, str]]:
 
 
 @lru_cache(maxsize=8192)
-def _needles_in(line: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The rows of the table of tokens, and those of `_SEARCHES`, that may find something in a line in lower case.
+def _needles_in(line: str) -> tuple[int, ...]:
+    """The rows of the table of tokens, and after them those of `_SEARCHES`, that may find something in a line.
 
-    Most lines of a text have been seen before: in its former version, or in another job.
+    The line is in lower case. Most lines of a text have been seen before: in its former version, or in another job.
     """
     words = " ".join(_LONG_WORDS.findall(line))
-    forms = tuple(number for needle, number in _needles_of_forms() if needle in words) if words else ()
-    return forms, tuple(number for number, (needle, _, _) in enumerate(_SEARCHES) if needle in line)
+    forms = [number for needle, number in _needles_of_forms() if needle in words] if words else []
+    return (*forms, *(number for number, (needle, _, _) in enumerate(_SEARCHES, len(_rows())) if needle in line))
 
 
 def is_placeholder(value: str) -> bool:
