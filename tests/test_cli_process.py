@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.jobs import job as benchmark_job
 from pai_lsp.cli.processes import LostItem
 
 BAD = """\
@@ -126,6 +127,13 @@ def test_checking_loads_nothing_that_it_does_not_need(tmp_path: Path) -> None:
         *("pai_lsp.safe_fixes", "pai_lsp.cli.report.json_formats", "pai_lsp.cli.report.text_report"),
     }
     assert loaded & heavy == set()
+
+
+def test_a_valid_job_is_compared_with_no_similar_names(tmp_path: Path) -> None:
+    (tmp_path / "a.pai.yaml").write_text(benchmark_job(50))
+    ended = pai_lsp("check", folder=tmp_path, before=("-X", "importtime"))
+    assert ended.returncode == 0
+    assert "difflib" not in ended.stderr
 
 
 # `mapped` itself; the functions must be ones that a fork can run.

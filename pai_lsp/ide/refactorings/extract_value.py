@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 # Numbers that both readers of the file take for the same, and that the rest-server writes into commands unchanged.
 _NUMBER = lazy_pattern(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{0,9}[1-9])?")
+# A job in which so many places have the same text is not one that somebody reads.
+_MOST_PLACES = 1_000
 # What changes, or breaks, a plugin's parameters when the runtime fills it in (see pai_lsp/job/plugin_parameters.py).
 _SPOILS_PLUGIN = lazy_pattern(r"['\"\\\t\r\n]")
 
@@ -60,7 +62,7 @@ def parameter_from_text(document: Document, span: Span) -> Iterator[Refactoring]
         return
     places = same_pieces(job, piece)
     yield _offer(document, piece, (piece,), "")
-    if len(places) > 1 and any(one.span == piece.span for one in places):
+    if 1 < len(places) <= _MOST_PLACES and any(one.span == piece.span for one in places):
         yield _offer(document, piece, places, f", at all {len(places)} places")
 
 

@@ -212,8 +212,7 @@ def unknown_subcommand(job: Job) -> Iterator[Finding]:
         word = next((one for one in use.line.arguments if one.is_literal), None)
         if word is None or word is not use.line.arguments[0] or not _COMMAND.fullmatch(word.text):
             continue
-        near = nearest(word.text, subcommands(name), _NEAR)
-        if word.text not in subcommands(name) and near:
+        if word.text not in subcommands(name) and (near := nearest(word.text, subcommands(name), _NEAR)):
             fixes = near_name_fixes(use.word(word), word.text, near, safe=False)
             yield Finding(
                 use.word(word), f"'{name}' has no command '{word.text}'{did_you_mean(word.text, near)}", fixes
