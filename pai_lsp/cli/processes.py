@@ -6,7 +6,6 @@ import it all again. It also survives a process that dies: the item it was at is
 
 from __future__ import annotations
 
-import gc
 import os
 import pickle
 import selectors
@@ -31,8 +30,6 @@ _LENGTH = 8
 # processors from the processes that work.
 _MANY = 100
 _REST = 0.005
-# As of `gc.set_threshold`.
-_THRESHOLDS = (10_000, 5, 5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +62,6 @@ def available_processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def collect_often() -> None:
-    """Have Python look for garbage among what is made from here on, for runs of many files.
-
-    A script's tree refers to itself: only a search frees it, and 100,000 jobs took 215 MB instead of 60 without one.
-    """
-    gc.freeze()
-    gc.set_threshold(*_THRESHOLDS)
 
 
 def mapped(
