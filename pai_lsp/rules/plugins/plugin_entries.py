@@ -281,7 +281,7 @@ def plugin_missing_parameter(job: Job) -> Iterator[Finding]:
     """
     for use in job.plugin_uses:
         missing = [one for one in use.plugin.parameters if one.required and use.entry(one.name) is None]
-        if not missing or (use.plugin.name == "tensorboard" and _has_no_parameters(use)):
+        if not missing or is_ignored(job, use) or (use.plugin.name == "tensorboard" and _has_no_parameters(use)):
             continue  # without any parameter, tensorboard has no effect but does not fail
         names = " and ".join(f"'{one.name}'" for one in missing)
         fixes: Fixes = ()
@@ -293,6 +293,15 @@ def plugin_missing_parameter(job: Job) -> Iterator[Finding]:
             yield Finding(use.name_span, f"{message}; without it, nothing happens", fixes, severity=Severity.WARNING)
         else:
             yield Finding(use.name_span, f"{message}, or the task dies before it starts", fixes)
+
+
+def is_ignored(job: Job, use: PluginUse) -> bool:
+    """Whether it is tensorboard for other task roles than the first one: the runtime does not even read its parameters.
+
+    Source: openpai-runtime, src/plugins/tensorboard/init.py.
+    """
+    roles = job.roles_of(use) if use.plugin.name == "tensorboard" else ()
+    return bool(roles) and job.task_roles[0] not in roles
 
 
 def _has_no_parameters(use: PluginUse) -> bool:

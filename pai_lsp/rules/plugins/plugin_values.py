@@ -15,7 +15,7 @@ from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.platform.clone_options import OpenQuoteError, clone_words, is_refused
 from pai_lsp.platform.programs import program
 from pai_lsp.platform.secrets_section import runtime_secrets
-from pai_lsp.rules.plugins.plugin_entries import PLUGIN_KEYS, as_severe, misspelt_key, prepared
+from pai_lsp.rules.plugins.plugin_entries import PLUGIN_KEYS, as_severe, is_ignored, misspelt_key, prepared
 from pai_lsp.rules.templates.parameters import first_item_fix, kind_of_value
 from pai_lsp.rules.templates.template_fixes import quote_insertions
 from pai_lsp.source.content import mapped
@@ -228,7 +228,11 @@ def _passed_quotes(job: Job, words: list[Word]) -> Iterator[Finding]:
 
 def _tensorboard(job: Job, use: PluginUse) -> Iterator[Finding]:
     logdir = use.entry("logdir")
-    if logdir is None or (isinstance(logdir.value, Mapping) and logdir.value.effective_entries()):
+    if (
+        logdir is None
+        or is_ignored(job, use)
+        or (isinstance(logdir.value, Mapping) and logdir.value.effective_entries())
+    ):
         return
     fixes: Fixes = ()
     if _is_text(logdir.value) and "\n" not in job.text[logdir.value.span.start : logdir.value.span.end]:
@@ -410,14 +414,12 @@ def tensorboard_wrong_role(job: Job) -> Iterator[Finding]:
               taskroles: [master]
               parameters: {port: 12345, logdir: {logs: /mnt/tensorboard}}
     """
-    if not job.task_roles:
-        return
-    first = job.task_roles[0]
     for use in job.uses_of_plugin("tensorboard"):
-        roles = job.roles_of(use)
-        if roles and first not in roles:
-            message = f"'tensorboard' has no effect here; it only runs in the first task role, '{first.name}'"
-            yield Finding(use.name_span, message)
+        if is_ignored(job, use):
+            first = job.task_roles[0].name
+            yield Finding(
+                use.name_span, f"'tensorboard' has no effect here; it only runs in the first task role, '{first}'"
+            )
 
 
 # Only these characters can end a quoted string.

@@ -243,8 +243,9 @@ def secrets_anchor(job: Job) -> Iterator[Finding]:
     """An alias refers to an anchor inside `secrets`, which the runtime does not see.
 
     The rest-server replaces the text of `secrets` before it stores the job. The runtime then reads an alias without its
-    anchor, and every task fails in its init container: "found undefined alias". Refer to the secret as
-    `<% $secrets.name %>` instead, or define the anchor elsewhere.
+    anchor, and every task fails in its init container: "found undefined alias". Where another anchor before it has the
+    same name, the runtime takes that one's value, which is a warning. Refer to the secret as `<% $secrets.name %>`
+    instead, or define the anchor elsewhere.
     Sources: rest-server, utils/protocolSecret.js; PyYAML, composer.py, compose_node.
 
         secrets:
@@ -265,8 +266,17 @@ def secrets_anchor(job: Job) -> Iterator[Finding]:
     if not job.syntax.aliases or job.is_catalog:
         return
     masked = masked_span(job.text)
+    seen = {one.name: one for one in reversed(job.syntax.anchors) if one.span.start not in masked}
     for alias in job.syntax.aliases:
         anchor = alias.anchor
-        if anchor is not None and anchor.span.start in masked and alias.span.start not in masked:
-            message = f"the anchor '{alias.name}' is inside 'secrets', which the runtime does not see; every task dies"
-            yield Finding(alias.span, message, related=(Related(anchor.span, "defined here"),))
+        if anchor is None or anchor.span.start not in masked or alias.span.start in masked:
+            continue
+        hidden = f"the anchor '{alias.name}' is inside 'secrets', which the runtime does not see"
+        here = Related(anchor.span, "defined here")
+        other = seen.get(alias.name)
+        if other is None or other.span > alias.span:
+            yield Finding(alias.span, f"{hidden}; every task dies", related=(here,))
+        else:
+            message = f"{hidden}; it takes the earlier one of that name"
+            related = (here, Related(other.span, "what the runtime takes"))
+            yield Finding(alias.span, message, (), related, severity=Severity.WARNING, consequence=Consequence.IGNORED)
