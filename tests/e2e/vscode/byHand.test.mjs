@@ -123,4 +123,11 @@ describe("where Enter takes no suggestion", () => {
     await page.keyboard.press("Enter");
     assert.match(await saved(), /^contr\n/m);
   });
+
+  scene("a quote is closed, as in YAML, and typed over", async () => {
+    await workbench.type(page, 'description: "a');
+    assert.match(await saved(), /^description: "a"$/m);
+    await workbench.type(page, '"');
+    assert.match(await saved(), /^description: "a"$/m);
+  });
 });
