@@ -5,20 +5,12 @@ It runs in a process of its own, so that what it holds in memory is only its own
 
 from __future__ import annotations
 
+import json
+import sys
 import time
+from typing import TYPE_CHECKING
 
-BEGIN = time.perf_counter()  # before what it measures is imported
-
-import json  # noqa: E402
-import sys  # noqa: E402
-from typing import TYPE_CHECKING  # noqa: E402
-
-from pai_lsp.catalog.loading import Surroundings, load_catalog  # noqa: E402
-from pai_lsp.catalog.setup import CatalogSetup, DirectorySource, ServerSource  # noqa: E402
-from pai_lsp.document import Document  # noqa: E402
-from pai_lsp.ide.completion.complete import complete  # noqa: E402
-
-IMPORTED = time.perf_counter()
+from benchmarks.memory import kilobytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,6 +37,13 @@ extras:
 def main() -> None:
     """Print the figures; times are in seconds, memory in kilobytes."""
     source, rounds = sys.argv[1], int(sys.argv[2])
+    begin = time.perf_counter()
+    from pai_lsp.catalog.loading import Surroundings, load_catalog  # noqa: PLC0415 - importing it is measured
+    from pai_lsp.catalog.setup import CatalogSetup, DirectorySource, ServerSource  # noqa: PLC0415 - as above
+    from pai_lsp.document import Document  # noqa: PLC0415 - as above
+    from pai_lsp.ide.completion.complete import complete  # noqa: PLC0415 - as above
+
+    imported = time.perf_counter()
     kind = ServerSource(source) if "://" in source else DirectorySource(source)
     catalog = load_catalog(CatalogSetup(folder="/", sources=(kind,)), Surroundings())
     found = catalog.find("marketplace://name/dataset_77")
@@ -66,23 +65,15 @@ def main() -> None:
     figures = {
         "definitions": sum(shelf.count for shelf in catalog.sources),
         "found": found.state.value,
-        "start": loaded - BEGIN,
-        "load": loaded - IMPORTED,
+        "start": loaded - begin,
+        "load": loaded - imported,
         "find": p95(lambda number: catalog.find(f"marketplace://name/dataset_{number * 97}")),
         "completion": p95(completion),
         "items": completion(3),
-        "held": _kilobytes("VmRSS"),
-        "peak": _kilobytes("VmHWM"),
+        "held": kilobytes("VmRSS"),
+        "peak": kilobytes("VmHWM"),
     }
     sys.stdout.write(json.dumps(figures))
-
-
-def _kilobytes(name: str) -> int:
-    try:
-        with open("/proc/self/status", encoding="ascii") as status:  # noqa: PTH123 - pathlib is not loaded here
-            return next(int(line.split()[1]) for line in status if line.startswith(name))
-    except OSError:
-        return 0
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.jobs import job
+from benchmarks.memory import kilobytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -275,7 +276,6 @@ def _median_and_p95(seconds: list[float]) -> str:
 
 def _memory(process: int) -> str:
     try:
-        status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
+        return str(kilobytes("VmHWM", process) // 1024)
     except OSError:
         return "?"
-    return str(next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) // 1024)

@@ -448,7 +448,7 @@ def _explains_stop(found: Iterable[Diagnostic], order: Order, document: Document
         return True
     off = [EXPLAINING.get(code) for code, severity in document.settings.severities.items() if severity is None]
     silent = [rule for rule in off if rule and rule.order <= order]
-    return bool(_found([(rule, rule.check) for rule in silent], document, lambda *_: None, job))
+    return any(_found([(rule, rule.check)], document, lambda *_: None, job) for rule in silent)
 
 
 def _of_whole_parts(found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:

@@ -32,8 +32,10 @@ _WORD = (
     r"['\"]?([^\s'\"`<>${}|;&()-][^\s'\"`<>${}|;&()]*)(?=['\"\s|;&)]|\Z))"
 )
 _SAME_COMMAND = r"(?:[^\n|;&#]|[;&#](?=[^\s;&|])){0,200}?"
+# It begins with a letter, which is found faster than a look-behind.
+_ECHO = r"(?:echo(?<=\becho)|printf(?<=\bprintf))\s+(?:-\S+\s+)*"
 # A text that goes to the standard input of the next command, or is typed for `passwd`, twice.
-_SAYS = r"(?:echo(?<=\becho)|printf(?<=\bprintf))\s+(?:-\S+\s+)*(?:['\"]%s(?:\\n)?['\"]\s+)?"
+_SAYS = rf"{_ECHO}(?:['\"]%s(?:\\n)?['\"]\s+)?"
 _TYPED = rf"{_SAYS}{_WORD}['\"]?"
 _PIPED = rf"{_TYPED}[ \t]*\|[^\n|]{{0,200}}"
 _PIPED_TO_IT = r"[ \t]*\|\s*(?:sudo\s+)?passwd\b"
@@ -217,7 +219,7 @@ _ARGUMENTS = (
     ("-password ", rf"(?<=\s)-password\s+{_WORD}", "a password"),
     (
         "passwd-s3fs",
-        r"\b(?:echo|printf)\s+(?:-\S+\s+)*['\"]?[\w.-]+:([\w+/=-]{6,})['\"]?[^\n|;&]{0,40}>[^\n|;&]{0,100}passwd-s3fs",
+        rf"{_ECHO}['\"]?[\w.-]+:([\w+/=-]{{6,}})['\"]?[^\n|;&]{{0,40}}>[^\n|;&]{{0,100}}passwd-s3fs",
         "a key",
     ),
     ("sqlplus", r"\bsqlplus\s+(?:-\S+\s+)*['\"]?[\w.-]+/([^\s'\"`<>${}|;&()@/]+)(?=@|['\"\s]|\Z)", "a password"),
@@ -279,7 +281,7 @@ _ARGUMENTS = (
     (
         ">",
         (
-            r"(?:echo(?<=\becho)|printf(?<=\bprintf))\s+(?:-\S+\s+)*['\"]?(?=\S{0,200}[0-9!@#%^&*+?=])([^\s'\"`<>${}|;&()]{6,200})['\"]?\s*"
+            rf"{_ECHO}['\"]?(?=\S{{0,200}}[0-9!@#%^&*+?=])([^\s'\"`<>${{}}|;&()]{{6,200}})['\"]?\s*"
             r">\s*[^\s|;&<>]{0,100}(?:pass(?:w(?:or)?d)?|secrets?|token|credentials?|api_?key)(?=[\s;|&)]|\Z)"
         ),
         "a password",

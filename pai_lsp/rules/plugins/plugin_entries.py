@@ -281,8 +281,10 @@ def plugin_missing_parameter(job: Job) -> Iterator[Finding]:
     """
     for use in job.plugin_uses:
         missing = [one for one in use.plugin.parameters if one.required and use.entry(one.name) is None]
-        if not missing or is_ignored(job, use) or (use.plugin.name == "tensorboard" and _has_no_parameters(use)):
-            continue  # without any parameter, tensorboard has no effect but does not fail
+        if not missing or is_ignored(job, use):
+            continue
+        if use.plugin.name == "tensorboard" and _has_no_parameters(use):
+            continue  # it has no effect, but does not fail
         names = " and ".join(f"'{one.name}'" for one in missing)
         fixes: Fixes = ()
         if use.parameters is not None:
@@ -296,7 +298,7 @@ def plugin_missing_parameter(job: Job) -> Iterator[Finding]:
 
 
 def is_ignored(job: Job, use: PluginUse) -> bool:
-    """Whether it is tensorboard for other task roles than the first one: the runtime does not even read its parameters.
+    """Whether it is tensorboard for other task roles than the first one: the runtime uses none of its parameters.
 
     Source: openpai-runtime, src/plugins/tensorboard/init.py.
     """
