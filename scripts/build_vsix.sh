@@ -3,8 +3,8 @@
 # it, as FOLDER/openpai-jobs-VERSION.vsix and prints that path; FOLDER is build/ unless it is named.
 # It carries the packages that the server needs on this platform, for every supported Python, and the hashes of all:
 # on other platforms, and with --no-wheelhouse, the extension downloads exactly these versions. With --target it is for one
-# platform of VS Code (wheelhouse.py --targets) and is named openpai-jobs-TARGET-VERSION.vsix. The same commit gives the same
-# bytes on one platform.
+# platform of VS Code (wheelhouse.py --targets) and is named openpai-jobs-TARGET-VERSION.vsix. Its page links to the repository
+# that this clone is of. The same commit gives the same bytes on one platform.
 set -euo pipefail
 umask 022
 export TZ=UTC

@@ -8,6 +8,8 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 for clone in first second/folder; do
   git clone --quiet --no-hardlinks . "$folder/$clone"
+  # The files name the repository that they are from, which is not this clone of it.
+  if origin=$(git remote get-url origin 2>/dev/null); then git -C "$folder/$clone" remote set-url origin "$origin"; fi
   git -C "$folder/$clone" -c user.name=dry-run -c user.email=dry-run@localhost tag "v$version"
   make -s --no-print-directory -C "$folder/$clone" .venv/.ready .venvs/dist/.ready
   echo "== $clone"

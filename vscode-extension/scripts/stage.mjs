@@ -3,10 +3,11 @@
 // REQUIREMENTS has the versions and hashes of the packages that the server needs.
 // RULES is what `pai-lsp rules --format json` prints: the settings offer the codes of the rules with their summaries.
 // The folder is emptied first: it contains only what is named here.
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { sourceAddress } from "./sourceAddress.mjs";
 
 const HOME = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const PROJECT = path.dirname(HOME);
@@ -25,6 +26,7 @@ fs.mkdirSync(path.join(stage, "server"), { recursive: true });
 
 const manifest = JSON.parse(fs.readFileSync(path.join(HOME, "package.json"), "utf8"));
 refuseOtherVersion(manifest.version);
+nameSource(manifest);
 offerRules(manifest, JSON.parse(fs.readFileSync(rules, "utf8")));
 for (const key of KEYS_LEFT_OUT) {
   delete manifest[key];
@@ -53,6 +55,16 @@ if (wheelhouse) {
 }
 const bundle = [path.join(HOME, "scripts/bundle.mjs"), "extension", path.resolve(stage, "dist")];
 execFileSync(process.execPath, bundle, { stdio: "inherit" });
+
+/** The page of an extension links to its source and its issues: to those of the repository that this clone is of. */
+function nameSource(manifest) {
+  const words = ["-C", PROJECT, "remote", "get-url", "origin"];
+  const address = sourceAddress(spawnSync("git", words, { encoding: "utf8" }).stdout ?? "");
+  if (address) {
+    manifest.repository = { type: "git", url: `${address}.git` };
+    manifest.bugs = { url: `${address}/issues` };
+  }
+}
 
 /** The setting `openpai.rules` has a property for every rule. */
 function offerRules({ contributes }, known) {

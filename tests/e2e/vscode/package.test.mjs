@@ -5,6 +5,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { sourceAddress } from "../../../vscode-extension/scripts/sourceAddress.mjs";
 import { temporaryFolder } from "./codeServer.mjs";
 
 const PROJECT = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../..");
@@ -55,6 +56,45 @@ test("it holds the extension, its server and nothing else", () => {
   const readme = fs.readFileSync(path.join(process.env.E2E_STAGE, "README.md"), "utf8");
   assert.doesNotMatch(readme, /(?<!!\[[^\]]*)\]\((?!https:|#)/, "relative links lead nowhere in a .vsix");
   assert.doesNotMatch(readme, /!\[|data:/, "pictures of the page would be in its text");
+});
+
+test("its page links to the repository that it was built from", () => {
+  const address = "https://example.com/team/pai-lsp";
+  const folder = copyOfSource(`${address}.git`);
+  const stage = temporaryFolder("stage");
+  const [wheel] = fs.readdirSync(path.join(process.env.E2E_STAGE, "server")).filter((name) => name.endsWith(".whl"));
+  const files = [path.join(process.env.E2E_STAGE, "server", wheel), path.join(process.env.E2E_STAGE, "../rules.json")];
+  const words = [stage, ...files, path.join(folder, "requirements/server.txt")];
+  execFileSync(process.execPath, [path.join(folder, "vscode-extension/scripts/stage.mjs"), ...words]);
+  const { repository, bugs } = JSON.parse(fs.readFileSync(path.join(stage, "package.json"), "utf8"));
+  assert.deepEqual(repository, { type: "git", url: `${address}.git` });
+  assert.deepEqual(bugs, { url: `${address}/issues` });
+});
+
+test("the address of a repository has no user, password or port", () => {
+  const address = "https://example.com/team/pai-lsp";
+  for (const origin of [
+    address,
+    `${address}.git`,
+    `${address}/`,
+    "https://someone:s3cret@example.com/team/pai-lsp.git",
+    "https://example.com:8443/team/pai-lsp",
+    "git@example.com:team/pai-lsp.git",
+    "ssh://git@example.com/team/pai-lsp",
+    "ssh://git@example.com:2222/team/pai-lsp.git\n",
+  ]) {
+    assert.equal(sourceAddress(origin), address, origin);
+  }
+  for (const origin of [
+    "",
+    "/srv/pai-lsp",
+    "../pai-lsp",
+    "file:///srv/pai-lsp.git",
+    "C:\\pai-lsp",
+    "https://example.com/",
+  ]) {
+    assert.equal(sourceAddress(origin), undefined, origin);
+  }
 });
 
 test("tasks show each line that a check prints as a problem", () => {
@@ -119,14 +159,23 @@ test("with the packages in it, its server is made without network", { timeout: 1
   assert.match(made.stdout, /^pai-lsp \d+\.\d+\.\d+$/m);
 });
 
-/** The files that are in the repository, as they are now: what is built beside them does not count. */
-function copyOfSource() {
+/** The files that are in the repository, as they are now, and its address: what is built beside them does not count. */
+function copyOfSource(origin = originOf(PROJECT)) {
   const folder = temporaryFolder("source");
   const names = execFileSync("git", ["ls-files", "-z"], { cwd: PROJECT, encoding: "utf8" }).split("\0");
   for (const name of names.filter((one) => one && fs.existsSync(path.join(PROJECT, one)))) {
     fs.cpSync(path.join(PROJECT, name), path.join(folder, name));
   }
+  execFileSync("git", ["init", "--quiet", folder]);
+  if (origin) {
+    execFileSync("git", ["-C", folder, "remote", "add", "origin", origin]);
+  }
   const modules = "vscode-extension/node_modules";
   fs.symlinkSync(path.join(PROJECT, modules), path.join(folder, modules));
   return folder;
+}
+
+/** Empty for a folder without an origin. */
+function originOf(folder) {
+  return spawnSync("git", ["-C", folder, "remote", "get-url", "origin"], { encoding: "utf8" }).stdout.trim();
 }
