@@ -26,6 +26,7 @@ prerequisites:
     plugin: com.microsoft.pai.runtimeplugin.cmd
     callbacks: [{event: taskStarts, commands: ["<% $parameters.lr %>"]}]
 """
+LTP = "[ls]\n# pai-lsp: platform=ltp\n"
 MEMBER = "undefined-template-member"
 DEPLOYMENT = "[ls]\ndeployments: [{{name: a, taskRoles: {}}}]\ndefaults: {{deployment: a}}\n"
 
@@ -45,7 +46,24 @@ DEPLOYMENT = "[ls]\ndeployments: [{{name: a, taskRoles: {}}}]\ndefaults: {{deplo
         ),
         ("[python train.py]\n", "[ls]\nextras: {com.microsoft.pai.runtimeplugin: ssh}\n", "plugin-not-list", "dies"),
         ("[python train.py]\n", "[ls]\nextras: {com.microsoft.pai.runtimeplugin: }\n", "plugin-not-list", "refused"),
+        (
+            "[python train.py]\n",
+            "[ls]\nextras: {com.microsoft.pai.runtimeplugin: [null]}\n",
+            "plugin-not-list",
+            "refused",
+        ),
+        (
+            "[python train.py]\n",
+            f"{LTP}extras: {{com.microsoft.pai.runtimeplugin: ssh}}\n",
+            "plugin-not-list",
+            "refused",
+        ),
         ("[python train.py]\n", "[ls]\nextras: {storages: nfs}\n", "type-mismatch", "fails"),
+        ("    dockerImage: image", "    completion: 2026-11-01\n    dockerImage: image", "type-mismatch", "fails"),
+        ("    dockerImage: image", "    completion: 2026-11-31\n    dockerImage: image", "type-mismatch", "dies"),
+        ("[python train.py]\n", "[ls]\nextras: {a: [b, , c]}\n", "yaml-syntax", "dies"),
+        ("[python train.py]\n", f"{LTP}extras: {{a: [b, , c]}}\n", "yaml-syntax", "refused"),
+        ("[python train.py]\n", f"{LTP}extras: {{: c}}\n", "yaml-syntax", "dies"),
         ("gpu: 0", "gpu: none", "type-mismatch", "refused"),
         ("gpu: 0", "gpu: 2147483648", "number-too-large", "refused"),
         ("[python train.py]", "[echo <% $parameters.n.toFixed %>]\nparameters: {n: 1}", MEMBER, "refused"),
@@ -73,6 +91,30 @@ def test_consequences(before: str, after: str, code: str, consequence: str) -> N
     if code == "undefined-parameter" and consequence == "dies":
         text = text.replace("    instances: 1", "    prerequisites: [a]\n    instances: 1")
     assert {one.consequence.value for one in Document(text).diagnostics if one.code == code} == {consequence}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("plugin: com.microsoft.pai.runtimeplugin.cmd", "plugin: <% $parameters.lr %>"),
+        ("plugin: com.microsoft.pai.runtimeplugin.cmd", "plugin: com.example.cmd"),
+        ("callbacks:", "failurePolicy: <% $parameters.lr %>\n    callbacks:"),
+        ("prerequisites: [a]", "taskRetryCount: 0"),
+    ],
+)
+def test_what_the_runtime_does_not_fill_does_not_end_a_task(old: str, new: str) -> None:
+    text = JOB.replace("prerequisites:\n", PLUGIN, 1).replace(
+        "    instances: 1", "    prerequisites: [a]\n    instances: 1"
+    )
+    text = text.replace("<% $parameters.lr %>", "echo 1") if "failurePolicy" in new else text
+    assert old in text
+    assert not [one.code for one in Document(text.replace(old, new)).diagnostics if one.severity is Severity.ERROR]
+
+
+def test_an_unknown_plugin_that_never_runs_does_not_end_a_task() -> None:
+    text = JOB.replace("prerequisites:\n", PLUGIN, 1).replace("runtimeplugin.cmd", "runtimeplugin.cdm")
+    found = {one.code: one.severity for one in Document(text).diagnostics}
+    assert found["unknown-plugin"] is Severity.WARNING
 
 
 @pytest.mark.parametrize(

@@ -189,6 +189,19 @@ def test_merges() -> None:
             "&v.1",
             {"data": "x"},
         ),
+        (
+            "data: [a, , b]",
+            "there is nothing before this comma; remove it or write a value",
+            ",",
+            {"data": ["a", None, "b"]},
+        ),
+        ("data: {a: 1, : b}", "there is no key before ':'", ":", {"data": {"a": 1, "null": "b"}}),
+        (
+            "data: [a, {b: :c d}]",
+            "a plain value in brackets cannot begin with ':'; quote it",
+            ":c d",
+            {"data": ["a", {"b": ":c d"}]},
+        ),
         ("data: *x", "no anchor is named 'x'", "*x", {"data": None}),
         ("data: 'it's'", "'s'' is not expected after the value", "s'", {"data": "it"}),
         (

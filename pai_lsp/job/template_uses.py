@@ -10,7 +10,7 @@ from enum import Enum
 from pai_lsp.embedded.template import OPENING, TemplateTag, runtime_tags, tags, tags_without_dollar
 from pai_lsp.source.content import MappedText, mapped
 from pai_lsp.source.frozen import dataclass_of_many
-from pai_lsp.source.nodes import Node, Scalar, walk
+from pai_lsp.source.nodes import Node, Scalar, entries_of, walk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ class TemplatePlace(Enum):
 
 
 RUNTIME_PLACES = frozenset({TemplatePlace.DEFINITION, TemplatePlace.PLUGIN})
+# The runtime fills what is left of a prerequisite without these.
+_TAKEN_OUT = ("plugin", "failurePolicy", "type")
 COMMAND_PLACES = frozenset({TemplatePlace.COMMANDS, TemplatePlace.IDLE_DEPLOYMENT})
 
 
@@ -108,8 +110,11 @@ def _filled_nodes(job: JobTree) -> Iterator[tuple[TemplatePlace, Node | None, di
     for definition in job.definitions:
         owner = {"definition": definition}
         if definition.type == "dockerimage":
-            yield TemplatePlace.AUTH, definition.node.get("auth"), owner
-        elif definition.extended_plugin is not None:
+            for entry in entries_of(definition.node.get("auth")):
+                yield TemplatePlace.AUTH, entry.value, owner
+        elif _is_filled(job, definition):
+            for key in _TAKEN_OUT:
+                yield TemplatePlace.LITERAL, definition.node.get(key), owner
             yield TemplatePlace.DEFINITION, definition.node, owner
         else:  # only `this`, by expansion
             yield TemplatePlace.LITERAL, definition.node, owner
@@ -118,6 +123,14 @@ def _filled_nodes(job: JobTree) -> Iterator[tuple[TemplatePlace, Node | None, di
     for deployment in job.deployments:
         for entry in deployment.role_entries:
             yield TemplatePlace.IDLE_DEPLOYMENT, entry.value, {"role": job.task_roles_by_name.get(entry.name)}
+
+
+def _is_filled(job: JobTree, definition: Definition) -> bool:
+    """Whether the runtime fills the prerequisite, as it is or once it is expanded: it is of a runtime plugin."""
+    if definition.runtime_plugin is not None:
+        return True
+    name = definition.extended_plugin
+    return name in job.platform.plugins or name in job.site_plugins
 
 
 def _taken(node: Node | None, waiting: dict[Scalar, None]) -> Iterator[Scalar]:

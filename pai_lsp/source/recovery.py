@@ -309,7 +309,7 @@ def build_repaired(text: str, broken_off: Tree, error: yaml.YAMLError | None, re
     tree, fault = (broken_off, error) if repaired == text else build(repaired, reader=reader)
     faults = 0
     while fault is not None and faults < MAX_STEPS:
-        repair = next_repair(repaired, fault, tree)
+        repair = next_repair(repaired, fault, tree, reader)
         fix = _fix(repair, places)
         if repair.message:
             faults += 1

@@ -14,6 +14,7 @@ from pai_lsp.source.libyaml import yaml
 from pai_lsp.source.nodes import ProblemKind, Tree
 from pai_lsp.source.odd_lines import odd_line
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.scalar import Reader
 from pai_lsp.source.text import Span, end_of_line, shortened
 from pai_lsp.source.writing import quoted
 
@@ -62,7 +63,7 @@ class _ParserFault:
     """Where and why libyaml stopped, in its own words.
 
     problem: what it found `at` an offset; context: what it was reading, which begins at `context_at`.
-    tree: the part of the text that was read before.
+    tree: the part of the text that was read before. reader: the rest-server's library.
     """
 
     text: str
@@ -71,9 +72,10 @@ class _ParserFault:
     at: int
     context_at: int
     tree: Tree
+    reader: Reader = Reader.JS_YAML_3
 
 
-def next_repair(text: str, error: yaml.YAMLError, tree: Tree) -> Repair:
+def next_repair(text: str, error: yaml.YAMLError, tree: Tree, reader: Reader) -> Repair:
     """The fault that libyaml stopped at, and a repair of it."""
     if isinstance(error, yaml.reader.ReaderError):
         at = min(int(error.position), len(text) - 1)
@@ -81,7 +83,7 @@ def next_repair(text: str, error: yaml.YAMLError, tree: Tree) -> Repair:
         character = text[at]
         message = f"the control character U+{ord(character):04X} is not allowed in YAML"
         return Repair(message, Span(at, at + 1), ((at, at + 1, STAND_INS.get(character, "_")),))
-    fault = _fault(text, error, tree)
+    fault = _fault(text, error, tree, reader)
     for attempt in (
         _what_js_yaml_reads,
         _unquoted_template,
@@ -91,6 +93,7 @@ def next_repair(text: str, error: yaml.YAMLError, tree: Tree) -> Repair:
         _odd_line,
         _half_typed_key,
         _second_colon,
+        _nothing_in_brackets,
         _open_bracket,
         _reserved_character,
         _bad_indentation,
@@ -125,7 +128,7 @@ def _outside(text: str, at: int) -> str:
     return "the value above is already complete, so nothing can follow it"
 
 
-def _fault(text: str, error: yaml.YAMLError, tree: Tree) -> _ParserFault:
+def _fault(text: str, error: yaml.YAMLError, tree: Tree, reader: Reader = Reader.JS_YAML_3) -> _ParserFault:
     at = _index(getattr(error, "problem_mark", None), text)
     context_mark = getattr(error, "context_mark", None)
     return _ParserFault(
@@ -135,6 +138,7 @@ def _fault(text: str, error: yaml.YAMLError, tree: Tree) -> _ParserFault:
         at,
         _index(context_mark, text) if context_mark else at,
         tree,
+        reader,
     )
 
 
@@ -395,6 +399,33 @@ def _open_bracket(fault: _ParserFault) -> Repair | None:
     return Repair(message, Span(at, content.end), ((at, content.end, f"{closer} {tail}"),))
 
 
+def _nothing_in_brackets(fault: _ParserFault) -> Repair | None:
+    """`[a, , b]`, `{: value}` and `[:word]`, which PyYAML refuses.
+
+    js-yaml reads an empty key, and 3.13.1 null between two commas, which 4.1.1 refuses.
+    Source: lib/js-yaml/loader.js, readFlowCollection.
+    """
+    text, at = fault.text, fault.at
+    character = text[at : at + 1]
+    before = at - 1
+    while text[before] in " \t\r\n":
+        before -= 1
+    if "flow node" not in fault.context or character not in {",", ":"} or text[before] not in "[{,:":
+        return None
+    span, empty = Span(at, at + 1), ((at, at, "~"),)
+    if character == ",":
+        is_read = fault.reader is Reader.JS_YAML_3
+        message = "there is nothing before this comma; remove it or write a value"
+        return Repair(message, span, empty, title="Remove ','", edit=(at, at + 1, ""), is_runtime_only=is_read)
+    word = _COLON_WORD.match(text, at)
+    if word is None:
+        return Repair("there is no key before ':'", span, empty, is_runtime_only=True)
+    span = Span(at, at + len(word[0].rstrip()))
+    edit = (span.start, span.end, quoted(text[span.start : span.end]))
+    message = "a plain value in brackets cannot begin with ':'; quote it"
+    return Repair(message, span, (edit,), title="Quote it", is_runtime_only=True)
+
+
 def _unclosed_bracket(text: str, at: int) -> int:
     """The offset of the nearest bracket before `at` that is not closed; `at` without one."""
     partners = {"]": "[", "}": "{"}
@@ -410,6 +441,8 @@ def _unclosed_bracket(text: str, at: int) -> int:
     return at
 
 
+# A plain value in brackets that begins with a colon, and perhaps spaces.
+_COLON_WORD = lazy_pattern(r":[^\s,\[\]{}](?:(?!:[\s,\[\]{}]|\s#)[^,\[\]{}\n])*")
 # A name as the rest-server's js-yaml reads it, followed by a value, a bracket or nothing.
 _ANCHOR_NAME = lazy_pattern(r"[&*][^\s,\[\]{}]+(?=[\s,\]}]|\Z)")
 

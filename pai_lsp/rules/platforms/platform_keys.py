@@ -186,7 +186,7 @@ def force_nodes_not_string(job: Job) -> Iterator[Finding]:
     if not job.platform.forces_nodes or section is None:
         return
     value = plain_value(section.value)
-    if value is None or (isinstance(value, (str, bool, int)) and not value):
+    if value is None or (isinstance(value, (str, bool, int, float)) and (not value or value != value)):  # noqa: PLR0124
         return
     if not isinstance(value, str):
         yield Finding(section.place, "'forceNodes' must be a string: names of nodes with ',' between them")

@@ -67,8 +67,8 @@ def unknown_plugin(job: Job) -> Iterator[Finding]:
     """The cluster does not have a runtime plugin of this name.
 
     The runtime has the plugins ssh, tensorboard, git, teamwise_storage and cmd. For any other name it fails while the
-    task is prepared, regardless of `failurePolicy`, and the job ends before the user's commands. List additional
-    plugins of a cluster under `plugins` in `.pai-lsp.yaml`.
+    task is prepared, regardless of `failurePolicy`, and the job ends before the user's commands. It is a warning in a
+    prerequisite that no task role lists. List additional plugins of a cluster under `plugins` in `.pai-lsp.yaml`.
     Source: openpai-runtime, src/init.d/initializer.py, init_plugins.
 
         prerequisites:
@@ -94,7 +94,9 @@ def unknown_plugin(job: Job) -> Iterator[Finding]:
             if definition.origin is not Origin.JOB and definition.plugin not in {*known, *STORAGE_PLUGINS, ""}:
                 yield _unknown_plugin(name_span(scalar), definition.plugin, known)
         elif not _has_folder(name, known) or not definition.plugin.startswith(PLUGIN_PREFIX):
-            yield _unknown_full_name(scalar, name, known)
+            found = _unknown_full_name(scalar, name, known)
+            never_runs = job.task_roles and definition.origin is Origin.JOB and not job.roles_running(definition)
+            yield replace(found, severity=Severity.WARNING) if never_runs else found
     for entry in job.plugins:
         scalar = entry.plugin_scalar
         if scalar is None or not scalar.text:
@@ -104,6 +106,15 @@ def unknown_plugin(job: Job) -> Iterator[Finding]:
             yield _unknown_plugin(name_span(scalar), scalar.text, known)
         elif not _has_folder(scalar.text.removeprefix(PLUGIN_PREFIX), known):
             yield _unknown_full_name(scalar, scalar.text[len(PLUGIN_PREFIX) :], known)
+
+
+def has_only_old_storages(job: Job) -> bool:
+    """Whether the rest-server looks for storages among the plugins: the job has no `storages`.
+
+    Source: rest-server, src/models/v2/job/k8s.js.
+    """
+    storages = job.extras_entry("storages")
+    return storages is None or (isinstance(storages.value, Scalar) and not storages.value.value)
 
 
 def _has_folder(name: str, known: tuple[str, ...]) -> bool:
@@ -161,9 +172,9 @@ def plugin_name_form(job: Job) -> Iterator[Finding]:
 def plugin_not_list(job: Job) -> Iterator[Finding]:
     """The runtime plugins under `extras` are not a list of mappings.
 
-    For a mapping or null the rest-server responds with status 500; for a string the runtime fails while the task is
-    prepared. An empty string has no effect.
-    Source: rest-server, src/models/v2/job/k8s.js; openpai-runtime, src/init.d/initializer.py, collect_plugin_configs.
+    For a mapping or null, and for null in the list, the rest-server responds with status 500; LTP's does for a string,
+    too. Of anything else the runtime dies while the task is prepared. An empty string has no effect.
+    Source: rest-server and ltp-platform, src/models/v2/job/k8s.js; openpai-runtime, src/init.d/initializer.py, collect_plugin_configs.
 
         extras:
           com.microsoft.pai.runtimeplugin: {plugin: ssh, parameters: {jobssh: true}}
@@ -184,12 +195,19 @@ def plugin_not_list(job: Job) -> Iterator[Finding]:
         if text == "":  # neither finds a plugin in it
             yield Finding(section.place, message, fixes, severity=Severity.WARNING, consequence=Consequence.IGNORED)
             return
-        happens = Consequence.DIES if isinstance(text, str) else Consequence.REFUSED
+        is_taken = isinstance(text, str) and not job.platform.privileged_plugins
+        happens = Consequence.DIES if is_taken else Consequence.REFUSED
         yield Finding(section.place, message, fixes, consequence=happens)
         return
+    # One that knows privileged plugins looks for them in any case.
+    is_read = bool(job.platform.privileged_plugins) or has_only_old_storages(job)
     for item in section.value.items:
         if not isinstance(item, Mapping):
-            yield Finding(item_place(job, item), "a runtime plugin must be a mapping with 'plugin' and 'parameters'")
+            message = "a runtime plugin must be a mapping with 'plugin' and 'parameters'"
+            is_null = isinstance(item, Scalar) and item.value is None
+            yield Finding(
+                item_place(job, item), message, consequence=Consequence.REFUSED if is_null and is_read else None
+            )
 
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=("taskroles",))

@@ -15,7 +15,14 @@ from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.platform.clone_options import OpenQuoteError, clone_words, is_refused
 from pai_lsp.platform.programs import program
 from pai_lsp.platform.secrets_section import runtime_secrets
-from pai_lsp.rules.plugins.plugin_entries import PLUGIN_KEYS, as_severe, is_ignored, misspelt_key, prepared
+from pai_lsp.rules.plugins.plugin_entries import (
+    PLUGIN_KEYS,
+    as_severe,
+    has_only_old_storages,
+    is_ignored,
+    misspelt_key,
+    prepared,
+)
 from pai_lsp.rules.templates.parameters import first_item_fix, kind_of_value
 from pai_lsp.rules.templates.template_fixes import quote_insertions
 from pai_lsp.source.content import mapped
@@ -80,13 +87,9 @@ def plugin_parameter_type(job: Job) -> Iterator[Finding]:
 
 
 def _for_server(job: Job, found: Finding, *, fails: bool) -> Finding:
-    """What becomes of the job: the rest-server reads the names of storages only where the job has no `storages`.
-
-    Source: rest-server, src/models/v2/job/k8s.js.
-    """
-    storages = job.extras_entry("storages")
-    is_read = storages is None or (isinstance(storages.value, Scalar) and not storages.value.value)
-    return replace(found, consequence=Consequence.REFUSED if fails and is_read else Consequence.FAILS)
+    """What becomes of the job."""
+    is_refused = fails and has_only_old_storages(job)
+    return replace(found, consequence=Consequence.REFUSED if is_refused else Consequence.FAILS)
 
 
 def _for_task(job: Job, use: PluginUse, found: Finding) -> Finding:

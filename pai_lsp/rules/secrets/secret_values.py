@@ -224,7 +224,7 @@ def moved_to_secrets(job: Job, entry: Entry) -> Fixes:
     if job.parameters.get(entry.name) is entry:
         return _parameter_fixes(job, entry, written)
     keys, _ = text_at(job, entry.key.span.start)
-    if place_at(job, entry.key.span.start) is TemplatePlace.LITERAL:
+    if place_at(job, entry.value.span.start) is TemplatePlace.LITERAL:
         return ()
     name = free_name("docker_password" if "auth" in keys else "_".join(words_of(entry.name)), job.secrets)
     edit = add_to_section(job.text, job.root, "secrets", f"{written_key(name)}: {written}")

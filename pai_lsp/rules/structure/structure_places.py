@@ -50,7 +50,10 @@ class ErrorPlace:
         path = self.error.path
         is_extended = path[:1] == ("prerequisites",) and len(path) > 2 and path[2] in _UNCHECKED
         is_extended = is_extended or path[:2] == ("extras", "reference_prerequisites")
-        return Consequence.FAILS if is_extended or self.error.is_accepted else None
+        if not is_extended and not self.error.is_accepted:
+            return None
+        is_unreadable = isinstance(self.node, Scalar) and isinstance(self.node.runtime_value, ValueError)
+        return Consequence.DIES if is_unreadable else Consequence.FAILS
 
 
 # Only expansion reads them; the rest-server checks the type of `require`, too. Source: config/v2/protocol.js.
