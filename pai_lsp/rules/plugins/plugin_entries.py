@@ -174,7 +174,8 @@ def plugin_not_list(job: Job) -> Iterator[Finding]:
 
     For a mapping or null, and for null in the list, the rest-server responds with status 500; LTP's does for a string,
     too. Of anything else the runtime dies while the task is prepared. An empty string has no effect.
-    Source: rest-server and ltp-platform, src/models/v2/job/k8s.js; openpai-runtime, src/init.d/initializer.py, collect_plugin_configs.
+    Source: rest-server and ltp-platform, src/models/v2/job/k8s.js; openpai-runtime, src/init.d/initializer.py,
+    collect_plugin_configs.
 
         extras:
           com.microsoft.pai.runtimeplugin: {plugin: ssh, parameters: {jobssh: true}}
