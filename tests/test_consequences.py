@@ -59,6 +59,7 @@ DEPLOYMENT = "[ls]\ndeployments: [{{name: a, taskRoles: {}}}]\ndefaults: {{deplo
             "refused",
         ),
         ("[python train.py]\n", "[ls]\nextras: {storages: nfs}\n", "type-mismatch", "fails"),
+        ("  worker:", "  __proto__:", "invalid-task-role-name", "refused"),
         ("    dockerImage: image", "    completion: 2026-11-01\n    dockerImage: image", "type-mismatch", "fails"),
         ("    dockerImage: image", "    completion: 2026-11-31\n    dockerImage: image", "type-mismatch", "dies"),
         ("[python train.py]\n", "[ls]\nextras: {a: [b, , c]}\n", "yaml-syntax", "dies"),
@@ -109,6 +110,18 @@ def test_what_the_runtime_does_not_fill_does_not_end_a_task(old: str, new: str) 
     text = text.replace("<% $parameters.lr %>", "echo 1") if "failurePolicy" in new else text
     assert old in text
     assert not [one.code for one in Document(text.replace(old, new)).diagnostics if one.severity is Severity.ERROR]
+
+
+@pytest.mark.parametrize(
+    "plugins",
+    [
+        "[{plugin: tensorboard, parameters: text, taskroles: [server]}]",
+        "[{plugin: cmd, parameters: {callbacks: [{event: taskStarts, commands: [ls]}]}, failurePolicy: !!binary YQ==}]",
+    ],
+)
+def test_what_the_runtime_takes_does_not_end_a_task(plugins: str) -> None:
+    text = JOB + f"  server:\n{ROLE}    commands: [ls]\nextras:\n  com.microsoft.pai.runtimeplugin: {plugins}\n"
+    assert not [one.code for one in Document(text).diagnostics if one.severity is Severity.ERROR]
 
 
 def test_an_unknown_plugin_that_never_runs_does_not_end_a_task() -> None:

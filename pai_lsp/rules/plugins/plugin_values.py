@@ -76,7 +76,7 @@ def plugin_parameter_type(job: Job) -> Iterator[Finding]:
     for use in job.plugin_uses:
         owner = use.owner
         if not isinstance(owner, Definition):
-            entry = owner.node.entry("parameters")
+            entry = None if is_ignored(job, use) else owner.node.entry("parameters")
             if entry and not isinstance(entry.value, Mapping) and _fails_without_mapping(use, entry.value):
                 found = Finding(entry.place, f"'parameters' of '{use.plugin.name}' must be a mapping")
                 if use.plugin.name == "teamwise_storage":

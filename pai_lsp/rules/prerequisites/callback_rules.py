@@ -374,7 +374,7 @@ def failure_policy_not_text(job: Job) -> Iterator[Finding]:
             callbacks: [{event: taskStarts, commands: [echo hello]}]
     """
     for entry in _failure_policies(job):
-        if isinstance(entry.value, Scalar) and isinstance(entry.value.runtime_value, str):
+        if isinstance(entry.value, Scalar) and isinstance(entry.value.runtime_value, str | bytes):
             continue
         fixes = choice_fixes(entry.value.span, _POLICIES)
         if any(

@@ -83,10 +83,12 @@ def invalid_task_role_name(job: Job) -> Iterator[Finding]:
         span = role.name_span if len(role.name_span) else key.span
         # The rest-server asks for the form alone; what it accepts, and the cluster cannot use, dies later.
         happens = Consequence.DIES if ROLE_NAME.fullmatch(role.name) else Consequence.REFUSED
+        if is_lost:  # a job needs a task role
+            happens = Consequence.REFUSED if len(job.task_roles) == 1 else Consequence.FAILS
         fixes = _rename_fixes(job, role.name, new_names.get(role.name)) if not is_quoting else ()
         if is_quoting and isinstance(key, Scalar) and key.text == role.name:
             fixes = quote_fix(key)
-        yield Finding(span, message, fixes, consequence=Consequence.FAILS if is_lost else happens)
+        yield Finding(span, message, fixes, consequence=happens)
 
 
 def _fault(job: Job, role: TaskRole) -> tuple[str, bool] | None:
