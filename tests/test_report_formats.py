@@ -11,10 +11,11 @@ import jsonschema
 import pytest
 
 from pai_lsp.cli.report import FORMATS, render
-from pai_lsp.cli.report.results import CheckedFile, CheckFailure, Results, with_hidden
+from pai_lsp.cli.report.results import CheckedFile, CheckFailure, Results
 from pai_lsp.cli.report.terminal import Terminal
 from pai_lsp.findings import diagnostic as diagnostic_module
 from pai_lsp.findings.diagnostic import Consequence, Diagnostic, Fix, Related, Rule, Severity, Stage, causes
+from pai_lsp.job.hidden import with_hidden
 from pai_lsp.source.text import Span, TextEdit
 
 JOB = "name: 训练😀\r\ntype: jobb\r\nsecrets:\r\n  key: topsecret\r\n"

@@ -100,6 +100,19 @@ class Hidden:
         return _replaced(text, (span for span, _ in secrets_in(text)))
 
 
+def with_hidden(text: str, hidden: Iterable[Span]) -> str:
+    """The text with every visible character inside `hidden` replaced by `*`, as long as before."""
+    parts: list[str] = []
+    done = 0
+    for span in sorted(hidden):
+        start, end = max(span.start, done), span.end
+        if start >= end:
+            continue
+        parts += text[done:start], "".join(c if c.isspace() else "*" for c in text[start:end])
+        done = end
+    return "".join([*parts, text[done:]])
+
+
 class _Texts:
     """Finds several texts in another one, in one pass."""
 

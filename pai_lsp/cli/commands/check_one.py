@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from pai_lsp.cli.report.results import CheckedFile, CheckFailure, checked_file, with_hidden
+from pai_lsp.cli.report.results import CheckedFile, CheckFailure, checked_file
 from pai_lsp.document import Document, check
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
+from pai_lsp.job.hidden import with_hidden
 from pai_lsp.rules import CODES, known
 from pai_lsp.rules.command_rules import image_not_asked, unreadable_file
 from pai_lsp.source.failures import kind_and_place, why

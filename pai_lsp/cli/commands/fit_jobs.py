@@ -9,6 +9,7 @@ from pai_lsp.cli import FINDINGS, WRONG_USAGE, json_text
 from pai_lsp.cli.commands.job_file import failed, job_file, named_jobs
 from pai_lsp.cli.report.results import CheckedFile
 from pai_lsp.cluster.fit import fit
+from pai_lsp.cluster.fit_answer import fit_answer
 from pai_lsp.cluster.profile import Profile, ProfileError, own_profiles, profile_named
 from pai_lsp.project.targets import run_projects
 from pai_lsp.source.files import full_path
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     import argparse
 
     from pai_lsp.cluster.fit import Fit
-    from pai_lsp.cluster.protocol_stage import Refusal
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
             found = fit(document.job, profile)
             hidden = document.job.hidden
             if arguments.format == "json":
-                answer = _cleaned(_as_json(path, found), hidden.without)
+                answer = {"job": path, **fit_answer(found, hidden)}
             else:
                 text = hidden.without("\n".join(_as_text(path, found, profile)))
             is_good &= found.outcome in {"runs", "accepted"}
@@ -65,55 +65,6 @@ def run(arguments: argparse.Namespace) -> int:
 def _no_cluster() -> str:
     known = ", ".join(name for name, _ in own_profiles()) or "none"
     return f"give --cluster NAME, or write 'cluster: NAME' into .pai-lsp.yaml; known clusters: {known}"
-
-
-def _cleaned(value: Any, clean: Any) -> Any:
-    """The value with hidden texts replaced in every text of it."""
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, list):
-        return [_cleaned(one, clean) for one in value]
-    if isinstance(value, dict):
-        return {key: _cleaned(one, clean) for key, one in value.items()}
-    return value
-
-
-def _as_json(path: str, found: Fit) -> dict[str, Any]:
-    answer: dict[str, Any] = {"job": path, "outcome": found.outcome}
-    if found.refusals:
-        answer |= _refusal_as_json(found.refusals[0])
-        answer["also"] = [_refusal_as_json(one) for one in found.refusals[1:]]
-    if found.request is not None and found.request.roles is not None:
-        answer["skus"] = {
-            role.name: {
-                "number": role.number,
-                "type": role.sku_type,
-                "pinnedCellId": role.pinned_cell,
-                "priority": role.priority,
-                "affinityGroup": role.group,
-            }
-            for role in found.request.roles
-        }
-        answer["total"] = found.request.total
-    if found.outcome == "waits-forever" and found.wait:
-        wait = found.wait
-        result = "refused" if wait.is_refused else "wait"
-        answer["wait"] = {"role": wait.role, "result": result, "reason": wait.reason, "explanation": wait.explanation}
-    if found.storages:
-        answer["storages"] = list(found.storages)
-    return answer
-
-
-def _refusal_as_json(one: Refusal) -> dict[str, Any]:
-    return {
-        "stage": one.stage.value,
-        "status": one.status,
-        "code": one.code,
-        "message": one.message,
-        "role": one.role,
-        "explanation": one.explanation,
-        "path": list(one.path),
-    }
 
 
 def _as_text(path: str, found: Fit, profile: Profile) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from pai_lsp.findings.diagnostic import causes, limited, without_count
+from pai_lsp.job.hidden import with_hidden
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.text import LineIndex, Span, any_overlaps
 
@@ -156,19 +157,6 @@ def _without_revealing_fixes(diagnostic: Diagnostic, hidden: Hidden) -> Diagnost
         fix for fix in diagnostic.fixes if all(hidden.without(edit.new_text) == edit.new_text for edit in fix.edits)
     )
     return diagnostic if len(fixes) == len(diagnostic.fixes) else replace(diagnostic, fixes=fixes)
-
-
-def with_hidden(text: str, hidden: Iterable[Span]) -> str:
-    """The text with every visible character inside `hidden` replaced by `*`, as long as before."""
-    parts: list[str] = []
-    done = 0
-    for span in sorted(hidden):
-        start, end = max(span.start, done), span.end
-        if start >= end:
-            continue
-        parts += text[done:start], "".join(c if c.isspace() else "*" for c in text[start:end])
-        done = end
-    return "".join([*parts, text[done:]])
 
 
 def _related(path: str, lines: LineIndex, others: Mapping[str, LineIndex], related: Related) -> PlacedRelated:
