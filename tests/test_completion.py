@@ -152,7 +152,7 @@ CONTEXTS = [
     ("template variables to fill, one filled", requiring("{name: prepare, template_variables: {path: /x, $0}}"),
      ["mode"], ["path"]),
     ("template variables to fill, no name", requiring("{template_variables: {$0}}"), [], ["path", "mode", "other"]),
-    ("empty file", "$0", ["job", "distributed job", "protocolVersion"], []),
+    ("empty file", "$0", ["job", "pytorch job", "distributed job", "protocolVersion"], []),
 ]  # fmt: skip
 BROKEN = "broken: [\n"
 
@@ -252,7 +252,7 @@ def test_a_whole_role_is_sound_as_it_comes() -> None:
     assert [d.message for d in after.diagnostics if d.severity is Severity.ERROR] == []
 
 
-@pytest.mark.parametrize("name", ["job", "distributed job"])
+@pytest.mark.parametrize("name", ["job", "pytorch job", "distributed job"])
 def test_a_whole_job_is_sound_as_it_comes(name: str) -> None:
     plain, found = offered("$0")
     job = next(one for one in found if one.label == name)

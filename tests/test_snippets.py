@@ -45,7 +45,7 @@ EXPANDED = Settings(severities={"needs-expansion": None, "refused-until-expanded
 
 # Where a piece can be inserted in jobs that have nothing wrong but what the piece adds, and the pieces.
 PLACES = {
-    "an empty file": ("$0", ["job", "distributed job"]),
+    "an empty file": ("$0", ["job", "pytorch job", "distributed job"]),
     "a job with an image": (f"{IMAGES}taskRoles:\n  $0\n", ["task role", "master and worker (Horovod)"]),
     "a job with two images": (f"{IMAGES}{OTHER_IMAGE}taskRoles:\n  $0\n", ["task role", "master and worker (Horovod)"]),
     "a job without prerequisites": (f"{HEAD}taskRoles:\n  $0", ["task role", "master and worker (Horovod)"]),

@@ -247,8 +247,34 @@ extras:
         sshbarrier: true
 """
 
+_PYTORCH_JOB = f"""\
+protocolVersion: 2
+name: ${{1:my-pytorch-job}}
+type: job
+jobRetryCount: 0
+prerequisites:
+  {indented(docker_image("image", 2))}
+taskRoles:
+  worker:
+    instances: ${{4:2}}
+    dockerImage: $2
+    resourcePerInstance:
+      cpu: ${{5:16}}
+      memoryMB: ${{6:65536}}
+      gpu: ${{7:8}}
+      ports:
+        master: 1
+    commands:
+      - torchrun --nnodes=\\$PAI_TASK_ROLE_TASK_COUNT_worker --nproc_per_node=$7
+        --node_rank=\\$PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX --master_addr=\\$PAI_HOST_IP_worker_0
+        --master_port=\\$PAI_PORT_LIST_worker_0_master ${{8:train.py}}
+defaults:
+  virtualCluster: ${{9:default}}
+"""
+
 # Jobs to start a new file from: name, what it is for, snippet.
 JOBS = (
     ("job", "a job with one task role", _WHOLE_JOB),
+    ("pytorch job", "PyTorch DDP: torchrun on each task", _PYTORCH_JOB),
     ("distributed job", "Horovod: a master that starts, workers that wait, ssh between them", _DISTRIBUTED_JOB),
 )
