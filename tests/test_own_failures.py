@@ -40,6 +40,7 @@ CALLS = {
     "explain": "explain image-latest-tag",
     "schema": "schema",
     "server": "server",
+    "mcp": "mcp --help",
     "completion": "completion bash",
 }
 FULL, CLOSED = "pai-lsp: no space left on device\n", "pai-lsp: standard output is closed\n"

@@ -321,11 +321,20 @@ def shell_text(name: str, **values: str) -> str:
     return _PLACE.sub(lambda place: values[place[1]], _shipped(os.path.join("shell", name)))
 
 
-def _shipped(name: str) -> str:
+def page_text(name: str) -> str:
+    """A page of docs/ that is shipped, in Markdown; `pyproject.toml` lists these.
+
+    Raises:
+        OSError: as `table`.
+    """
+    return _shipped(name, "docs")
+
+
+def _shipped(name: str, beside: str = "schemas") -> str:
     package = os.path.dirname(os.path.dirname(__file__))
     # An installed package contains the folder; in a checkout it is beside the package.
     shipped = os.path.join(package, "schemas")
-    folder = shipped if os.path.isdir(shipped) else os.path.join(os.path.dirname(package), "schemas")
+    folder = shipped if os.path.isdir(shipped) else os.path.join(os.path.dirname(package), beside)
     with open(os.path.join(folder, name), encoding="utf-8") as file:
         return file.read()
 

@@ -56,6 +56,7 @@ class Projects:
     report: is called with a message about a configuration file that is not read.
     given: the configuration of all files, in place of those that are found.
     on_fault: is called with an exception of ours while the sources are looked for; returns a sentence about it.
+    workspace: see `CatalogSetup.needs_trust`; None on the command line.
     sections: the settings in an editor, by the absolute path of the workspace folder that they are for; empty for all
         other files. Where an editor and a configuration file set the same rule or a marketplace, the file wins: the
         command line and the other people in the project use it. Plugins and excluded files of both add up.
@@ -65,6 +66,7 @@ class Projects:
         self, report: Callable[[str], object], on_fault: Callable[[Exception], str], given: Configuration | None = None
     ) -> None:
         self.sections: Mapping[str, Configuration] = {}
+        self.workspace: tuple[str, ...] | None = None
         self.report, self._on_fault, self._given = report, on_fault, given
         self._search = ConfigurationSearch(report)
         self._of_folder: dict[str, Configuration] = {}
@@ -192,8 +194,10 @@ class Projects:
         setup = self.setup_of(path, base)
         if setup not in self._lookups:
             try:
-                is_trusted = not setup.network_directories or self.is_trusted(setup)
-                self._lookups[setup] = load_catalog(setup, Surroundings(is_trusted=is_trusted, base=base))
+                outside = any(setup.needs_trust(one, self.workspace) for one in setup.directories)
+                is_trusted = not outside or self.is_trusted(setup)
+                surroundings = Surroundings(is_trusted=is_trusted, workspace=self.workspace, base=base)
+                self._lookups[setup] = load_catalog(setup, surroundings)
             except Exception as error:  # noqa: BLE001 - as above
                 self._lookups[setup] = NoLookup(self._on_fault(error))
         return self._lookups[setup]
