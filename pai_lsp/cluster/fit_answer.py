@@ -1,4 +1,4 @@
-"""Whether a job fits a cluster, as JSON has it: for the command line and for assistants."""
+"""Whether a job fits a cluster, as JSON has it and in words: for the command line, for assistants and for a page."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pai_lsp.cluster.fit import Fit
+    from pai_lsp.cluster.profile import Profile
     from pai_lsp.cluster.protocol_stage import Refusal
     from pai_lsp.job.hidden import Hidden
 
@@ -54,6 +55,30 @@ def _refusal_as_json(one: Refusal) -> dict[str, Any]:
         "explanation": one.explanation,
         "path": list(one.path),
     }
+
+
+def fit_lines(found: Fit, profile: Profile, hidden: Hidden) -> list[str]:
+    """The outcome, and in further lines each reason and the SKUs, without the hidden values of the job."""
+    titles = {
+        "refused": f"'{profile.name}' refuses the job",
+        "waits-forever": f"'{profile.name}' accepts the job, but it can never start",
+        "runs": f"fits '{profile.name}' when it is empty",
+        "accepted": f"'{profile.name}' accepts the job; the profile does not say whether it can start",
+    }
+    lines = [titles[found.outcome]]
+    lines += [_at(one.path, one.explanation) for one in found.refusals]
+    if found.wait and not found.refusals:
+        lines.append(_at(found.wait.path, found.wait.explanation))
+    request = found.request
+    if request is not None and request.roles is not None:
+        parts = ", ".join(f"{role.name} {role.instances or 1} × {role.number}" for role in request.roles)
+        lines.append(f"SKUs: {request.total} ({parts})")
+    return [hidden.without(line) for line in lines]
+
+
+def _at(path: tuple[str | int, ...], explanation: str) -> str:
+    place = ".".join(str(step) for step in path)
+    return f"{place}: {explanation}" if place else explanation
 
 
 def cleaned(value: Any, clean: Callable[[str], str]) -> Any:

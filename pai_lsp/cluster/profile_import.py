@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from pai_lsp.cluster.hived_stage import Cells
 from pai_lsp.cluster.profile import PROFILE_VERSION, ProfileError, fault_in, sku_types_of
+from pai_lsp.cluster.rest_server import ClusterError
 from pai_lsp.source.foreign import (
     as_list,
     as_mapping,
@@ -27,6 +28,7 @@ from pai_lsp.source.foreign import (
 )
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.syntax import parse
+from pai_lsp.source.text import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
+    from pai_lsp.cluster.rest_server import ClusterConnection
 
 # rest-server, deploy/rest-server.yaml.template; the end is not included.
 _PORTS = {"start": 15000, "end": 40000}
@@ -257,7 +260,29 @@ def _port(server: Mapping[str, Any], key: str, otherwise: int) -> int:
 _RESOURCES = ("gpu", "cpu", "memory")
 
 
-def profile_of_api(
+def profile_of_cluster(cluster: ClusterConnection, user: str | None, now: datetime) -> dict[str, Any]:
+    """The profile that the REST API of a cluster describes, with the rights of a user.
+
+    Raises:
+        ProfileError: if the cluster does not answer, or refuses.
+    """
+
+    def ask(place: str) -> Any:
+        try:
+            answer = cluster.value(place)
+        except ClusterError as error:
+            if error.status == 404:
+                return None
+            asked = visible(cluster.access.address(place).partition("?")[0])
+            raise ProfileError(f"{asked}: {error}") from None
+        if not isinstance(answer, dict):
+            raise ProfileError(f"{visible(cluster.access.address(place))}: the answer is not a JSON object")
+        return answer
+
+    return _answered_profile(ask, cluster.name, cluster.access.platform, user, now)
+
+
+def _answered_profile(
     ask: Callable[[str], Any], name: str, platform: str, user: str | None, now: datetime
 ) -> dict[str, Any]:
     """The profile that the answers describe, with the rights of a user.

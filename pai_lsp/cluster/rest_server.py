@@ -15,6 +15,7 @@ from pai_lsp.web.fetching import REDIRECTS, FetchFailure, Limits, exchange, unfo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from pai_lsp.cluster.cluster_access import ClusterAccess
@@ -76,11 +77,15 @@ class ApiAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ClusterConnection:
-    """A cluster of the user's own file, and the token for it."""
+    """A cluster of the user's own file, and the token for it.
+
+    sender: sends the requests, and takes and gives what `exchange` does; a page in a browser has one of its own.
+    """
 
     name: str
     access: ClusterAccess
     token: AccessToken | None
+    sender: Callable[..., HttpAnswer | FetchFailure] | None = None
 
     def send(self, method: str, place: str, body: str = "") -> ApiAnswer:
         """Send one request to a path below `/api/v2/`; a body is a job.
@@ -94,7 +99,7 @@ class ClusterConnection:
         if self.token is not None:
             headers["Authorization"] = f"Bearer {self.token.secret}"
         url = self.access.address(place)
-        found = exchange(method, url, headers, body=body.encode(), limits=LIMITS, ca_file=self.access.ca_file)
+        found = self._sent(method, url, headers, body=body.encode(), limits=LIMITS)
         if isinstance(found, FetchFailure):
             raise NoAnswerError(found.note, was_sent=found.was_sent)
         try:
@@ -104,6 +109,9 @@ class ClusterConnection:
         hide = self.token.hidden_in if self.token is not None else str
         code, message = (hide(visible(as_text(as_mapping(value).get(key)) or "")) for key in ("code", "message"))
         return ApiAnswer(found.status, value, code, message, hide(visible(self._refusal(found, url, code))))
+
+    def _sent(self, *request: Any, **options: Any) -> HttpAnswer | FetchFailure:
+        return (self.sender or exchange)(*request, ca_file=self.access.ca_file, **options)
 
     def _refusal(self, found: HttpAnswer, url: str, code: str) -> str:
         if found.status in REDIRECTS:
@@ -165,7 +173,7 @@ class ClusterConnection:
         if not keeps_secrets(url) and not (self.access.allow_http and host_and_port(base or "") == host):
             raise ClusterError(f"the log is at '{visible(host)}' over http, where others can read it", 403)
         headers = {"Range": f"bytes={byte_range}"}
-        found = exchange("GET", url, headers, limits=_LOG_LIMITS, ca_file=self.access.ca_file)
+        found = self._sent("GET", url, headers, limits=_LOG_LIMITS)
         if isinstance(found, FetchFailure):
             raise NoAnswerError(found.note, was_sent=found.was_sent)
         if found.status == _NO_MORE:

@@ -18,7 +18,7 @@ from pai_lsp.cluster.profile import (
     profiles_folder,
     read_profile,
 )
-from pai_lsp.cluster.profile_import import profile_of_api, profile_of_files
+from pai_lsp.cluster.profile_import import profile_of_cluster, profile_of_files
 from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
 from pai_lsp.source.text import visible
@@ -115,24 +115,11 @@ def _pulled(name: str) -> dict[str, Any]:
     from pai_lsp.cluster.rest_server import ClusterError  # noqa: PLC0415 - as above
 
     cluster = connected("cluster pull", name)
-
-    def ask(place: str) -> Any:
-        try:
-            answer = cluster.value(place)
-        except ClusterError as error:
-            if error.status == 404:
-                return None
-            asked = visible(cluster.access.address(place).partition("?")[0])
-            raise ProfileError(f"{asked}: {error}") from None
-        if not isinstance(answer, dict):
-            raise ProfileError(f"{visible(cluster.access.address(place))}: the answer is not a JSON object")
-        return answer
-
     try:
         user = user_of("cluster pull", cluster) if cluster.token is not None else None
     except ClusterError as error:
         raise ProfileError(f"{visible(cluster.access.url)}: {error}") from None
-    return profile_of_api(ask, name, cluster.access.platform, user, datetime.now(timezone.utc))
+    return profile_of_cluster(cluster, user, datetime.now(timezone.utc))
 
 
 def _written(action: str, profile: dict[str, Any], output: str) -> int:

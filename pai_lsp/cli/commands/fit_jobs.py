@@ -9,7 +9,7 @@ from pai_lsp.cli import FINDINGS, WRONG_USAGE, json_text
 from pai_lsp.cli.commands.job_file import failed, job_file, named_jobs
 from pai_lsp.cli.report.results import CheckedFile
 from pai_lsp.cluster.fit import fit
-from pai_lsp.cluster.fit_answer import fit_answer
+from pai_lsp.cluster.fit_answer import fit_answer, fit_lines
 from pai_lsp.cluster.profile import Profile, ProfileError, own_profiles, profile_named
 from pai_lsp.project.targets import run_projects
 from pai_lsp.source.files import full_path
@@ -17,8 +17,6 @@ from pai_lsp.source.text import visible
 
 if TYPE_CHECKING:
     import argparse
-
-    from pai_lsp.cluster.fit import Fit
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -51,7 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
             if arguments.format == "json":
                 answer = {"job": path, **fit_answer(found, hidden)}
             else:
-                text = hidden.without("\n".join(_as_text(path, found, profile)))
+                title, *more = fit_lines(found, profile, hidden)
+                text = "\n".join([f"{hidden.without(visible(path))}: {title}", *(f"  {line}" for line in more)])
             is_good &= found.outcome in {"runs", "accepted"}
         if arguments.format == "json":
             answers.append(answer)
@@ -65,24 +64,3 @@ def run(arguments: argparse.Namespace) -> int:
 def _no_cluster() -> str:
     known = ", ".join(name for name, _ in own_profiles()) or "none"
     return f"give --cluster NAME, or write 'cluster: NAME' into .pai-lsp.yaml; known clusters: {known}"
-
-
-def _as_text(path: str, found: Fit, profile: Profile) -> list[str]:
-    titles = {
-        "refused": f"'{profile.name}' refuses the job",
-        "waits-forever": f"'{profile.name}' accepts the job, but it can never start",
-        "runs": f"fits '{profile.name}' when it is empty",
-        "accepted": f"'{profile.name}' accepts the job; the profile does not say whether it can start",
-    }
-    lines = [f"{visible(path)}: {titles[found.outcome]}"]
-    for one in found.refusals:
-        place = ".".join(str(step) for step in one.path)
-        lines.append(f"  {place}: {one.explanation}" if place else f"  {one.explanation}")
-    if found.wait and not found.refusals:
-        place = ".".join(str(step) for step in found.wait.path)
-        lines.append(f"  {place}: {found.wait.explanation}")
-    request = found.request
-    if request is not None and request.roles is not None:
-        parts = ", ".join(f"{role.name} {role.instances or 1} × {role.number}" for role in request.roles)
-        lines.append(f"  SKUs: {request.total} ({parts})")
-    return lines
