@@ -1,6 +1,6 @@
 # One word each, the same here and in CI. Each target sets up what it needs.
 .PHONY: demo unit test lint docs bench bench-hostile fuzz lock clean python-tests e2e vsix dist man rules platforms \
-  playground release-dry-run field
+  playground portal release-dry-run field
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -42,6 +42,10 @@ vsix: $(VENV)/.ready
 # The page that checks jobs in the browser, in build/playground/; `make docs` takes it into the site.
 playground: $(VENV)/.ready
 	scripts/build_playground.sh
+
+# The plugin of OpenPAI's web portal, in build/portal/: a folder for any web server. See docs/portal.md.
+portal: $(VENV)/.ready
+	scripts/build_playground.sh portal
 
 # The sdist and, built from it, the wheel, in dist/.
 dist: .venvs/dist/.ready

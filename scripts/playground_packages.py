@@ -25,15 +25,15 @@ LIBRARIES = {
     "attrs": ("attr/", "attrs/"),
 }
 FOLDERS = tuple(folder for folders in LIBRARIES.values() for folder in folders)
-# What only the command line and the server use.
-LEFT_OUT = ("__pycache__", "cli", "lsp")
+# What only the command line and the servers use.
+LEFT_OUT = ("__pycache__", "assistant", "cli", "lsp")
 
 
 def main(folder: Path) -> int:
     """Fill the folder; returns the exit status of pip."""
     shutil.copytree(ROOT / "pai_lsp", folder / "pai_lsp", ignore=shutil.ignore_patterns(*LEFT_OUT))
     shutil.copytree(ROOT / "schemas", folder / "pai_lsp" / "schemas")
-    for name in ("browser_answers.py", "rpds.py"):
+    for name in ("browser_answers.py", "cluster_answers.py", "rpds.py"):
         shutil.copy(ROOT / "docs" / "playground" / name, folder)
     text = (ROOT / "requirements" / "server.txt").read_text(encoding="utf-8")
     version = f"{sys.version_info.major}.{sys.version_info.minor}"

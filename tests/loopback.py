@@ -315,7 +315,7 @@ def marketplace(reaction: Reaction, context: ssl.SSLContext | None = None) -> It
             except OSError:  # the client has gone
                 return
 
-        do_POST = do_HEAD = do_PUT = do_DELETE = do_GET  # noqa: N815 - the names that the base class calls
+        do_POST = do_HEAD = do_PUT = do_DELETE = do_OPTIONS = do_GET  # noqa: N815 - the names that the base class calls
 
         def log_message(self, *_: Any) -> None:
             pass

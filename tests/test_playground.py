@@ -1,4 +1,4 @@
-"""What the page of the playground asks the checker; scripts/e2e_playground.sh tries the page itself."""
+"""What the pages of the playground and the portal ask the checker; scripts/e2e_playground.sh tries the pages."""
 
 from __future__ import annotations
 
@@ -10,9 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from live_cluster_server import FAILED, RUNNING, LiveCluster
+from loopback import Request, answering, marketplace
 from test_architecture import MODULES
+from test_cluster_pull import react
+from test_cluster_submit import JOB, error, server_with
 
 import pai_lsp
+from pai_lsp.web.fetching import FetchFailure, Limits, exchange
 
 ROOT = Path(__file__).parent.parent
 ANSWERS = ROOT / "docs" / "playground" / "browser_answers.py"
@@ -21,13 +26,13 @@ EXAMPLES = sorted([*(ROOT / "examples").glob("*.yaml"), *(ROOT / "docs" / "playg
 PACKAGES = {"pai_lsp", "yaml", "ruamel", "jsonschema", "jsonschema_specifications", "referencing", "attr", "attrs"}
 
 
-def ask(question: str, text: str, platform: str = "openpai") -> Any:
+def ask(question: str, text: str, platform: str = "openpai", **more: Any) -> Any:
     specification = spec_from_file_location("browser_answers", ANSWERS)
     assert specification is not None
     assert specification.loader is not None
     module = module_from_spec(specification)
     specification.loader.exec_module(module)
-    return json.loads(module.answer(json.dumps({"ask": question, "text": text, "platform": platform})))
+    return json.loads(module.answer(json.dumps({"ask": question, "text": text, "platform": platform, **more})))
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
@@ -94,6 +99,116 @@ def test_a_password_is_in_no_message() -> None:
     assert "hunter2x9" not in repr([one["message"] for one in found])
 
 
+def test_completion_and_hover_count_as_javascript_does() -> None:
+    job = "# 😀\nname: x\ntaskRoles: {w: {prerequisites: []}}\nprerequisites: [{name: mnist}]\n"
+    at = job.index("[]") + 1
+    (one,) = ask("complete", job, at=at + 1)
+    assert (one["label"], one["kind"]) == ("mnist", "reference")
+    assert one["edit"] == {"from": at + 1, "to": at + 1, "insert": "mnist"}
+    found = ask("hover", job, at=job.index("name") + 2)
+    assert "**Job name**" in found["markdown"]
+    assert (found["from"], found["to"]) == (job.index("name") + 1, job.index("name") + 5)
+    assert ask("hover", job, at=0) is None
+    assert ask("rule", job, code="unknown-prerequisite")["markdown"].startswith("# unknown-prerequisite")
+
+
+@pytest.fixture
+def answers_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ANSWERS.parent))
+
+
+def asked_of_cluster(question: str, url: str, text: str = JOB, **more: Any) -> Any:
+    """Ask as the page does: send each request that the answer names, with the token, until there is an answer."""
+    answers: list[dict[str, Any]] = []
+    fields = {"server": url, "portal": url.removesuffix("/rest-server"), "user": "ann", "plugin": "", **more}
+    while True:
+        found = ask(question, text, answers=answers, **fields)
+        assert "t0ken" not in repr(found)
+        if "request" not in found:
+            return found["answer"]
+        request = found["request"]
+        headers = {"Accept": "application/json"}
+        if request["url"].startswith(f"{url}/api/v2/"):
+            headers["Authorization"] = "Bearer t0ken"
+        if request["range"]:
+            headers["Range"] = request["range"]
+        answer = exchange(request["method"], request["url"], headers, body=request["body"].encode(), limits=Limits())
+        if isinstance(answer, FetchFailure):
+            answers.append({"failure": answer.note})
+        else:
+            answers.append({"status": answer.status, "headers": dict(answer.headers), "body": answer.body.decode()})
+
+
+@pytest.mark.usefixtures("answers_folder")
+def test_the_facts_of_the_cluster_decide_whether_a_job_fits() -> None:
+    with marketplace(react) as server:
+        found = asked_of_cluster("profile", server.url)
+        assert {request.method for request in server.requests} == {"GET"}
+    assert found["user"] == "ann"
+    cluster = json.dumps(found["profile"])
+    name = server.url.removeprefix("http://")
+    fields: dict[str, Any] = {"server": server.url, "portal": server.url, "cluster": cluster, "answers": []}
+    outcome, *_ = ask("fit", JOB, **fields)["answer"]["lines"]
+    assert outcome == f"'{name}' accepts the job; the profile does not say whether it can start"
+    other = JOB + "defaults: {virtualCluster: prod}\n"
+    assert ask("fit", other, **fields)["answer"]["lines"][0] == f"'{name}' refuses the job"
+    assert "virtual-cluster-not-allowed" in {one["code"] for one in ask("check", other, cluster=cluster)["findings"]}
+    assert ask("fit", "kind: MPIJob\napiVersion: kubeflow.org/v2beta1\n", **fields) == {"answer": {"lines": []}}
+    with marketplace(answering(403, b"{}")) as server:
+        assert "access is denied (403)" in asked_of_cluster("profile", server.url)["failure"]
+
+
+@pytest.mark.usefixtures("answers_folder")
+def test_the_portal_sends_the_expanded_job_that_it_shows() -> None:
+    with marketplace(server_with(answering(202, b"{}"))) as server:
+        shown = asked_of_cluster("submission", server.url, plugin="checked")
+        assert server.requests == []
+        sent = asked_of_cluster("submit", server.url, plugin="checked")
+        (request,) = [one for one in server.requests if one.method == "POST"]
+        assert asked_of_cluster("submit", server.url)["failure"].endswith("give the job another name")
+    assert request.body.decode() == shown["text"]
+    assert shown["text"] == pai_lsp.expand(JOB) + "extras:\n  submitFrom: checked\n"
+    assert "paper-and-glue" not in repr(shown["lines"])
+    assert any("worker: 2 tasks, each with gpu 1" in line for line in shown["lines"])
+    assert sent == {
+        "name": "train",
+        "page": f"{server.url}/job-detail.html?username=ann&jobName=train",
+        "note": "",
+    }
+    with marketplace(server_with(error(400, "InvalidProtocolError", "bad job"), keeps=False)) as server:
+        assert "refuses the job (400): bad job" in asked_of_cluster("submit", server.url)["failure"]
+    with marketplace(server_with(answering(503, b""))) as server:
+        assert "but the cluster has the job" in asked_of_cluster("submit", server.url)["note"]
+        assert sum(one.method == "POST" for one in server.requests) == 1
+    broken = JOB.replace("[prepare]", "[nothing]")
+    assert ask("submission", broken, server="http://a", portal="http://a", user="ann", plugin="", answers=[]) == {
+        "answer": {"text": None, "lines": [], "errors": 0, "fit": []}
+    }
+
+
+@pytest.mark.usefixtures("answers_folder")
+def test_a_job_of_the_cluster_and_why_it_failed() -> None:
+    def logs_without_token(request: Request) -> None:
+        assert request.path.startswith("/rest-server/") or "authorization" not in request.headers
+        cluster(request)
+
+    cluster = LiveCluster([FAILED])
+    with marketplace(logs_without_token) as server:
+        found = asked_of_cluster("submitted", f"{server.url}/rest-server", "", job="train")
+        assert [one for one in server.requests if one.path.startswith("/log-manager/")]
+        cluster.states = [RUNNING]
+        running = asked_of_cluster("submitted", f"{server.url}/rest-server", "", job="train")
+        missing = asked_of_cluster("submitted", f"{server.url}/rest-server", "", job="other")
+    assert "- python train.py" in found["text"].splitlines()[found["line"] - 1]
+    assert found["cause"].startswith("python-import: ")
+    assert "module: torchx" in found["why"]
+    assert found["hasSecrets"]
+    assert "secrets" not in found["text"]
+    assert {one["severity"] for one in ask("check", found["text"])["findings"]} <= {"hint", "information"}
+    assert (running["why"], running["text"]) == (None, found["text"])
+    assert missing["failure"] == "'ann' has no job named 'other'"
+
+
 @pytest.mark.slow
 def test_it_needs_only_pure_python_and_the_packed_libraries() -> None:
     text = "\n".join(path.read_text(encoding="utf-8") for path in [EXAMPLES[-1]])
@@ -106,6 +221,7 @@ import browser_answers
 for ask in browser_answers._ANSWERS:
     browser_answers.answer(json.dumps({{"ask": ask, "text": {text!r} + "x: [", "platform": "ltp"}}))
     browser_answers.answer(json.dumps({{"ask": ask, "text": {text!r}, "platform": "openpai"}}))
+import cluster_answers
 new = {{name for name in set(sys.modules) - started if "." not in name and name not in sys.stdlib_module_names}}
 print(json.dumps(sorted(new)))
 print(json.dumps(sorted(name for name in sys.modules if name.startswith("pai_lsp."))))
@@ -114,8 +230,8 @@ print(json.dumps(sorted(name for name in sys.modules if name.startswith("pai_lsp
     libraries, modules = map(json.loads, run.stdout.splitlines())
     # typing_extensions is for Python before 3.13, jsonschema uses idna where it is there, and docs/playground/rpds.py
     # stands for a compiled library.
-    here = {"browser_answers", "rpds", "typing_extensions", "idna", "_ruamel_yaml"}
+    here = {"browser_answers", "cluster_answers", "rpds", "typing_extensions", "idna", "_ruamel_yaml"}
     assert set(libraries) <= PACKAGES | here
     # The build leaves out these packages.
-    assert [name for name in modules if name.split(".")[1] in {"cli", "lsp"}] == []
+    assert [name for name in modules if name.split(".")[1] in {"assistant", "cli", "lsp"}] == []
     assert len(modules) < len(MODULES)

@@ -1,4 +1,4 @@
-"""What the page of the playground asks the checker, which runs in the browser: JSON in, JSON out.
+"""What a page asks the checker, which runs in the browser: JSON in, JSON out. cluster_answers.py is about a cluster.
 
 Offsets are in UTF-16 code units, as JavaScript counts. No answer has the value of a secret in a message; texts that the
 author may submit have what the author wrote.
@@ -7,6 +7,7 @@ author may submit have what the author wrote.
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.document import Document, check, check_expanded
@@ -16,24 +17,41 @@ from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION
 from pai_lsp.source.text import ColumnUnit, text_width
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pai_lsp.findings.diagnostic import Diagnostic
-    from pai_lsp.source.text import Span
+    from pai_lsp.source.text import Span, TextEdit
 
 # A name that marks every text as a job, so that an unfinished one is checked, too.
 _JOB = "job.pai.yaml"
 
 
 def answer(question: str) -> str:
-    """The answer to `{"ask", "text", "platform"}`, where `ask` is a key of `_ANSWERS`."""
+    """The answer to `{"ask", "text", "platform", …}`, where `ask` is a key of `_ANSWERS`, or one about a cluster.
+
+    `cluster`: the profile of a cluster as JSON text; without it, the job is for any cluster. `at`: an offset.
+    """
     asked = json.loads(question)
-    document = _document(asked["text"], asked["platform"])
-    return json.dumps(_ANSWERS[asked["ask"]](document))
+    document = document_of(asked["text"], asked["platform"], asked.get("cluster"))
+    if asked["ask"] in _AT_PLACES:
+        return json.dumps(_AT_PLACES[asked["ask"]](document, _offset(document.text, asked["at"])))
+    if asked["ask"] == "rule":
+        return json.dumps(_rule(asked["code"]))
+    if asked["ask"] in _ANSWERS:
+        return json.dumps(_ANSWERS[asked["ask"]](document))
+    from cluster_answers import cluster_answer  # noqa: PLC0415 - only the portal asks a cluster
+
+    return json.dumps(cluster_answer(document, asked))
 
 
-def _document(text: str, platform: str) -> Document:
+@lru_cache(maxsize=1)
+def document_of(text: str, platform: str, cluster: str | None) -> Document:
+    """The document of a text; the same one for all questions about it, so that nothing is analysed twice."""
     settings = Settings().on(platform_named(platform))
+    if cluster is not None:
+        from pai_lsp.cluster.profile import read_profile  # noqa: PLC0415 - as in `answer`
+
+        settings = read_profile(cluster).applied_to(settings)
     document = Document(text, settings).as_definitions(is_wanted=False)
     return document if document.is_mpijob or document.is_catalog else Document(text, settings, _JOB)
 
@@ -45,7 +63,7 @@ def _kind(document: Document) -> str:
 
 
 def _checked(document: Document) -> dict[str, Any]:
-    found = check(document)
+    found = document.diagnostics
     fixable = sum(any(fix.safe for fix in one.fixes) for one in found)
     return {"kind": _kind(document), "fixable": fixable, "findings": _findings(document, found)}
 
@@ -94,7 +112,38 @@ def _drawn(document: Document) -> dict[str, Any]:
     return {"dot": dot(graph) if graph.nodes else None, "places": places}
 
 
-_ANSWERS = {
+def _completed(document: Document, offset: int) -> list[dict[str, Any]]:
+    from pai_lsp.ide.completion.complete import complete  # noqa: PLC0415 - as above
+
+    return [
+        {
+            "label": one.label,
+            "kind": one.kind.value,
+            "detail": one.detail,
+            "documentation": one.documentation,
+            "edit": _edit(document, one.edit),
+            "elsewhere": [_edit(document, edit) for edit in one.elsewhere],
+        }
+        for one in complete(document, offset)
+    ]
+
+
+def _hovered(document: Document, offset: int) -> dict[str, Any] | None:
+    from pai_lsp.ide.hover import hover  # noqa: PLC0415 - as above
+
+    found = hover(document, offset)
+    return {"markdown": found.markdown, **_place(document, found.span)} if found else None
+
+
+def _rule(code: str) -> dict[str, str]:
+    from pai_lsp.ide.documentation import rule_page  # noqa: PLC0415 - as above
+    from pai_lsp.rules import known  # noqa: PLC0415 - as above
+
+    return {"markdown": rule_page(known(code))}
+
+
+_AT_PLACES: Mapping[str, Callable[[Document, int], Any]] = {"complete": _completed, "hover": _hovered}
+_ANSWERS: Mapping[str, Callable[[Document], Any]] = {
     "check": _checked,
     "fix": _fixed,
     "runs": _runs,
@@ -117,13 +166,17 @@ def _findings(document: Document, found: Iterable[Diagnostic]) -> list[dict[str,
             "fixes": [
                 {
                     "title": fix.title,
-                    "edits": [{**_place(document, edit.span), "insert": edit.new_text} for edit in fix.edits],
+                    "edits": [_edit(document, edit) for edit in fix.edits],
                 }
                 for fix in one.fixes
             ],
         }
         for one in shown
     ]
+
+
+def _edit(document: Document, edit: TextEdit) -> dict[str, Any]:
+    return {**_place(document, edit.span), "insert": edit.new_text}
 
 
 def _place(document: Document, span: Span) -> dict[str, int]:
@@ -136,3 +189,8 @@ def _units(text: str, offsets: Sequence[int]) -> Sequence[int]:
     if text.isascii():
         return offsets
     return [text_width(text[:offset], ColumnUnit.UTF16) for offset in offsets]
+
+
+def _offset(text: str, units: int) -> int:
+    """An offset in UTF-16 code units as one in code points."""
+    return units if text.isascii() else len(text.encode("utf-16-le")[: 2 * units].decode("utf-16-le", "ignore"))

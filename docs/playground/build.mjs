@@ -1,4 +1,6 @@
-// Makes the page: node build.mjs FOLDER STAGE
+// Makes pages, each in its folder in BUILD: node build.mjs STAGE BUILD playground|portal...
+//
+// The playground is a page of its own; the portal's is in a frame that its plugin, plugin.js, puts into the portal.
 //
 // STAGE has the Python packages that run in the browser. They are compiled by the Python that runs them there, so that
 // the browser does not have to.
@@ -23,50 +25,62 @@ const EXAMPLES = [
   ["A half-typed file", "examples/half-typed.pai.yaml"],
 ];
 
-const [folder, stage] = process.argv.slice(2).map((one) => path.resolve(one));
-if (!folder || !stage) {
-  console.error("usage: build.mjs FOLDER STAGE");
+const PAGES = {
+  playground: { html: "index.html", page: "src/page.ts" },
+  portal: { html: "editor.html", page: "src/portal.ts", plugin: "src/plugin.ts" },
+};
+
+const [stage, target, ...kinds] = process.argv.slice(2);
+if (kinds.length === 0 || !kinds.every((kind) => kind in PAGES)) {
+  console.error("usage: build.mjs STAGE BUILD playground|portal...");
   process.exit(2);
 }
-fs.mkdirSync(folder, { recursive: true });
 
-const licenses = ["LICENSE", "docs/playground/THIRD-PARTY-NOTICES.md"].map((name) =>
-  fs.readFileSync(path.join(PROJECT, name), "utf8"),
-);
-licenses.push(...licensesOfLibraries());
-fs.writeFileSync(path.join(folder, "checker.zip"), await compiled());
-for (const name of RUNTIME) {
-  fs.copyFileSync(path.join(PYODIDE, name), path.join(folder, name));
-}
-for (const name of ["index.html", "style.css"]) {
-  fs.copyFileSync(path.join(HOME, name), path.join(folder, name));
-}
-const sizes = Object.fromEntries(REPORTED.map((name) => [name, fs.statSync(path.join(folder, name)).size]));
-const examples = EXAMPLES.map(([name, file]) => [name, fs.readFileSync(path.join(PROJECT, file), "utf8")]);
+const text = (name) => fs.readFileSync(path.join(PROJECT, name), "utf8");
+const notices = ["LICENSE", "docs/playground/THIRD-PARTY-NOTICES.md"].map(text);
+notices.push(...licensesOfLibraries());
+const checker = await compiled();
+const examples = EXAMPLES.map(([name, file]) => [name, text(file)]);
 const { info } = JSON.parse(fs.readFileSync(path.join(PYODIDE, "pyodide-lock.json"), "utf8"));
-const values = { EXAMPLES: examples, SIZES: sizes, LOCK_FILE: JSON.stringify({ info, packages: {} }) };
-const shared = {
-  absWorkingDir: HOME,
-  bundle: true,
-  minify: true,
-  target: "es2022",
-  charset: "utf8",
-  legalComments: "none",
-  logLevel: "warning",
-  metafile: true,
-  outdir: folder,
-  define: Object.fromEntries(Object.entries(values).map(([name, value]) => [name, JSON.stringify(value)])),
-};
-const page = await build({ ...shared, entryPoints: { page: "src/page.ts" }, format: "iife" });
-const workers = await build({
-  ...shared,
-  entryPoints: { checker: "src/checkerWorker.ts", graphviz: "src/graphWorker.ts" },
-  format: "esm",
-  // Viz.js asks Node.js for these, and no browser.
-  external: ["module", "fs"],
-});
-licenses.push(...licensesOf(page.metafile), ...licensesOf(workers.metafile));
-fs.writeFileSync(path.join(folder, "licenses.txt"), licenses.join("\n\n"));
+for (const kind of kinds) {
+  await made(PAGES[kind], path.resolve(target, kind));
+}
+
+async function made({ html, ...scripts }, folder) {
+  fs.mkdirSync(folder, { recursive: true });
+  fs.writeFileSync(path.join(folder, "checker.zip"), checker);
+  for (const name of RUNTIME) {
+    fs.copyFileSync(path.join(PYODIDE, name), path.join(folder, name));
+  }
+  fs.copyFileSync(path.join(HOME, "style.css"), path.join(folder, "style.css"));
+  const workbench = fs.readFileSync(path.join(HOME, "workbench.html"), "utf8");
+  const page = fs.readFileSync(path.join(HOME, html), "utf8").replace("<!-- workbench -->", () => workbench);
+  fs.writeFileSync(path.join(folder, html), page);
+  const sizes = Object.fromEntries(REPORTED.map((name) => [name, fs.statSync(path.join(folder, name)).size]));
+  const values = { EXAMPLES: examples, SIZES: sizes, LOCK_FILE: JSON.stringify({ info, packages: {} }) };
+  const shared = {
+    absWorkingDir: HOME,
+    bundle: true,
+    minify: true,
+    target: "es2022",
+    charset: "utf8",
+    legalComments: "none",
+    logLevel: "warning",
+    metafile: true,
+    outdir: folder,
+    define: Object.fromEntries(Object.entries(values).map(([name, value]) => [name, JSON.stringify(value)])),
+  };
+  const inPage = await build({ ...shared, entryPoints: scripts, format: "iife" });
+  const inWorkers = await build({
+    ...shared,
+    entryPoints: { checker: "src/checkerWorker.ts", graphviz: "src/graphWorker.ts" },
+    format: "esm",
+    // Viz.js asks Node.js for these, and no browser.
+    external: ["module", "fs"],
+  });
+  const licenses = [...notices, ...licensesOf(inPage.metafile), ...licensesOf(inWorkers.metafile)];
+  fs.writeFileSync(path.join(folder, "licenses.txt"), licenses.join("\n\n"));
+}
 
 /** The packages of the stage as a .zip of compiled modules and data. */
 async function compiled() {

@@ -1,4 +1,4 @@
-/** What the checker answers: the same shapes as in browser_answers.py. Offsets are those of JavaScript. */
+/** What the checker answers: the same shapes as in browser_answers.py and cluster_answers.py. Offsets are JavaScript's. */
 
 export type Severity = "error" | "warning" | "information" | "hint";
 
@@ -19,6 +19,30 @@ export interface Finding {
   fixes: { title: string; edits: Edit[] }[];
 }
 
+export interface Suggestion {
+  label: string;
+  kind: string;
+  detail: string;
+  /** In Markdown. */
+  documentation: string;
+  edit: Edit;
+  elsewhere: Edit[];
+}
+
+/** A request to the cluster that the page sends, before it asks again. */
+export interface ClusterRequest {
+  method: "GET" | "POST";
+  url: string;
+  range: string | null;
+  body: string;
+}
+
+/** What the cluster answered, or why it did not. */
+export type ClusterAnswer = { status: number; headers: Record<string, string>; body: string } | { failure: string };
+
+/** Answers to questions about a cluster. `failure` is for people. */
+type OfCluster<Answer> = { request: ClusterRequest } | { answer: Answer | { failure: string } };
+
 export interface Answers {
   /** `fixable`: the number of findings with a safe fix. */
   check: { kind: "job" | "definitions" | "MPIJob"; fixable: number; findings: Finding[] };
@@ -30,7 +54,44 @@ export interface Answers {
   inline: { text: string | null; findings: Finding[] };
   /** `places`: by the identifier of a node, the offset in the job. */
   graph: { dot: string | null; places: Record<string, number> };
+  complete: Suggestion[];
+  hover: { markdown: string; from: number; to: number } | null;
+  rule: { markdown: string };
+  /** The user, and the facts of the cluster: what `Question.cluster` takes as text. */
+  profile: OfCluster<{ user: string; profile: unknown }>;
+  /** Whether the job fits the cluster: the outcome, then the reasons; empty where that is not known. */
+  fit: OfCluster<{ lines: string[] }>;
+  /** What would be sent; without a text, the job cannot be expanded. */
+  submission: OfCluster<{ text: string | null; lines: string[]; errors: number; fit: string[] }>;
+  submit: OfCluster<{ name: string; page: string | null; note: string }>;
+  /** A job of the cluster, and why it failed; `line`, from 1, is that of `text`. */
+  submitted: OfCluster<{
+    text: string;
+    state: string;
+    hasSecrets: boolean;
+    why: string | null;
+    line: number | null;
+    cause?: string;
+  }>;
 }
 
 export type Ask = keyof Answers;
 export type Platform = "openpai" | "ltp";
+
+export interface Question {
+  text: string;
+  platform: Platform;
+  /** The profile of a cluster as JSON text. */
+  cluster?: string;
+  /** An offset in the text. */
+  at?: number;
+  /** The code of a rule. */
+  code?: string;
+  /** About a cluster: the addresses, the user of a job and its name, the name of this plugin, and the answers so far. */
+  server?: string;
+  portal?: string;
+  user?: string;
+  job?: string;
+  plugin?: string;
+  answers?: ClusterAnswer[];
+}

@@ -1,6 +1,6 @@
 /** The checker, which runs in a worker so that typing never waits. */
 
-import type { Answers, Ask, Platform } from "./answers";
+import type { Answers, Ask, Question } from "./answers";
 import { startWorker } from "./workers";
 
 /** What the worker posts: how much is loaded, that it is ready or will never be, and answers. */
@@ -39,11 +39,11 @@ export class Checker {
   }
 
   /** @throws CheckFailure */
-  async ask<Kind extends Ask>(ask: Kind, text: string, platform: Platform): Promise<Answers[Kind]> {
+  async ask<Kind extends Ask>(ask: Kind, question: Question): Promise<Answers[Kind]> {
     const number = this.number++;
     const answer = await new Promise<string>((resolve, reject) => {
       this.waiting.set(number, { resolve, reject });
-      this.worker.postMessage({ number, question: JSON.stringify({ ask, text, platform }) } satisfies Asked);
+      this.worker.postMessage({ number, question: JSON.stringify({ ask, ...question }) } satisfies Asked);
     });
     return JSON.parse(answer) as Answers[Kind];
   }

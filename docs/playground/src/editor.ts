@@ -1,14 +1,37 @@
-/** The editor of the job: CodeMirror with the findings of the checker. */
+/** The editor of the job: CodeMirror with the findings, suggestions and descriptions of the checker. */
 
+import {
+  acceptCompletion,
+  autocompletion,
+  completionStatus,
+  moveCompletionSelection,
+  selectedCompletion,
+  type Completion,
+  type CompletionContext,
+  type CompletionResult,
+} from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
 import { bracketMatching, HighlightStyle, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { searchKeymap } from "@codemirror/search";
-import { EditorState } from "@codemirror/state";
-import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
+import { Compartment, EditorState, StateEffect, StateField } from "@codemirror/state";
+import {
+  Decoration,
+  type DecorationSet,
+  drawSelection,
+  EditorView,
+  highlightActiveLine,
+  hoverTooltip,
+  keymap,
+  lineNumbers,
+  type Tooltip,
+} from "@codemirror/view";
 import { tags } from "@lezer/highlight";
-import type { Edit, Finding } from "./answers";
+import type { Answers, Edit, Finding, Suggestion } from "./answers";
+import { made } from "./elements";
+import { labels } from "./labels";
+import { markdown } from "./markdown";
 
 const SEVERITIES = { error: "error", warning: "warning", information: "info", hint: "hint" } as const;
 
@@ -53,14 +76,53 @@ const THEME = EditorView.theme({
     padding: "0.1rem 0.5rem",
     margin: "0.3rem 0.5rem 0 0",
   },
+  ".cm-failed": { backgroundColor: "color-mix(in srgb, var(--error) 18%, transparent)" },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul": { fontFamily: "var(--mono)", maxHeight: "14rem" },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]": {
+    backgroundColor: "var(--accent)",
+    color: "var(--on-accent)",
+  },
+  ".cm-tooltip.cm-completionInfo": { maxWidth: "28rem", maxHeight: "18rem", overflow: "auto" },
+  ".cm-completionDetail": { color: "var(--faint)", fontStyle: "normal" },
+  "li[aria-selected] .cm-completionDetail": { color: "inherit" },
+  ".cm-description": { maxWidth: "36rem", maxHeight: "18rem", overflow: "auto", padding: "0.4rem 0.6rem" },
+  ".cm-description p, .cm-completionInfo p": { margin: "0 0 0.4rem" },
+  ".cm-description pre, .cm-completionInfo pre": { margin: "0 0 0.4rem", whiteSpace: "pre-wrap" },
+  ".cm-description code, .cm-completionInfo code": { fontFamily: "var(--mono)", fontSize: "0.8125rem" },
+  ".cm-description a": { color: "var(--accent)" },
   ".cm-panels": { backgroundColor: "var(--raised)", color: "var(--text)", border: "none" },
 });
 
+/** Marks a line, by its number from 1; null marks none. */
+const failedLine = StateEffect.define<number | null>();
+const failed = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update: (shown, transaction) =>
+    transaction.effects.reduce((found, effect) => {
+      if (!effect.is(failedLine)) {
+        return found;
+      }
+      const { doc } = transaction.state;
+      return effect.value === null || effect.value > doc.lines
+        ? Decoration.none
+        : Decoration.set(Decoration.line({ class: "cm-failed" }).range(doc.line(effect.value).from));
+    }, shown.map(transaction.changes)),
+  provide: (field) => EditorView.decorations.from(field),
+});
+
+/** What the page answers the editor; a place is an offset in its text. */
+export interface Answering {
+  changed: () => void;
+  complete: (at: number) => Promise<Answers["complete"] | undefined>;
+  hover: (at: number) => Promise<Answers["hover"] | undefined>;
+}
+
 export class Editor {
   private readonly view: EditorView;
+  private readonly name = new Compartment();
 
   /** `host` gets a shadow root: there, CodeMirror's styles need no exception from the content security policy. */
-  constructor(host: HTMLElement, changed: () => void) {
+  constructor(host: HTMLElement, answering: Answering) {
     const root = host.attachShadow({ mode: "open" });
     const frame = document.createElement("div");
     frame.part.add("frame");
@@ -79,15 +141,28 @@ export class Editor {
           yaml(),
           syntaxHighlighting(COLORS),
           lintGutter(),
-          keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, ...lintKeymap, indentWithTab]),
-          THEME,
-          EditorView.contentAttributes.of({
-            tabindex: "0",
-            "aria-label": "Job file. Tab indents; press Escape, then Tab, to leave the editor.",
+          // Enter ends a line, and Tab takes a suggestion, as in other editors.
+          autocompletion({
+            selectOnOpen: false,
+            interactionDelay: 0,
+            icons: false,
+            override: [(context) => completed(context, answering)],
           }),
+          hoverTooltip((view, at) => hovered(view, at, answering)),
+          keymap.of([
+            { key: "Tab", run: takeSuggestion },
+            ...defaultKeymap,
+            ...historyKeymap,
+            ...searchKeymap,
+            ...lintKeymap,
+            indentWithTab,
+          ]),
+          failed,
+          THEME,
+          this.name.of(named()),
           EditorView.updateListener.of(({ docChanged }) => {
             if (docChanged) {
-              changed();
+              answering.changed();
             }
           }),
         ],
@@ -120,6 +195,22 @@ export class Editor {
     this.view.dispatch(setDiagnostics(this.view.state, diagnostics));
   }
 
+  /** Name the editor again, after another language is chosen. */
+  rename(): void {
+    this.view.dispatch({ effects: this.name.reconfigure(named()) });
+  }
+
+  /** Mark the line that failed, from 1; null takes the mark away. */
+  markLine(line: number | null): void {
+    this.view.dispatch({ effects: failedLine.of(line) });
+  }
+
+  /** Select a line, from 1. */
+  selectLine(line: number): void {
+    const { from, to } = this.view.state.doc.line(Math.min(line, this.view.state.doc.lines));
+    this.select(from, to);
+  }
+
   apply(edits: Edit[]): void {
     this.view.dispatch({ changes: edits });
   }
@@ -133,4 +224,72 @@ export class Editor {
     });
     this.view.focus();
   }
+}
+
+function named() {
+  return EditorView.contentAttributes.of({ tabindex: "0", "aria-label": labels.editor });
+}
+
+function takeSuggestion(view: EditorView): boolean {
+  if (completionStatus(view.state) !== "active") {
+    return false;
+  }
+  return (selectedCompletion(view.state) !== null || moveCompletionSelection(true)(view)) && acceptCompletion(view);
+}
+
+async function completed(context: CompletionContext, answering: Answering): Promise<CompletionResult | null> {
+  const { pos, explicit } = context;
+  if (!explicit && context.matchBefore(/[\w$./:{%-]/) === null) {
+    return null;
+  }
+  const found = await answering.complete(pos);
+  const from = Math.min(pos, ...(found ?? []).map(({ edit }) => edit.from));
+  if (found === undefined || found.length === 0 || context.aborted) {
+    return null;
+  }
+  return { from, options: found.map((one, order) => option(one, pos, order)), validFor: /^[\w$.-]*$/ };
+}
+
+/** A suggestion that was asked for at a place; more may have been typed there since. */
+function option(
+  { label, detail, documentation, edit, elsewhere }: Suggestion,
+  asked: number,
+  order: number,
+): Completion {
+  return {
+    label,
+    detail,
+    boost: -Math.min(order, 99),
+    info: documentation === "" ? undefined : () => described(documentation),
+    apply: (view, _, __, to) => {
+      const own = { ...edit, to: edit.to + to - asked };
+      view.dispatch({
+        changes: [own, ...elsewhere],
+        selection: { anchor: placed(own, elsewhere) },
+        scrollIntoView: true,
+        userEvent: "input.complete",
+      });
+    },
+  } as Completion;
+}
+
+/** Where an inserted text ends when edits in front of it are done, too. */
+function placed(own: Edit, elsewhere: Edit[]): number {
+  const before = elsewhere.filter(({ from }) => from < own.from);
+  return before.reduce((at, one) => at + one.insert.length - (one.to - one.from), own.from + own.insert.length);
+}
+
+async function hovered(view: EditorView, at: number, answering: Answering): Promise<Tooltip | null> {
+  const text = view.state.doc;
+  const found = await answering.hover(at);
+  if (!found || view.state.doc !== text) {
+    return null;
+  }
+  return { pos: found.from, end: found.to, above: true, create: () => ({ dom: described(found.markdown) }) };
+}
+
+function described(text: string): HTMLElement {
+  const found = made("div", "", { class: "cm-description", lang: "en" });
+  found.append(...markdown(text));
+  return found;
 }

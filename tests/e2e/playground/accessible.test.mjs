@@ -1,11 +1,8 @@
 // Pages of the site and the playground in light colors, and in dark ones as wide as a phone: axe finds nothing serious.
 import assert from "node:assert/strict";
-import fs from "node:fs";
-import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
-import { launch, openPage, PACKAGES, serve } from "./site.mjs";
+import { launch, openPage, serious, serve } from "./site.mjs";
 
-const AXE = fs.readFileSync(createRequire(`${PACKAGES}/`).resolve("axe-core/axe.min.js"), "utf8");
 /** A page of each kind: text with a picture, tables, long code, a rule, a list of all rules. E2E_PAGES names others. */
 const PAGES = process.env.E2E_PAGES?.split(" ") ?? [
   "",
@@ -28,15 +25,6 @@ after(async () => {
   await browser?.close();
   site?.close();
 });
-
-/** What axe calls serious or critical, a line each, with the first place. */
-async function serious(page) {
-  await page.evaluate(AXE);
-  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-  return violations
-    .filter(({ impact }) => ["serious", "critical"].includes(impact))
-    .map(({ id, nodes }) => `${id}: ${nodes.length} places, first ${nodes[0].html.slice(0, 160)}`);
-}
 
 for (const [colorScheme, width, height] of [
   ["light", 1280, 900],

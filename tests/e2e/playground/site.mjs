@@ -8,8 +8,10 @@ const SITE = required("E2E_PLAYGROUND", "the folder with the built page");
 export const folder = SITE;
 const CHROMIUM = required("E2E_CHROMIUM", "the path of Chromium");
 const SCREENSHOTS = required("E2E_SCREENSHOTS", "the folder for screenshots");
-export const PACKAGES = required("E2E_PLAYGROUND_PACKAGES", "the folder whose node_modules has playwright-core");
-const { chromium } = createRequire(`${PACKAGES}/`)("playwright-core");
+const PACKAGES = required("E2E_PLAYGROUND_PACKAGES", "the folder whose node_modules has playwright-core");
+const library = createRequire(`${PACKAGES}/`);
+const { chromium } = library("playwright-core");
+const AXE = fs.readFileSync(library.resolve("axe-core/axe.min.js"), "utf8");
 
 // As little as any static host knows: WebAssembly has no type of its own here.
 const TYPES = {
@@ -64,10 +66,10 @@ export function launch() {
 }
 
 /**
- * A new page that records what must not happen: messages of the console, errors, and requests that leave the origin of
- * `address`.
+ * A new page that records what must not happen: messages of the console, errors, and requests that leave the origins of
+ * `addresses`, one or more.
  */
-export async function openPage(browser, address, options = {}) {
+export async function openPage(browser, addresses, options = {}) {
   const context = await browser.newContext({
     permissions: ["clipboard-read", "clipboard-write"],
     ...options,
@@ -78,7 +80,7 @@ export async function openPage(browser, address, options = {}) {
   page.on("pageerror", (error) => wrong.push(String(error)));
   context.on("request", (request) => {
     const url = request.url();
-    if (!url.startsWith(address) && !/^(blob|data):/.test(url)) {
+    if (![addresses].flat().some((address) => url.startsWith(address)) && !/^(blob|data):/.test(url)) {
       wrong.push(`a request to ${url}`);
     }
   });
@@ -91,4 +93,13 @@ export async function picture(page, name) {
     path: path.join(SCREENSHOTS, `${name}.png`),
     animations: "disabled",
   });
+}
+
+/** What axe calls serious or critical, a line each, with the first place. */
+export async function serious(page) {
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+  return violations
+    .filter(({ impact }) => ["serious", "critical"].includes(impact))
+    .map(({ id, nodes }) => `${id}: ${nodes.length} places, first ${nodes[0].html.slice(0, 160)}`);
 }

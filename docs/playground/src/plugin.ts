@@ -1,0 +1,148 @@
+/**
+ * The plugin of the portal: the element `pai-plugin`, which shows the page in a frame and asks the cluster for it.
+ *
+ * The portal gives the token as an attribute. It is kept in this element alone: it is taken out of the document, is not
+ * given to the frame, and is sent to the rest-server that the portal names and to nobody else.
+ * Source: microsoft/pai, src/webportal/src/app/plugin/plugin.component.js and contrib/submit-job-v2/src/index.ts.
+ */
+
+import type { ClusterAnswer, ClusterRequest } from "./answers";
+import { READY, type Opening, type Requested, type Responded } from "./messages";
+
+/** Where this script, and so the page, is from: `?platform=ltp` after its address names the platform. */
+const SCRIPT = new URL((document.currentScript as HTMLScriptElement).src);
+const FRAME = new URL("editor.html", SCRIPT);
+/** The longest answer that is read, in bytes. */
+const LONGEST = 16 * 1024 * 1024;
+/** The time limit for an answer, in milliseconds. */
+const PATIENCE = 60_000;
+
+declare global {
+  interface Window {
+    PAI_PLUGINS?: { id?: string }[];
+  }
+}
+
+class PortalPlugin extends HTMLElement {
+  private readonly listener = (event: MessageEvent): void => this.open(event);
+  private frame: HTMLIFrameElement | undefined;
+  private token: string | undefined;
+
+  connectedCallback(): void {
+    this.token ??= this.getAttribute("pai-rest-server-token") ?? undefined;
+    this.removeAttribute("pai-rest-server-token");
+    this.frame = document.createElement("iframe");
+    this.frame.src = FRAME.href;
+    this.frame.title = "Write and submit a job";
+    this.frame.allow = "clipboard-write";
+    Object.assign(this.frame.style, { display: "block", width: "100%", height: "100%", border: "0" });
+    Object.assign(this.style, { display: "block", height: "calc(100vh - 6.5rem)", minHeight: "30rem" });
+    window.addEventListener("message", this.listener);
+    this.replaceChildren(this.frame);
+  }
+
+  disconnectedCallback(): void {
+    window.removeEventListener("message", this.listener);
+    this.replaceChildren();
+  }
+
+  private open({ data, source, origin }: MessageEvent): void {
+    if (data !== READY || source !== this.frame?.contentWindow || origin !== FRAME.origin) {
+      return;
+    }
+    const { port1, port2 } = new MessageChannel();
+    const uri = this.getAttribute("pai-rest-server-uri");
+    const server = uri === null ? undefined : new URL(uri, location.href).href.replace(/\/$/, "");
+    port1.onmessage = (event: MessageEvent<Requested>) => {
+      const { number, request } = event.data;
+      void this.sent(request, server).then((response) => port1.postMessage({ number, response } satisfies Responded));
+    };
+    const opening: Opening = {
+      platform: SCRIPT.searchParams.get("platform") === "ltp" ? "ltp" : "openpai",
+      ...asked(),
+    };
+    if (server !== undefined && this.token !== undefined) {
+      opening.cluster = { server, portal: location.origin };
+    }
+    this.frame.contentWindow?.postMessage(opening, FRAME.origin, [port2]);
+  }
+
+  /** What the cluster answers to a request of the page, if it is one that the page may make. */
+  private async sent(request: ClusterRequest, server: string | undefined): Promise<ClusterAnswer> {
+    const { method, range, body } = request;
+    const url = new URL(request.url);
+    const api = `${server ?? ""}/api/v2/`;
+    const isApi = server !== undefined && url.href.startsWith(api);
+    // Logs are below the portal, and have a key of their own.
+    const isLog = !isApi && method === "GET" && url.origin === location.origin;
+    if (!isLog && !(isApi && (method === "GET" || url.href === `${api}jobs`))) {
+      return { failure: `the page asks neither the rest-server nor this portal, but '${url.host}'` };
+    }
+    const headers: Record<string, string> = { Accept: "application/json" };
+    if (isApi && this.token !== undefined) {
+      headers.Authorization = `Bearer ${this.token}`;
+    }
+    if (method === "POST") {
+      headers["Content-Type"] = "text/yaml";
+    }
+    if (range !== null) {
+      headers.Range = range;
+    }
+    try {
+      const response = await fetch(url, {
+        method,
+        headers,
+        body: method === "POST" ? body : null,
+        credentials: "omit",
+        redirect: "error",
+        cache: "no-store",
+        referrerPolicy: "no-referrer",
+        signal: AbortSignal.timeout(PATIENCE),
+      });
+      return {
+        status: response.status,
+        headers: Object.fromEntries(response.headers),
+        body: await beginning(response),
+      };
+    } catch (error) {
+      const isLate = error instanceof DOMException && error.name === "TimeoutError";
+      return { failure: isLate ? "the server did not answer in time" : "no connection can be made" };
+    }
+  }
+}
+
+/** The text of an answer; what is longer than the limit is cut off. */
+async function beginning(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  const reader = response.body?.getReader();
+  let text = "";
+  for (let length = 0; reader !== undefined && length <= LONGEST;) {
+    const { value } = await reader.read();
+    if (value === undefined) {
+      return text + decoder.decode();
+    }
+    length += value.byteLength;
+    text += decoder.decode(value, { stream: true });
+  }
+  await reader?.cancel();
+  return text;
+}
+
+/** What the portal asks for in its own address: a job that another page has left, or one of the cluster. */
+function asked(): Pick<Opening, "text" | "plugin" | "resubmit"> {
+  const query = new URLSearchParams(location.search);
+  const plugin = window.PAI_PLUGINS?.[Number(query.get("index"))]?.id ?? "";
+  const [user, job] = [query.get("user"), query.get("jobname")];
+  if (query.get("op") === "init") {
+    const text = sessionStorage.getItem("protocolYAML") ?? "";
+    for (const key of ["protocolItemKey", "protocolYAML"]) {
+      sessionStorage.removeItem(key);
+    }
+    return { plugin, text };
+  }
+  return query.get("op") === "resubmit" && user && job
+    ? { plugin, text: "", resubmit: { user, job } }
+    : { plugin, text: "" };
+}
+
+customElements.define("pai-plugin", PortalPlugin);

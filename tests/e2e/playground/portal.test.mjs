@@ -1,0 +1,173 @@
+// The plugin in a page that keeps the portal's contract, with a rest-server on another port: all on this machine.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import path from "node:path";
+import { after, before, describe, it } from "node:test";
+import { launch, openPage, picture, serious, serve } from "./site.mjs";
+
+const PYTHON = process.env.E2E_PYTHON;
+/** Loading Python on a busy machine; everything else is quick. */
+const LOADING = 120_000;
+const TOKEN = "t0ken";
+const JOB = `protocolVersion: 2
+name: flowers
+type: job
+prerequisites:
+  - { name: image, type: dockerimage, uri: "ubuntu:22.04" }
+  - { name: prepare, type: script, callbacks: [{ event: taskStarts, commands: [echo ready] }] }
+taskRoles:
+  worker:
+    instances: 2
+    dockerImage: image
+    prerequisites: [prepair]
+    commands: ["echo <% $secrets.word %>"]
+    resourcePerInstance: { gpu: 1, cpu: 1, memoryMB: 1024 }
+secrets: { word: paper-and-glue }
+defaults: { virtualCluster: default }
+`;
+
+let site, server, addresses, browser;
+
+before(async () => {
+  site = await serve(process.env.E2E_PORTAL);
+  const script = path.join(import.meta.dirname, "portal_server.py");
+  server = spawn(PYTHON, [script, `${site.address}plugin.js`], { stdio: ["pipe", "pipe", "inherit"] });
+  const line = await new Promise((resolve, reject) => {
+    server.stdout.once("data", resolve);
+    server.once("exit", () => reject(new Error("the portal did not start")));
+  });
+  addresses = JSON.parse(line);
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  server?.stdin.end();
+  site?.close();
+});
+
+/** The plugin in the portal's page at a query; `frame` is what it shows. */
+async function open(query, { text, ...options } = {}) {
+  const own = [site.address, addresses.portal, addresses.rest];
+  const { page, wrong } = await openPage(browser, own, { viewport: { width: 1000, height: 700 }, ...options });
+  if (text !== undefined) {
+    await page.goto(`${addresses.portal}/`);
+    await page.evaluate((job) => sessionStorage.setItem("protocolYAML", job), text);
+    wrong.length = 0;
+  }
+  await page.goto(`${addresses.portal}/plugin.html?index=0${query}`);
+  // The plugin asks whether there is a job of this name before it sends one, and the browser reports the answer.
+  const faults = () => wrong.filter((one) => !/status of 404/.test(one));
+  return { page, faults, frame: page.frameLocator("pai-plugin iframe") };
+}
+
+const has = (frame, selector, text) => frame.locator(selector, { hasText: text }).first().waitFor({ timeout: LOADING });
+const asked = async () => (await fetch(`${addresses.portal}/requests`)).json();
+const written = async (frame) => (await frame.locator(".cm-line").allTextContents()).join("\n");
+
+/** Where a page keeps something, as text: its documents, their addresses and what they store. */
+async function kept(page) {
+  const places = await Promise.all(
+    page
+      .frames()
+      .map((one) =>
+        one.evaluate(() =>
+          JSON.stringify([
+            document.documentElement.outerHTML,
+            location.href,
+            document.cookie,
+            { ...localStorage },
+            { ...sessionStorage },
+          ]),
+        ),
+      ),
+  );
+  return places.join("\n");
+}
+
+describe("the plugin in the portal", () => {
+  it("checks the job that another page left, says whether it fits, and submits what it has shown", async () => {
+    const { page, frame, faults } = await open("&op=init", { text: JOB });
+    await has(frame, "#list", "'prepair'");
+    await has(frame, "#fit p", "refuses the job");
+    assert.equal(await page.evaluate(() => sessionStorage.getItem("protocolYAML")), null);
+    await picture(page.locator("pai-plugin"), "portal-findings");
+
+    // Typing is checked, completed and described.
+    const line = frame.locator(".cm-line", { hasText: "prepair" });
+    await line.click();
+    await page.keyboard.press("End");
+    await page.keyboard.press("ArrowLeft");
+    for (let letter = 0; letter < "prepair".length; letter++) {
+      await page.keyboard.press("Backspace");
+    }
+    await page.keyboard.type("pre");
+    await has(frame, ".cm-tooltip-autocomplete li", "prepare");
+    await page.keyboard.press("Tab");
+    await frame.locator(".cm-line", { hasText: "[prepare]" }).waitFor();
+    await has(frame, "#fit p", "accepts the job");
+    await has(frame, "#list", "needs-expansion");
+    await frame.locator(".cm-line", { hasText: "instances" }).getByText("instances").hover();
+    await has(frame, ".cm-description", "The number of tasks of this role");
+    await page.mouse.move(0, 0);
+    await frame.locator("#list .rule").first().click();
+    await has(frame, "#list .page", "needs-expansion");
+
+    // Everything is shown before it is sent, and nothing is sent before.
+    await frame.getByRole("button", { name: "Submit…" }).click();
+    await has(frame, "#sending-where", `(${addresses.rest}/rest-server) as 'ann', virtual cluster default`);
+    await has(frame, "#sending-fit", "accepts the job");
+    assert.deepEqual(await serious(page.frames()[1]), []);
+    await picture(page.locator("pai-plugin"), "portal-submit");
+    const shown = await frame.locator("#sending-text").textContent();
+    assert.match(shown, /paper-and-glue/);
+    assert.match(shown, /com\.microsoft\.pai\.runtimeplugin/);
+    assert.match(shown, /submitFrom: checked-job/);
+    assert.equal((await asked()).filter(({ method }) => method === "POST").length, 0);
+    await frame.getByRole("button", { name: "Submit", exact: true }).click();
+    await has(frame, "#notice", "The job flowers is submitted.");
+    const link = await frame.getByRole("link", { name: "Open its page" }).getAttribute("href");
+    assert.equal(link, `${addresses.portal}/job-detail.html?username=ann&jobName=flowers`);
+    const posts = (await asked()).filter(({ method }) => method === "POST");
+    assert.deepEqual(
+      posts.map(({ path, headers, body }) => [path, headers.authorization, body]),
+      [["/rest-server/api/v2/jobs", `Bearer ${TOKEN}`, shown]],
+    );
+    assert.ok(!(await kept(page)).includes(TOKEN));
+    assert.deepEqual(faults(), []);
+    await page.context().close();
+  });
+
+  it("edits a job that failed, with the reason and the line", async () => {
+    const query = "&op=resubmit&type=job&user=ann&jobname=train";
+    const { page, frame, faults } = await open(query);
+    await has(frame, "#why summary", "Why did train fail?");
+    await has(frame, "#why pre", "ModuleNotFoundError: No module named 'torchx'");
+    await has(frame, ".cm-failed", "python train.py");
+    await has(frame, "#notice", "write them again");
+    await has(frame, "#fit p", "accepts the job");
+    assert.doesNotMatch(await written(frame), /secrets/);
+    assert.deepEqual(await serious(page.frames()[1]), []);
+    await picture(page.locator("pai-plugin"), "portal-why");
+    assert.ok(!(await kept(page)).includes(TOKEN));
+    assert.deepEqual(faults(), []);
+    await page.context().close();
+  });
+
+  it("speaks Chinese, checks for a guest, and asks nobody else", async () => {
+    const { page, frame, faults } = await open("&op=init&guest", { text: JOB, locale: "zh-CN", colorScheme: "dark" });
+    await has(frame, "#summary", "个错误");
+    await has(frame, "#fit p", "您尚未登录门户");
+    assert.equal(await frame.getByRole("button", { name: "提交…" }).isDisabled(), true);
+    await frame.getByRole("tab", { name: "依赖图" }).click();
+    await has(frame, "#graph svg text", "worker");
+    assert.deepEqual(await serious(page.frames()[1]), []);
+    await picture(page.locator("pai-plugin"), "portal-chinese-dark");
+    assert.deepEqual(faults(), []);
+    // The page in the frame may ask its own host only, whatever its scripts try.
+    const target = `${addresses.rest}/rest-server/api/v2/info`;
+    const reached = page.frames()[1].evaluate((url) => fetch(url).then(String, () => "refused"), target);
+    assert.equal(await reached, "refused");
+    await page.context().close();
+  });
+});
