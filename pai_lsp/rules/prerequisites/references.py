@@ -237,15 +237,22 @@ def callback_stub(job: Job, name: str) -> Fixes:
 
 
 def _created(job: Job, kind: str, name: str, value: dict[str, Any]) -> Fixes:
-    if not PREREQUISITE_NAME.fullmatch(name) or job.root is None or not job.root.entries:
+    if not PREREQUISITE_NAME.fullmatch(name):
         return ()
-    title = f"Create the {kind} prerequisite '{name}'"
+    edit = created_edit(job, value)
+    return () if edit is None else (Fix(f"Create the {kind} prerequisite '{name}'", (edit,)),)
+
+
+def created_edit(job: Job, value: dict[str, Any]) -> TextEdit | None:
+    """Add a prerequisite to those of the job; None where they are not a list."""
+    if job.root is None or not job.root.entries:
+        return None
     entry = job.section("prerequisites")
     if entry is None:
-        return (Fix(title, (insert_values(job.text, job.root, {"prerequisites": [value]}),)),)
+        return insert_values(job.text, job.root, {"prerequisites": [value]})
     if not isinstance(entry.value, Sequence) or entry not in job.root.entries:
-        return ()
-    return (Fix(title, (append_value(job.text, entry.value, value),)),)
+        return None
+    return append_value(job.text, entry.value, value)
 
 
 @rule(Severity.ERROR, order=Order.NAMES, stage=Stage.SERVER)

@@ -15,12 +15,15 @@ from pai_lsp.job.definition import (
     Reference,
     name_span,
 )
-from pai_lsp.platform.tables import ROLE_TYPES, TYPES
-from pai_lsp.rules.prerequisites.references import prerequisite_stub
+from pai_lsp.platform.image_addresses import without_host
+from pai_lsp.platform.tables import ROLE_TYPES, TYPES, as_name
+from pai_lsp.rules.prerequisites.references import created_edit, prerequisite_stub
 from pai_lsp.source.nodes import Scalar, Sequence
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.tree_edits import append_value, insert_values
+from pai_lsp.source.writing import scalar_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
     from pai_lsp.job.parts import TaskRole
 
 _TYPES = frozenset({*TYPES, "storage"})
+# The address of an image, which no name can look like: it has a registry or a tag.
+_ADDRESS = lazy_pattern(r"(?=[^:/]*[:/])[a-z_.0-9-]+(?::\d+(?=/))?(?:/[a-z_.0-9-]+)*(?::[A-Za-z_.0-9-]+)?")
 
 
 @rule(Severity.ERROR, order=Order.NAMES, stage=Stage.SERVER)
@@ -110,11 +115,28 @@ def _unknown(job: Job, field: str) -> Iterator[Finding]:
             continue
         names = _names(job, kind) if names is None else names
         fixes = all_of(near_name_fixes(reference.span, name, names), prerequisite_stub(job, kind, name))
+        if field == "dockerImage" and _ADDRESS.fullmatch(name):
+            fixes = _image_at(job, reference)
         message = f"no {kind} prerequisite is named '{name}'{did_you_mean(name, names)}"
         happens = None
         if name in OBJECT_PROTOTYPE_NAMES:  # the server finds them in every mapping; only the image is needed later
             happens = Consequence.DIES if field == "dockerImage" else Consequence.FAILS
         yield Finding(reference.place, message, fixes, consequence=happens)
+
+
+@later
+def _image_at(job: Job, reference: Reference) -> Fixes:
+    """Use the prerequisite that has the address of an image, which is written instead of its name, or add one."""
+    address = reference.name
+    uris = ((one.name, one.node.get("uri")) for one in job.prerequisites if one.type == "dockerimage" and one.name)
+    known = next((name for name, uri in uris if isinstance(uri, Scalar) and uri.text == address), None)
+    if known is not None:
+        return (Fix(f"Change to '{known}'", (TextEdit(reference.span, scalar_line(known)),), safe=True),)
+    name = job.free_name(as_name(without_host(address).partition(":")[0].rpartition("/")[2], "image"))
+    added = created_edit(job, {"type": "dockerimage", "name": name, "uri": address})
+    if added is None:
+        return ()
+    return (Fix(f"Add the image as the prerequisite '{name}'", (TextEdit(reference.span, name), added), safe=True),)
 
 
 @rule(Severity.ERROR, order=Order.NAMES, stage=Stage.SERVER, spreads=True)

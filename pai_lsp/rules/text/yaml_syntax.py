@@ -6,7 +6,8 @@ from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Fixes, Relate
 from pai_lsp.findings.fixes import fix_of
 from pai_lsp.platform.secrets_section import masked_span
 from pai_lsp.rules.structure.structure_places import places
-from pai_lsp.source.nodes import ProblemKind, SyntaxProblem
+from pai_lsp.source.edits import entry_end, remove_entry
+from pai_lsp.source.nodes import Mapping, ProblemKind, SyntaxProblem, walk
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.writing import quoted
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job.job import Job
-    from pai_lsp.source.nodes import Anchor
+    from pai_lsp.source.nodes import Anchor, Entry
     from pai_lsp.source.text import Span
 
 
@@ -64,7 +65,34 @@ def duplicate_key(job: Job) -> Iterator[Finding]:
     """
     for problem in _problems(job, ProblemKind.DUPLICATE_KEY):
         related = (Related(problem.other, "first defined here"),) if problem.other else ()
-        yield Finding(problem.span, problem.message, related=related)
+        fixes = _remove_doubled(job, problem) if problem.other else ()
+        yield Finding(problem.span, problem.message, fixes, related)
+
+
+@later
+def _remove_doubled(job: Job, problem: SyntaxProblem) -> Fixes:
+    """Remove keys that are written twice with the same value, or of which one has no value."""
+    mapping, doubled = job.once(_doubled_keys).get(problem.span.start, (None, ()))
+    edits: list[TextEdit] = []
+    for entries in doubled:
+        first, *others = (job.text[one.key.span.end : entry_end(job.text, one)].strip() for one in entries)
+        if mapping is None or len(others) != 1 or (first != others[0] and ":" not in {first, *others}):
+            return ()
+        edits += remove_entry(job.text, mapping, entries[0] if first == ":" else entries[1])
+    return (Fix("Remove what is written twice", tuple(edits), safe=True),) if edits else ()
+
+
+def _doubled_keys(job: Job) -> dict[int, tuple[Mapping, list[list[Entry]]]]:
+    """The mappings with keys that occur twice, each with its entries of these keys, by the offset of the second key."""
+    found: dict[int, tuple[Mapping, list[list[Entry]]]] = {}
+    for node in walk(job.root):
+        if isinstance(node, Mapping):
+            names: dict[str, list[Entry]] = {}
+            for entry in node.entries:
+                names.setdefault(entry.name, []).append(entry)
+            if same := [entries for entries in names.values() if len(entries) > 1]:
+                found[min(entries[1].key.span.start for entries in same)] = (node, same)
+    return found
 
 
 @rule(Severity.ERROR, stage=Stage.SERVER, is_about_reading=True, about=("several-documents",))
