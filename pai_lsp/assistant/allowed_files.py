@@ -8,11 +8,13 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
 from pai_lsp.source.files import UnreadableFile, decoded, is_in_folder, read_bytes
-from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+
+    from pai_lsp.project.configuration import Configuration
 
 
 class AnswerError(ValueError):
@@ -24,10 +26,14 @@ class AllowedFiles:
     """The folders below which files may be read, as real absolute paths; a path without a folder counts from the first.
 
     cluster: the name of the chosen cluster; empty for that of each project.
+    opened: the texts of files that are open in an editor, by their real paths; they count instead of those on the disk.
+    sections: the settings in an editor, see `Projects`.
     """
 
     folders: tuple[str, ...] = ()
     cluster: str = ""
+    opened: Mapping[str, str] = field(default_factory=dict)
+    sections: Mapping[str, Configuration] = field(default_factory=dict)
 
     def real_path(self, path: str) -> str:
         """The real path of a file.
@@ -56,6 +62,8 @@ class AllowedFiles:
             AnswerError: if it may not or cannot be read.
         """
         real = self.real_path(path)
+        if (text := self.opened.get(real)) is not None:
+            return text
         if not os.path.isfile(real):  # a pipe would block, and a device has no end
             raise AnswerError(f"'{visible(path)}' is not a file")
         source = decoded(real, read_bytes(real))

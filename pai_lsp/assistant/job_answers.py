@@ -165,7 +165,7 @@ def document_of(given: Mapping[str, Any], files: AllowedFiles, text: str = "text
     if named is None and text not in given:
         raise AnswerError(f"give '{text}', the text of a job, or '{path}', its file")
     if named is None:
-        document = _document_of_text(given[text], platform)
+        document = _document_of_text(given[text], files, platform)
     else:
         real = files.real_path(named)
         if not real.lower().endswith(_ENDINGS):
@@ -175,8 +175,10 @@ def document_of(given: Mapping[str, Any], files: AllowedFiles, text: str = "text
     return document if profile is None else replace(document, settings=profile.applied_to(document.settings))
 
 
-def _document_of_text(text: str, platform: Platform | None) -> Document:
-    settings = Settings() if platform is None else Settings().on(platform)
+def _document_of_text(text: str, files: AllowedFiles, platform: Platform | None) -> Document:
+    section = next((files.sections[one] for one in (*files.folders, "") if one in files.sections), None)
+    settings = Settings() if section is None else section.settings
+    settings = settings if platform is None else settings.on(platform)
     document = Document(text, settings).as_definitions(is_wanted=False)
     return document if document.is_mpijob or document.is_catalog else Document(text, settings, _JOB)
 
@@ -194,7 +196,7 @@ def _document_of_file(text: str, real: str, name: str, files: AllowedFiles, plat
 def projects_of(files: AllowedFiles, messages: list[str] | None = None) -> Projects:
     """The projects of the allowed files; definitions in other folders need trust. `messages` gets those about files."""
     projects = Projects(([] if messages is None else messages).append, kind_and_place)
-    projects.workspace = files.folders
+    projects.workspace, projects.sections = files.folders, files.sections
     return projects
 
 
