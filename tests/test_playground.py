@@ -112,6 +112,15 @@ def test_completion_and_hover_count_as_javascript_does() -> None:
     assert ask("rule", job, code="unknown-prerequisite")["markdown"].startswith("# unknown-prerequisite")
 
 
+def test_where_only_the_expanded_job_is_sent_expansion_is_no_finding() -> None:
+    text = (ROOT / "docs" / "playground" / "examples" / "extended.pai.yaml").read_text(encoding="utf-8")
+    codes = {one["code"] for one in ask("check", text)["findings"]}
+    sent = {one["code"] for one in ask("check", text, expands=True)["findings"]}
+    assert codes - sent == {"needs-expansion", "refused-until-expanded"}
+    broken = text + "secrets: {word: x, word: y}\n"
+    assert "needs-expansion" in {one["code"] for one in ask("check", broken, expands=True)["findings"]}
+
+
 @pytest.fixture
 def answers_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ANSWERS.parent))
@@ -152,6 +161,8 @@ def test_the_facts_of_the_cluster_decide_whether_a_job_fits() -> None:
     assert outcome == f"'{name}' accepts the job; the profile does not say whether it can start"
     other = JOB + "defaults: {virtualCluster: prod}\n"
     assert ask("fit", other, **fields)["answer"]["lines"][0] == f"'{name}' refuses the job"
+    shown = [ask("submission", text, user="ann", plugin="", **fields)["answer"]["fits"] for text in (JOB, other)]
+    assert shown == [True, False]
     assert "virtual-cluster-not-allowed" in {one["code"] for one in ask("check", other, cluster=cluster)["findings"]}
     assert ask("fit", "kind: MPIJob\napiVersion: kubeflow.org/v2beta1\n", **fields) == {"answer": {"lines": []}}
     with marketplace(answering(403, b"{}")) as server:
@@ -168,7 +179,7 @@ def test_the_portal_sends_the_expanded_job_that_it_shows() -> None:
         assert asked_of_cluster("submit", server.url)["failure"].endswith("give the job another name")
     assert request.body.decode() == shown["text"]
     assert shown["text"] == pai_lsp.expand(JOB) + "extras:\n  submitFrom: checked\n"
-    assert "paper-and-glue" not in repr(shown["lines"])
+    assert (shown["errors"], "paper-and-glue" in repr(shown["lines"])) == (0, False)
     assert any("worker: 2 tasks, each with gpu 1" in line for line in shown["lines"])
     assert sent == {
         "name": "train",
@@ -182,7 +193,7 @@ def test_the_portal_sends_the_expanded_job_that_it_shows() -> None:
         assert sum(one.method == "POST" for one in server.requests) == 1
     broken = JOB.replace("[prepare]", "[nothing]")
     assert ask("submission", broken, server="http://a", portal="http://a", user="ann", plugin="", answers=[]) == {
-        "answer": {"text": None, "lines": [], "errors": 0, "fit": []}
+        "answer": {"text": None, "lines": [], "errors": 0, "fit": [], "fits": None}
     }
 
 
@@ -218,7 +229,7 @@ sys.modules["yaml._yaml"] = None
 sys.path.insert(0, {str(ANSWERS.parent)!r})
 started = set(sys.modules)
 import browser_answers
-for ask in browser_answers._ANSWERS:
+for ask in ("check", *browser_answers._ANSWERS):
     browser_answers.answer(json.dumps({{"ask": ask, "text": {text!r} + "x: [", "platform": "ltp"}}))
     browser_answers.answer(json.dumps({{"ask": ask, "text": {text!r}, "platform": "openpai"}}))
 import cluster_answers

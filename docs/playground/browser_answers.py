@@ -27,9 +27,10 @@ _JOB = "job.pai.yaml"
 
 
 def answer(question: str) -> str:
-    """The answer to `{"ask", "text", "platform", …}`, where `ask` is a key of `_ANSWERS`, or one about a cluster.
+    """The answer to `{"ask", "text", "platform", …}`, where `ask` is one of those below, or one about a cluster.
 
     `cluster`: the profile of a cluster as JSON text; without it, the job is for any cluster. `at`: an offset.
+    `expands`: whether the page sends the expanded job only, so that what expansion answers is not found.
     """
     asked = json.loads(question)
     document = document_of(asked["text"], asked["platform"], asked.get("cluster"))
@@ -37,6 +38,8 @@ def answer(question: str) -> str:
         return json.dumps(_AT_PLACES[asked["ask"]](document, _offset(document.text, asked["at"])))
     if asked["ask"] == "rule":
         return json.dumps(_rule(asked["code"]))
+    if asked["ask"] == "check":
+        return json.dumps(_checked(document, expands=asked.get("expands", False)))
     if asked["ask"] in _ANSWERS:
         return json.dumps(_ANSWERS[asked["ask"]](document))
     from cluster_answers import cluster_answer  # noqa: PLC0415 - only the portal asks a cluster
@@ -62,8 +65,11 @@ def _kind(document: Document) -> str:
     return "definitions" if document.is_catalog else "job"
 
 
-def _checked(document: Document) -> dict[str, Any]:
+def _checked(document: Document, *, expands: bool) -> dict[str, Any]:
     found = document.diagnostics
+    answered = [one for one in found if one.code in ANSWERED_BY_EXPANSION]
+    if expands and answered and _expanded(document)["text"] is not None:
+        found = tuple(one for one in found if one not in answered)
     fixable = sum(any(fix.safe for fix in one.fixes) for one in found)
     return {"kind": _kind(document), "fixable": fixable, "findings": _findings(document, found)}
 
@@ -144,7 +150,6 @@ def _rule(code: str) -> dict[str, str]:
 
 _AT_PLACES: Mapping[str, Callable[[Document, int], Any]] = {"complete": _completed, "hover": _hovered}
 _ANSWERS: Mapping[str, Callable[[Document], Any]] = {
-    "check": _checked,
     "fix": _fixed,
     "runs": _runs,
     "expand": _expanded,

@@ -34,7 +34,6 @@ from pai_lsp.web.fetching import FetchFailure, HttpAnswer
 
 if TYPE_CHECKING:
     from pai_lsp.document import Document
-    from pai_lsp.job.job import Job
     from pai_lsp.web.fetching import Limits
 
 
@@ -100,19 +99,21 @@ def _submission(document: Document, cluster: ClusterConnection, asked: dict[str,
     """What would be sent, and what the cluster would make of it; nothing is requested."""
     ready = _ready(document, cluster, asked)
     if ready is None:
-        return {"text": None, "lines": [], "errors": 0, "fit": []}
+        return {"text": None, "lines": [], "errors": 0, "fit": [], "fits": None}
     found = expanded(document.job)
     errors = {
         (one.code, one.span)
-        for one in (*document.diagnostics, *found.problems, *check_expanded(document, found))
+        for one in (*found.problems, *check_expanded(document, found))
         if one.severity is Severity.ERROR
     }
     profile = document.settings.cluster
+    fits = fit(ready.sent, profile) if isinstance(profile, Profile) else None
     return {
         "text": ready.sent.text,
         "lines": list(ready.summary()),
         "errors": len(errors),
-        "fit": _fit_lines(document, ready.sent, profile) if isinstance(profile, Profile) else [],
+        "fit": fit_lines(fits, profile, document.job.hidden) if fits and isinstance(profile, Profile) else [],
+        "fits": fits.outcome in {"runs", "accepted"} if fits else None,
     }
 
 
@@ -149,11 +150,8 @@ def _fits(document: Document, _: ClusterConnection, __: dict[str, Any]) -> dict[
     profile = document.settings.cluster
     if not isinstance(profile, Profile) or not document.is_job:
         return {"lines": []}
-    return {"lines": _fit_lines(document, expanded(document.job).job or document.job, profile)}
-
-
-def _fit_lines(document: Document, job: Job, profile: Profile) -> list[str]:
-    return fit_lines(fit(job, profile), profile, document.job.hidden)
+    found = fit(expanded(document.job).job or document.job, profile)
+    return {"lines": fit_lines(found, profile, document.job.hidden)}
 
 
 def _submitted(document: Document, cluster: ClusterConnection, asked: dict[str, Any]) -> dict[str, Any]:

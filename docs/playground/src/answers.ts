@@ -62,7 +62,14 @@ export interface Answers {
   /** Whether the job fits the cluster: the outcome, then the reasons; empty where that is not known. */
   fit: OfCluster<{ lines: string[] }>;
   /** What would be sent; without a text, the job cannot be expanded. */
-  submission: OfCluster<{ text: string | null; lines: string[]; errors: number; fit: string[] }>;
+  submission: OfCluster<{
+    text: string | null;
+    lines: string[];
+    errors: number;
+    fit: string[];
+    /** Null where that is not known. */
+    fits: boolean | null;
+  }>;
   submit: OfCluster<{ name: string; page: string | null; note: string }>;
   /** A job of the cluster, and why it failed; `line`, from 1, is that of `text`. */
   submitted: OfCluster<{
@@ -83,6 +90,8 @@ export interface Question {
   platform: Platform;
   /** The profile of a cluster as JSON text. */
   cluster?: string;
+  /** Whether only the expanded job is sent, so that what expansion answers is no finding. */
+  expands?: boolean;
   /** An offset in the text. */
   at?: number;
   /** The code of a rule. */

@@ -36,9 +36,11 @@ class PortalPlugin extends HTMLElement {
     this.frame.title = "Write and submit a job";
     this.frame.allow = "clipboard-write";
     Object.assign(this.frame.style, { display: "block", width: "100%", height: "100%", border: "0" });
-    Object.assign(this.style, { display: "block", height: "calc(100vh - 6.5rem)", minHeight: "30rem" });
     window.addEventListener("message", this.listener);
     this.replaceChildren(this.frame);
+    // What the portal leaves below its own header.
+    const top = Math.round(this.getBoundingClientRect().top + window.scrollY);
+    Object.assign(this.style, { display: "block", height: `calc(100vh - ${top}px)`, minHeight: "30rem" });
   }
 
   disconnectedCallback(): void {
@@ -74,9 +76,10 @@ class PortalPlugin extends HTMLElement {
     const api = `${server ?? ""}/api/v2/`;
     const isApi = server !== undefined && url.href.startsWith(api);
     // Logs are below the portal, and have a key of their own.
-    const isLog = !isApi && method === "GET" && url.origin === location.origin;
-    if (!isLog && !(isApi && (method === "GET" || url.href === `${api}jobs`))) {
-      return { failure: `the page asks neither the rest-server nor this portal, but '${url.host}'` };
+    const isRead = method === "GET" && (isApi || url.origin === location.origin);
+    const isJob = method === "POST" && url.href === `${api}jobs`;
+    if (!isRead && !isJob) {
+      return { failure: `the page may not ask '${url.host}' for this` };
     }
     const headers: Record<string, string> = { Accept: "application/json" };
     if (isApi && this.token !== undefined) {

@@ -14,6 +14,8 @@ let opening: Opening | undefined;
 let cluster: Cluster | undefined;
 /** What the cluster knows: its facts as the checker takes them, and the user. */
 let facts: { profile: string; user: string } | undefined;
+/** The text that is lost without harm: the one to begin with, or the one that was sent. */
+let safeText = "";
 /** Why the facts are not known, in the language that is chosen. */
 let withoutFacts = (): string => labels.fitUnknown;
 
@@ -25,6 +27,7 @@ function start(): void {
     question: () => ({
       platform: opening?.platform ?? "openpai",
       plugin: opening?.plugin ?? "",
+      expands: true,
       ...(facts ? { cluster: facts.profile, user: facts.user } : {}),
     }),
     empty: () => labels.emptyJob,
@@ -39,6 +42,11 @@ function start(): void {
     void bench.refresh();
   });
   element("submit").addEventListener("click", () => void prepare(bench));
+  window.addEventListener("beforeunload", (event) => {
+    if (bench.editor.text !== safeText) {
+      event.preventDefault();
+    }
+  });
   element("cancel").addEventListener("click", () => sending.close());
   window.addEventListener("message", ({ data, source, ports }: MessageEvent<Opening>) => {
     if (source === window.parent && opening === undefined && ports[0] !== undefined) {
@@ -60,7 +68,7 @@ async function open(
   { cluster: addresses, text, resubmit }: Opening,
   port: MessagePort,
 ): Promise<void> {
-  bench.editor.text = text;
+  bench.editor.text = safeText = text;
   if (addresses === undefined) {
     withoutFacts = () => labels.notLoggedIn;
     await bench.refresh();
@@ -111,7 +119,7 @@ async function showSubmitted(
   bench.notify(labels.reading(job));
   try {
     const { text, hasSecrets, why, line } = await asked.ask("submitted", { text: "", user, job });
-    bench.editor.text = text;
+    bench.editor.text = safeText = text;
     bench.notify(hasSecrets ? labels.secretsHidden : "");
     const [summary, words] = ["summary", "pre"].map((name) => document.querySelector<HTMLElement>(`#why ${name}`));
     if (why === null || !summary || !words) {
@@ -151,7 +159,7 @@ async function prepare(bench: Workbench): Promise<void> {
     element("sending-where").textContent = found.lines.join("\n");
     element("sending-fit").replaceChildren(...found.fit.map((line) => made("li", line)));
     element("sending-text").textContent = found.text;
-    sendButton.textContent = found.errors === 0 ? labels.send : labels.sendAnyway;
+    sendButton.textContent = found.errors === 0 && found.fits !== false ? labels.send : labels.sendAnyway;
     sendButton.onclick = () => {
       sending.close();
       void send(bench, text);
@@ -169,6 +177,7 @@ async function send(bench: Workbench, text: string): Promise<void> {
   bench.notify(labels.sending);
   try {
     const { name, page, note } = (await cluster?.ask("submit", { text })) ?? { name: "", page: null, note: "" };
+    safeText = text;
     const link = page === null ? "" : made("a", labels.openJob, { href: page, target: "_top" });
     bench.notify(labels.sent(name), " ", link, note === "" ? "" : ` (${note})`);
   } catch (error) {

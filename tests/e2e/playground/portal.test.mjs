@@ -46,10 +46,13 @@ after(async () => {
   site?.close();
 });
 
-/** The plugin in the portal's page at a query; `frame` is what it shows. */
-async function open(query, { text, ...options } = {}) {
+/** The plugin in the portal's page at a query, after a `script` in each document; `frame` is what it shows. */
+async function open(query, { text, script, ...options } = {}) {
   const own = [site.address, addresses.portal, addresses.rest];
   const { page, wrong } = await openPage(browser, own, { viewport: { width: 1000, height: 700 }, ...options });
+  if (script !== undefined) {
+    await page.addInitScript(script);
+  }
   if (text !== undefined) {
     await page.goto(`${addresses.portal}/`);
     await page.evaluate((job) => sessionStorage.setItem("protocolYAML", job), text);
@@ -64,6 +67,10 @@ async function open(query, { text, ...options } = {}) {
 const has = (frame, selector, text) => frame.locator(selector, { hasText: text }).first().waitFor({ timeout: LOADING });
 const asked = async () => (await fetch(`${addresses.portal}/requests`)).json();
 const written = async (frame) => (await frame.locator(".cm-line").allTextContents()).join("\n");
+
+/** Whether the browser asks before the page with the job is left. */
+const warnsBeforeItIsLost = (page) =>
+  page.frames()[1].evaluate(() => !window.dispatchEvent(new Event("beforeunload", { cancelable: true })));
 
 /** Where a page keeps something, as text: its documents, their addresses and what they store. */
 async function kept(page) {
@@ -92,6 +99,11 @@ describe("the plugin in the portal", () => {
     await has(frame, "#fit p", "refuses the job");
     assert.equal(await page.evaluate(() => sessionStorage.getItem("protocolYAML")), null);
     await picture(page.locator("pai-plugin"), "portal-findings");
+    const rule = frame.getByRole("button", { name: "unknown-prerequisite" });
+    await rule.click();
+    await has(frame, "#list .page", "A task role names a prerequisite that the job does not define.");
+    await rule.click();
+    assert.equal(await warnsBeforeItIsLost(page), false);
 
     // Typing is checked, completed and described.
     const line = frame.locator(".cm-line", { hasText: "prepair" });
@@ -106,12 +118,12 @@ describe("the plugin in the portal", () => {
     await page.keyboard.press("Tab");
     await frame.locator(".cm-line", { hasText: "[prepare]" }).waitFor();
     await has(frame, "#fit p", "accepts the job");
-    await has(frame, "#list", "needs-expansion");
+    // What Submit does anyway is no finding.
+    await has(frame, "#summary", "No findings.");
+    assert.equal(await warnsBeforeItIsLost(page), true);
     await frame.locator(".cm-line", { hasText: "instances" }).getByText("instances").hover();
     await has(frame, ".cm-description", "The number of tasks of this role");
     await page.mouse.move(0, 0);
-    await frame.locator("#list .rule").first().click();
-    await has(frame, "#list .page", "needs-expansion");
 
     // Everything is shown before it is sent, and nothing is sent before.
     await frame.getByRole("button", { name: "Submit…" }).click();
@@ -126,6 +138,7 @@ describe("the plugin in the portal", () => {
     assert.equal((await asked()).filter(({ method }) => method === "POST").length, 0);
     await frame.getByRole("button", { name: "Submit", exact: true }).click();
     await has(frame, "#notice", "The job flowers is submitted.");
+    assert.equal(await warnsBeforeItIsLost(page), false);
     const link = await frame.getByRole("link", { name: "Open its page" }).getAttribute("href");
     assert.equal(link, `${addresses.portal}/job-detail.html?username=ann&jobName=flowers`);
     const posts = (await asked()).filter(({ method }) => method === "POST");
@@ -151,6 +164,51 @@ describe("the plugin in the portal", () => {
     await picture(page.locator("pai-plugin"), "portal-why");
     assert.ok(!(await kept(page)).includes(TOKEN));
     assert.deepEqual(faults(), []);
+    await page.context().close();
+  });
+
+  it("asks the cluster only for what the page may ask, and others without the token", async () => {
+    const { page, frame } = await open("&op=init", {
+      text: JOB,
+      script: () => {
+        const post = MessagePort.prototype.postMessage;
+        MessagePort.prototype.postMessage = function (...message) {
+          globalThis.port = this;
+          post.apply(this, message);
+        };
+      },
+    });
+    await has(frame, "#fit p", "refuses the job");
+    const before = (await asked()).length;
+    const answers = await page.frames()[1].evaluate(
+      (requests) =>
+        Promise.all(
+          requests.map(
+            ([method, url], number) =>
+              new Promise((resolve) => {
+                globalThis.port.addEventListener("message", ({ data }) => {
+                  if (data.number === `test ${number}`) {
+                    resolve(data.response.failure ?? data.response.status);
+                  }
+                });
+                const request = { method, url, range: null, body: "" };
+                globalThis.port.postMessage({ number: `test ${number}`, request });
+              }),
+          ),
+        ),
+      [
+        ["GET", `${site.address}editor.html`],
+        ["POST", `${addresses.rest}/rest-server/api/v2/users`],
+        ["DELETE", `${addresses.rest}/rest-server/api/v2/jobs`],
+        ["GET", `${addresses.rest}/rest-server/api/v2/../../other`],
+        ["POST", `${addresses.portal}/plugin.html`],
+        ["GET", `${addresses.portal}/nothing`],
+      ],
+    );
+    const [home, rest, portal] = [site.address, addresses.rest, addresses.portal].map((one) => new URL(one).host);
+    const refused = (host) => `the page may not ask '${host}' for this`;
+    assert.deepEqual(answers, [...[home, rest, rest, rest, portal].map(refused), 404]);
+    assert.equal((await asked()).length, before);
     await page.context().close();
   });
 
