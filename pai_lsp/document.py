@@ -78,6 +78,7 @@ _MARK_OF_DOCUMENT = lazy_pattern(r"^-(--[ \t]*(?:#.*)?\r?)$", re.MULTILINE)
 JOB_FILE = lazy_pattern(r"\.pai\.ya?ml$", re.IGNORECASE)
 _LONGEST_MESSAGE = 500
 _NAME = lazy_pattern(r"[A-Za-z_][\w-]*")
+_ENDS = frozenset({Consequence.REFUSED, Consequence.DIES})
 # Problems of reading that a torn block above them explains.
 _OF_MAPPINGS = frozenset({ProblemKind.SYNTAX.value, ProblemKind.DUPLICATE_KEY.value})
 # What rules may take for one text: about half a second.
@@ -452,20 +453,25 @@ def _explains_stop(found: Iterable[Diagnostic], order: Order, document: Document
 
 
 def _of_whole_parts(found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
-    """The findings without those about words in which a rule that comes earlier found an error."""
+    """The findings without those about words in which a rule that comes earlier found an error.
+
+    What ends the job is said, unless that error does so, too.
+    """
     torn = [
-        (BY_CODE[one.code].order, one.span)
+        (BY_CODE[one.code].order, one.span, one.consequence in _ENDS)
         for one in found
         if one.severity is Severity.ERROR and one.code in EXPLAINING and one.code not in _ABOUT_WHAT_IS_ABSENT
     ]
     if not torn:
         return found
 
-    before = {order: apart(span for earlier, span in torn if earlier < order) for order in Order}
+    before = {order: apart(span for earlier, span, _ in torn if earlier < order) for order in Order}
+    ended = {order: apart(span for earlier, span, ends in torn if ends and earlier < order) for order in Order}
 
     def is_whole(one: Diagnostic) -> bool:
         order = BY_CODE[one.code].order if one.code in BY_CODE else Order.COMMANDS
-        return order is Order.CHECKER or not any_overlaps(before[order], one.span)
+        is_worse = one.severity is Severity.ERROR and one.consequence in _ENDS
+        return order is Order.CHECKER or not any_overlaps((ended if is_worse else before)[order], one.span)
 
     return tuple(one for one in found if is_whole(one))
 
@@ -549,13 +555,22 @@ def _diagnostics(rule: Rule, findings: Iterable[Finding], document: Document, on
     severity = document.settings.severity_of(rule) or rule.severity
     is_set = rule.code in document.settings.severities
     applicable = document.applicable_fixes
+    shared: dict[int, Fixes] = {}  # the places of one mistake may have the same fixes
+
+    def fixes_of(found: Finding) -> Fixes:
+        known = shared.get(id(found.fixes))
+        if known is None:
+            known = shared[id(found.fixes)] = _applicable(rule, found.fixes, applicable, on_fault)
+        return known
+
+    findings = tuple(findings)  # so that each of their fixes keeps its identity
     return [
         Diagnostic(
             rule.code,
             severity if is_set else found.severity or severity,
             found.span,
             _sentence(found.message),
-            _applicable(rule, found.fixes, applicable, on_fault) if found.fixes != () else (),
+            fixes_of(found) if found.fixes != () else (),
             found.related[:MOST_RELATED],
             found.tags,
             found.field,

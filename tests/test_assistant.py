@@ -295,6 +295,14 @@ def test_files_below_the_folders_alone(tmp_path: Path) -> None:
     assert "names no folder" in refusal("check", path="sub/a.pai.yaml")
 
 
+def test_long_files_and_long_lines_give_short_answers(tmp_path: Path) -> None:
+    (tmp_path / "task.log").write_bytes(b"\xff epoch\n" * 3_000_000 + b"bash: line 3: pythn: command not found\n")
+    assert "pythn" in ask("why", allowed(tmp_path), path="task.log", exit_code=127)["text"]
+    keys = ", ".join(f"mintFailedInstances{number}: 1" for number in range(2_000))
+    line = JOB.replace("    instances: 1\n", f"    instances: '1'\n    completion: {{minFailedInstance: 1, {keys}}}\n")
+    assert len(json.dumps(ask("check", text=line, full=True))) < 200_000
+
+
 def test_a_configuration_applies_and_definitions_of_other_folders_are_not_read(tmp_path: Path) -> None:
     folder, outside = tmp_path / "jobs", tmp_path / "outside"
     for one in (folder, outside):
@@ -368,7 +376,7 @@ HOSTILE = {
     "one long line": JOB.replace("echo hi", "echo " + "$(" * 5_000),
     "control characters": JOB.replace("echo hi", "\x00\x1b[31m\u202e"),
     "colons": ":\n" * 20_000,
-    "odd blanks": "\u00a0\u200b\ufeff" * 300,
+    "odd blanks": "\u00a0\u200b\ufeff" * 5_000,
     "templates": JOB.replace("echo hi", "<% $parameters.a %>" * 2_000),
 }
 

@@ -156,6 +156,12 @@ def test_what_is_refused_is_an_error_unless_the_rule_says_so() -> None:
             assert rule.consequence in {Consequence.IGNORED, Consequence.STYLE}
 
 
+def test_an_error_does_not_hide_that_the_task_never_starts() -> None:
+    text = JOB.replace("[python train.py]", "\n      - |\n        echo <% $paramet\u2028ers.lr %>")
+    found = {one.code: one.consequence.value for one in Document(text).diagnostics if one.severity is Severity.ERROR}
+    assert found == {"unknown-template-root": "fails", "unicode-line-end": "dies"}
+
+
 def test_a_milder_finding_has_a_milder_consequence() -> None:
     rule = next(rule for rule in all_rules() if rule.code == "unknown-key")
     assert rule.consequence_at(None) is Consequence.REFUSED

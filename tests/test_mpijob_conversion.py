@@ -161,6 +161,29 @@ def test_a_worker_prepares_and_starts_ssh(script: str, commands: list[str]) -> N
     assert found.result["taskRoles"]["worker"]["commands"] == commands
 
 
+@pytest.mark.parametrize(
+    ("place", "source", "options"),
+    [
+        ("dev/shm", "{medium: Memory, sizeLimit: 2Gi}", {"shmMB": 2048}),
+        ("cache", "{medium: Memory, sizeLimit: 2Gi}", {}),
+        ("dev/shm", "{medium: Memory}", {}),
+        ("dev/shm", "{sizeLimit: 2Gi}", {}),
+    ],
+)
+def test_only_sized_shared_memory_is_an_option_of_the_container(
+    place: str, source: str, options: dict[str, int]
+) -> None:
+    text = MANIFEST.replace(
+        "              resources",
+        f"              volumeMounts: [{{name: memory, mountPath: /{place}}}]\n              resources",
+    )
+    text += f"          volumes: [{{name: memory, emptyDir: {source}}}]\n"
+    found = to_job(text)
+    assert found.result["taskRoles"]["worker"].get("extraContainerOptions", {}) == options
+    is_lost = "spec.mpiReplicaSpecs.Worker.template.spec.containers[0].volumeMounts[0]" in lost(found)
+    assert is_lost is not bool(options)
+
+
 def test_what_a_job_cannot_have_is_listed() -> None:
     text = MANIFEST.replace("replicas: 2", "replicas: 2\n      restartPolicy: OnFailure")
     text = text.replace("{name: train}", "{name: train, namespace: a}")

@@ -7,6 +7,7 @@ from test_odd_lines import JOB
 
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Diagnostic, Severity, causes
+from pai_lsp.rules.text.characters import invisible_character
 from pai_lsp.source.text import apply_edits
 
 
@@ -70,3 +71,11 @@ def test_other_findings_are_at_their_places() -> None:
 def test_what_does_no_harm_is_not_reported(text: str) -> None:
     found = _shown(JOB.replace("python a.py", text))
     assert "invisible-character" not in [one.code for one in found]
+
+
+def test_the_places_of_a_character_have_one_fix() -> None:
+    """It changes all of them, so a thousand fixes would take the square of that."""
+    job = Document("name: a\u200bb\u200bc\u200b\ntype: j\u00adob\n", path="a.pai.yaml").job
+    found = list(invisible_character.check(job))
+    assert [len(one.fixes[0].edits) for one in found] == [3, 3, 3, 1]
+    assert len({id(one.fixes) for one in found}) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -266,3 +267,39 @@ async def test_a_failure_is_explained_with_its_line() -> None:
         assert found["place"]["range"]["start"]["line"] == JOB[: JOB.index("python train.py")].count("\n")
         assert (await result(client, "why", "137", None))["text"].startswith("137 ContainerSigKillReceived")
         assert (await result(client, "why", log, None))["place"] is None
+
+
+async def test_an_assistant_is_answered_about_the_files_of_the_workspace(tmp_path: Path) -> None:
+    """What is open counts instead of what is on the disk; without trust there is no answer."""
+    for name in ("jobs/open.pai.yaml", "jobs/closed.pai.yaml", "outside.pai.yaml"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(JOB, encoding="utf-8")
+    folder = tmp_path / "jobs"
+    wrong = JOB.replace("dockerImage: image", "dockerImage: imge", 1)
+    asking: dict[str, Any] = {"workspaceFolders": [{"uri": folder.as_uri(), "name": "jobs"}]}
+    async with connected(**asking) as client:
+        client.open(wrong, uri=(folder / "open.pai.yaml").as_uri())
+        codes = []
+        for name in ("open.pai.yaml", "closed.pai.yaml"):
+            (found,) = await result(client, "assistant", "check", {"path": name})
+            codes.append([one["rule"] for one in json.loads(found)["findings"] if one["severity"] == "error"])
+        assert codes == [["unknown-docker-image"], []]
+        rest, text = await result(client, "assistant", "what_runs", {"text": JOB, "role": "worker"})
+        assert json.loads(rest) == {"more": 0}
+        assert text == WORKER
+        for arguments, message in (
+            (["check", {"path": "../outside.pai.yaml"}], "is not below"),
+            (["chek", {}], "did you mean 'check'?"),
+            (["check"], "expects the name of a tool and an object"),
+        ):
+            command = {"command": "pai-lsp.assistant", "arguments": arguments}
+            assert message in (await client.ask_in_vain("workspace/executeCommand", **command))["message"]
+    settings = {"openpai": {"rules": {"unknown-docker-image": "off"}}}
+    async with connected(**asking, initializationOptions=settings) as client:
+        for given in ({"text": wrong}, {"path": "open.pai.yaml", "text": wrong}):
+            (found,) = await result(client, "assistant", "check", given)
+            assert "unknown-docker-image" not in found
+    async with connected(**asking, initializationOptions={"trusted": False}) as client:
+        command = {"command": "pai-lsp.assistant", "arguments": ["check", {"text": JOB}]}
+        assert "not trusted" in (await client.ask_in_vain("workspace/executeCommand", **command))["message"]

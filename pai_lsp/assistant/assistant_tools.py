@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +75,24 @@ def answer(tool: str, arguments: Mapping[str, Any], files: AllowedFiles) -> dict
     if fault := _fault(arguments, known[tool]["input"]):
         raise AnswerError(fault)
     given = {name: value for name, value in arguments.items() if value is not None}
-    return _ANSWERS[tool](given, files)
+    found: dict[str, Any] = writable(_ANSWERS[tool](given, files))
+    return found
+
+
+def answer_parts(found: Mapping[str, Any]) -> list[str]:
+    """An answer to read: as JSON, and without escapes the text that it has."""
+    rest = {name: value for name, value in found.items() if name != "text"}
+    parts = [json.dumps(rest, ensure_ascii=False, separators=(",", ":"))] if rest else []
+    return [*parts, found["text"]] if "text" in found else parts
+
+
+def writable(value: Any) -> Any:
+    """A value of JSON whose texts UTF-8 can write: half a surrogate pair becomes its escape."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, dict):
+        return {writable(key): writable(one) for key, one in value.items()}
+    return [writable(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def _fault(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> str | None:

@@ -34,6 +34,8 @@ _ENDINGS = (*YAML_ENDINGS, ".json")
 # Short answers, and the longest ones.
 SHORT_LIST, SHORT_LINES = 20, 100
 _MOST_LISTED, _MOST_LINES = 200, 5_000
+# Characters in the edits of an answer's findings: lines can be as long as a job. `fix` gives what is left out.
+_MOST_OF_FIXES = 50_000
 _SEVERITIES = {severity.label: severity for severity in Severity}
 
 
@@ -74,7 +76,7 @@ def fixed(given: Mapping[str, Any], files: AllowedFiles) -> dict[str, Any]:
     }
     if given.get("full"):
         _must_be_job(after, given)
-        answer["text"], is_masked = _shown_text(after)
+        answer["text"], is_masked = shown_text(after)
         answer["masked"] |= is_masked
     return answer
 
@@ -94,7 +96,7 @@ def expanded_job(given: Mapping[str, Any], files: AllowedFiles) -> dict[str, Any
     answer: dict[str, Any] = {"expanded": not errors and found.text is not None, "masked": False, "more": more}
     answer["errors"] = _findings(document, shown, has_fixes=False)
     if answer["expanded"] and found.text is not None:
-        text, answer["masked"] = _shown_text(replace(document, text=found.text))
+        text, answer["masked"] = shown_text(replace(document, text=found.text))
         answer["text"], answer["more"] = cut_text(text, given)
     return answer
 
@@ -165,7 +167,7 @@ def document_of(given: Mapping[str, Any], files: AllowedFiles, text: str = "text
     if named is None and text not in given:
         raise AnswerError(f"give '{text}', the text of a job, or '{path}', its file")
     if named is None:
-        document = _document_of_text(given[text], platform)
+        document = _document_of_text(given[text], files, platform)
     else:
         real = files.real_path(named)
         if not real.lower().endswith(_ENDINGS):
@@ -175,8 +177,10 @@ def document_of(given: Mapping[str, Any], files: AllowedFiles, text: str = "text
     return document if profile is None else replace(document, settings=profile.applied_to(document.settings))
 
 
-def _document_of_text(text: str, platform: Platform | None) -> Document:
-    settings = Settings() if platform is None else Settings().on(platform)
+def _document_of_text(text: str, files: AllowedFiles, platform: Platform | None) -> Document:
+    section = next((files.sections[one] for one in (*files.folders, "") if one in files.sections), None)
+    settings = Settings() if section is None else section.settings
+    settings = settings if platform is None else settings.on(platform)
     document = Document(text, settings).as_definitions(is_wanted=False)
     return document if document.is_mpijob or document.is_catalog else Document(text, settings, _JOB)
 
@@ -194,7 +198,7 @@ def _document_of_file(text: str, real: str, name: str, files: AllowedFiles, plat
 def projects_of(files: AllowedFiles, messages: list[str] | None = None) -> Projects:
     """The projects of the allowed files; definitions in other folders need trust. `messages` gets those about files."""
     projects = Projects(([] if messages is None else messages).append, kind_and_place)
-    projects.workspace = files.folders
+    projects.workspace, projects.sections = files.folders, files.sections
     return projects
 
 
@@ -252,7 +256,7 @@ def _reported(document: Document, found: Iterable[Diagnostic]) -> tuple[Diagnost
 
 def _findings(document: Document, found: Sequence[Diagnostic], *, has_fixes: bool) -> list[dict[str, Any]]:
     hidden, place = document.job.hidden, document.lines.place
-    answers = []
+    answers, left = [], _MOST_OF_FIXES
     for one in found:
         start, end = place(one.span.start), place(one.span.end)
         answer: dict[str, Any] = {
@@ -266,7 +270,9 @@ def _findings(document: Document, found: Sequence[Diagnostic], *, has_fixes: boo
             "why": MEANINGS[one.consequence],
         }
         if has_fixes and (fix := _best_fix(document, one)) is not None:
-            answer["fix"] = fix
+            size = sum(len(edit["old"]) + len(edit["new"]) for edit in fix["edits"])
+            if (left := left - size) >= 0:
+                answer["fix"] = fix
         answers.append(answer)
     return answers
 
@@ -290,7 +296,7 @@ def _line_edits(document: Document, text: str) -> tuple[list[dict[str, Any]], bo
         return [], False
     after = replace(document, text=text)
     old, new = _lines(document.text), _lines(text)
-    shown_old, shown_new = (_lines(_shown_text(one)[0]) for one in (document, after))
+    shown_old, shown_new = (_lines(shown_text(one)[0]) for one in (document, after))
     edits, is_masked = [], False
     for begin, end, new_begin, new_end in changed_lines(old, new):
         is_masked |= old[begin:end] != shown_old[begin:end] or new[new_begin:new_end] != shown_new[new_begin:new_end]
@@ -299,7 +305,7 @@ def _line_edits(document: Document, text: str) -> tuple[list[dict[str, Any]], bo
     return edits, is_masked
 
 
-def _shown_text(document: Document) -> tuple[str, bool]:
+def shown_text(document: Document) -> tuple[str, bool]:
     """The text with asterisks instead of the values of secrets, and whether there are any."""
     text = with_hidden(document.text, document.job.hidden.spans)
     return text, text != document.text

@@ -110,7 +110,9 @@ def why_failed(given: Mapping[str, Any], files: AllowedFiles) -> dict[str, Any]:
     from pai_lsp.cluster.exit_code_text import code_text, command_code, command_text  # noqa: PLC0415 - only here
     from pai_lsp.cluster.why import NOT_KNOWN, failure, failure_text  # noqa: PLC0415 - as above
 
-    text = given.get("text") if "text" in given or "path" not in given else files.text_of(given["path"])
+    text = (
+        given.get("text") if "text" in given or "path" not in given else files.end_of(given["path"], _MOST_CHARACTERS)
+    )
     exit_code = given.get("exit_code")
     if not (text or "").strip() and exit_code is None:
         raise AnswerError("give 'text', an exit code or the end of a log, or 'path', or 'exit_code'")

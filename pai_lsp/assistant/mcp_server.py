@@ -6,7 +6,6 @@ in the result of the call that needs them, before that with a request of its own
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -18,7 +17,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from pai_lsp.assistant.allowed_files import AllowedFiles, AnswerError, folders_of
-from pai_lsp.assistant.assistant_tools import PATHS, answer, tools
+from pai_lsp.assistant.assistant_tools import PATHS, answer, answer_parts, tools, writable
 from pai_lsp.assistant.resources import resource_text, resources
 from pai_lsp.platform.tables import table
 from pai_lsp.source.failures import PLEASE_REPORT, kind_and_place
@@ -97,7 +96,7 @@ def assistant_server(files: AllowedFiles) -> Server[Any]:
             return _failed(str(error))
         except Exception as error:  # noqa: BLE001 - the next question is answered
             return _failed(f"pai-lsp failed: {kind_and_place(error)}; {PLEASE_REPORT}")
-        return _result(_writable(found))
+        return _result(found)
 
     async def list_resources(_context: ServerRequestContext[Any], _asked: Any) -> types.ListResourcesResult:
         found = [
@@ -153,22 +152,10 @@ async def _roots(
 
 
 def _result(found: dict[str, Any]) -> types.CallToolResult:
-    """An answer twice: as a value, and to read, where a long text is not escaped."""
-    rest = {name: value for name, value in found.items() if name != "text"}
-    parts = [json.dumps(rest, ensure_ascii=False, separators=(",", ":"))] if rest else []
-    parts += [found["text"]] if "text" in found else []
-    content: list[types.ContentBlock] = [types.TextContent(text=part) for part in parts]
+    """An answer twice: as a value, and to read."""
+    content: list[types.ContentBlock] = [types.TextContent(text=part) for part in answer_parts(found)]
     return types.CallToolResult(content=content, structured_content=found)
 
 
 def _failed(message: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(text=_writable(message))], is_error=True)
-
-
-def _writable(value: Any) -> Any:
-    """A value of JSON whose texts UTF-8 can write: half a surrogate pair becomes its escape."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode("utf-8")
-    if isinstance(value, dict):
-        return {_writable(key): _writable(one) for key, one in value.items()}
-    return [_writable(one) for one in value] if isinstance(value, (list, tuple)) else value
+    return types.CallToolResult(content=[types.TextContent(text=writable(message))], is_error=True)

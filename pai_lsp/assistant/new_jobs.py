@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.assistant.allowed_files import AnswerError
-from pai_lsp.assistant.job_answers import projects_of
+from pai_lsp.assistant.job_answers import projects_of, shown_text
+from pai_lsp.document import Document
 from pai_lsp.ide.completion.snippet_texts import JOBS
 from pai_lsp.ide.completion.suggestion import plain_text
 from pai_lsp.source.nodes import plain_value
@@ -46,7 +47,7 @@ def new_job(given: Mapping[str, Any], files: AllowedFiles) -> dict[str, Any]:
         raise AnswerError(f"no template is named '{visible(name)}' ({', '.join(known)}){did_you_mean(name, known)}")
     if more := sorted(given.keys() - {"template"}):
         raise AnswerError(f"a template of the marketplace is not filled: leave out {', '.join(more)}, change its text")
-    return {"text": of_others[name].text}
+    return {"text": shown_text(Document(of_others[name].text))[0]}
 
 
 def _filled(text: str, given: Mapping[str, Any]) -> str:

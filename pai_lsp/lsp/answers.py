@@ -50,6 +50,7 @@ from pai_lsp.lsp.convert import (
 from pai_lsp.lsp.documents import file_at
 from pai_lsp.lsp.features import (
     APPLY_EDIT,
+    ASSISTANT,
     CHECK_FOLDER,
     CHECK_IMAGES,
     CLEAR_FOLDERS,
@@ -348,6 +349,7 @@ COMMANDS: Mapping[str, Command] = {
     CLUSTERS: commands.clusters,
     TEMPLATES: commands.templates,
     CONVERT: about_document(commands.converted_file),
+    ASSISTANT: commands.assistant_answered,
     MARKETPLACE_LIST: commands.listed,
     MARKETPLACE_LOCKED: commands.locked,
     MARKETPLACE_INSERT: about_document(commands.inserted),

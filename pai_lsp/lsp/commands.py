@@ -29,7 +29,7 @@ from pai_lsp.ide.preview import preview, role_script
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.lsp.convert import location, path_of, workspace_edit
 from pai_lsp.lsp.documents import CHECKED_BY_RULES, JOB_LANGUAGE, FileKind, file_at
-from pai_lsp.lsp.features import APPLY_EDIT, CHECK_FOLDER, CONVERT, MARKETPLACE_INSERT, PREVIEW, SCRIPT, WHY
+from pai_lsp.lsp.features import APPLY_EDIT, ASSISTANT, CHECK_FOLDER, CONVERT, MARKETPLACE_INSERT, PREVIEW, SCRIPT, WHY
 from pai_lsp.lsp.session import ARRIVED
 from pai_lsp.lsp.worker_threads import in_thread
 from pai_lsp.platform.tables import as_exit_code
@@ -39,16 +39,14 @@ from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from typing import Any
 
     from pai_lsp.lsp.documents import OpenDocument
     from pai_lsp.lsp.session import Session
+    from pai_lsp.project.configuration import Configuration
 
     Command = Callable[[Session, Sequence[Any]], Awaitable[Any]]
-    from collections.abc import Sequence
-
-    from pai_lsp.lsp.session import Session
 
 
 async def explain(session: Session, arguments: Sequence[Any]) -> str:
@@ -304,6 +302,37 @@ def _explained_failure(text: str, document: OpenDocument | None) -> dict[str, An
     name = PurePath(document.path).name if document is not None else ""
     # The editor shows the first line as a title; there the name of the cause is for programs.
     return {"text": failure_text(found, job, name).removeprefix(f"{found.cause.name}: "), "place": place}
+
+
+async def assistant_answered(session: Session, arguments: Sequence[Any]) -> list[str]:
+    """The answer of a tool for assistants, in parts to read; the arguments are its name and an object with its own."""
+    tool, given = (*arguments, None, None)[:2]
+    if not isinstance(tool, str) or not isinstance(given, dict):
+        raise JsonRpcInvalidParams(f"'{ASSISTANT}' expects the name of a tool and an object with its arguments")
+    if session.trust.refuses_all:
+        raise JsonRpcInvalidParams("assistants get no answers, because the folder is not trusted")
+    opened = {one.path: one.document.text for one in ARRIVED.get().values()}
+    work = partial(_answer_parts, tool, given, session.folders, session.projects.sections, opened)
+    return await session.lane.run(work, is_request=True)
+
+
+def _answer_parts(
+    tool: str,
+    given: dict[str, Any],
+    folders: Sequence[str],
+    sections: Mapping[str, Configuration],
+    opened: Mapping[str, str],
+) -> list[str]:
+    from pai_lsp.assistant.allowed_files import AllowedFiles, AnswerError  # noqa: PLC0415 - rarely asked for
+    from pai_lsp.assistant.assistant_tools import answer, answer_parts  # noqa: PLC0415 - as above
+
+    texts = {os.path.realpath(path): text for path, text in opened.items()}
+    try:
+        files = AllowedFiles(tuple(map(os.path.realpath, folders)), opened=texts, sections=sections)
+        found = answer(tool, given, files)
+    except AnswerError as error:
+        raise JsonRpcInvalidParams(str(error)) from None
+    return answer_parts(found)
 
 
 # An editor shows the definitions in one searchable list.

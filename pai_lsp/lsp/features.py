@@ -41,6 +41,7 @@ CLEAR_FOLDERS = "pai-lsp.clearFolders"
 CLUSTERS = "pai-lsp.clusters"
 TEMPLATES = "pai-lsp.templates"
 CONVERT = "pai-lsp.convert"
+ASSISTANT = "pai-lsp.assistant"
 # The commands of a client that open a converted file, and an expanded job, beside the source.
 CLIENT_CONVERT = "openpai.convert"
 CLIENT_EXPAND = "openpai.expand"
@@ -70,6 +71,7 @@ COMMAND_NAMES = (
     CLUSTERS,
     TEMPLATES,
     CONVERT,
+    ASSISTANT,
     MARKETPLACE_LIST,
     MARKETPLACE_LOCKED,
     MARKETPLACE_INSERT,

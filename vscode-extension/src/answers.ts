@@ -149,6 +149,11 @@ export function imageAnswers(answer: unknown): readonly ImageAnswer[] | undefine
   });
 }
 
+/** The parts of a tool's answer for a language model. */
+export function toolAnswer(answer: unknown): readonly string[] | undefined {
+  return Array.isArray(answer) && answer.every((part) => typeof part === "string") ? answer : undefined;
+}
+
 export function jobStatus(answer: unknown): JobStatus | undefined {
   const { platform, cluster } = fields(answer);
   return typeof platform === "string" ? { platform, cluster: string(cluster) } : undefined;

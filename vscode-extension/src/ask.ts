@@ -28,6 +28,7 @@ export const SERVER_COMMANDS = {
   "pai-lsp.marketplace.refresh": "refresh the marketplace",
   "pai-lsp.explain": "explain a finding",
   "pai-lsp.templates": "offer templates",
+  "pai-lsp.assistant": "answer assistants",
 } as const;
 
 export type ServerCommand = keyof typeof SERVER_COMMANDS;

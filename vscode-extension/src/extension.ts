@@ -3,7 +3,8 @@
 import * as vscode from "vscode";
 import type { Location, Position } from "vscode-languageclient/node";
 import { activeJobEditor, activeMpiJobEditor, isOurs, isPlainJob } from "./activeJob";
-import { reportingFailure } from "./ask";
+import { toolAnswer } from "./answers";
+import { ask, clientFor, NoAnswer, reportingFailure } from "./ask";
 import { chooseCluster } from "./commands/cluster";
 import { convertFile } from "./commands/convert";
 import { expandJob } from "./commands/expand";
@@ -24,6 +25,7 @@ import { submitJob } from "./commands/submit";
 import { LiveJobs } from "./jobs/liveJobs";
 import { SHOW_PLACE } from "./graphPage";
 import { indentAsConfigured, offerJobLanguage, useJobLanguage } from "./jobLanguage";
+import { type Answer, offerTools, type ToolApi } from "./languageModelTools";
 import { SHOW_REFERENCES } from "./server/connection";
 import { Controller } from "./server/controller";
 import type { State } from "./server/state";
@@ -97,6 +99,7 @@ export function activate(context: vscode.ExtensionContext): Interface {
       reportingFailure(() => showPlace(controller, place)),
     ),
     offerJobLanguage(controller, context.workspaceState),
+    offerTools(vscode as unknown as ToolApi<vscode.CancellationToken>, vscode.workspace, answerTool(controller)),
     ...startWhenNeeded(controller),
     ...restartWhenChanged(controller),
     ...followActiveJob(),
@@ -124,6 +127,18 @@ const SHOWN_HERE: Readonly<Record<string, string>> = {
   "pai-lsp.explain": "openpai.explainFinding",
   "pai-lsp.openRule": "openpai.explainFinding",
 };
+
+/** What the server answers to a tool of a language model. */
+function answerTool(controller: Controller): Answer<vscode.CancellationToken> {
+  return async (tool, input, token) => {
+    const client = await clientFor(controller, "pai-lsp.assistant");
+    const parts = toolAnswer(await ask(client, "pai-lsp.assistant", [tool, input], token));
+    if (parts === undefined) {
+      throw new NoAnswer("the server's answer has an unknown form");
+    }
+    return parts;
+  };
+}
 
 /** A folder may hold nothing but other YAML: then no server is started. */
 function startWhenNeeded(controller: Controller): vscode.Disposable[] {

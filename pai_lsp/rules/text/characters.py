@@ -68,13 +68,16 @@ def invisible_character(job: Job) -> Iterator[Finding]:
         return
     import unicodedata  # noqa: PLC0415 - few files have such a character
 
+    fixes: dict[str, Fixes] = {}  # one for all places of a character
     for one in odd:
         code = f"U+{ord(one.character):04X}"
         what = "invisible character" if unicodedata.category(one.character) == "Cf" else "character"
         name = unicodedata.name(one.character, "").lower()
         title = "Write a space" if one.meant else "Remove it"
         message = f"the {what} {code} ({name}) is read as a letter; {title.lower()}"
-        yield Finding(one.span, message, fix_of(title, _edits, odd, one.character), cause=one.character)
+        if one.character not in fixes:
+            fixes[one.character] = fix_of(title, _edits, odd, one.character)
+        yield Finding(one.span, message, fixes[one.character], cause=one.character)
 
 
 def _edits(odd: tuple[OddCharacter, ...], character: str) -> tuple[TextEdit, ...]:

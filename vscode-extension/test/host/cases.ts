@@ -3,10 +3,17 @@
 import assert from "node:assert/strict";
 import * as vscode from "vscode";
 import type { Interface } from "../../src/extension";
+import { TOOLS } from "../../src/languageModelTools";
 
 export interface Case {
   readonly name: string;
   readonly body: () => Promise<void>;
+}
+
+/** What VS Code has since 1.95. */
+interface LanguageModels {
+  readonly tools: readonly { readonly name: string }[];
+  invokeTool(name: string, options: object): Thenable<{ readonly content: readonly { readonly value: string }[] }>;
 }
 
 const EXTENSION = "pai-lsp.openpai-jobs";
@@ -53,6 +60,23 @@ export const cases: readonly Case[] = [
       assert.equal(typo.code, "unknown-prerequisite");
       const unused = found.find((one) => job.getText(one.range) === "mnist");
       assert.deepEqual(unused?.tags, [vscode.DiagnosticTag.Unnecessary]);
+    },
+  },
+  {
+    name: "a language model can ask the server",
+    body: async () => {
+      const job = await opened("train.pai.yaml");
+      const { lm } = vscode as unknown as { readonly lm: LanguageModels };
+      const names = lm.tools.map(({ name }) => name).filter((name) => name.startsWith("openpai_"));
+      assert.deepEqual(names.toSorted(), TOOLS.map((name) => `openpai_${name}`).toSorted());
+      const input = { path: job.uri.fsPath };
+      const { content } = await lm.invokeTool("openpai_check", { input, toolInvocationToken: undefined });
+      assert.match(content[0]?.value ?? "", /"rule":"unknown-prerequisite"/);
+      const outside = lm.invokeTool("openpai_check", {
+        input: { path: "/etc/x.yaml" },
+        toolInvocationToken: undefined,
+      });
+      await assert.rejects(async () => outside, /is not below/);
     },
   },
   {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { test } from "node:test";
+import { TOOLS } from "../../src/languageModelTools";
 import { isAtLeast, OLDEST_SERVER } from "../../src/server/version";
 
 interface Manifest {
@@ -10,6 +11,13 @@ interface Manifest {
     readonly commands: readonly { readonly command: string }[];
     readonly configuration: readonly {
       readonly properties: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+    }[];
+    readonly languageModelTools: readonly {
+      readonly name: string;
+      readonly displayName: string;
+      readonly modelDescription: string;
+      readonly when: string;
+      readonly inputSchema: unknown;
     }[];
     readonly menus: Readonly<Record<string, readonly { readonly command?: string }[]>>;
     readonly walkthroughs: readonly {
@@ -138,4 +146,42 @@ test("the notices name every library in the bundle, with its version", () => {
   for (const [name, version] of bundled) {
     assert.ok(notices.includes(`**${name}** ${version}`), `${name} ${version}`);
   }
+});
+
+interface ToolTable {
+  readonly shared: Readonly<Record<string, unknown>>;
+  readonly tools: Readonly<
+    Record<
+      string,
+      {
+        readonly title: string;
+        readonly description: string;
+        readonly arguments: Readonly<Record<string, unknown>>;
+        readonly required: readonly string[];
+      }
+    >
+  >;
+}
+
+test("the language model tools are those of the server, with the same descriptions and arguments", () => {
+  const table = JSON.parse(fs.readFileSync(path.join(HOME, "../schemas/assistant_tools.json"), "utf8")) as ToolTable;
+  const expected = Object.entries(table.tools).map(([name, tool]) => {
+    const properties = Object.fromEntries(
+      Object.entries(tool.arguments).map(([key, value]) => [
+        key,
+        typeof value === "string" ? table.shared[value] : value,
+      ]),
+    );
+    const inputSchema = { type: "object", properties, required: tool.required, additionalProperties: false };
+    return [`openpai_${name}`, tool.title, tool.description, "isWorkspaceTrusted", inputSchema];
+  });
+  const found = manifest.contributes.languageModelTools.map((tool) => [
+    tool.name,
+    english[tool.displayName.slice(1, -1)],
+    tool.modelDescription,
+    tool.when,
+    tool.inputSchema,
+  ]);
+  assert.deepEqual(found, expected);
+  assert.deepEqual(Object.keys(table.tools), TOOLS);
 });

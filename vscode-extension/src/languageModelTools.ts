@@ -1,0 +1,60 @@
+/**
+ * The server's tools for assistants as language model tools, for chat in VS Code, where it has them (since 1.95).
+ *
+ * They are described in package.json, by which VS Code offers them in trusted workspaces only, and answered by the server
+ * that already runs. The types are written here, because those of the oldest supported VS Code do not have them.
+ */
+
+/** The names in schemas/assistant_tools.json; package.json has them after `openpai_`. */
+export const TOOLS = ["check", "fix", "expand", "what_runs", "explain", "complete", "fit", "why", "new_job"] as const;
+
+interface Disposable {
+  dispose(): unknown;
+}
+
+interface Invocation {
+  readonly input: object;
+}
+
+interface Tool<Token> {
+  invoke(options: Invocation, token: Token): Promise<unknown>;
+}
+
+/** What a newer VS Code has. */
+export interface ToolApi<Token> {
+  readonly lm?: { readonly registerTool?: (name: string, tool: Tool<Token>) => Disposable };
+  readonly LanguageModelTextPart?: new (text: string) => unknown;
+  readonly LanguageModelToolResult?: new (parts: readonly unknown[]) => unknown;
+}
+
+/** Whether the workspace is trusted, now and later. */
+export interface Trust {
+  readonly isTrusted: boolean;
+  readonly onDidGrantWorkspaceTrust: (granted: () => void) => Disposable;
+}
+
+/** Answers a tool with parts of text; what it throws has a message for the model. */
+export type Answer<Token> = (tool: string, input: object, token: Token) => Promise<readonly string[]>;
+
+/** Register the tools as soon as the workspace is trusted; nothing where VS Code has no such tools. */
+export function offerTools<Token>(api: ToolApi<Token>, trust: Trust, answer: Answer<Token>): Disposable {
+  const { lm, LanguageModelTextPart: Text, LanguageModelToolResult: Result } = api;
+  if (lm?.registerTool === undefined || Text === undefined || Result === undefined) {
+    return { dispose: () => undefined };
+  }
+  const registerTool = lm.registerTool.bind(lm);
+  const registered: Disposable[] = [];
+  const register = () => {
+    for (const name of TOOLS) {
+      const invoke = async ({ input }: Invocation, token: Token) =>
+        new Result((await answer(name, input, token)).map((part) => new Text(part)));
+      registered.push(registerTool(`openpai_${name}`, { invoke }));
+    }
+  };
+  if (trust.isTrusted) {
+    register();
+  } else {
+    registered.push(trust.onDidGrantWorkspaceTrust(register));
+  }
+  return { dispose: () => registered.forEach((one) => one.dispose()) };
+}
