@@ -27,6 +27,10 @@ prerequisites:
     callbacks: [{event: taskStarts, commands: ["<% $parameters.lr %>"]}]
 """
 LTP = "[ls]\n# pai-lsp: platform=ltp\n"
+CMD = (
+    "{{com.microsoft.pai.runtimeplugin: [{{plugin: cmd, parameters: {{callbacks: "
+    "[{{event: taskStarts, commands: ['<% {} %>']}}]}}}}]}}"
+)
 MEMBER = "undefined-template-member"
 DEPLOYMENT = "[ls]\ndeployments: [{{name: a, taskRoles: {}}}]\ndefaults: {{deployment: a}}\n"
 
@@ -82,6 +86,12 @@ DEPLOYMENT = "[ls]\ndeployments: [{{name: a, taskRoles: {}}}]\ndefaults: {{deplo
         ),
         ("    dockerImage: image", "    dockerImage: toString", "unknown-docker-image", "dies"),
         ("    dockerImage: image", "    dockerImage: image\n    script: toString", "unknown-script", "fails"),
+        (
+            "[python train.py]\n",
+            f"[ls]\n    data: toString\nextras: {CMD.format('$data.uri')}\n",
+            "unknown-data",
+            "dies",
+        ),
         ("name: train", "name: train  # \u2028 x", "unicode-line-end", "dies"),
         ("[python train.py]\n", "[ls]\nextras: {hivedscheduler: {}}\n", "hived-key-misspelled", "ignored"),
     ],

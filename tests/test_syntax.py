@@ -202,6 +202,13 @@ def test_merges() -> None:
             ":c d",
             {"data": ["a", {"b": ":c d"}]},
         ),
+        (
+            "data: x\n    &key: {}",
+            "there is no key after '&key': the rest-server refuses the file",
+            "&key",
+            {"data": "x", "null": {}},
+        ),
+        ("data: ? x", "a plain value cannot begin with '? '; quote it", "? x", {"data": "? x"}),
         ("data: *x", "no anchor is named 'x'", "*x", {"data": None}),
         ("data: 'it's'", "'s'' is not expected after the value", "s'", {"data": "it"}),
         (

@@ -467,6 +467,10 @@ class _Builder:
             if node.tag is None and self._is_first_key():
                 message = "an anchor is not allowed before the first key of a mapping: the rest-server refuses the file"
                 self._problem(ProblemKind.SYNTAX, Span(anchor[1].start - 1, anchor[1].end), message)
+            elif anchor[0].endswith(":") and self._open and not self._open[-1].event.flow_style:
+                # The colon is a part of the name for js-yaml, and no line begins with a value.
+                message = f"there is no key after '&{anchor[0][:-1]}': the rest-server refuses the file"
+                self._problem(ProblemKind.SYNTAX, Span(anchor[1].start - 1, anchor[1].end - 1), message)
             named = Anchor(anchor[0], anchor[1], node)
             self._tree.anchors.append(named)
             self._named[anchor[0]] = named

@@ -93,6 +93,7 @@ def next_repair(text: str, error: yaml.YAMLError, tree: Tree, reader: Reader) ->
         _odd_line,
         _half_typed_key,
         _second_colon,
+        _question_mark,
         _nothing_in_brackets,
         _open_bracket,
         _reserved_character,
@@ -397,6 +398,18 @@ def _open_bracket(fault: _ParserFault) -> Repair | None:
     tail = "".join("#" if character != " " else " " for character in text[at : content.end])
     message = f"expected ',' or '{closer}' before '{shortened(text[at : content.end], 20)}'"
     return Repair(message, Span(at, content.end), ((at, content.end, f"{closer} {tail}"),))
+
+
+def _question_mark(fault: _ParserFault) -> Repair | None:
+    """`key: ? value`, which js-yaml 3.13.1 reads as a second key."""
+    text, at = fault.text, fault.at
+    if "mapping keys are not allowed" not in fault.problem or text[at : at + 1] != "?":
+        return None
+    span = Span(at, _content(text, at).end)
+    edit = (span.start, span.end, quoted(text[span.start : span.end]))
+    is_read = fault.reader is Reader.JS_YAML_3
+    message = "a plain value cannot begin with '? '; quote it"
+    return Repair(message, span, (edit,), title="Quote it", is_runtime_only=is_read)
 
 
 def _nothing_in_brackets(fault: _ParserFault) -> Repair | None:

@@ -15,6 +15,7 @@ from pai_lsp.job.definition import (
     Reference,
     name_span,
 )
+from pai_lsp.job.template_uses import RUNTIME_PLACES
 from pai_lsp.platform.image_addresses import without_host
 from pai_lsp.platform.tables import ROLE_TYPES, TYPES, as_name
 from pai_lsp.rules.prerequisites.references import created_edit, prerequisite_stub
@@ -119,9 +120,15 @@ def _unknown(job: Job, field: str) -> Iterator[Finding]:
             fixes = _image_at(job, reference)
         message = f"no {kind} prerequisite is named '{name}'{did_you_mean(name, names)}"
         happens = None
-        if name in OBJECT_PROTOTYPE_NAMES:  # the server finds them in every mapping; only the image is needed later
-            happens = Consequence.DIES if field == "dockerImage" else Consequence.FAILS
+        if name in OBJECT_PROTOTYPE_NAMES:  # the server finds them in every mapping
+            is_needed = field == "dockerImage" or _is_in_plugins(job, f"${field}")
+            happens = Consequence.DIES if is_needed else Consequence.FAILS
         yield Finding(reference.place, message, fixes, consequence=happens)
+
+
+def _is_in_plugins(job: Job, root: str) -> bool:
+    """Whether the runtime looks for the prerequisite of a task role, for a template of a plugin."""
+    return any(use.place in RUNTIME_PLACES and use.tag.content.startswith(root) for use in job.template_uses)
 
 
 @later
