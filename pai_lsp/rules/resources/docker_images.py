@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
 
 
+# Also those that a word processor writes.
+_QUOTES = "\"'`\u201c\u201d\u2018\u2019"
+
+
 @rule(Severity.ERROR, stage=Stage.RUNTIME)
 def image_uri_unsupported(job: Job) -> Iterator[Finding]:
     """The runtime refuses the address of an image.
@@ -71,7 +75,7 @@ def image_uri_unsupported(job: Job) -> Iterator[Finding]:
         wrong = _wrong_part(uri.text)
         if wrong is not None:
             start, end, message = wrong
-            yield Finding(_within(uri, start, end), message, _lower_case_fixes(uri))
+            yield Finding(_within(uri, start, end), message, _address_fixes(uri))
 
 
 @rule(Severity.INFORMATION, stage=Stage.RUNTIME)
@@ -140,11 +144,19 @@ def _complaint(part: str, what: str, grammar: re.Pattern[str]) -> str:
 
 
 @later
-def _lower_case_fixes(uri: Scalar) -> Fixes:
-    """Change to lower case if only the case is wrong; not a safe fix, because it may be a different image."""
+def _address_fixes(uri: Scalar) -> Fixes:
+    """Remove quotes around the address, of which one may be left; no address has them.
+
+    Or change to lower case if only the case is wrong; that is not safe, because it may be a different image.
+    """
+    if uri.is_block or "\n" in uri.text:
+        return ()
+    bare = uri.text.strip(_QUOTES)
+    if bare and bare != uri.text and _wrong_part(bare) is None:
+        return change_fix(name_span(uri), bare, safe=True)
     start = len(uri.text) - len(without_host(uri.text))
     lowered = uri.text[:start] + uri.text[start:].lower()
-    if lowered == uri.text or _wrong_part(lowered) or uri.is_block or "\n" in uri.text:
+    if lowered == uri.text or _wrong_part(lowered):
         return ()
     return change_fix(name_span(uri), lowered)
 
