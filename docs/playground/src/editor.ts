@@ -25,6 +25,7 @@ import {
   hoverTooltip,
   keymap,
   lineNumbers,
+  showTooltip,
   type Tooltip,
 } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
@@ -110,6 +111,17 @@ const failed = StateField.define<DecorationSet>({
   provide: (field) => EditorView.decorations.from(field),
 });
 
+/** Shows the description at the cursor, which takes a key; it goes when the cursor moves. */
+const describedPlace = StateEffect.define<Tooltip>();
+const description = StateField.define<Tooltip | null>({
+  create: () => null,
+  update: (shown, { docChanged, effects, selection }) => {
+    const found = effects.find((effect) => effect.is(describedPlace));
+    return found?.value ?? (docChanged || selection ? null : shown);
+  },
+  provide: (field) => showTooltip.from(field),
+});
+
 /** What the page answers the editor; a place is an offset in its text. */
 export interface Answering {
   changed: () => void;
@@ -151,6 +163,7 @@ export class Editor {
           hoverTooltip((view, at) => hovered(view, at, answering)),
           keymap.of([
             { key: "Tab", run: takeSuggestion },
+            { key: "Ctrl-Shift-Space", run: (view) => describe(view, answering), preventDefault: true },
             ...defaultKeymap,
             ...historyKeymap,
             ...searchKeymap,
@@ -158,6 +171,7 @@ export class Editor {
             indentWithTab,
           ]),
           failed,
+          description,
           THEME,
           this.name.of(named()),
           EditorView.updateListener.of(({ docChanged }) => {
@@ -286,6 +300,17 @@ async function hovered(view: EditorView, at: number, answering: Answering): Prom
     return null;
   }
   return { pos: found.from, end: found.to, above: true, create: () => ({ dom: described(found.markdown) }) };
+}
+
+/** Show the description of what is at the cursor, and read it out. */
+function describe(view: EditorView, answering: Answering): boolean {
+  void hovered(view, view.state.selection.main.head, answering).then((found) => {
+    if (found !== null) {
+      const words = found.create(view).dom.textContent;
+      view.dispatch({ effects: [describedPlace.of(found), EditorView.announce.of(words)] });
+    }
+  });
+  return true;
 }
 
 function described(text: string): HTMLElement {

@@ -26,10 +26,10 @@ declare global {
 class PortalPlugin extends HTMLElement {
   private readonly listener = (event: MessageEvent): void => this.open(event);
   private frame: HTMLIFrameElement | undefined;
-  private token: string | undefined;
+  #token: string | undefined;
 
   connectedCallback(): void {
-    this.token ??= this.getAttribute("pai-rest-server-token") ?? undefined;
+    this.#token ??= this.getAttribute("pai-rest-server-token") ?? undefined;
     this.removeAttribute("pai-rest-server-token");
     this.frame = document.createElement("iframe");
     this.frame.src = FRAME.href;
@@ -63,7 +63,7 @@ class PortalPlugin extends HTMLElement {
       platform: SCRIPT.searchParams.get("platform") === "ltp" ? "ltp" : "openpai",
       ...asked(),
     };
-    if (server !== undefined && this.token !== undefined) {
+    if (server !== undefined && this.#token !== undefined) {
       opening.cluster = { server, portal: location.origin };
     }
     this.frame.contentWindow?.postMessage(opening, FRAME.origin, [port2]);
@@ -82,8 +82,8 @@ class PortalPlugin extends HTMLElement {
       return { failure: `the page may not ask '${url.host}' for this` };
     }
     const headers: Record<string, string> = { Accept: "application/json" };
-    if (isApi && this.token !== undefined) {
-      headers.Authorization = `Bearer ${this.token}`;
+    if (isApi && this.#token !== undefined) {
+      headers.Authorization = `Bearer ${this.#token}`;
     }
     if (method === "POST") {
       headers["Content-Type"] = "text/yaml";

@@ -124,6 +124,11 @@ describe("the plugin in the portal", () => {
     await frame.locator(".cm-line", { hasText: "instances" }).getByText("instances").hover();
     await has(frame, ".cm-description", "The number of tasks of this role");
     await page.mouse.move(0, 0);
+    await frame.locator(".cm-line", { hasText: "dockerImage" }).getByText("dockerImage", { exact: true }).click();
+    await page.keyboard.press("Control+Shift+Space");
+    await has(frame, ".cm-description", "the tasks run in");
+    await page.keyboard.press("ArrowRight");
+    await frame.locator(".cm-description").waitFor({ state: "detached" });
 
     // Everything is shown before it is sent, and nothing is sent before.
     await frame.getByRole("button", { name: "Submit…" }).click();
