@@ -41,6 +41,7 @@ function start(): void {
     bench.editor.rename();
     void bench.refresh();
   });
+  void offerTemplates(bench);
   element("submit").addEventListener("click", () => void prepare(bench));
   window.addEventListener("beforeunload", (event) => {
     if (bench.editor.text !== safeText) {
@@ -61,6 +62,22 @@ function start(): void {
     // The page around this one is not known yet, and this is no secret.
     window.parent.postMessage(READY, "*");
   }
+}
+
+/** Jobs to start with: those that completion offers in an empty file. */
+async function offerTemplates(bench: Workbench): Promise<void> {
+  const template = typed("template", HTMLSelectElement);
+  // Where the checker cannot run, that is shown already.
+  const offered = await bench.ask("complete", { text: "", at: 0 }).catch(() => []);
+  const jobs = offered.filter(({ kind }) => kind === "snippet");
+  template.append(...jobs.map(({ label, detail }) => made("option", `${label}: ${detail}`, { lang: "en" })));
+  template.addEventListener("change", () => {
+    const former = bench.editor.text;
+    // The first one asks to choose.
+    bench.editor.text = jobs[template.selectedIndex - 1]?.edit.insert ?? former;
+    template.selectedIndex = 0;
+    bench.notify(former.trim() === "" ? "" : labels.replaced);
+  });
 }
 
 async function open(

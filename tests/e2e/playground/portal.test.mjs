@@ -227,6 +227,10 @@ describe("the plugin in the portal", () => {
     assert.deepEqual(await serious(page.frames()[1]), []);
     await picture(page.locator("pai-plugin"), "portal-chinese-dark");
     assert.deepEqual(faults(), []);
+    // A job to start with.
+    await frame.getByLabel("新建任务").selectOption({ label: "job: a job with one task role" });
+    await frame.locator(".cm-line", { hasText: "name: my-job" }).waitFor();
+    await has(frame, "#notice", "Ctrl+Z");
     // The page in the frame may ask its own host only, whatever its scripts try.
     const target = `${addresses.rest}/rest-server/api/v2/info`;
     const reached = page.frames()[1].evaluate((url) => fetch(url).then(String, () => "refused"), target);
