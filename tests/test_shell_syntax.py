@@ -31,6 +31,10 @@ SCRIPTS = [
     ("echo (x)", 1),
     ("f() { }", 1),
     ("echo a |", 2),
+    ("coproc a", 0),
+    ("coproc", 1),
+    ("!", 0),
+    ("time", 0),
     *((f"{'( ' * depth}a{' )' * depth}", line) for depth, line in ((4990, 0), (5000, 1))),
     *((f"{'{ ' * depth}a{'; }' * depth}", line) for depth, line in ((4990, 0), (5000, 1))),
 ]
