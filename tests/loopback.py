@@ -113,6 +113,16 @@ def answering(status: int, body: bytes = b"", **headers: str) -> Reaction:
     return lambda request: request.send(status, body, **headers)
 
 
+def held(reaction: Reaction, released: threading.Event) -> Reaction:
+    """Answers when it is released."""
+
+    def react(request: Request) -> None:
+        released.wait(30)
+        reaction(request)
+
+    return react
+
+
 def never(request: Request) -> None:
     """Takes the request, and sends nothing until the server ends."""
     request.server.ended.wait(30)

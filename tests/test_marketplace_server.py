@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 import pytest
-from loopback import Marketplace, alone, answering, item, items, marketplace, never
+from loopback import Marketplace, alone, answering, held, item, items, marketplace, never
 from server_client import CAPABILITIES, TIMEOUT, Client, codes, connected, place
 
 from pai_lsp.catalog.store import SourceState
@@ -295,9 +296,12 @@ async def test_a_definition_file_has_the_full_treatment(workspace: Path) -> None
 @in_a_loop
 async def test_a_server_is_asked_in_the_background(workspace: Path, server: Marketplace) -> None:
     answers = {"window/workDoneProgress/create": lambda _: None}
+    released = threading.Event()
+    server.reaction = held(server.reaction, released)
     async with connected(capabilities=PROGRESS, answers=answers, **in_workspace(workspace)) as client:
         uri = open_job(client, workspace)
         assert NOT_ASKED in codes(await client.published(uri))
+        released.set()
         diagnostics = await until_code(client, uri, NOT_ASKED, is_there=False)
         assert UNKNOWN not in codes(diagnostics)
         assert await status(client, "ready") == "1 definition"
