@@ -208,6 +208,15 @@ def test_a_pipe_does_not_stop_the_reading(folder: Path) -> None:
     assert catalog(folder).sources[0].skipped == ("'pipe.yaml' is not a regular file",)
 
 
+def test_the_largest_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "file.yaml"
+    file.write_text("name: a\ntype: script\n", encoding="utf-8")
+    monkeypatch.setattr(loading, "MOST_BYTES", file.stat().st_size)
+    assert read_directory(str(tmp_path)).skipped == ()
+    monkeypatch.setattr(loading, "MOST_BYTES", file.stat().st_size - 1)
+    assert read_directory(str(tmp_path)).skipped == ("'file.yaml' is larger than 20 bytes",)
+
+
 def test_names_that_no_address_can_hold(folder: Path) -> None:
     write(folder, "a.b.yaml", "- {name: two words, type: data}\n- {name: fine, type: data}\n")
     assert catalog(folder).names() == ("marketplace://name/fine", "marketplace://data/fine")

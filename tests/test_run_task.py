@@ -15,6 +15,7 @@ from job_text import HEAD
 from programs import harmless_programs
 
 from pai_lsp.cli.commands import task_ssh
+from pai_lsp.cli.commands.container import ask_to_end
 from pai_lsp.cli.main import main
 from pai_lsp.document import Document
 from pai_lsp.ide.known_values import variable_value
@@ -706,3 +707,8 @@ def test_an_ssh_server_that_does_not_start_ends_the_run(
     output = capfd.readouterr().out
     assert "the ssh server did not start\nno server today\n" in output
     assert "hi" not in output.split()
+
+
+@pytest.mark.parametrize(("engine", "is_asked"), [("true", True), ("false", False)])
+def test_a_task_that_does_not_run_cannot_be_asked_to_end(engine: str, is_asked: bool) -> None:
+    assert ask_to_end(engine, "task") is is_asked
