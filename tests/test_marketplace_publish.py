@@ -219,6 +219,18 @@ def test_a_server_that_fails(capsys: pytest.CaptureFixture[str], server: Marketp
 
 
 @pytest.mark.usefixtures("server")
+def test_an_item_of_another_type_is_another_item(capsys: pytest.CaptureFixture[str], shop: Shop) -> None:
+    assert run(capsys, "publish", "faces.yaml", "--yes")[0] == 0
+    (first,) = shop.items.values()
+    shop.items["other"] = {**first, "id": "other", "type": "old"}
+    del shop.items[first["id"]]
+    before = dict(shop.items["other"])
+    assert run(capsys, "publish", "faces.yaml", "--yes", "--title", "New")[0] == 0
+    assert shop.items["other"] == before
+    assert [one["name"] for one in shop.items.values()] == ["Team Faces 7", "New"]
+
+
+@pytest.mark.usefixtures("server")
 def test_several_items_share_a_definition(capsys: pytest.CaptureFixture[str], shop: Shop) -> None:
     assert run(capsys, "publish", "faces.yaml", "--yes")[0] == 0
     (first,) = shop.items.values()
