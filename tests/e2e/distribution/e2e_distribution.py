@@ -66,7 +66,9 @@ def test_the_wheel_holds_the_package_and_its_schemas_and_nothing_else(wheel: Pat
     tops = {name.split("/")[0] for name in names}
     assert tops == {"pai_lsp", f"pai_lsp-{__version__}.dist-info", f"pai_lsp-{__version__}.data"}
     schemas = {name.removeprefix("pai_lsp/") for name in names if name.startswith("pai_lsp/schemas/")}
-    assert schemas == {path.relative_to(ROOT).as_posix() for path in (ROOT / "schemas").rglob("*") if path.is_file()}
+    tables = {path.relative_to(ROOT).as_posix() for path in (ROOT / "schemas").rglob("*") if path.is_file()}
+    pages = {"schemas/assistants.md", "schemas/protocol.md"}  # which `pai-lsp mcp` offers to read
+    assert schemas == tables | pages
     assert {"pai_lsp/py.typed", "pai_lsp/platform/_job_validator.py"} <= set(names)
     assert f"pai_lsp-{__version__}.data/data/share/man/man1/pai-lsp.1" in names
     assert not [name for name in names if "test" in Path(name).name.lower() or name.endswith(".pyc")]

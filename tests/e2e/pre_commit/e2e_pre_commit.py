@@ -92,7 +92,8 @@ def release(tmp_path_factory: pytest.TempPathFactory, home: Path) -> Path:
     repository = Repository(tmp_path_factory.mktemp("release"), home)
     for name in ("pyproject.toml", "README.md", "hatch_build.py", "LICENSE", ".pre-commit-hooks.yaml"):
         shutil.copy(ROOT / name, repository.path / name)
-    repository.write("docs/pai-lsp.1", (ROOT / "docs" / "pai-lsp.1").read_text(encoding="utf-8"))
+    for name in ("docs/pai-lsp.1", "docs/assistants.md", "docs/protocol.md"):  # what the wheel has beside the package
+        repository.write(name, (ROOT / name).read_text(encoding="utf-8"))
     for name in ("pai_lsp", "schemas"):
         shutil.copytree(ROOT / name, repository.path / name, ignore=shutil.ignore_patterns("__pycache__"))
     repository.commit()
