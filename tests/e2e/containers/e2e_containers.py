@@ -485,7 +485,12 @@ def test_tasks_reach_each_other_with_ssh(tmp_path: Path) -> None:
 
 
 def test_tensorboard_is_published_on_this_machine(tmp_path: Path) -> None:
-    # The plugin's own program is not in the image.
-    plugins = "    - {plugin: tensorboard, parameters: {port: 16006, logdir: {all: /tmp/logs}}}\n"
-    found = ran(tmp_path, job("echo one", plugins=plugins))
-    assert (found.status, "tensorboard: command not found" in found.output) == (0, True)
+    # The plugin's own program is not in the image. It runs beside the commands, which wait for what it prints.
+    program = "#!/bin/bash\\necho the board $* > /tmp/said"
+    made = f"printf '{program}' > /bin/tensorboard; chmod +x /bin/tensorboard"
+    plugins = (
+        f"    - {{plugin: cmd, parameters: {{callbacks: [{{event: taskStarts, commands: [{json.dumps(made)}]}}]}}}}\n"
+        "    - {plugin: tensorboard, parameters: {port: 16006, logdir: {all: /tmp/logs}}}\n"
+    )
+    found = ran(tmp_path, job("until [ -s /tmp/said ]; do :; done; cat /tmp/said", plugins=plugins))
+    assert (found.status, "the board" in found.output, "--port=16006" in found.output) == (0, True, True), found
