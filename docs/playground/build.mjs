@@ -53,8 +53,10 @@ async function made({ html, ...scripts }, folder) {
     fs.copyFileSync(path.join(PYODIDE, name), path.join(folder, name));
   }
   fs.copyFileSync(path.join(HOME, "style.css"), path.join(folder, "style.css"));
-  const workbench = fs.readFileSync(path.join(HOME, "workbench.html"), "utf8");
-  const page = fs.readFileSync(path.join(HOME, html), "utf8").replace("<!-- workbench -->", () => workbench);
+  const part = (name) => fs.readFileSync(path.join(HOME, `${name}.html`), "utf8");
+  const page = fs
+    .readFileSync(path.join(HOME, html), "utf8")
+    .replace(/<!-- (head|workbench) -->/g, (_, name) => part(name));
   fs.writeFileSync(path.join(folder, html), page);
   const sizes = Object.fromEntries(REPORTED.map((name) => [name, fs.statSync(path.join(folder, name)).size]));
   const values = { EXAMPLES: examples, SIZES: sizes, LOCK_FILE: JSON.stringify({ info, packages: {} }) };
