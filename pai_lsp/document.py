@@ -76,6 +76,8 @@ _JOB_KIND = lazy_pattern(r"^(?:taskRoles:|type:[ \t]+job[ \t]*(?:#.*)?\r?$)", re
 _DOCUMENT = lazy_pattern(r"^---", re.MULTILINE)
 _MARK_OF_DOCUMENT = lazy_pattern(r"^-(--[ \t]*(?:#.*)?\r?)$", re.MULTILINE)
 JOB_FILE = lazy_pattern(r"\.pai\.ya?ml$", re.IGNORECASE)
+# A name that marks every text as a job.
+_UNNAMED_JOB = "job.pai.yaml"
 _LONGEST_MESSAGE = 500
 _NAME = lazy_pattern(r"[A-Za-z_][\w-]*")
 _ENDS = frozenset({Consequence.REFUSED, Consequence.DIES})
@@ -346,6 +348,12 @@ def check_expanded(document: Document, found: ExpandedJob) -> Iterator[Diagnosti
     if found.job is not None and found.job.text == document.text:  # a job that needs no expansion
         return (replace(one, fixes=()) for one in document.diagnostics)
     return (diagnostic for _, diagnostic in _carried_back(document, found, _log_fault))
+
+
+def document_of_text(text: str, settings: Settings) -> Document:
+    """The document of a text that is in no file: a job, also an unfinished one, unless it is surely something else."""
+    document = Document(text, settings).as_definitions(is_wanted=False)
+    return document if document.is_mpijob or document.is_catalog else Document(text, settings, _UNNAMED_JOB)
 
 
 def diagnostics_of_expansion(

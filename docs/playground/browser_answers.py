@@ -10,7 +10,7 @@ import json
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.document import Document, check, check_expanded
+from pai_lsp.document import check, check_expanded, document_of_text
 from pai_lsp.findings.diagnostic import Settings, Severity, limited
 from pai_lsp.platform.platforms import platform_named
 from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION
@@ -19,11 +19,9 @@ from pai_lsp.source.text import ColumnUnit, text_width
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from pai_lsp.document import Document
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.source.text import Span, TextEdit
-
-# A name that marks every text as a job, so that an unfinished one is checked, too.
-_JOB = "job.pai.yaml"
 
 
 def answer(question: str) -> str:
@@ -55,8 +53,7 @@ def document_of(text: str, platform: str, cluster: str | None) -> Document:
         from pai_lsp.cluster.profile import read_profile  # noqa: PLC0415 - as in `answer`
 
         settings = read_profile(cluster).applied_to(settings)
-    document = Document(text, settings).as_definitions(is_wanted=False)
-    return document if document.is_mpijob or document.is_catalog else Document(text, settings, _JOB)
+    return document_of_text(text, settings)
 
 
 def _kind(document: Document) -> str:

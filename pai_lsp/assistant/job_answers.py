@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.assistant.allowed_files import AnswerError
-from pai_lsp.document import Document, check, check_expanded, diagnostics_of_expansion
+from pai_lsp.document import check, check_expanded, diagnostics_of_expansion, document_of_text
 from pai_lsp.findings.diagnostic import Settings, Severity, causes, limited
 from pai_lsp.job.hidden import with_hidden
 from pai_lsp.platform.platforms import ALL_NAMES, platform_named
@@ -25,11 +25,10 @@ if TYPE_CHECKING:
 
     from pai_lsp.assistant.allowed_files import AllowedFiles
     from pai_lsp.cluster.profile import Profile
+    from pai_lsp.document import Document
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.platform.platforms import Platform
 
-# A name that marks every text as a job, so that an unfinished one is checked, too.
-_JOB = "job.pai.yaml"
 _ENDINGS = (*YAML_ENDINGS, ".json")
 # Short answers, and the longest ones.
 SHORT_LIST, SHORT_LINES = 20, 100
@@ -180,9 +179,7 @@ def document_of(given: Mapping[str, Any], files: AllowedFiles, text: str = "text
 def _document_of_text(text: str, files: AllowedFiles, platform: Platform | None) -> Document:
     section = next((files.sections[one] for one in (*files.folders, "") if one in files.sections), None)
     settings = Settings() if section is None else section.settings
-    settings = settings if platform is None else settings.on(platform)
-    document = Document(text, settings).as_definitions(is_wanted=False)
-    return document if document.is_mpijob or document.is_catalog else Document(text, settings, _JOB)
+    return document_of_text(text, settings if platform is None else settings.on(platform))
 
 
 def _document_of_file(text: str, real: str, name: str, files: AllowedFiles, platform: Platform | None) -> Document:

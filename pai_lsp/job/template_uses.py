@@ -8,6 +8,7 @@ from __future__ import annotations
 from enum import Enum
 
 from pai_lsp.embedded.template import OPENING, TemplateTag, runtime_tags, tags, tags_without_dollar
+from pai_lsp.job.plugin_parameters import NOT_PARAMETERS
 from pai_lsp.source.content import MappedText, mapped
 from pai_lsp.source.frozen import dataclass_of_many
 from pai_lsp.source.nodes import Node, Scalar, entries_of, walk
@@ -37,8 +38,6 @@ class TemplatePlace(Enum):
 
 
 RUNTIME_PLACES = frozenset({TemplatePlace.DEFINITION, TemplatePlace.PLUGIN})
-# The runtime fills what is left of a prerequisite without these.
-_TAKEN_OUT = ("plugin", "failurePolicy", "type")
 COMMAND_PLACES = frozenset({TemplatePlace.COMMANDS, TemplatePlace.IDLE_DEPLOYMENT})
 
 
@@ -113,7 +112,7 @@ def _filled_nodes(job: JobTree) -> Iterator[tuple[TemplatePlace, Node | None, di
             for entry in entries_of(definition.node.get("auth")):
                 yield TemplatePlace.AUTH, entry.value, owner
         elif _is_filled(job, definition):
-            for key in _TAKEN_OUT:
+            for key in NOT_PARAMETERS:
                 yield TemplatePlace.LITERAL, definition.node.get(key), owner
             yield TemplatePlace.DEFINITION, definition.node, owner
         else:  # only `this`, by expansion

@@ -468,7 +468,7 @@ class _Builder:
                 message = "an anchor is not allowed before the first key of a mapping: the rest-server refuses the file"
                 self._problem(ProblemKind.SYNTAX, Span(anchor[1].start - 1, anchor[1].end), message)
             elif anchor[0].endswith(":") and self._open and not self._open[-1].event.flow_style:
-                # The colon is a part of the name for js-yaml, and no line begins with a value.
+                # For js-yaml the colon is a part of the name, and what follows is no entry of a mapping.
                 message = f"there is no key after '&{anchor[0][:-1]}': the rest-server refuses the file"
                 self._problem(ProblemKind.SYNTAX, Span(anchor[1].start - 1, anchor[1].end - 1), message)
             named = Anchor(anchor[0], anchor[1], node)

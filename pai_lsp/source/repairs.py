@@ -366,7 +366,7 @@ def _second_colon(fault: _ParserFault) -> Repair | None:
     colon = re.search(r":\s", before)
     if colon is not None:
         value = Span(content.start + colon.end(), content.end)
-        edit = (value.start, value.end, quoted(text[value.start : value.end]))
+        edit = _quoting(text, value)
         message = "a value that holds ': ' must be quoted"
         return Repair(message, value, ((at, at + 1, "_"),), title="Quote it", edit=edit)
     above = _content(text, start - 1) if start else content
@@ -406,10 +406,9 @@ def _question_mark(fault: _ParserFault) -> Repair | None:
     if "mapping keys are not allowed" not in fault.problem or text[at : at + 1] != "?":
         return None
     span = Span(at, _content(text, at).end)
-    edit = (span.start, span.end, quoted(text[span.start : span.end]))
     is_read = fault.reader is Reader.JS_YAML_3
     message = "a plain value cannot begin with '? '; quote it"
-    return Repair(message, span, (edit,), title="Quote it", is_runtime_only=is_read)
+    return Repair(message, span, (_quoting(text, span),), title="Quote it", is_runtime_only=is_read)
 
 
 def _nothing_in_brackets(fault: _ParserFault) -> Repair | None:
@@ -420,10 +419,12 @@ def _nothing_in_brackets(fault: _ParserFault) -> Repair | None:
     """
     text, at = fault.text, fault.at
     character = text[at : at + 1]
+    if "flow node" not in fault.context or character not in {",", ":"}:
+        return None
     before = at - 1
     while text[before] in " \t\r\n":
         before -= 1
-    if "flow node" not in fault.context or character not in {",", ":"} or text[before] not in "[{,:":
+    if text[before] not in "[{,:":
         return None
     span, empty = Span(at, at + 1), ((at, at, "~"),)
     if character == ",":
@@ -434,9 +435,13 @@ def _nothing_in_brackets(fault: _ParserFault) -> Repair | None:
     if word is None:
         return Repair("there is no key before ':'", span, empty, is_runtime_only=True)
     span = Span(at, at + len(word[0].rstrip()))
-    edit = (span.start, span.end, quoted(text[span.start : span.end]))
     message = "a plain value in brackets cannot begin with ':'; quote it"
-    return Repair(message, span, (edit,), title="Quote it", is_runtime_only=True)
+    return Repair(message, span, (_quoting(text, span),), title="Quote it", is_runtime_only=True)
+
+
+def _quoting(text: str, span: Span) -> tuple[int, int, str]:
+    """The replacement that quotes a part of the text."""
+    return span.start, span.end, quoted(text[span.start : span.end])
 
 
 def _unclosed_bracket(text: str, at: int) -> int:
@@ -477,7 +482,7 @@ def _reserved_character(fault: _ParserFault) -> Repair | None:
     content = _content(text, place)
     message = f"a plain value cannot begin with '{character}'; quote it"
     span = Span(place, max(content.end, place + 1))
-    edit = (span.start, span.end, quoted(text[span.start : span.end]))
+    edit = _quoting(text, span)
     return Repair(message, span, ((place, place + 1, "_"),), title="Quote it", edit=edit)
 
 

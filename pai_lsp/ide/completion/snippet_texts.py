@@ -215,27 +215,28 @@ PLUGINS = (
     ),
 )
 
-_WHOLE_JOB = f"""\
+
+def _job_head(name: str) -> str:
+    """A job up to its prerequisites, with an image; the first two places to fill are its name and the image's."""
+    return f"""\
 protocolVersion: 2
-name: ${{1:my-job}}
+name: ${{1:{name}}}
 type: job
 jobRetryCount: 0
 prerequisites:
   {indented(docker_image("image", 2))}
-taskRoles:
+"""
+
+
+_WHOLE_JOB = f"""\
+{_job_head("my-job")}taskRoles:
   {indented(task_role("worker", "$2", 4))}
 defaults:
   virtualCluster: ${{11:default}}
 """
 
 _DISTRIBUTED_JOB = f"""\
-protocolVersion: 2
-name: ${{1:my-distributed-job}}
-type: job
-jobRetryCount: 0
-prerequisites:
-  {indented(docker_image("image", 2))}
-taskRoles:
+{_job_head("my-distributed-job")}taskRoles:
   {indented(master_and_worker("$2", "$2", 4))}
 defaults:
   virtualCluster: ${{11:default}}
@@ -248,13 +249,7 @@ extras:
 """
 
 _PYTORCH_JOB = f"""\
-protocolVersion: 2
-name: ${{1:my-pytorch-job}}
-type: job
-jobRetryCount: 0
-prerequisites:
-  {indented(docker_image("image", 2))}
-taskRoles:
+{_job_head("my-pytorch-job")}taskRoles:
   worker:
     instances: ${{4:2}}
     dockerImage: $2

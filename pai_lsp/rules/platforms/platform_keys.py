@@ -9,6 +9,7 @@ from pai_lsp.findings.fixes import quote_fix
 from pai_lsp.job.definition import Definition
 from pai_lsp.platform.clone_options import OpenQuoteError, clone_words, is_always_refused, is_refused
 from pai_lsp.source.nodes import Mapping, Scalar, items_of, plain_value
+from pai_lsp.source.scalar import counts_as_false
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ def force_nodes_not_string(job: Job) -> Iterator[Finding]:
     if not job.platform.forces_nodes or section is None:
         return
     value = plain_value(section.value)
-    if value is None or (isinstance(value, (str, bool, int, float)) and (not value or value != value)):  # noqa: PLR0124
+    if counts_as_false(value):
         return
     if not isinstance(value, str):
         yield Finding(section.place, "'forceNodes' must be a string: names of nodes with ',' between them")

@@ -21,6 +21,7 @@ from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN
 from pai_lsp.source.edits import insert_entry, remove_entry
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
+from pai_lsp.source.scalar import counts_as_false
 from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.tags import runtime_value
 from pai_lsp.source.text import Span
@@ -114,7 +115,7 @@ def has_only_old_storages(job: Job) -> bool:
     Source: rest-server, src/models/v2/job/k8s.js.
     """
     storages = job.extras_entry("storages")
-    return storages is None or (isinstance(storages.value, Scalar) and not storages.value.value)
+    return storages is None or (isinstance(storages.value, Scalar) and counts_as_false(storages.value.value))
 
 
 def _has_folder(name: str, known: tuple[str, ...]) -> bool:
