@@ -12,11 +12,11 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from itertools import groupby
 
-from pai_lsp.cluster.hived_stage import Cells, HivedRequest, Pieces, RoleRequest, has_barrier, hived_request
+from pai_lsp.cluster.hived_stage import Cells, HivedRequest, RoleRequest, has_barrier, hived_request
 from pai_lsp.cluster.job_stage import forced_nodes, job_refusals, mounted_storages, quota_refusals
 from pai_lsp.cluster.protocol_stage import Refusal, ServerStage, Wait, protocol_refusals, render_refusals
 from pai_lsp.job.parts import MOST_COUNTED, MOST_INSTANCES
-from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.scalar import Reader, server_text
 
 TYPE_CHECKING = False
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
+    from pai_lsp.cluster.hived_stage import Pieces
     from pai_lsp.cluster.profile import Profile
     from pai_lsp.job.job import Job
 
@@ -71,18 +72,14 @@ def fit(job: Job, profile: Profile, now: datetime | None = None) -> Fit:
     if crash := _database_refusal(values, request, profile):
         refusals.append(crash)
     mounted = mounted_storages(values, profile)
-    storages = mounted if isinstance(mounted, tuple) else ()
-    if too_many := _controller_wait(values):
-        return Fit(tuple(refusals), too_many, request, storages)
-    if forced_nodes(values, profile):
-        return Fit(tuple(refusals), None, request, storages)
-    if request is None:
-        wait, is_known = _default_wait(values, profile), "nodes" in profile.document
-    else:
-        is_computable = request.roles is not None and profile.hived is not None
-        wait = _hived_wait(values, request, profile) if is_computable and not refusals else None
-        is_known = is_computable
-    return Fit(tuple(refusals), wait, request, storages, is_known=is_known or wait is not None)
+    wait, is_known = _controller_wait(values), True
+    if wait is None and not forced_nodes(values, profile):
+        if request is None:
+            wait, is_known = _default_wait(values, profile), "nodes" in profile.document
+        else:
+            is_known = request.roles is not None and profile.hived is not None
+            wait = _hived_wait(values, request, profile) if is_known and not refusals else None
+    return Fit(tuple(refusals), wait, request, mounted if isinstance(mounted, tuple) else (), is_known=is_known)
 
 
 def _controller_wait(values: Any) -> Wait | None:
@@ -147,9 +144,11 @@ class _HivedPlacement:
         self._reset()
 
     def _reset(self) -> None:
-        self._chains = [free(one) for one in self._cells.chains(self._virtual_cluster)]
-        self._physical = [free(one) for one in self._cells.physical_chains()]
-        self._pinned = {name: free(one) for name, one in self._cells.pinned(self._virtual_cluster).items()}
+        self._pinned = self._cells.pinned(self._virtual_cluster)
+        # What a role without a pinned cell can use.
+        self._usable = (
+            self._cells.physical_chains() if self._is_opportunistic else self._cells.chains(self._virtual_cluster)
+        )
 
     def wait(self) -> Wait | None:
         is_together = has_barrier(self._values)
@@ -175,105 +174,77 @@ class _HivedPlacement:
         if fault := self._refused(group):
             return fault
         if leader.group is not None:
-            tasks = [role.number for role in group for _ in range(role.instances or 1)]
-            return self._placed(leader, tasks, group)
-        number = 1 if is_alone else leader.instances or 1
-        for _ in range(number):
-            if wait := self._placed(leader, [leader.number], group):
-                return wait
-        return None
+            return self._placed([role.number for role in group for _ in range(role.instances or 1)], group)
+        waits = (self._placed([leader.number], group) for _ in range(1 if is_alone else leader.instances or 1))
+        return next(filter(None, waits), None)
 
     def _refused(self, group: tuple[RoleRequest, ...]) -> Wait | None:
         """What the scheduler refuses to place at all, by `hivedscheduler` a user error."""
-        leader = group[0]
-        place: tuple[str | int, ...] = ("taskRoles", leader.name)
-        if leader.number <= 0:
-            return _zero_skus(leader)
-        if leader.group is not None:
-            for role in group:
-                if role.number <= 0:
-                    return _zero_skus(role, leader.name)
-        if not self._cells.has_virtual_cluster(self._virtual_cluster):
-            text = f"you may use the virtual cluster '{self._virtual_cluster}', but the scheduler does not have it"
-            reason = f"VC {self._virtual_cluster} does not exists!"
+        leader, name = group[0], self._virtual_cluster
+        if zero := next((role for role in group if role.number <= 0), None):
+            text = f"task role '{zero.name}' requests no SKU, so the scheduler refuses it; request at least 1 CPU"
+            path = ("taskRoles", zero.name, "resourcePerInstance")
+            return Wait(leader.name, "LeafCellNumber is non-positive", text, path, is_refused=True)
+        key, cell, sku_type = "pinnedCellId", leader.pinned_cell, leader.sku_type
+        if not self._cells.has_virtual_cluster(name):
+            text = f"you may use the virtual cluster '{name}', but the scheduler does not have it"
+            reason = f"VC {name} does not exists!"
             return Wait(leader.name, reason, text, ("defaults", "virtualCluster"), is_refused=True)
-        if leader.pinned_cell is None or leader.pinned_cell == "":
-            return self._without_type(leader, place)
-        place = (*_SECTION, leader.name, "pinnedCellId")
-        if leader.pinned_cell not in self._pinned:
-            known = ", ".join(self._pinned) or "none"
-            text = (
-                f"virtual cluster '{self._virtual_cluster}' has no pinned cell '{leader.pinned_cell}'; it has {known}"
-            )
-            reason = f"VC {self._virtual_cluster} does not have pinned cell {leader.pinned_cell}"
-            return Wait(leader.name, reason, text, place, is_refused=True)
-        if self._is_opportunistic:
+        if not cell:
+            if sku_type is None or any(chain.sku_type == sku_type for chain in self._usable):
+                return None
+            key, text = "skuType", f"virtual cluster '{name}' has SKUs of type '{sku_type}' only in pinned cells"
+            reason = f"Pod requesting leaf cell type {sku_type} which VC {name} does not have"
+        elif cell not in self._pinned:
+            text = f"virtual cluster '{name}' has no pinned cell '{cell}'; it has {', '.join(self._pinned) or 'none'}"
+            reason = f"VC {name} does not have pinned cell {cell}"
+        elif self._is_opportunistic:
             text = "a job with the priority 'oppo' cannot use a pinned cell"
-            reason = f"opportunistic pod not supported to use pinned cell {leader.pinned_cell}"
-            return Wait(leader.name, reason, text, place, is_refused=True)
-        return None
-
-    def _without_type(self, leader: RoleRequest, place: tuple[str | int, ...]) -> Wait | None:
-        sku_type = leader.sku_type
-        if sku_type is None or any(chain.sku_type == sku_type for chain in self._usable()):
+            reason = f"opportunistic pod not supported to use pinned cell {cell}"
+        else:
             return None
-        place = (*_SECTION, leader.name, "skuType")
-        text = f"virtual cluster '{self._virtual_cluster}' has SKUs of type '{sku_type}' only in pinned cells"
-        reason = f"Pod requesting leaf cell type {sku_type} which VC {self._virtual_cluster} does not have"
-        return Wait(leader.name, reason, text, place, is_refused=True)
+        return Wait(leader.name, reason, text, (*_SECTION, leader.name, key), is_refused=True)
 
-    def _usable(self) -> list[FreePieces]:
-        return self._physical if self._is_opportunistic else self._chains
-
-    def _placed(self, leader: RoleRequest, tasks: Sequence[float], group: tuple[RoleRequest, ...]) -> Wait | None:
+    def _placed(self, tasks: Sequence[float], group: tuple[RoleRequest, ...]) -> Wait | None:
         """Place the tasks where the group's first task wants them; the wait if there is no such place."""
+        leader, biggest = group[0], max(group, key=lambda role: role.number)
         if leader.pinned_cell:
             places = [self._pinned[leader.pinned_cell]]
         else:
-            places = [one for one in self._usable() if leader.sku_type in {None, one.sku_type}]
+            places = [one for one in self._usable if leader.sku_type in {None, one.sku_type}]
         if any(place.place(tasks) for place in places):
             return None
         where = "physical cluster" if self._is_opportunistic else f"VC {self._virtual_cluster}"
         reason = f"insufficient capacity when scheduling in {where}" if places else ""
-        return Wait(leader.name, reason, self._explanation(leader, tasks, group, places), _place_of(group))
+        text = self._explanation(sum(tasks), group, biggest, places)
+        return Wait(leader.name, reason, text, ("taskRoles", biggest.name, "resourcePerInstance"))
 
     def _explanation(
-        self, leader: RoleRequest, tasks: Sequence[float], group: tuple[RoleRequest, ...], places: list[FreePieces]
+        self, total: float, group: tuple[RoleRequest, ...], biggest: RoleRequest, places: list[Pieces]
     ) -> str:
         """Why the group finds no place, with the numbers that an author can change."""
+        leader = group[0]
         where = "the cluster" if self._is_opportunistic else f"virtual cluster '{self._virtual_cluster}'"
         if leader.pinned_cell:
             where = f"pinned cell '{leader.pinned_cell}'"
         if not places:
             return f"{where} has no cells except pinned ones; set 'pinnedCellId'"
         largest = max((size for place in places for size in place.sizes), default=0)
-        biggest = max(group, key=lambda role: role.number)
         if biggest.number > largest:
             reason = f" because of {biggest.resource}" if biggest.resource != "gpu" else ""
             text = f"each task of '{biggest.name}' needs {server_text(biggest.number)} SKUs{reason} in one node"
             return f"{text}; the largest node of {where} has {largest}"
         if leader.group is None:
-            return f"{sum(tasks)} more SKUs for '{leader.name}' do not fit {where} together with the other tasks"
+            return f"{total} more SKUs for '{leader.name}' do not fit {where} together with the other tasks"
         sizes = " or ".join(_sizes(place.sizes) for place in places)
         wanted = ", ".join(f"{role.instances or 1} × {role.number} ({role.name})" for role in group)
         return f"the tasks must run together in cells of one kind, but {wanted} SKUs do not fit into {sizes} of {where}"
-
-
-def _zero_skus(role: RoleRequest, leader: str | None = None) -> Wait:
-    text = f"task role '{role.name}' requests no SKU, so the scheduler refuses it; request at least 1 CPU"
-    reason = "LeafCellNumber is non-positive"
-    return Wait(leader or role.name, reason, text, ("taskRoles", role.name, "resourcePerInstance"), is_refused=True)
 
 
 def _sizes(sizes: list[int]) -> str:
     """Sizes of nodes in words, such as `2 nodes of 8 and 4 of 1`."""
     groups = [(size, len(list(same))) for size, same in groupby(sorted(sizes, reverse=True))]
     return " and ".join(f"{number} {'nodes' if number > 1 else 'node'} of {size}" for size, number in groups) or "0"
-
-
-def _place_of(group: tuple[RoleRequest, ...]) -> tuple[str | int, ...]:
-    largest = max(group, key=lambda role: role.number)
-    return ("taskRoles", largest.name, "resourcePerInstance")
 
 
 # --- clusters without HiveD ---
@@ -305,46 +276,6 @@ def _default_wait(values: Any, profile: Profile) -> Wait | None:
 _MOST_STEPS = 20_000
 
 
-@dataclass(slots=True)
-class FreePieces:
-    """The pieces of one chain while tasks are placed; `used` has the SKUs taken of each."""
-
-    chain: str
-    sku_type: str
-    sizes: list[int]
-    used: list[float] = field(default_factory=list)
-
-    def place(self, tasks: Sequence[float]) -> bool:
-        """Place a group of tasks, given by their SKUs; changes nothing if they do not fit together."""
-        order = sorted(range(len(self.sizes)), key=lambda number: -self.used[number])
-        waiting, at = sorted(tasks), 0
-        for number in order:
-            taken: float = 0
-            while at < len(waiting) and self.sizes[number] - self.used[number] - taken >= waiting[at]:
-                taken += waiting[at]
-                at += 1
-            if at == len(waiting):
-                break
-        if at < len(waiting):
-            return False
-        self._take(order, waiting)
-        return True
-
-    def _take(self, order: list[int], waiting: list[float]) -> None:
-        at = 0
-        for number in order:
-            while at < len(waiting) and self.sizes[number] - self.used[number] >= waiting[at]:
-                self.used[number] += waiting[at]
-                at += 1
-        # The view of the scheduler keeps its order between groups.
-        self.sizes[:], self.used[:] = [self.sizes[n] for n in order], [self.used[n] for n in order]
-
-
-def free(pieces: Pieces) -> FreePieces:
-    """The pieces with nothing placed."""
-    return FreePieces(pieces.chain, pieces.sku_type, list(pieces.sizes), [0] * len(pieces.sizes))
-
-
 @dataclass(frozen=True, slots=True)
 class Need:
     """What a task of a cluster without HiveD needs; memory in MiB."""
@@ -357,9 +288,9 @@ class Need:
         """Whether that much is free."""
         return self.gpu <= free.gpu and self.cpu <= free.cpu and self.memory <= free.memory
 
-    def without(self, other: Need) -> Need:
-        """What is left."""
-        return Need(self.gpu - other.gpu, self.cpu - other.cpu, self.memory - other.memory)
+    def without(self, other: Need, count: int) -> Need:
+        """What is left without `count` of another."""
+        return Need(self.gpu - other.gpu * count, self.cpu - other.cpu * count, self.memory - other.memory * count)
 
 
 def free_nodes(nodes: Sequence[Mapping[str, object]]) -> list[Need]:
@@ -388,19 +319,12 @@ def _packed(kinds: list[tuple[Need, int]], left: tuple[Need, ...], first: int, s
     if next(steps, None) is None:
         return True
     for at in range(first, len(left)):
-        most = _most(need, left[at], number)
+        most, free = 0, left[at]
+        while most < number and need.fits(free):
+            most, free = most + 1, free.without(need, 1)
         # As many as possible first; fewer may leave a node to a smaller kind.
         for count in range(most, 0, -1):
-            taken = Need(need.gpu * count, need.cpu * count, need.memory * count)
-            rest = (*left[:at], left[at].without(taken), *left[at + 1 :])
+            rest = (*left[:at], left[at].without(need, count), *left[at + 1 :])
             if _packed([(need, number - count), *kinds[1:]], rest, at + 1, steps):
                 return True
     return False
-
-
-def _most(need: Need, free: Need, number: int) -> int:
-    count = 0
-    while count < number and need.fits(free):
-        free = free.without(need)
-        count += 1
-    return count

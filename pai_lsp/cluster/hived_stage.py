@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import math
 import re
-from functools import cached_property
+from collections import Counter
+from functools import cached_property, partial
 
-from pai_lsp.cluster.protocol_stage import Refusal, ServerStage
+from pai_lsp.cluster.protocol_stage import Refusal, ServerStage, refusal
 from pai_lsp.embedded.server_rendering import OBJECT_PROTOTYPE_NAMES
 from pai_lsp.job.parts import HIVED_PRIORITIES
-from pai_lsp.source.foreign import as_mapping
+from pai_lsp.source.foreign import as_list, as_mapping
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
     from pai_lsp.cluster.profile import Profile, Sku
@@ -32,16 +33,26 @@ if TYPE_CHECKING:
 _MOST_NODES = 100_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Pieces:
-    """Cells that the scheduler fills one by one: the number of SKUs in each, in its order, and their SKU type.
+    """Cells that the scheduler fills one by one, in its order: the SKUs of each, those taken of it, and their type."""
 
-    chain: the top cell type of the chain they belong to.
-    """
-
-    chain: str
     sku_type: str
-    sizes: tuple[int, ...]
+    sizes: list[int]
+    used: list[float]
+
+    def place(self, tasks: Iterable[float]) -> bool:
+        """Place a group of tasks, given by their SKUs; changes nothing if they do not fit together."""
+        order = sorted(range(len(self.sizes)), key=lambda number: -self.used[number])
+        sizes, used = [self.sizes[number] for number in order], [self.used[number] for number in order]
+        waiting = sorted(tasks, reverse=True)
+        for number, size in enumerate(sizes):
+            while waiting and size - used[number] >= waiting[-1]:
+                used[number] += waiting.pop()
+        if waiting:
+            return False
+        self.sizes, self.used = sizes, used  # the view of the scheduler keeps its order between groups
+        return True
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,49 +68,43 @@ class Cells:
     def skus(self, virtual_cluster: str) -> dict[str, int]:
         """The number of SKUs of a virtual cluster by type, pinned cells included."""
         found: dict[str, int] = {}
-        for cell_type, number in self._cells_of(virtual_cluster):
+        cells = [(path[-1], number) for path, number in self._virtual_cells(virtual_cluster)]
+        for cell_type, number in (*cells, *((one, 1) for _, _, one in self._pinned_cells(virtual_cluster))):
             sku_type = self._leaf(cell_type)
-            found[sku_type] = found.get(sku_type, 0) + number * self._size(cell_type)
+            found[sku_type] = found.get(sku_type, 0) + number * math.prod(self._numbers(cell_type))
         return found
 
     def pinned(self, virtual_cluster: str) -> dict[str, Pieces]:
         """The pinned cells of a virtual cluster by their identifier."""
-        names = [one["pinnedCellId"] for one in self._entry(virtual_cluster).get("pinnedCells") or ()]
-        return {
-            name: self._pieces(chain, [(cell_type, 1)])
-            for name in names
-            if (found := self._pinned.get(name))
-            for chain, cell_type in (found,)
-        }
+        cells = self._pinned_cells(virtual_cluster)
+        return {name: self._pieces(chain, [(cell_type, 1)]) for name, chain, cell_type in cells}
 
     def chains(self, virtual_cluster: str) -> list[Pieces]:
         """The pieces of a virtual cluster that are not pinned, one entry a chain."""
         by_chain: dict[str, list[tuple[str, int]]] = {}
-        for one in self._entry(virtual_cluster).get("virtualCells") or ():
-            path = one["cellType"].split(".")
-            if one["cellNumber"]:
-                by_chain.setdefault(path[0], []).append((path[-1], one["cellNumber"]))
+        for path, number in self._virtual_cells(virtual_cluster):
+            by_chain.setdefault(path[0], []).append((path[-1], number))
         return [self._pieces(chain, cells) for chain, cells in by_chain.items()]
 
     def physical_chains(self) -> list[Pieces]:
         """The pieces of the whole cluster, one entry a chain."""
-        numbers: dict[str, int] = {}
-        for cell in self.document["physicalCells"]:
-            numbers[cell["cellType"]] = numbers.get(cell["cellType"], 0) + 1
+        numbers = Counter(cell["cellType"] for cell in self.document["physicalCells"])
         return [self._pieces(chain, [(chain, number)]) for chain, number in numbers.items()]
 
-    def _entry(self, virtual_cluster: str) -> Mapping[str, Any]:
-        entry: Mapping[str, Any] | None = self.document["virtualClusters"].get(virtual_cluster)
-        return entry or {}
+    def _cells(self, virtual_cluster: str, key: str) -> list[Mapping[str, Any]]:
+        return as_list(as_mapping(self.document["virtualClusters"].get(virtual_cluster)).get(key))
 
-    def _cells_of(self, virtual_cluster: str) -> Iterator[tuple[str, int]]:
-        entry = self._entry(virtual_cluster)
-        for one in entry.get("virtualCells") or ():
+    def _virtual_cells(self, virtual_cluster: str) -> Iterator[tuple[list[str], int]]:
+        """The types from the top of the chain to the cells, and the number of these."""
+        for one in self._cells(virtual_cluster, "virtualCells"):
             if one["cellNumber"]:
-                yield one["cellType"].split(".")[-1], one["cellNumber"]
-        for one in entry.get("pinnedCells") or ():
+                yield one["cellType"].split("."), one["cellNumber"]
+
+    def _pinned_cells(self, virtual_cluster: str) -> Iterator[tuple[str, str, str]]:
+        """The identifiers of cells that exist, with their chain and their type."""
+        for one in self._cells(virtual_cluster, "pinnedCells"):
             if found := self._pinned.get(one["pinnedCellId"]):
-                yield found[1], 1
+                yield one["pinnedCellId"], *found
 
     @cached_property
     def _pinned(self) -> dict[str, tuple[str, str]]:
@@ -122,20 +127,20 @@ class Cells:
         types: Mapping[str, Mapping[str, Any]] = self.document["cellTypes"]
         return types
 
-    def _leaf(self, cell_type: str) -> str:
-        seen: set[str] = set()
-        while cell_type in self._types and cell_type not in seen:
-            seen.add(cell_type)
-            cell_type = self._types[cell_type]["childCellType"]
-        return cell_type
+    def _levels(self, cell_type: str) -> list[Mapping[str, Any]]:
+        """The descriptions of a type and of the types of its parts, down to the SKUs; one that has itself ends them."""
+        found: dict[str, Mapping[str, Any]] = {}
+        while cell_type in self._types and cell_type not in found:
+            found[cell_type] = self._types[cell_type]
+            cell_type = found[cell_type]["childCellType"]
+        return list(found.values())
 
-    def _size(self, cell_type: str) -> int:
-        size, seen = 1, set[str]()
-        while cell_type in self._types and cell_type not in seen:
-            seen.add(cell_type)
-            size *= self._types[cell_type]["childCellNumber"]
-            cell_type = self._types[cell_type]["childCellType"]
-        return size
+    def _leaf(self, cell_type: str) -> str:
+        return next((str(one["childCellType"]) for one in reversed(self._levels(cell_type))), cell_type)
+
+    def _numbers(self, cell_type: str) -> list[int]:
+        """How many parts each of the levels has."""
+        return [one["childCellNumber"] for one in self._levels(cell_type)]
 
     def _pieces(self, chain: str, cells: list[tuple[str, int]]) -> Pieces:
         """The cells cut down to nodes; a cell below a node, or of a type without nodes, stays whole.
@@ -144,20 +149,12 @@ class Cells:
         """
         sizes: list[int] = []
         for cell_type, number in cells:
-            parts, size = self._nodes(cell_type)
-            sizes += [size] * min(parts * number, _MOST_NODES - len(sizes))
-        return Pieces(chain, self._leaf(chain), tuple(sorted(sizes, reverse=True)))
-
-    def _nodes(self, cell_type: str) -> tuple[int, int]:
-        """How many nodes a cell has, and the SKUs of each."""
-        parts, current, seen = 1, cell_type, set[str]()
-        while current in self._types and current not in seen:
-            if self._types[current].get("isNodeLevel"):
-                return parts, self._size(current)
-            seen.add(current)
-            parts *= self._types[current]["childCellNumber"]
-            current = self._types[current]["childCellType"]
-        return 1, self._size(cell_type)
+            numbers = self._numbers(cell_type)
+            levels = enumerate(self._levels(cell_type))
+            node = next((at for at, level in levels if level.get("isNodeLevel")), 0)
+            parts = min(math.prod(numbers[:node]) * number, _MOST_NODES - len(sizes))
+            sizes += [math.prod(numbers[node:])] * parts
+        return Pieces(self._leaf(chain), sorted(sizes, reverse=True), [0] * len(sizes))
 
 
 DEFAULT_GROUP = "default"
@@ -167,6 +164,10 @@ _TEXT_KEYS = ("skuType", "pinnedCellId", "affinityGroupName")
 _RESOURCES = (("gpu", "gpu", "GPU"), ("cpu", "cpu", "CPU"), ("memory", "memoryMB", "memory"))
 _UNLIMITED = 2**53 - 1
 _SECTION = ("extras", "hivedScheduler")
+_ROLES = (*_SECTION, "taskRoles")
+_VIRTUAL_CLUSTER = ("defaults", "virtualCluster")
+_NOT_ALLOWED = "virtual-cluster-not-allowed"
+_refusal = partial(refusal, stage=ServerStage.HIVED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,12 +227,12 @@ def virtual_cluster_of(values: Any) -> Any:
 def hived_request(values: Any, profile: Profile) -> HivedRequest:
     """What the job asks HiveD for; `values` is a job that the protocol stage accepts."""
     virtual_cluster = virtual_cluster_of(values)
-    schema = tuple(_schema_refusals(values))
-    if schema:
+    if schema := tuple(_schema_refusals(values)):
         return HivedRequest(virtual_cluster, None, schema)
     if profile.hived is None and "skuTypes" not in profile.document:
         return HivedRequest(virtual_cluster, None, ())
-    return _Validation(values, profile, virtual_cluster).request()
+    validation = _Validation(values, profile, virtual_cluster)
+    return HivedRequest(virtual_cluster, *validation.answer(), validation.is_opportunistic)
 
 
 def hived_quota(profile: Profile, name: str) -> int | None:
@@ -248,61 +249,53 @@ def _schema_refusals(values: Any) -> Iterator[Refusal]:
         yield _refusal("'hivedScheduler' must be a mapping", _SECTION)
         return
     if "jobPriorityClass" in section and section["jobPriorityClass"] not in tuple(HIVED_PRIORITIES):
-        place = (*_SECTION, "jobPriorityClass")
-        yield _refusal("'jobPriorityClass' must be 'prod', 'test' or 'oppo'", place)
-    roles = section.get("taskRoles", {"": {}})
-    place = (*_SECTION, "taskRoles")
-    if isinstance(roles, dict) and not roles:
-        yield _refusal("'taskRoles' has no task role; remove the key", place)
-    for name, role in roles.items() if isinstance(roles, dict) and "taskRoles" in section else ():
+        yield _refusal("'jobPriorityClass' must be 'prod', 'test' or 'oppo'", (*_SECTION, "jobPriorityClass"))
+    roles = section.get("taskRoles")
+    if roles == {}:
+        yield _refusal("'taskRoles' has no task role; remove the key", _ROLES)
+    for name, role in as_mapping(roles).items():
+        place = (*_ROLES, name)
         if not _ROLE_KEY.fullmatch(name):
             text = f"'{name}' cannot be used here; only letters, digits, '.', '_' and '~' are allowed"
-            yield _refusal(text, (*place, name))
+            yield _refusal(text, place)
         elif not isinstance(role, dict):
-            yield _refusal(f"the value of '{name}' must be a mapping", (*place, name))
+            yield _refusal(f"the value of '{name}' must be a mapping", place)
         else:
             for key in _TEXT_KEYS:
                 if not isinstance(role.get(key), str | None):
-                    yield _refusal(f"'{key}' must be a string", (*place, name, key))
+                    yield _refusal(f"'{key}' must be a string", (*place, key))
 
 
 class _Validation:
     """The rest-server's validation of one job, in its order."""
 
     def __init__(self, values: Any, profile: Profile, virtual_cluster: Any) -> None:
-        self._values = values
+        self._roles: dict[str, Any] = values["taskRoles"]
+        self._is_gang = is_gang(values)
         self._node = profile.platform.node
-        self._virtual_cluster = virtual_cluster
         self._name = server_text(virtual_cluster)
         self._known = profile.virtual_clusters
         self._section: dict[str, Any] = hived_section(values) or {}
-        self._is_opportunistic = self._section.get("jobPriorityClass") == "oppo"
+        self.is_opportunistic = self._section.get("jobPriorityClass") == "oppo"
         self._sku_types = profile.sku_types
         self._units, self._quota = _vc_units(profile, self._name)
 
-    def request(self) -> HivedRequest:
+    def answer(self) -> tuple[tuple[RoleRequest, ...] | None, tuple[Refusal, ...]]:
+        """What the roles ask for, None where that cannot be computed, and the refusals."""
         if self._name == "":
             # The address without a name is that of the list of all virtual clusters.
-            text = "'virtualCluster' is empty; the cluster fails with an internal error"
-            refusal = Refusal(
-                ServerStage.HIVED, 500, None, "vcStatus.map is not a function", text, ("defaults", "virtualCluster"),
-                "virtual-cluster-not-allowed",
-            )  # fmt: skip
-            return HivedRequest(self._virtual_cluster, None, (refusal,), self._is_opportunistic)
-        numbers: dict[str, tuple[float, str]] = {}
-        refusals: list[Refusal] = []
-        for name, role in self._values["taskRoles"].items():
-            found = self._number(name, role["resourcePerInstance"])
-            if isinstance(found, Refusal):
-                refusals.append(found)
-            else:
-                numbers[name] = found
-        refusals += self._entry_refusals()
-        if len(numbers) < len(self._values["taskRoles"]):
-            return HivedRequest(self._virtual_cluster, None, tuple(refusals), self._is_opportunistic)
-        roles = tuple(self._role(name, *found) for name, found in numbers.items())
-        refusals += self._quota_refusals(roles)
-        return HivedRequest(self._virtual_cluster, roles, tuple(refusals), self._is_opportunistic)
+            text, message = (
+                "'virtualCluster' is empty; the cluster fails with an internal error",
+                "vcStatus.map is not a function",
+            )
+            return None, (_refusal(text, _VIRTUAL_CLUSTER, message=message, code=None, rule=_NOT_ALLOWED),)
+        numbers = {name: self._number(name, role["resourcePerInstance"]) for name, role in self._roles.items()}
+        refusals = [*(one for one in numbers.values() if isinstance(one, Refusal)), *self._entry_refusals()]
+        known = {name: one for name, one in numbers.items() if not isinstance(one, Refusal)}
+        if len(known) < len(numbers):
+            return None, tuple(refusals)
+        roles = tuple(self._role(name, *found) for name, found in known.items())
+        return roles, (*refusals, *self._quota_refusals(roles))
 
     @cached_property
     def _entries(self) -> dict[str, Any]:
@@ -321,23 +314,19 @@ class _Validation:
         if sku_type is not None and sku_type not in self._sku_types:
             return self._unknown_sku(role, sku_type)
         units = [self._sku_types[sku_type]] if sku_type is not None else self._usable().values()
-        best: float = 0
-        deciding = ""
-        is_first = True
+        numbers: dict[str, float] = {}
         for unit_key, key, word in _RESOURCES:
             unit = min((getattr(one, unit_key) for one in units), default=math.inf)
             wanted = resources.get(key, 0)
             if unit == 0 and wanted > 0:
-                return self._without_resource(role, key, word, sku_type, wanted)
-            number = 0 if wanted == 0 or unit == 0 else _rounded_up(wanted, unit)
-            if number > best or is_first:
-                best, deciding = number, key
-            is_first = False
-        return best, deciding
+                return self._without_resource(role, key, unit_key, word, sku_type, wanted)
+            numbers[key] = 0 if wanted == 0 or unit == 0 else _rounded_up(wanted, unit)
+        deciding = max(numbers, key=numbers.__getitem__)
+        return numbers[deciding], deciding
 
     def _usable(self) -> Mapping[str, Sku]:
         """The SKU types that a role without `skuType` may get."""
-        return self._sku_types if self._is_opportunistic else self._units
+        return self._sku_types if self.is_opportunistic else self._units
 
     def _unknown_sku(self, role: str, sku_type: str) -> Refusal:
         # Node.js words this anew since version 16.
@@ -346,41 +335,38 @@ class _Validation:
         known = ", ".join(self._sku_types) or "none"
         near = did_you_mean(sku_type, self._sku_types)
         text = f"the cluster has no SKU type '{sku_type}'{near or f'; it has {known}'}"
-        path = (*_SECTION, "taskRoles", role, "skuType")
-        choices = tuple(self._sku_types)
-        return Refusal(ServerStage.HIVED, 500, None, message, text, path, "sku-type-unknown", role, choices)
+        path, rule, choices = (*_ROLES, role, "skuType"), "sku-type-unknown", tuple(self._sku_types)
+        return _refusal(text, path, message=message, code=None, rule=rule, role=role, choices=choices)
 
-    def _without_resource(self, role: str, key: str, word: str, sku_type: str | None, wanted: float) -> Refusal:
+    def _without_resource(
+        self, role: str, key: str, unit_key: str, word: str, sku_type: str | None, wanted: float
+    ) -> Refusal:
         message = (
             f"Taskrole {role} requests {server_text(wanted)} {word}, but SKU does not configure {word}. "
             f"Please contact admin if the taskrole needs {word} resources."
         )
-        rule = "sku-without-resource"
-        path: tuple[str | int, ...] = ("taskRoles", role, "resourcePerInstance", key)
-        attribute = "memory" if key == "memoryMB" else key
+        path = ("taskRoles", role, "resourcePerInstance", key)
         if sku_type is not None:
             text = f"SKU type '{sku_type}' has no {word}, but each task requests {server_text(wanted)}"
-        elif self._name not in self._known and not self._is_opportunistic:
-            near = did_you_mean(self._name, self._known)
-            text = f"the cluster has no virtual cluster '{self._name}'{near}"
-            rule, path = "virtual-cluster-not-allowed", ("defaults", "virtualCluster")
+        elif self._name not in self._known and not self.is_opportunistic:
+            text = f"the cluster has no virtual cluster '{self._name}'{did_you_mean(self._name, self._known)}"
+            choices = tuple(self._known)
+            return _refusal(text, _VIRTUAL_CLUSTER, message=message, rule=_NOT_ALLOWED, role=role, choices=choices)
         else:
             usable = self._usable()
-            having = [name for name, sku in usable.items() if getattr(sku, attribute)]
-            lacking = ", ".join(name for name, sku in usable.items() if not getattr(sku, attribute))
+            having = [name for name, sku in usable.items() if getattr(sku, unit_key)]
+            lacking = ", ".join(name for name in usable if name not in having)
             text = f"without 'skuType' the smallest SKU is used, and {lacking} has no {word}"
             if having:
                 text += f"; set 'skuType' to {' or '.join(having)} for this task role"
-        choices = tuple(self._known) if rule == "virtual-cluster-not-allowed" else ()
-        return Refusal(ServerStage.HIVED, 400, "InvalidProtocolError", message, text, path, rule, role, choices)
+        return _refusal(text, path, message=message, rule="sku-without-resource", role=role)
 
     def _entry_refusals(self) -> Iterator[Refusal]:
         groups: dict[str, tuple[Any, Any]] = {}
         for name, entry in self._entries.items():
-            place = (*_SECTION, "taskRoles", name)
-            if name not in self._values["taskRoles"]:
-                near = did_you_mean(name, self._values["taskRoles"])
-                text = f"the job has no task role '{name}'{near}"
+            place = (*_ROLES, name)
+            if name not in self._roles:
+                text = f"the job has no task role '{name}'{did_you_mean(name, self._roles)}"
                 yield _refusal(text, place, message=f"Taskrole {name} does not exist.", role=name)
                 continue
             sku_type, pinned = entry.get("skuType"), entry.get("pinnedCellId")
@@ -388,7 +374,7 @@ class _Validation:
                 message = f"Taskrole {name} has both skuType and pinnedCellId, only one is allowed."
                 text = f"'{name}' has both 'skuType' and 'pinnedCellId'; only one is allowed"
                 yield _refusal(text, (*place, "pinnedCellId"), message=message, role=name)
-            elif sku_type in self._sku_types and not self._is_opportunistic and sku_type not in self._units:
+            elif sku_type in self._sku_types and not self.is_opportunistic and sku_type not in self._units:
                 yield self._foreign_sku(name, sku_type)
             group = entry.get("affinityGroupName")
             # JavaScript finds a group of such a name before there is one.
@@ -399,24 +385,21 @@ class _Validation:
                 yield _refusal(text, (*place, "affinityGroupName"), message=message)
 
     def _foreign_sku(self, role: str, sku_type: str) -> Refusal:
-        only = ",".join(self._units)
-        message = f"Taskrole {role} has skuType {sku_type}, VC {self._name} only allows {only}."
+        message = f"Taskrole {role} has skuType {sku_type}, VC {self._name} only allows {','.join(self._units)}."
         has = f"; it has {', '.join(self._units)}" if self._units else ""
         text = f"virtual cluster '{self._name}' has no SKU of type '{sku_type}'{has}"
-        path = (*_SECTION, "taskRoles", role, "skuType")
-        choices = tuple(self._units)
-        return Refusal(
-            ServerStage.HIVED, 400, "InvalidProtocolError", message, text, path, "sku-type-unknown", role, choices
-        )
+        path, choices = (*_ROLES, role, "skuType"), tuple(self._units)
+        return _refusal(text, path, message=message, rule="sku-type-unknown", role=role, choices=choices)
 
     def _quota_refusals(self, roles: tuple[RoleRequest, ...]) -> Iterator[Refusal]:
-        if not is_gang(self._values) or self._is_opportunistic or any(role.instances is None for role in roles):
+        if not self._is_gang or self.is_opportunistic or any(role.instances is None for role in roles):
             return
         total = sum((role.instances or 0) * role.number for role in roles)
         if self._quota is not None and total > self._quota:
             requested = server_text(total)
-            parts = [f"{one.instances} × {server_text(one.number)} ({one.name})" for one in roles if one.number]
-            sums = " + ".join(parts)
+            sums = " + ".join(
+                f"{one.instances} × {server_text(one.number)} ({one.name})" for one in roles if one.number
+            )
             text = f"the job requests {requested} SKUs: {sums}; virtual cluster '{self._name}' has {self._quota}"
             message = f"Job requests {requested} SKUs, exceeds maximum {self._quota} SKUs in VC {self._name}."
             largest = max(roles, key=lambda role: (role.instances or 0) * role.number)
@@ -427,18 +410,15 @@ class _Validation:
         entry = self._entry(name)
         names_group = any(self._entry(one).get("affinityGroupName") is not None for one in self._entries)
         group = entry.get("affinityGroupName")
-        if not names_group and is_gang(self._values):
+        if not names_group and self._is_gang:
             group = DEFAULT_GROUP
-        return RoleRequest(
-            name,
-            self._values["taskRoles"][name].get("instances"),
-            number,
+        priority = HIVED_PRIORITIES[self._section.get("jobPriorityClass", "test")]
+        instances, sku_type, pinned_cell = (
+            self._roles[name].get("instances"),
             entry.get("skuType"),
             entry.get("pinnedCellId"),
-            HIVED_PRIORITIES[self._section.get("jobPriorityClass", "test")],
-            group,
-            resource,
         )
+        return RoleRequest(name, instances, number, sku_type, pinned_cell, priority, group, resource)
 
 
 def _rounded_up(wanted: float, unit: float) -> float:
@@ -471,14 +451,3 @@ def _vc_units(profile: Profile, name: str) -> tuple[dict[str, Sku], int | None]:
     if known is None:
         return types, None
     return {one: types[one] for one in known if one in types}, sum(known.values())
-
-
-def _refusal(
-    text: str,
-    path: tuple[str | int, ...],
-    *,
-    message: str | None = None,
-    rule: str | None = None,
-    role: str | None = None,
-) -> Refusal:
-    return Refusal(ServerStage.HIVED, 400, "InvalidProtocolError", message or text, text, path, rule, role)

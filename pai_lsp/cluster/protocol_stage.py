@@ -63,6 +63,21 @@ class Refusal:
     choices: tuple[str, ...] = ()
 
 
+def refusal(
+    text: str,
+    path: tuple[str | int, ...],
+    *,
+    stage: ServerStage = ServerStage.PROTOCOL,
+    message: str | None = None,
+    code: str | None = "InvalidProtocolError",
+    rule: str | None = None,
+    role: str | None = None,
+    choices: tuple[str, ...] = (),
+) -> Refusal:
+    """A refusal as most are, explained by `text`; without a `message` of its own, the server answers the same."""
+    return Refusal(stage, 500 if code is None else 400, code, message or text, text, path, rule, role, choices)
+
+
 @dataclass(frozen=True, slots=True)
 class Wait:
     """Why an accepted job never starts.
@@ -107,24 +122,24 @@ def protocol_refusals(job: Job, profile: Profile) -> Iterator[Refusal]:
     """The refusals that follow from the file, and from the administrator's rule for images."""
     problem = next((one for one in job.syntax.problems if not one.is_runtime_only), None)
     if problem is not None:
-        yield _refusal(problem.message, (), status=500, code=None)
+        yield refusal(problem.message, (), code=None)
         return
     if job.root is None:
-        yield _refusal("should be object", ())
+        yield refusal("should be object", ())
         return
     schema = [error for error in job.structure_errors if _is_enforced(error, profile)]
     for error in schema:
         place = error.path if error.key is None else (*error.path, error.key)
-        yield _refusal(error.message, place)
+        yield refusal(error.message, place)
     for role in job.task_roles:
         if not ROLE_NAME.fullmatch(role.name):
-            yield _refusal(f"'{role.name}' is not a valid name of a task role", ("taskRoles", role.name))
+            yield refusal(f"'{role.name}' is not a valid name of a task role", ("taskRoles", role.name))
     if schema:
         return
     values = job.plain
     foreign = [n for n, one in enumerate(values.get("prerequisites") or ()) if one["type"] not in _TYPED.values()]
     if foreign:
-        yield _refusal("should be equal to one of the allowed values", ("prerequisites", foreign[0], "type"))
+        yield refusal("should be equal to one of the allowed values", ("prerequisites", foreign[0], "type"))
         return
     yield from _duplicates(values)
     if profile.platform.has_user_limits:
@@ -170,12 +185,12 @@ def _duplicates(values: Any) -> Iterator[Refusal]:
     for number, one in enumerate(values.get("prerequisites") or ()):
         key = (one["type"], one["name"])
         if key in seen:
-            yield _refusal(f"Duplicate {key[0]} prerequisites {key[1]}.", ("prerequisites", number, "name"))
+            yield refusal(f"Duplicate {key[0]} prerequisites {key[1]}.", ("prerequisites", number, "name"))
         seen.add(key)
     names = [one["name"] for one in values.get("deployments") or ()]
     for number, name in enumerate(names):
         if name in names[:number]:
-            yield _refusal(f"Duplicate deployments {name}.", ("deployments", number, "name"))
+            yield refusal(f"Duplicate deployments {name}.", ("deployments", number, "name"))
 
 
 def _image_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
@@ -200,7 +215,7 @@ def _image_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
     number, image = next(images, (0, None))
     if image is None:
         text = "No valid docker image found in prerequisites."
-        yield _refusal(text, ("prerequisites",), code="NoDockerImageError", rule="image-not-allowed")
+        yield refusal(text, ("prerequisites",), code="NoDockerImageError", rule="image-not-allowed")
     elif not pattern.search(image["uri"]):
         yield Refusal(
             ServerStage.PROTOCOL,
@@ -228,37 +243,26 @@ def _reference_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
         for number, reference in enumerate(role.get("prerequisites") or ()):
             if reference not in every:
                 text = f"Prerequisite {reference} does not exist."
-                yield _refusal(text, ("taskRoles", name, "prerequisites", number))
+                yield refusal(text, ("taskRoles", name, "prerequisites", number))
     yield from _parameter_refusals(values, profile.platform.required_parameters.get(values.get("jobType"), ()))
     for name, role in values["taskRoles"].items():
         for key, kind in _TYPED.items():
             # JavaScript finds some names in every mapping; a job without its image dies all the same.
             is_inherited = key != "dockerImage" and role.get(key) in OBJECT_PROTOTYPE_NAMES
             if key in role and role[key] not in known[kind] and not is_inherited:
-                yield _refusal(f"Prerequisite {role[key]} does not exist.", ("taskRoles", name, key))
+                yield refusal(f"Prerequisite {role[key]} does not exist.", ("taskRoles", name, key))
     defaults = values.get("defaults") or {}
     deployments = [one["name"] for one in values.get("deployments") or ()]
     if "deployment" in defaults and defaults["deployment"] not in deployments:
         text = f"Default deployment {defaults['deployment']} does not exist."
-        yield _refusal(text, ("defaults", "deployment"))
+        yield refusal(text, ("defaults", "deployment"))
 
 
 def _parameter_refusals(values: Any, required: tuple[str, ...]) -> Iterator[Refusal]:
     if required and "parameters" not in values:
-        yield _refusal(_INFERENCE_MESSAGE, ("jobType",))
+        yield refusal(_INFERENCE_MESSAGE, ("jobType",))
         return
     for name in required:
         if name not in values["parameters"]:
-            yield _refusal(f"Parameter {name} must be specified for inference job.", ("parameters",))
+            yield refusal(f"Parameter {name} must be specified for inference job.", ("parameters",))
             return
-
-
-def _refusal(
-    text: str,
-    path: tuple[str | int, ...],
-    *,
-    status: int = 400,
-    code: str | None = "InvalidProtocolError",
-    rule: str | None = None,
-) -> Refusal:
-    return Refusal(ServerStage.PROTOCOL, status, code, text, text, path, rule)
