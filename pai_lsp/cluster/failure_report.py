@@ -19,17 +19,19 @@ from itertools import takewhile
 from pai_lsp.platform.tables import RUNTIME_PLUGIN, converted_role_name, exit_codes
 from pai_lsp.source.foreign import as_mapping, as_text, as_whole, json_beginning, mappings_in, number_of
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence, entry_at, if_mapping, scalar_text
+from pai_lsp.source.nodes import Scalar, entry_at, if_mapping, nodes_along, scalar_text, value_at, walk
 from pai_lsp.source.text import LineIndex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
+    from collections.abc import Callable, Iterable
+    from typing import Any, TypeAlias
 
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.source.nodes import Node
+
+    Place: TypeAlias = "Callable[[FailureReport, Job, TaskRole], Node | None]"
 
 _UNKNOWN_FAILURE = 255
 _CHILD = re.compile(r"child process is (\w+), exit code is (\d+)")
@@ -76,7 +78,6 @@ class FailureReport:
     text: str
     code: int | None = None
     user_code: int | None = None
-    platform_log: str = ""
     child: str | None = None
     pod: dict[str, Any] | None = None
     role: str | None = None
@@ -87,15 +88,12 @@ def read_report(text: str, end: bytes, exit_code: int | None = None, platform_lo
     role = match[1] if (match := _ROLE.search(text)) else None
     pod = _pod(text)
     if child := _CHILD.search(text):
-        return FailureReport(text, _init_code(child[1], number_of(child[2])), None, platform_log, child[1], pod, role)
+        return FailureReport(text, _init_code(child[1], number_of(child[2])), None, child[1], pod, role)
     if exit_code is not None:
-        code = container_code(exit_code, end, platform_log)
-        return FailureReport(text, code, exit_code, platform_log, None, pod, role)
-    if pod is not None:
-        return FailureReport(text, _pod_code(pod), _user_code(text), platform_log, None, pod, role)
+        return FailureReport(text, container_code(exit_code, end, platform_log), exit_code, None, pod, role)
     written = _CODE.search(text)
-    code_written = number_of(written[1]) if written else None
-    return FailureReport(text, code_written, _user_code(text), platform_log, None, None, role)
+    code = _pod_code(pod) if pod is not None else number_of(written[1]) if written else None
+    return FailureReport(text, code, _user_code(text), None, pod, role)
 
 
 def container_code(exit_code: int, user_log: bytes, platform_log: str = "") -> int:
@@ -215,7 +213,13 @@ _SILENT = re.compile(
     r"(?m)(?:^|[;&|]\s*)(?:(?:[ef]?grep|test|diff|cmp|false|expr|let|which|pgrep|exit|read)\b|\[|\(\()"
 )
 _INSTALL = re.compile(r"\b(?:pip\d?|conda|apt|apt-get|yum|dnf|npm)\b.*\binstall\b")
-_PIPE_TO_END = re.compile(r"\|\s*(?:head|tail|grep|sed|less|more|true|awk)\b")
+# What a command of some causes has, and how much that counts.
+_HINTS = {
+    "broken-pipe": (re.compile(r"\|\s*(?:head|tail|grep|sed|less|more|true|awk)\b"), 8),
+    "silent-failure": (_SILENT, 8),
+    "unset-variable": (re.compile(r"\bactivate\b"), 20),
+}
+_COMMAND_LINE = re.compile(r"(?m)^[^\S\n]*([^\s#].*)$")
 _PYTHON = re.compile(r"\b(?:python[\d.]*|ipython|jupyter)\b|\.py\b")
 # Causes that programs in Python report, or what started them.
 _OF_PYTHON = frozenset(
@@ -243,25 +247,23 @@ _COMMON = frozenset({"error", "line", "file", "python", "from", "import", "the",
 
 def line_of(cause: str, report: FailureReport, job: Job) -> int | None:
     """The line of the job, from 1, to look at; None where no line led to the failure."""
-    offset = _offset(cause, report, job)
+    role = _role(report, job)
+    offset = None if role is None or cause in _WITHOUT_LINE else _offset(cause, report, job, role)
     return None if offset is None else LineIndex(job.text).line_of(offset) + 1
 
 
-def _offset(cause: str, report: FailureReport, job: Job) -> int | None:
-    role = _role(report, job)
-    if role is None:
-        return None
-    if cause in _KEYS:
-        return _of_key(cause, report, job, role)
-    if cause in _WITHOUT_LINE:
-        return None
+def _offset(cause: str, report: FailureReport, job: Job, role: TaskRole) -> int | None:
+    if cause in _PLACES:
+        places = (_place(place, report, job, role) for place in _PLACES[cause])
+        return next((offset for offset in places if offset is not None), None)
     if found := _SCRIPT_LINE.search(report.text):
-        number = number_of(found[1]) - HEADER_LINES
-        if (offset := script_offset(job, role, number)) is not None:
+        offset = script_offset(job, role, number_of(found[1]) - HEADER_LINES)
+        if offset is not None:
             return offset
-    if cause == "gpu-missing":
-        return _gpu_missing(report, job, role)
-    return _command(cause, report.text, job, role)
+    if cause == "gpu-missing" and report.pod is not None:
+        return None
+    place = _gpu_missing(report, job, role) if cause == "gpu-missing" else None
+    return _command(cause, report.text, job, role) if place is None else place.span.start
 
 
 def has_silent_command(job: Job, report: FailureReport) -> bool:
@@ -288,52 +290,20 @@ def _role(report: FailureReport, job: Job) -> TaskRole | None:
 # --- keys ---
 
 
-def _of_key(cause: str, report: FailureReport, job: Job, role: TaskRole) -> int | None:
-    for path in _KEYS[cause]:
-        if (offset := _path_offset(path, report, job, role)) is not None:
-            return offset
-    return None
+def _place(place: str | Place, report: FailureReport, job: Job, role: TaskRole) -> int | None:
+    """The offset of a key; `place`: its path below the task role, or what finds it."""
+    if not isinstance(place, str):
+        found = place(report, job, role)
+        return found.span.start if found is not None else None
+    *above, last = place.split(".")
+    holders = nodes_along(role.node, above)
+    key = _key(holders[-1], last) if len(holders) > len(above) else None
+    return key.span.start if key else None
 
 
-# For each cause, the keys to change, the first one that the job has: paths below the task role, or special names.
-_KEYS: dict[str, tuple[str, ...]] = {
-    "host-memory": ("resourcePerInstance.memoryMB",),
-    "image-without-bash": ("image",),
-    "image-name": ("image",),
-    "image-not-found": ("image",),
-    "registry-login": ("image",),
-    "waits-image": ("image",),
-    "gpu-driver": ("image",),
-    "resources": ("resource",),
-    "waits-capacity": ("many gpus", "instances", "resourcePerInstance.gpu"),
-    "gang-timeout": ("instances", "resourcePerInstance.gpu"),
-    "waits-vc": ("virtual cluster",),
-    "waits-pinned": ("pinned cell",),
-    "waits-storage": ("storages",),
-    "pod-refused": ("equal mounts",),
-    "job-refused-late": ("count", "instances"),
-    "job-too-large": ("longest command",),
-    "job-ended-by-rule": ("completion.minSucceededInstances", "completion", "role"),
-    "job-failed-by-rule": ("completion.minFailedInstances", "completion", "role"),
-    "plugin-unknown": ("plugin name",),
-    "plugin-parameters": ("plugin quotes", "plugin"),
-    "ssh-barrier": ("ssh barrier", "ssh plugin"),
-    "ports-zero": ("zero port", "resourcePerInstance.ports"),
-}
-
-
-def _path_offset(path: str, report: FailureReport, job: Job, role: TaskRole) -> int | None:
-    if path in _SPECIAL:
-        node = _SPECIAL[path](report, job, role)
-        return node.span.start if node is not None else None
-    node = role.node
-    offset: int | None = None
-    for name in path.split("."):
-        entry = entry_at(node, name)
-        if entry is None:
-            return None
-        offset, node = entry.key.span.start, if_mapping(entry.value)
-    return offset
+def _key(mapping: Node | None, name: str) -> Node | None:
+    entry = entry_at(mapping, name)
+    return entry.key if entry else None
 
 
 def _image(_report: FailureReport, job: Job, role: TaskRole) -> Node | None:
@@ -345,45 +315,31 @@ def _resource(report: FailureReport, _job: Job, role: TaskRole) -> Node | None:
     """The resource that the message names: cpu, memory, or a device of a maker."""
     found = _RESOURCE.search(report.text)
     name = next((one.lower() for one in found.groups() if one), "") if found else ""
-    key = "cpu" if name.startswith("cpu") else "memoryMB" if name.startswith("mem") else "gpu"
-    entry = role.resources.entry(key) if role.resources else None
-    return entry.key if entry else None
+    return _key(role.resources, "cpu" if name.startswith("cpu") else "memoryMB" if name.startswith("mem") else "gpu")
 
 
 def _many_gpus(_report: FailureReport, _job: Job, role: TaskRole) -> Node | None:
-    entry = role.resources.entry("gpu") if role.resources else None
-    number = entry.value.value if entry and isinstance(entry.value, Scalar) else None
-    return entry.key if entry and isinstance(number, int) and number > 1 else None
+    number = getattr(value_at(role.resources, "gpu"), "value", None)
+    return _key(role.resources, "gpu") if isinstance(number, int) and number > 1 else None
 
 
 def _virtual_cluster(_report: FailureReport, job: Job, _role: TaskRole) -> Node | None:
-    defaults = job.mapping("defaults")
-    entry = defaults.entry("virtualCluster") if defaults else None
-    return entry.key if entry else None
+    return _key(job.mapping("defaults"), "virtualCluster")
 
 
 def _pinned_cell(report: FailureReport, job: Job, _role: TaskRole) -> Node | None:
     found = _PINNED.search(report.text)
-    entries = [
-        entry
-        for one in job.hived_role_entries
-        if isinstance(one.value, Mapping) and (entry := one.value.entry("pinnedCellId"))
-    ]
-    named = [one for one in entries if found and isinstance(one.value, Scalar) and one.value.text == found[1]]
+    entries = [entry for one in job.hived_role_entries if (entry := entry_at(one.value, "pinnedCellId"))]
+    named = [one for one in entries if found and scalar_text(one.value) == found[1]]
     return next((one.key for one in (*named, *entries)), None)
 
 
 def _storages(report: FailureReport, job: Job, _role: TaskRole) -> Node | None:
     """The storage that the message names, else the first."""
-    named = [
-        node for node in job.storages if isinstance(node, Mapping) and (name := _name(node)) and name in report.text
-    ]
+    names = ((scalar_text(value_at(node, "name")), node) for node in job.storages)
+    named = [node for name, node in names if name and name in report.text]
     entry = job.extras_entry("storages")
     return next(iter((*named, *job.storages)), entry.key if entry else None)
-
-
-def _name(node: Mapping) -> str:
-    return scalar_text(node.get("name"))
 
 
 def _equal_mounts(report: FailureReport, job: Job, _role: TaskRole) -> Node | None:
@@ -391,35 +347,30 @@ def _equal_mounts(report: FailureReport, job: Job, _role: TaskRole) -> Node | No
     if not re.search(r"mountPath|volumes?\b|must be unique|Duplicate", report.text):
         return None
     seen: set[str] = set()
-    for node in job.storages:
-        if isinstance(node, Mapping):
-            path = node.get("mountPath")
-            keys = {_name(node), path.text if isinstance(path, Scalar) else f"/mnt/{_name(node)}"}
-            if seen & keys:
-                return node
-            seen |= keys
+    for node in filter(None, map(if_mapping, job.storages)):
+        name, path = scalar_text(node.get("name")), node.get("mountPath")
+        keys = {name, path.text if isinstance(path, Scalar) else f"/mnt/{name}"}
+        if seen & keys:
+            return node
+        seen |= keys
     return None
 
 
 def _count(report: FailureReport, job: Job, role: TaskRole) -> Node | None:
     """The count or name that Kubernetes names, such as `minFailedTaskCount`."""
-    if role.node is None:
-        return None
     entry = job.section("jobRetryCount")
     if entry and "spec.retryPolicy" in report.text:
         return entry.key
     if re.search(r"taskRoles\.name|a-z0-9", report.text):
         return role.entry.key
     completion = role.get("completion")
-    keys = [(role.node, "taskRetryCount")]
-    if isinstance(completion, Mapping):
-        keys = [(completion, "minFailedInstances"), (completion, "minSucceededInstances"), *keys]
-    words = {"minFailedInstances": "minFailed", "minSucceededInstances": "minSucceeded", "taskRetryCount": "retry"}
-    for mapping, key in keys:
-        entry = mapping.entry(key)
-        if entry and words[key].lower() in report.text.lower():
-            return entry.key
-    return None
+    counts = (
+        (completion, "minFailedInstances", "minfailed"),
+        (completion, "minSucceededInstances", "minsucceeded"),
+        (role.node, "taskRetryCount", "retry"),
+    )
+    named = ((mapping, name) for mapping, name, word in counts if word in report.text.lower())
+    return next((key for mapping, name in named if (key := _key(mapping, name))), None)
 
 
 def _longest_command(_report: FailureReport, job: Job, _role: TaskRole) -> Node | None:
@@ -444,19 +395,8 @@ def _plugin_quotes(_report: FailureReport, job: Job, _role: TaskRole) -> Node | 
     """The first text in plugin parameters with both kinds of quotes, which the runtime cannot read."""
     entry = job.extras_entry(RUNTIME_PLUGIN)
     prerequisites = [one.node for one in job.prerequisites if one.node.get("plugin") is not None]
-    nodes = ([entry.value] if entry else []) + prerequisites
-    return next((one for node in nodes for one in _scalars(node) if "'" in one.text and '"' in one.text), None)
-
-
-def _scalars(node: Node) -> Iterator[Scalar]:
-    if isinstance(node, Scalar):
-        yield node
-    elif isinstance(node, Sequence):
-        for item in node.items:
-            yield from _scalars(item)
-    else:
-        for entry in node.effective_entries():
-            yield from _scalars(entry.value)
+    texts = (one for node in (*([entry.value] if entry else ()), *prerequisites) for one in walk(node))
+    return next((one for one in texts if isinstance(one, Scalar) and "'" in one.text and '"' in one.text), None)
 
 
 def _plugin(report: FailureReport, job: Job, _role: TaskRole) -> Node | None:
@@ -479,38 +419,41 @@ def _zero_port(_report: FailureReport, job: Job, _role: TaskRole) -> Node | None
     return next((one.key for one in labels if isinstance(one.value, Scalar) and one.value.value == 0), None)
 
 
-_SPECIAL = {
-    "image": _image,
-    "resource": _resource,
-    "many gpus": _many_gpus,
-    "virtual cluster": _virtual_cluster,
-    "pinned cell": _pinned_cell,
-    "storages": _storages,
-    "equal mounts": _equal_mounts,
-    "count": _count,
-    "longest command": _longest_command,
-    "role": _role_name,
-    "plugin name": _plugin_name,
-    "plugin quotes": _plugin_quotes,
-    "plugin": _plugin,
-    "ssh barrier": _ssh_barrier,
-    "ssh plugin": _ssh_plugin,
-    "zero port": _zero_port,
+# For each cause, the keys to change, of which the job's first one counts.
+_PLACES: dict[str, tuple[str | Place, ...]] = {
+    "host-memory": ("resourcePerInstance.memoryMB",),
+    "image-without-bash": (_image,),
+    "image-name": (_image,),
+    "image-not-found": (_image,),
+    "registry-login": (_image,),
+    "waits-image": (_image,),
+    "gpu-driver": (_image,),
+    "resources": (_resource,),
+    "waits-capacity": (_many_gpus, "instances", "resourcePerInstance.gpu"),
+    "gang-timeout": ("instances", "resourcePerInstance.gpu"),
+    "waits-vc": (_virtual_cluster,),
+    "waits-pinned": (_pinned_cell,),
+    "waits-storage": (_storages,),
+    "pod-refused": (_equal_mounts,),
+    "job-refused-late": (_count, "instances"),
+    "job-too-large": (_longest_command,),
+    "job-ended-by-rule": ("completion.minSucceededInstances", "completion", _role_name),
+    "job-failed-by-rule": ("completion.minFailedInstances", "completion", _role_name),
+    "plugin-unknown": (_plugin_name,),
+    "plugin-parameters": (_plugin_quotes, _plugin),
+    "ssh-barrier": (_ssh_barrier, _ssh_plugin),
+    "ports-zero": (_zero_port, "resourcePerInstance.ports"),
 }
 
 
-def _gpu_missing(report: FailureReport, job: Job, role: TaskRole) -> int | None:
-    """The key `gpu` if no GPU is requested; the image for packages without CUDA; no line for a GPU that broke."""
-    if report.pod is not None:
-        return None
-    entry = role.resources.entry("gpu") if role.resources else None
-    if entry and isinstance(entry.value, Scalar) and entry.value.value == 0:
-        return entry.key.span.start
-    if entry and re.search(r"invalid device ordinal", report.text, re.IGNORECASE):
-        return entry.key.span.start
-    if re.search(r"not compiled with CUDA|libcuda", report.text, re.IGNORECASE):
-        return _path_offset("image", report, job, role)
-    return _command("gpu-missing", report.text, job, role)
+def _gpu_missing(report: FailureReport, job: Job, role: TaskRole) -> Node | None:
+    """The key `gpu` if no GPU is requested; the image for packages without CUDA."""
+    entry = entry_at(role.resources, "gpu")
+    is_zero = entry is not None and isinstance(entry.value, Scalar) and entry.value.value == 0
+    if entry and (is_zero or re.search(r"invalid device ordinal", report.text, re.IGNORECASE)):
+        return entry.key
+    is_of_image = re.search(r"not compiled with CUDA|libcuda", report.text, re.IGNORECASE)
+    return _image(report, job, role) if is_of_image else None
 
 
 # --- commands ---
@@ -530,18 +473,11 @@ def script_offset(job: Job, role: TaskRole, number: int) -> int | None:
 def _command(cause: str, text: str, job: Job, role: TaskRole) -> int | None:
     """The offset of the line of the commands that the message fits best; None if it fits none of several."""
     mapped = job.command_text(role)
-    lines: list[tuple[int, str]] = []
-    at = 0
-    for line in mapped.text.split("\n"):
-        if line.strip() and not line.lstrip().startswith("#"):
-            lines.append((at + len(line) - len(line.lstrip()), line.strip()))
-        at += len(line) + 1
+    lines = [(found.start(1), found[1].rstrip()) for found in _COMMAND_LINE.finditer(mapped.text)]
     if not lines:
         return None
     score, best = max((_score(cause, text, line), number) for number, (_, line) in enumerate(lines))
-    if score == 0 and len(lines) > 1:
-        return None
-    return mapped.offset(lines[best][0])
+    return mapped.offset(lines[best][0]) if score or len(lines) == 1 else None
 
 
 def _score(cause: str, text: str, line: str) -> float:
@@ -558,19 +494,16 @@ def _score(cause: str, text: str, line: str) -> float:
     program = re.match(r"\s*(?:\S+/)?([\w.+-]+):", text.strip().splitlines()[-1] if text.strip() else "")
     if program and re.search(rf"(?:^|[\s|;&(/]){re.escape(program[1])}(?:\s|$)", line):
         score += 5
-    if cause == "broken-pipe" and _PIPE_TO_END.search(line):
-        score += 8
-    if cause == "silent-failure" and _SILENT.search(line):
-        score += 8
-    if cause == "unset-variable" and re.search(r"\bactivate\b", line):
-        score += 20
+    pattern, points = _HINTS.get(cause, (None, 0))
+    if pattern is not None and pattern.search(line):
+        score += points
     if cause == "python-import" and "shared object" in text and _INSTALL.search(line):
         score += 8
     if cause in _OF_PYTHON and (_PYTHON.search(line) or _names(line, (*TRAINING, *launchers()))):
         score += 2
     subject = cause.partition("-")[0]
-    pattern = _SUBJECTS.get(subject)
-    if (pattern is not None and pattern.search(line)) or (subject in _OF_LAUNCHERS and _names(line, launchers())):
+    of_subject = _SUBJECTS.get(subject)
+    if (of_subject is not None and of_subject.search(line)) or (subject in _OF_LAUNCHERS and _names(line, launchers())):
         score += 4
     return score
 
