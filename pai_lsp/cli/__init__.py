@@ -3,8 +3,22 @@
 Exit statuses: 0 for success, those below, and `OWN_FAILURE` of source/failures.py.
 """
 
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 FINDINGS = 1
 WRONG_USAGE = 2
+
+
+def failed(command: str, message: str, status: int = WRONG_USAGE) -> int:
+    """Print a message on standard error and return the given exit status."""
+    sys.stderr.write(f"pai-lsp {command}: {message}\n")
+    return status
 
 
 def json_text(answer: object) -> str:
@@ -16,3 +30,8 @@ def json_text(answer: object) -> str:
 
     text = json.dumps(answer, indent=2, ensure_ascii=False, default=str)
     return text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n"
+
+
+def write_answer(answer: Any, text: str, form: str) -> None:
+    """Print an answer as JSON, or as its text."""
+    sys.stdout.write(json_text(answer) if form == "json" else text)

@@ -8,7 +8,7 @@ import sys
 from functools import partial
 from itertools import chain
 
-from pai_lsp.cli import FINDINGS, WRONG_USAGE
+from pai_lsp.cli import FINDINGS, failed
 from pai_lsp.cli.commands.check_one import Options, Outcome, check_configuration, check_one
 from pai_lsp.cli.report import render, statistics
 from pai_lsp.cli.report.results import CheckFailure, Results
@@ -51,11 +51,11 @@ def run(arguments: argparse.Namespace) -> int:
         for names in (("fix", "diff", "add_ignore"), ("show_files", "show_settings", "watch"))
     ]
     if all(written):
-        return _refused(" and ".join(f"--{name.replace('_', '-')}" for name in written) + " cannot go together")
+        return failed("check", " and ".join(f"--{name.replace('_', '-')}" for name in written) + " cannot go together")
     if not arguments.watch:
         return _run(arguments)
     if STANDARD_INPUT in arguments.paths or arguments.update_baseline:
-        return _refused("--watch works only with files, and not with --update-baseline")
+        return failed("check", "--watch works only with files, and not with --update-baseline")
     from pai_lsp.cli.commands.check_watch import watch  # noqa: PLC0415 - rarely asked for
 
     named = (arguments.config, arguments.baseline, arguments.cluster)
@@ -67,17 +67,17 @@ def _run(arguments: argparse.Namespace) -> int:
     try:
         options = _options(arguments)
     except UnknownCodeError as error:
-        return _refused(f"{error} (pai-lsp rules lists all rules)")
-    except _OptionError as error:
-        return _refused(str(error))
+        return failed("check", f"{error} (pai-lsp rules lists all rules)")
+    except ValueError as error:
+        return failed("check", str(error))
     if message := missing([*paths, *([arguments.config] if arguments.config else [])]):
-        return _refused(message)
+        return failed("check", message)
     if arguments.unsafe_fixes and not options.fixes:
-        return _refused("--unsafe-fixes works only with --fix or --diff")
+        return failed("check", "--unsafe-fixes works only with --fix or --diff")
     if arguments.statistics and arguments.format not in {"text", "json"}:
-        return _refused("--statistics works only with --format text or json")
+        return failed("check", "--statistics works only with --format text or json")
     if paths.count(STANDARD_INPUT) > 1:
-        return _refused("standard input can be checked only once")
+        return failed("check", "standard input can be checked only once")
     for message in filter(None, map(renaming, sorted(names_in([*arguments.select, *arguments.ignore])))):
         sys.stderr.write(f"pai-lsp check: {message}\n")
     projects = run_projects(_configuration(arguments))
@@ -92,8 +92,11 @@ def _run(arguments: argparse.Namespace) -> int:
             respects_git=not arguments.no_gitignore,
         )
     )
-    if arguments.output and _names_job(arguments.output, found):
-        return _refused("--output names a file that is checked")
+    if arguments.output:
+        from pai_lsp.cli.commands.job_file import names_input  # noqa: PLC0415 - rarely asked for
+
+        if any(names_input(arguments.output, target.path) for target in found):
+            return failed("check", "--output names a file that is checked")
     if arguments.show_settings:
         from pai_lsp.cli.commands.check_settings import settings_text  # noqa: PLC0415 - rarely asked for
 
@@ -103,31 +106,24 @@ def _run(arguments: argparse.Namespace) -> int:
         return _streamed(found, options, arguments, projects)
     report_renamed(projects)
     outcomes = list(_outcomes(found, options, arguments))
+    failures = tuple(failure for outcome in outcomes for failure in outcome.failures)
     if arguments.update_baseline:
         from pai_lsp.cli.commands.check_baseline import updated_baseline  # noqa: PLC0415 - few projects have one
 
-        return updated_baseline(arguments.baseline, options, outcomes) or _reported_failures(
-            Results(failures=tuple(failure for outcome in outcomes for failure in outcome.failures))
-        )
+        return updated_baseline(arguments.baseline, options, outcomes) or _reported_failures(failures)
     files = [outcome.file for outcome in outcomes if outcome.file is not None]
     files += [check_configuration(one, options) for one in faulty(projects, besides=found)]
     results = Results(
         tuple(sorted(files, key=lambda file: file.path)),
-        tuple(failure for outcome in outcomes for failure in outcome.failures),
+        failures,
         sum(outcome.fixed for outcome in outcomes),
         verb="fixed" if arguments.fix else "ignored" if arguments.add_ignore else "",
         folder=os.getcwd(),  # noqa: PTH109 - importing pathlib takes a while
     )
     if arguments.show_files:
         sys.stdout.write("".join(f"{visible(file.path)}\n" for file in results.files))
-        return _reported_failures(results)
+        return _reported_failures(results.failures)
     return _print(results, found, outcomes, arguments) or _status(results, outcomes, options, arguments)
-
-
-def _names_job(output: str, found: Sequence[Target]) -> bool:
-    from pai_lsp.cli.commands.job_file import names_input  # noqa: PLC0415 - rarely asked for
-
-    return any(names_input(output, target.path) for target in found)
 
 
 def _streamed(found: Sequence[Target], options: Options, arguments: argparse.Namespace, projects: Projects) -> int:
@@ -138,7 +134,7 @@ def _streamed(found: Sequence[Target], options: Options, arguments: argparse.Nam
         files = () if outcome.file is None else (outcome.file,)
         results = Results(files, outcome.failures)
         sys.stdout.write(render(arguments.format, results, Terminal(), ()))
-        status = max(status, _reported_failures(results) or _status(results, (outcome,), options, arguments))
+        status = max(status, _reported_failures(results.failures) or _status(results, (outcome,), options, arguments))
     return status
 
 
@@ -146,9 +142,18 @@ def _options(arguments: argparse.Namespace) -> Options:
     """The options in the arguments.
 
     Raises:
-        UnknownCodeError: if they name an unknown rule.
-        _OptionError: if they name a cluster, a program or a baseline that cannot be used.
+        ValueError: if they name an unknown rule, or a cluster, a program or a baseline that cannot be used.
     """
+    baseline: Baseline | None = None
+    if arguments.baseline or arguments.update_baseline:
+        from pai_lsp.cli.commands.check_baseline import given_baseline  # noqa: PLC0415 - few projects have one
+
+        baseline = given_baseline(arguments)
+    cluster: Profile | None = None
+    if arguments.cluster is not None:
+        from pai_lsp.cluster.profile import profile_named  # noqa: PLC0415 - most checks know no cluster
+
+        cluster = profile_named(arguments.cluster)
     threshold = _SEVERITIES[arguments.severity or "warning"]
     is_complete = arguments.severity is None and arguments.format in _COMPLETE_FORMATS
     return Options(
@@ -165,9 +170,9 @@ def _options(arguments: argparse.Namespace) -> Options:
         only_lists=arguments.show_files,
         shellcheck=_shellcheck(arguments.shellcheck),
         asks_images=arguments.images,
-        baseline=_baseline(arguments) if arguments.baseline or arguments.update_baseline else None,
+        baseline=baseline,
         counts_all=arguments.update_baseline,
-        cluster=None if arguments.cluster is None else _cluster(arguments.cluster),
+        cluster=cluster,
         platform=platform_named(arguments.platform) if arguments.platform else None,
     )
 
@@ -186,48 +191,15 @@ def _shellcheck(setting: str | None) -> str:
     """`auto`, `off` or the path of a program; empty where nothing is asked for.
 
     Raises:
-        _OptionError: if there is no such program.
+        ValueError: if there is no such program.
     """
-    if setting in {None, "", "off", "auto"}:
+    if not setting or setting in {"off", "auto"}:
         return setting or ""
     from pai_lsp.project.shellcheck import shellcheck_program  # noqa: PLC0415 - rarely wanted
 
-    found = shellcheck_program(setting or "")
-    if not found:
-        raise _OptionError(f"--shellcheck: no program '{visible(setting or '')}' was found")
-    return found
-
-
-def _cluster(name: str) -> Profile:
-    """The profile of the cluster that the jobs are for.
-
-    Raises:
-        _OptionError: if there is none, or it cannot be read.
-    """
-    from pai_lsp.cluster.profile import ProfileError, profile_named  # noqa: PLC0415 - most checks know no cluster
-
-    try:
-        return profile_named(name)
-    except ProfileError as error:
-        raise _OptionError(str(error)) from None
-
-
-def _baseline(arguments: argparse.Namespace) -> Baseline | None:
-    """The baseline that the arguments name.
-
-    Raises:
-        _OptionError: if there is none, or it cannot be read.
-    """
-    from pai_lsp.cli.commands.check_baseline import given_baseline  # noqa: PLC0415 - few projects have one
-
-    try:
-        return given_baseline(arguments)
-    except ValueError as error:
-        raise _OptionError(str(error)) from None
-
-
-class _OptionError(ValueError):
-    """What an option of the command line names cannot be used; the message has the reason."""
+    if found := shellcheck_program(setting):
+        return found
+    raise ValueError(f"--shellcheck: no program '{visible(setting)}' was found")
 
 
 def _configuration(arguments: argparse.Namespace) -> Configuration | None:
@@ -309,18 +281,18 @@ def _print(
     if arguments.output:
         from pai_lsp.cli.commands.job_file import put  # noqa: PLC0415 - rarely asked for
 
-        return put("check", report, arguments.output) or _reported_failures(results)
+        return put("check", report, arguments.output) or _reported_failures(results.failures)
     output.write(report)
-    return _reported_failures(results)
+    return _reported_failures(results.failures)
 
 
-def _reported_failures(results: Results) -> int:
+def _reported_failures(failures: Sequence[CheckFailure]) -> int:
     """Print the files that could not be checked; return the exit status for them, or 0."""
-    for failure in results.failures:
+    for failure in failures:
         sys.stderr.write(f"pai-lsp: {visible(failure.path)}: {failure.reason}\n")
-    if any(failure.is_fault for failure in results.failures):
+    if any(failure.is_fault for failure in failures):
         sys.stderr.write(f"pai-lsp: {PLEASE_REPORT}\n")
-    return OWN_FAILURE if results.failures else 0
+    return OWN_FAILURE if failures else 0
 
 
 def _print_given(found: Sequence[Target], outcomes: Sequence[Outcome]) -> None:
@@ -334,23 +306,13 @@ def _print_given(found: Sequence[Target], outcomes: Sequence[Outcome]) -> None:
 def _status(results: Results, outcomes: Sequence[Outcome], options: Options, arguments: argparse.Namespace) -> int:
     if arguments.exit_zero:
         return 0
-    if any(outcome.difference for outcome in outcomes):
-        return FINDINGS
     matters = any(diagnostic.severity <= options.threshold for file in results.files for diagnostic in file.diagnostics)
-    return FINDINGS if matters else 0
+    return FINDINGS if matters or any(outcome.difference for outcome in outcomes) else 0
 
 
 def _terminal(output: TextIO, choice: str) -> Terminal:
-    is_terminal = output.isatty()
-    width = 0
-    if is_terminal:
-        try:
-            width = os.get_terminal_size(output.fileno()).columns
-        except OSError:
-            width = 0
-    return terminal_for(choice, os.environ, is_terminal=is_terminal, width=width)
-
-
-def _refused(message: str) -> int:
-    sys.stderr.write(f"pai-lsp check: {message}\n")
-    return WRONG_USAGE
+    try:
+        width = os.get_terminal_size(output.fileno()).columns if output.isatty() else 0
+    except OSError:
+        width = 0
+    return terminal_for(choice, os.environ, is_terminal=output.isatty(), width=width)

@@ -6,7 +6,7 @@ import io
 import json
 import sys
 
-from pai_lsp.cli import FINDINGS, WRONG_USAGE
+from pai_lsp.cli import FINDINGS, failed
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_syntax import syntax_problem
 from pai_lsp.source.foreign import as_text, json_mapping
@@ -27,16 +27,13 @@ def run(_arguments: argparse.Namespace) -> int:
         asked = json_mapping(line)
         name, script = asked.get("id"), as_text(asked.get("script"))
         if "id" not in asked or script is None:
-            sys.stderr.write(f'pai-lsp shell: line {number} is not an object with "id" and "script"\n')
-            return WRONG_USAGE
+            return failed("shell", f'line {number} is not an object with "id" and "script"')
         problem = syntax_problem(read_script(script))
-        answer = {"id": name, "status": "ok", "line": None, "message": None}
-        if problem is not None:
-            answer |= {
-                "status": "error" if problem.is_error else "warning",
-                "line": problem.line,
-                "message": problem.message,
-            }
+        if problem is None:
+            answer = {"id": name, "status": "ok", "line": None, "message": None}
+        else:
+            word = "error" if problem.is_error else "warning"
+            answer = {"id": name, "status": word, "line": problem.line, "message": problem.message}
             status = FINDINGS if problem.is_error else status
         sys.stdout.write(json.dumps(answer) + "\n")
     return status

@@ -7,8 +7,7 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
-from pai_lsp.cli import FINDINGS, WRONG_USAGE
-from pai_lsp.cli.commands.job_file import failed
+from pai_lsp.cli import FINDINGS, failed
 from pai_lsp.cluster.profile import (
     CLUSTERS_EXAMPLE,
     ProfileError,
@@ -51,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
         output = arguments.output or str(path_of_name(arguments.name))
         profile = _imported(arguments) if arguments.action == "import" else _pulled(arguments.name)
     except ProfileError as error:
-        return failed(f"cluster {arguments.action}", str(error), WRONG_USAGE)
+        return failed(f"cluster {arguments.action}", str(error))
     return _written(arguments.action, profile, output)
 
 
@@ -74,13 +73,13 @@ def _login(name: str) -> int:
     try:
         store, access = SystemKeyStore(), named_access(name)
     except ProfileError as error:
-        return failed("cluster login", str(error), WRONG_USAGE)
+        return failed("cluster login", str(error))
     if not access.token_keyring:
         step = f"write 'token_keyring: true' into {visible(str(clusters_file()))} first"
-        return failed("cluster login", f"'{visible(name)}': {step}", WRONG_USAGE)
+        return failed("cluster login", f"'{visible(name)}': {step}")
     token = (getpass(f"Access token of {name}: ") if sys.stdin.isatty() else sys.stdin.readline()).strip()
     if not token:
-        return failed("cluster login", "no token was given", WRONG_USAGE)
+        return failed("cluster login", "no token was given")
     try:
         store.put(name, token)
     except ProfileError as error:

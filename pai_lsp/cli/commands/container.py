@@ -21,6 +21,7 @@ from pai_lsp.expansion.plugin_scripts import HOME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
 
     from pai_lsp.cluster.task_plan import TaskPlan
 
@@ -41,9 +42,8 @@ _PATH = re.compile(r"/[^\x00-\x1f,:\"\\]*")
 
 def image_fault(image: str) -> str:
     """Why the engine does not get this name of an image; empty if it does."""
-    if not _IMAGE.fullmatch(image) or _TRANSPORT.match(image):
-        return f"'{image}' is not the name of an image in a registry"
-    return ""
+    is_name = _IMAGE.fullmatch(image) and not _TRANSPORT.match(image)
+    return "" if is_name else f"'{image}' is not the name of an image in a registry"
 
 
 def mount_fault(path: str) -> str:
@@ -77,19 +77,17 @@ def create(
     without one it gets a network of its own. ports: those that this machine reaches, on its own address. mounts:
     folders of this machine and their paths in the container.
     """
-    limits = [] if plan is None else [f"--shm-size={plan.shared_memory}m"]
-    if plan is not None and plan.memory is not None:
-        limits.append(f"--memory={plan.memory}m")
     arguments = [
-        *(engine, "create", "--rm", "--interactive", f"--name={name}", *limits),
+        *(engine, "create", "--rm", "--interactive", f"--name={name}"),
+        *([f"--shm-size={plan.shared_memory}m"] if plan is not None else []),
+        *([f"--memory={plan.memory}m"] if plan is not None and plan.memory is not None else []),
         *([f"--network=container:{network}"] if network else []),
         *(f"--publish=127.0.0.1:{port}:{port}" for port in ports),
         *(f"--cap-drop={one}" for one in (*_DROPPED, *(() if has_ssh else (_ONLY_FOR_SSH,)))),
         *(f"--mount=type=bind,source={source},target={target}" for source, target in mounts),
         *("--entrypoint=/bin/bash", image, *command),
     ]
-    done = subprocess.run(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False)  # noqa: S603
-    return done.returncode == 0
+    return _is_done(arguments, stderr=None)
 
 
 def fill(engine: str, name: str, files: Mapping[str, str]) -> bool:
@@ -107,10 +105,7 @@ def fill(engine: str, name: str, files: Mapping[str, str]) -> bool:
             entry = tarfile.TarInfo(f"{HOME}/{path}".strip("/"))
             entry.size, entry.mode, entry.mtime = len(data), 0o755, now
             tar.addfile(entry, io.BytesIO(data))
-    done = subprocess.run(  # noqa: S603 - words of our own
-        [engine, "cp", "-", f"{name}:/"], input=archive.getvalue(), stdout=subprocess.DEVNULL, check=False
-    )
-    return done.returncode == 0
+    return _is_done([engine, "cp", "-", f"{name}:/"], input=archive.getvalue(), stderr=None)
 
 
 def _parents(path: str) -> Iterator[str]:
@@ -124,10 +119,9 @@ def copy_folder(engine: str, source: str, target: str, path: str) -> bool:
     with subprocess.Popen(  # noqa: S603 - words of our own
         [engine, "cp", f"{source}:{HOME}/{path}", "-"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
     ) as reader:
-        writer = subprocess.run(  # noqa: S603 - words of our own
-            [engine, "cp", "-", f"{target}:{HOME}/{folder}".rstrip("/")], stdin=reader.stdout, check=False
-        )
-    return reader.returncode == 0 and writer.returncode == 0
+        words = [engine, "cp", "-", f"{target}:{HOME}/{folder}".rstrip("/")]
+        is_written = _is_done(words, stdin=reader.stdout, stdout=None, stderr=None)
+    return reader.returncode == 0 and is_written
 
 
 # The command of a container that says that it runs and does nothing: it ends some seconds after its standard input. By
@@ -155,8 +149,7 @@ def held(engine: str, name: str) -> subprocess.Popen[bytes] | None:
 
 def ran(engine: str, name: str, script: str) -> bool:
     """Run a script of bash in a container that is held; False if it fails."""
-    done = subprocess.run([engine, "exec", name, "/bin/bash", script], stdin=subprocess.DEVNULL, check=False)  # noqa: S603 - words of our own
-    return done.returncode == 0
+    return _is_done([engine, "exec", name, "/bin/bash", script], stdout=None, stderr=None)
 
 
 def ask_to_end(engine: str, name: str) -> bool:
@@ -170,6 +163,8 @@ def remove(engine: str, name: str) -> None:
     _is_done([engine, "rm", "--force", "--volumes", name])
 
 
-def _is_done(words: list[str]) -> bool:
+def _is_done(words: list[str], **given: Any) -> bool:
+    """Run the engine; without other options it reads, prints and complains nothing."""
     null = subprocess.DEVNULL
-    return subprocess.run(words, stdin=null, stdout=null, stderr=null, check=False).returncode == 0  # noqa: S603 - words of our own
+    options = {"stdout": null, "stderr": null, **({} if "input" in given else {"stdin": null}), **given}
+    return subprocess.run(words, check=False, **options).returncode == 0  # noqa: S603 - words of our own

@@ -11,8 +11,8 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pai_lsp.cli import FINDINGS, WRONG_USAGE, json_text
-from pai_lsp.cli.commands.job_file import each_job, failed, job_of, put, show_findings
+from pai_lsp.cli import FINDINGS, failed, json_text
+from pai_lsp.cli.commands.job_file import each_job, job_of, put, show_findings
 from pai_lsp.cli.report.results import CheckedFile, checked_file
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Severity
@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     folders = [path for path in arguments.jobs if os.path.isdir(path)]
     if folders:
         message = f"{visible(folders[0])} is a folder; name the files to convert"
-        return failed("convert", message, WRONG_USAGE)
+        return failed("convert", message)
     is_json = arguments.format == "json" and arguments.to != "v2"
     ending = ".json" if is_json else ".pai.yaml" if arguments.to in {"v2", "pai"} else ".yaml"
     return each_job("convert", arguments.jobs, arguments.output, partial(_convert, arguments.to, is_json), ending)

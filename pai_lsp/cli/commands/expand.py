@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pai_lsp.cli import FINDINGS, WRONG_USAGE, json_text
-from pai_lsp.cli.commands.job_file import each_job, failed, job_of, put, show_findings
+from pai_lsp.cli import FINDINGS, failed, json_text
+from pai_lsp.cli.commands.job_file import each_job, job_of, put, show_findings
 from pai_lsp.cli.report.results import checked_file
 from pai_lsp.document import check_expanded, diagnostics_of_expansion
 from pai_lsp.expansion.effective import CANNOT_BE_EXPANDED, effective_job, problem
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Expand the jobs and print or write the results."""
     form = arguments.format or ("json" if arguments.as_is else "yaml")
     if problem := _wrong_usage(arguments, form):
-        return failed("expand", problem, WRONG_USAGE)
+        return failed("expand", problem)
     ending = {"yaml": None, "json": ".json", "script": ".sh"}[form]
     work = partial(_expand, arguments, form)
     return each_job("expand", arguments.jobs, arguments.output, work, ending, writes=not arguments.check)
@@ -55,7 +55,7 @@ def _expand(arguments: argparse.Namespace, form: str, path: str, output: str | N
     roles = [role.name for role in document.job.task_roles]
     if arguments.task_role is not None and arguments.task_role not in roles:
         near = did_you_mean(arguments.task_role, roles)
-        return failed("expand", f"the job has no task role '{visible(arguments.task_role)}'{near}", WRONG_USAGE)
+        return failed("expand", f"the job has no task role '{visible(arguments.task_role)}'{near}")
     result = _as_is(document.job, form, arguments) if arguments.as_is else _expanded(document, form, arguments)
     ignored = frozenset() if arguments.as_is else ANSWERED_BY_EXPANSION
     show_findings(checked_file(document, diagnostics_of_expansion(document, result.problems, result.findings, ignored)))

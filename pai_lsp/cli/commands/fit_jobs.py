@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.cli import FINDINGS, WRONG_USAGE, json_text
-from pai_lsp.cli.commands.job_file import failed, job_file, named_jobs
+from pai_lsp.cli import FINDINGS, WRONG_USAGE, failed, json_text
+from pai_lsp.cli.commands.job_file import job_file, named_jobs
 from pai_lsp.cli.report.results import CheckedFile
 from pai_lsp.cluster.fit import fit
 from pai_lsp.cluster.fit_answer import fit_answer, fit_lines
@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         named = profile_named(arguments.cluster) if arguments.cluster is not None else None
     except ProfileError as error:
-        return failed("fit", str(error), WRONG_USAGE)
+        return failed("fit", str(error))
     answers: list[Any] = []
     is_good = True
     for path, _ in jobs:
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
             if not isinstance(profile, Profile):
                 if projects.configuration_of(full_path(path)).cluster:  # the reason is printed
                     return WRONG_USAGE
-                return failed("fit", f"{visible(path)}: {_no_cluster()}", WRONG_USAGE)
+                return failed("fit", f"{visible(path)}: {_no_cluster()}")
             found = fit(document.job, profile)
             hidden = document.job.hidden
             if arguments.format == "json":

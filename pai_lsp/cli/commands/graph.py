@@ -8,12 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pai_lsp.cli import FINDINGS, WRONG_USAGE
-from pai_lsp.cli.commands.job_file import each_job, failed, job_of, put, show_findings
+from pai_lsp.cli import FINDINGS, failed
+from pai_lsp.cli.commands.job_file import each_job, job_of, put, show_findings
 from pai_lsp.cli.report.results import CheckedFile, checked_file
 from pai_lsp.document import Document, check
 from pai_lsp.ide.prerequisite_graph import dot, mermaid, prerequisite_graph
-from pai_lsp.source.failures import OWN_FAILURE
+from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import program_on_path
 from pai_lsp.source.text import visible
 
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     form = arguments.format or _ENDINGS.get(ending.lower(), "" if ending else "mermaid")
     if not form:
         known = ", ".join(_ENDINGS)
-        return failed("graph", f"unknown output format '{visible(ending)}'; use {known}, or --format", WRONG_USAGE)
+        return failed("graph", f"unknown output format '{visible(ending)}'; use {known}, or --format")
     suffix = next(suffix for suffix, known in _ENDINGS.items() if known == form)
     return each_job("graph", arguments.jobs, output, partial(_draw, form), suffix)
 
@@ -76,17 +76,15 @@ def drawn(description: str, form: str) -> bytes:
     Raises:
         NotDrawnError: Graphviz is not installed, or has failed.
     """
-    program = _program()
-    if program is None:
+    program = program_on_path("dot", os.environ.get("PATH", ""))
+    if not program:
         message = f"{form} needs Graphviz, but its program 'dot' is not on PATH"
         raise NotDrawnError(f"{message}; install graphviz, or use --format mermaid")
-    command = [program, f"-T{form}"]
-    try:
-        ended = subprocess.run(  # noqa: S603 - the user's own program, and the graph is its input only
-            command, input=description.encode(), capture_output=True, timeout=_LONGEST, check=False
-        )
+    command, given = [program, f"-T{form}"], description.encode()
+    try:  # the user's own program, and the graph is its input only
+        ended = subprocess.run(command, input=given, capture_output=True, timeout=_LONGEST, check=False)  # noqa: S603
     except OSError as error:
-        raise NotDrawnError(f"{visible(program)}: {(error.strerror or str(error)).lower()}") from None
+        raise NotDrawnError(f"{visible(program)}: {why(error)}") from None
     except subprocess.TimeoutExpired:
         raise NotDrawnError(f"Graphviz did not finish in {_LONGEST} seconds; use --format mermaid") from None
     if ended.returncode:
@@ -95,8 +93,3 @@ def drawn(description: str, form: str) -> bytes:
             f"Graphviz could not draw the graph: {visible(reason) or f'exit status {ended.returncode}'}"
         )
     return ended.stdout
-
-
-def _program() -> str | None:
-    """`dot` on PATH."""
-    return program_on_path("dot", os.environ.get("PATH", "")) or None

@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from pai_lsp.cli import FINDINGS, WRONG_USAGE
+from pai_lsp.cli import FINDINGS, failed
 from pai_lsp.cli.commands.check_one import with_related_texts
 from pai_lsp.cli.report import render
 from pai_lsp.cli.report.results import CheckedFile, Results
@@ -53,7 +53,7 @@ def job_file(path: str, projects: Projects, platform: str | None = None) -> Docu
 def job_of(command: str, path: str, projects: Projects, platform: str | None = None) -> Document | int:
     """The job in a file that the user names; without one, prints why and returns the exit status."""
     if message := missing([path]):
-        return failed(command, message, WRONG_USAGE)
+        return failed(command, message)
     found = job_file(path, projects, platform)
     if isinstance(found, CheckedFile):
         show_findings(found)
@@ -67,7 +67,7 @@ def named_jobs(command: str, paths: Sequence[str], projects: Projects) -> list[t
     Where there are none, prints why and returns the exit status.
     """
     if message := missing(paths):
-        return failed(command, message, WRONG_USAGE)
+        return failed(command, message)
     found: list[tuple[str, str]] = []
     for path in paths:
         if not os.path.isdir(path):
@@ -78,7 +78,7 @@ def named_jobs(command: str, paths: Sequence[str], projects: Projects) -> list[t
                 return failed(command, f"{visible(one.path)}: {one.candidate.problem}", OWN_FAILURE)
             if _is_job(one):
                 found.append((one.path, os.path.relpath(one.path, path)))
-    return found or failed(command, f"no jobs in {', '.join(map(visible, paths))}", WRONG_USAGE)
+    return found or failed(command, f"no jobs in {', '.join(map(visible, paths))}")
 
 
 def _is_job(target: Target) -> bool:
@@ -113,15 +113,15 @@ def each_job(
     if is_one_file:
         outputs = [output]
     elif STANDARD_INPUT in paths:
-        return failed(command, "standard input cannot be combined with other jobs or a folder", WRONG_USAGE)
+        return failed(command, "standard input cannot be combined with other jobs or a folder")
     elif output in {None, "-"} or (os.path.exists(output or "") and not is_folder):
-        return failed(command, "several jobs, or those of a folder, need --output FOLDER", WRONG_USAGE)
+        return failed(command, "several jobs, or those of a folder, need --output FOLDER")
     else:
         outputs = [str(Path(output or "", _with_ending(below, ending))) for _, below in jobs]
     if twice := next((one for one in outputs if outputs.count(one) > 1), None):
-        return failed(command, f"several of these jobs would be written to {visible(twice)}", WRONG_USAGE)
+        return failed(command, f"several of these jobs would be written to {visible(twice)}")
     if any(names_input(one, path) for one in outputs for path, _ in jobs):
-        return failed(command, "--output names the job itself", WRONG_USAGE)
+        return failed(command, "--output names the job itself")
     status = 0
     for (path, _), one in zip(jobs, outputs, strict=True):
         if writes and one is not None and not is_one_file:
@@ -161,12 +161,6 @@ def put(command: str, content: str | bytes, output: str | None) -> int:
     except OSError as error:
         return failed(command, f"{visible(output)}: {why(error)}", OWN_FAILURE)
     return 0
-
-
-def failed(command: str, message: str, status: int) -> int:
-    """Print a message on standard error and return the given exit status."""
-    sys.stderr.write(f"pai-lsp {command}: {message}\n")
-    return status
 
 
 def agreed(question: str, path: str = "") -> bool:

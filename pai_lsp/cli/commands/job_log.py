@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from pai_lsp.cli import FINDINGS, WRONG_USAGE, json_text
+from pai_lsp.cli import FINDINGS, failed, json_text
 from pai_lsp.cli.commands import live_cluster
-from pai_lsp.cli.commands.job_file import failed
 from pai_lsp.cluster.live_jobs import ENDED, TaskLog, job_named, patiently
 from pai_lsp.cluster.profile import ProfileError
 from pai_lsp.cluster.rest_server import ClusterError
@@ -24,13 +23,13 @@ if TYPE_CHECKING:
 def run(arguments: argparse.Namespace) -> int:
     """Print a log."""
     if arguments.follow and arguments.format == "json":
-        return failed("logs", "--follow prints text only", WRONG_USAGE)
+        return failed("logs", "--follow prints text only")
     try:
         cluster = live_cluster.connected("logs", live_cluster.cluster_name(arguments.cluster, run_projects()))
         user = live_cluster.user_of("logs", cluster)
         return _print(cluster, live_cluster.owner_and_name(user, arguments.name), arguments)
     except ProfileError as error:
-        return failed("logs", str(error), WRONG_USAGE)
+        return failed("logs", str(error))
     except ClusterError as error:
         return failed("logs", str(error), FINDINGS)
 

@@ -8,9 +8,8 @@ from dataclasses import asdict
 from datetime import datetime, timezone
 from itertools import groupby
 
-from pai_lsp.cli import FINDINGS, WRONG_USAGE, json_text
+from pai_lsp.cli import FINDINGS, failed, json_text
 from pai_lsp.cli.commands import live_cluster
-from pai_lsp.cli.commands.job_file import failed
 from pai_lsp.cluster.exit_code_text import explained_code
 from pai_lsp.cluster.live_jobs import followed, job_named, own_jobs, submitted_config
 from pai_lsp.cluster.profile import ProfileError
@@ -42,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             _show(cluster, job_named(cluster, *live_cluster.owner_and_name(user, arguments.name)), arguments.format)
     except ProfileError as error:
-        return failed("jobs", str(error), WRONG_USAGE)
+        return failed("jobs", str(error))
     except ClusterError as error:
         return failed("jobs", str(error), FINDINGS)
     return 0

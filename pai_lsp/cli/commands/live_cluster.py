@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 import time
 
+from pai_lsp.cli import failed
 from pai_lsp.cluster.cluster_access import only_cluster
 from pai_lsp.cluster.profile import ProfileError
 from pai_lsp.cluster.rest_server import connection
@@ -43,7 +43,7 @@ def connected(command: str, name: str | None) -> ClusterConnection:
         )
     found = connection(name)
     if not keeps_secrets(found.access.url):
-        _warn(command, f"'{visible(name)}' is reached over http: others on the network can read the token and the job")
+        failed(command, f"'{visible(name)}' is reached over http: others on the network can read the token and the job")
     return found
 
 
@@ -56,7 +56,7 @@ def user_of(command: str, cluster: ClusterConnection) -> str:
     user = cluster.user()
     if cluster.access.user not in {None, user}:
         written = visible(str(cluster.access.user))
-        _warn(command, f"the token belongs to '{visible(user)}', not to '{written}', the 'user' in clusters.yaml")
+        failed(command, f"the token belongs to '{visible(user)}', not to '{written}', the 'user' in clusters.yaml")
     return user
 
 
@@ -69,7 +69,3 @@ def owner_and_name(user: str, named: str) -> tuple[str, str]:
 def pause() -> None:
     """Wait before a cluster is asked again."""
     time.sleep(5)
-
-
-def _warn(command: str, message: str) -> None:
-    sys.stderr.write(f"pai-lsp {command}: {message}\n")

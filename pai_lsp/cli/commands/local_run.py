@@ -23,9 +23,8 @@ from threading import Thread
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from pai_lsp.cli import FINDINGS, WRONG_USAGE
+from pai_lsp.cli import FINDINGS, failed
 from pai_lsp.cli.commands import container
-from pai_lsp.cli.commands.job_file import failed
 from pai_lsp.cli.commands.run_listing import listing, programs, remember, show, with_marks
 from pai_lsp.cli.commands.task_ssh import left_out, make_keys, path_line, script_here, ssh_files, ssh_scripts
 from pai_lsp.cluster.ended_line import ended_line, line_in_job
@@ -79,22 +78,22 @@ def run_here(plans: Sequence[TaskPlan], shown: Sequence[TaskPlan], job: Job, arg
     """
     folders = _folders(arguments.storage)
     if folders is None:
-        return failed("run", "--storage has the form NAME=FOLDER", WRONG_USAGE)
+        return failed("run", "--storage has the form NAME=FOLDER")
     if arguments.container is None:
-        return failed("run", _CHOICES, WRONG_USAGE)
+        return failed("run", _CHOICES)
     is_contained = arguments.container != "none"
     program = program_on_path(arguments.container if is_contained else "bash", os.environ.get("PATH", ""))
     if not program:
         name = arguments.container if is_contained else "bash"
-        return failed("run", f"'{name}' is not installed on this machine", WRONG_USAGE)
+        return failed("run", f"'{name}' is not installed on this machine")
     if fault := _fault(plans, folders, arguments):
-        return failed("run", visible(job.hidden.without(fault)), WRONG_USAGE)
+        return failed("run", visible(job.hidden.without(fault)))
     text = _listed(plans, shown, job, folders, arguments)
     show(with_marks(text, arguments.job), is_asked=not arguments.yes)
     if not arguments.yes:
         if not _is_agreed(is_contained=is_contained):
             step = "" if sys.stdin.isatty() else "; give --yes to run without asking"
-            return failed("run", f"nothing was run{step}", WRONG_USAGE)
+            return failed("run", f"nothing was run{step}")
         remember(text, arguments.job)
     try:
         with ExitStack() as stack:

@@ -12,8 +12,7 @@ from pai_lsp.catalog.lock import definition_hash, lock_changes, lock_text
 from pai_lsp.catalog.remote_sources import page_key, page_path, why_not_asked
 from pai_lsp.catalog.setup import LOCK_NAME
 from pai_lsp.catalog.store import SourceState
-from pai_lsp.cli import FINDINGS, WRONG_USAGE, json_text
-from pai_lsp.cli.commands.job_file import failed
+from pai_lsp.cli import FINDINGS, failed, json_text
 from pai_lsp.document import Document
 from pai_lsp.job.lookup import BY_NAME, LookupState, looks_like_address
 from pai_lsp.job.require_graph import not_looked_up, nothing_at
@@ -59,7 +58,7 @@ _WIDEST = 32
 def run(arguments: argparse.Namespace) -> int:
     """Run the action."""
     if not os.path.isdir(arguments.folder):
-        return failed("marketplace", f"no such folder: {visible(arguments.folder)}", WRONG_USAGE)
+        return failed("marketplace", f"no such folder: {visible(arguments.folder)}")
     projects = run_projects()
     setup = _setup(projects, str(Path(arguments.folder, FILE_NAME)))
     has_faults = report_faults(projects)
@@ -83,12 +82,12 @@ def run(arguments: argparse.Namespace) -> int:
         return publish_item.run(arguments, catalog, surroundings, projects)
     names = [one for one in arguments.paths if arguments.action == "lock" and not os.path.exists(one)]
     if message := missing([one for one in names if not setup.lock or one.endswith(YAML_ENDINGS)]):
-        return failed("marketplace lock", message, WRONG_USAGE)
+        return failed("marketplace lock", message)
     project = [os.path.relpath(setup.folder) if setup.folder else arguments.folder]
     paths = [one for one in arguments.paths if one not in names] or project
     if arguments.action == "diff":
         if message := missing(paths):
-            return failed("marketplace diff", message, WRONG_USAGE)
+            return failed("marketplace diff", message)
         from pai_lsp.cli.commands.marketplace_changes import diff  # noqa: PLC0415 - expands jobs; runs git
 
         return diff(catalog, arguments.base, _documents(projects, catalog, paths))
@@ -188,7 +187,7 @@ def _lock(
 ) -> int:
     file = catalog.setup.lock
     if not file:
-        return failed("marketplace lock", "no .pai-lsp.yaml and no folder 'marketplace' found", WRONG_USAGE)
+        return failed("marketplace lock", "no .pai-lsp.yaml and no folder 'marketplace' found")
     uses = uses_of(_jobs(projects, catalog, paths), replace(catalog, lock=None))
     entries = locked_entries(catalog, uses)
     for reference, answer in uses.missing.items():
@@ -201,7 +200,7 @@ def _lock(
         if unknown := next((name for name in names if not chosen[name]), None):
             near = did_you_mean(unknown, [one.name for locked in entries.values() for one in locked])
             message = f"no definition that the jobs use is named '{visible(unknown)}'{near}"
-            return failed("marketplace lock", message, WRONG_USAGE)
+            return failed("marketplace lock", message)
         updated = {reference for found in chosen.values() for reference in found}
         others = {name: locked for name, locked in pinned.items() if name not in updated}
         entries = {**others, **{name: entries[name] for name in updated if name in entries}}

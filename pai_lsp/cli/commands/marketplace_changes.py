@@ -9,8 +9,7 @@ from difflib import unified_diff
 from pai_lsp.catalog.loading import RecordingLookup
 from pai_lsp.catalog.lock import definition_hash
 from pai_lsp.catalog.revision import RevisionError, catalog_at, folder_at
-from pai_lsp.cli import FINDINGS, WRONG_USAGE
-from pai_lsp.cli.commands.job_file import failed
+from pai_lsp.cli import FINDINGS, failed
 from pai_lsp.document import Document
 from pai_lsp.expansion.effective import effective_job
 from pai_lsp.expansion.released_job import expanded
@@ -49,12 +48,12 @@ def diff(catalog: Catalog, base: str | None, documents: Iterable[Document]) -> i
         try:
             before = catalog_at(catalog, base)
         except RevisionError as error:
-            return failed("marketplace diff", visible(str(error)), WRONG_USAGE)
+            return failed("marketplace diff", visible(str(error)))
     else:
         before, fault = _at_head(catalog)
         after = replace(catalog, lock=None)
         if fault and catalog.lock is None:
-            return failed("marketplace diff", f"nothing to compare with: {visible(fault)}", WRONG_USAGE)
+            return failed("marketplace diff", f"nothing to compare with: {visible(fault)}")
     count = changed = 0
     for document in documents:
         count += 1

@@ -10,8 +10,8 @@ import sys
 from difflib import unified_diff
 
 from pai_lsp.catalog.server_items import ServerError, server_access
-from pai_lsp.cli import FINDINGS, WRONG_USAGE
-from pai_lsp.cli.commands.job_file import agreed, failed, job_of, show_findings
+from pai_lsp.cli import FINDINGS, failed
+from pai_lsp.cli.commands.job_file import agreed, job_of, show_findings
 from pai_lsp.cli.report.results import checked_file
 from pai_lsp.document import check
 from pai_lsp.expansion.published_item import PublishedItem, published_item
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace, catalog: Catalog, surroundings: Surroundi
             return 0
     server = _server(catalog.setup, arguments.server, surroundings)
     if isinstance(server, str):
-        return failed(command, server, WRONG_USAGE)
+        return failed(command, server)
     try:
         folder = catalog.setup.folder_of_command(server)
         access = server_access(server, surroundings.environment, folder)
@@ -125,7 +125,7 @@ def _publish(
     lines = _summary(item, access, before, is_private=arguments.private)
     sys.stderr.write("".join(f"{visible(line)}\n" for line in lines))
     if not arguments.yes and not agreed("Publish it?", arguments.file):
-        return failed(command, f"nothing was sent{'' if sys.stdin.isatty() else '; give --yes'}", WRONG_USAGE)
+        return failed(command, f"nothing was sent{'' if sys.stdin.isatty() else '; give --yes'}")
     if before is not None:
         _sure(lambda: access.change(before.id, fields), lambda: _has(access, before.id, item))
         sys.stdout.write(f"{_address(before.id)}\n")
@@ -152,7 +152,7 @@ def _withdraw(arguments: argparse.Namespace, access: ServerAccess, own: tuple[Se
     sys.stderr.write(visible(f"item      {item.title} ({item.id}) of {access.url}, with {names}") + "\n")
     sys.stderr.write("jobs that use it can no longer be expanded, unless a lock file pins what it holds\n")
     if not arguments.yes and not agreed("Withdraw it?"):
-        return failed(command, f"nothing was sent{'' if sys.stdin.isatty() else '; give --yes'}", WRONG_USAGE)
+        return failed(command, f"nothing was sent{'' if sys.stdin.isatty() else '; give --yes'}")
     _sure(lambda: access.withdraw(item.id), lambda: all(one.id != item.id for one in access.own_items()))
     sys.stdout.write(visible(f"withdrawn: {item.title}") + "\n")
     return 0

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from pai_lsp.cli import WRONG_USAGE, json_text
+from pai_lsp.cli import failed, json_text
 from pai_lsp.cli.report.terminal import Style, Terminal, severity_style, terminal_for
 from pai_lsp.findings.diagnostic import RuleStatus
 from pai_lsp.platform.job_schema import published_schema
@@ -28,8 +28,7 @@ def list_rules(arguments: argparse.Namespace) -> int:
     """Print the list of rules: those of a family, with a safe fix, or with a word, if the arguments say so."""
     name = arguments.family
     if name and name not in family_names():
-        sys.stderr.write(f"pai-lsp rules: no family is named '{name}'{did_you_mean(name, family_names())}\n")
-        return WRONG_USAGE
+        return failed("rules", f"no family is named '{name}'{did_you_mean(name, family_names())}")
     shown = {
         family: [rule for rule in rules if _is_wanted(rule, arguments)]
         for family, rules in families().items()
@@ -40,16 +39,15 @@ def list_rules(arguments: argparse.Namespace) -> int:
         sys.stdout.write(json_text([record(rule) for rule in found]))
         return 0
     if not found:
-        sys.stderr.write("pai-lsp rules: no rule matches\n")
-        return 0
+        return failed("rules", "no rule matches", 0)
     codes = max(len(rule.code) for rule in found)
     severities = max(len(rule.severity.label) for rule in found)
     for family, rules in shown.items():
         if rules:
             sys.stdout.write(f"{family}:\n")
         for rule in rules:
-            row = f"  {rule.code:<{codes}}  {rule.severity.label:<{severities}}  {rule.summary}{_only(rule)}"
-            sys.stdout.write(f"{row}\n")
+            label = f"{rule.severity.label:<{severities}}"
+            sys.stdout.write(f"  {rule.code:<{codes}}  {label}  {rule.summary}{_only(rule)}\n")
     return 0
 
 
@@ -84,10 +82,9 @@ def explain(arguments: argparse.Namespace) -> int:
     try:
         rule = known(arguments.code)
     except UnknownCodeError as error:
-        sys.stderr.write(f"pai-lsp explain: {error} (pai-lsp rules lists all rules)\n")
-        return WRONG_USAGE
+        return failed("explain", f"{error} (pai-lsp rules lists all rules)")
     if message := renaming(arguments.code):
-        sys.stderr.write(f"pai-lsp explain: {message}\n")
+        failed("explain", message)
     terminal = terminal_for(arguments.color, os.environ, is_terminal=sys.stdout.isatty(), width=0)
     sys.stdout.write(explanation(rule, terminal))
     return 0

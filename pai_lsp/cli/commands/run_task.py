@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.cli import FINDINGS, WRONG_USAGE, json_text
-from pai_lsp.cli.commands.job_file import failed, job_of
+from pai_lsp.cli import FINDINGS, failed, json_text
+from pai_lsp.cli.commands.job_file import job_of
 from pai_lsp.cluster.protocol_stage import is_accepted
 from pai_lsp.cluster.task_plan import NoTaskError, TaskPlan, task_plan
 from pai_lsp.project.targets import run_projects
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
         message = f"{visible(arguments.job)}: a cluster would refuse this job; run pai-lsp check to see why"
         return failed("run", message, FINDINGS)
     if arguments.all and (arguments.dry or arguments.role is not None or arguments.index):
-        return failed("run", "--all runs every task; it cannot be combined with --dry, --role or --index", WRONG_USAGE)
+        return failed("run", "--all runs every task; it cannot be combined with --dry, --role or --index")
     role = arguments.role or (job.task_roles[0].name if job.task_roles else "")
     tasks = [(one.name, number) for one in job.task_roles for number in range(one.instances)]
     wanted = tasks if arguments.all else [(role, arguments.index)]
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         shown = plans(shows_secrets=arguments.show_secrets and arguments.dry)
         runs = [] if arguments.dry else plans(shows_secrets=True)
     except NoTaskError as error:
-        return failed("run", visible(job.hidden.without(str(error))), WRONG_USAGE)
+        return failed("run", visible(job.hidden.without(str(error))))
     if arguments.dry:
         return _print(shown[0], job, arguments.format, shows_secrets=arguments.show_secrets)
     if stopped := next((plan for plan in runs if plan.failed_step is not None), None):

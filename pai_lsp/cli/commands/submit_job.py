@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import sys
 
-from pai_lsp.cli import FINDINGS, WRONG_USAGE
-from pai_lsp.cli.commands.job_file import agreed, failed, job_of, show_findings
+from pai_lsp.cli import FINDINGS, failed
+from pai_lsp.cli.commands.job_file import agreed, job_of, show_findings
 from pai_lsp.cli.commands.live_cluster import cluster_name, connected, user_of
 from pai_lsp.cli.report.results import checked_file
 from pai_lsp.cluster.profile import ProfileError, path_of_name, profile_named
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 def run(arguments: argparse.Namespace) -> int:
     """Submit a job."""
     if message := missing([arguments.job]):
-        return failed("submit", message, WRONG_USAGE)
+        return failed("submit", message)
     projects = run_projects()
     cluster = cluster_name(arguments.cluster, projects, arguments.job)
     try:
         live = connected("submit", cluster)
         profile = profile_named(live.name) if os.path.isfile(path_of_name(live.name)) else None
     except ProfileError as error:
-        return failed("submit", str(error), WRONG_USAGE)
+        return failed("submit", str(error))
     platform = profile.platform.name if profile else live.access.platform
     document = job_of("submit", arguments.job, projects, platform)
     if isinstance(document, int):
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stderr.write(f"not checked for the cluster's SKUs and rights: {step}\n")
     if not arguments.yes and not agreed("Submit this job?", arguments.job):
         step = "" if sys.stdin.isatty() else "; give --yes to submit without asking"
-        return failed("submit", f"nothing was sent{step}", WRONG_USAGE)
+        return failed("submit", f"nothing was sent{step}")
     return _submit(ready, arguments.job, is_followed=arguments.follow)
 
 

@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pai_lsp.cli import FINDINGS, WRONG_USAGE
-from pai_lsp.cli.commands.job_file import failed
+from pai_lsp.cli import FINDINGS, failed
 from pai_lsp.project.configuration import FILE_NAME
 from pai_lsp.project.projects import Projects
 from pai_lsp.project.targets import report_faults, run_projects
@@ -31,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _forget(answers, arguments.folder, forgets_all=arguments.remove_all)
     folder = os.path.realpath(arguments.folder)
     if not os.path.isdir(folder):
-        return failed("trust", f"no such folder: {visible(arguments.folder)}", WRONG_USAGE)
+        return failed("trust", f"no such folder: {visible(arguments.folder)}")
     projects = run_projects()
     setup = _setup(projects, folder)
     report_faults(projects)

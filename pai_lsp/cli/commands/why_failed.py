@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pai_lsp.cli.commands.why_answer import refused, write_answer
+from pai_lsp.cli import failed, write_answer
 from pai_lsp.cluster.exit_code_text import RETRIES, code_readings, code_text, command_code, command_text
 from pai_lsp.platform.tables import as_exit_code
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 def run(arguments: argparse.Namespace) -> int:
     """Explain a code or a text."""
     if arguments.job is not None and (message := _unusable(arguments.job)):
-        return refused(message)
+        return failed("why", message)
     text = arguments.text
     if arguments.cluster is not None and text is not None:
         from pai_lsp.cli.commands.why_job import explain_job  # noqa: PLC0415 - a code needs no cluster
 
         return explain_job(arguments, arguments.cluster)
     if text is None and arguments.exit_code is None:
-        return refused("give an exit code, a file or the end of a log, or --exit-code")
+        return failed("why", "give an exit code, a file or the end of a log, or --exit-code")
     if text is None:
         return _command_code(arguments.exit_code, arguments.format)
     if (code := as_exit_code(text)) is not None:

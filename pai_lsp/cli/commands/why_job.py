@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pai_lsp.cli import FINDINGS, WRONG_USAGE
+from pai_lsp.cli import FINDINGS, failed, write_answer
 from pai_lsp.cli.commands import live_cluster
-from pai_lsp.cli.commands.job_file import failed, job_file
-from pai_lsp.cli.commands.why_answer import write_answer
+from pai_lsp.cli.commands.job_file import job_file
 from pai_lsp.cli.report.results import CheckedFile
 from pai_lsp.cluster.live_failure import failed_attempt, live_failure
 from pai_lsp.cluster.live_jobs import job_named, submitted_config
@@ -41,7 +40,7 @@ def explain_job(arguments: argparse.Namespace, name: str | None) -> int:
         job = job_named(cluster, *live_cluster.owner_and_name(user, arguments.text))
         return explain_live(cluster, job, arguments.job, form=arguments.format, role=arguments.role)
     except ProfileError as error:
-        return failed("why", str(error), WRONG_USAGE)
+        return failed("why", str(error))
     except ClusterError as error:
         return failed("why", str(error), FINDINGS)
 

@@ -6,9 +6,8 @@ import sys
 from functools import partial
 from itertools import chain
 
-from pai_lsp.cli import FINDINGS
+from pai_lsp.cli import FINDINGS, failed, write_answer
 from pai_lsp.cli.commands.live_cluster import cluster_name
-from pai_lsp.cli.commands.why_answer import refused, write_answer
 from pai_lsp.cluster.log_reading import read_log
 from pai_lsp.cluster.why import NOT_KNOWN, failure, failure_answer, failure_text
 from pai_lsp.project.targets import STANDARD_INPUT, missing, run_projects
@@ -30,14 +29,14 @@ def explain_text(arguments: argparse.Namespace) -> int:
     """Explain a text; returns the exit status."""
     text = arguments.text
     if not text.strip():
-        return refused("the text is empty; give an exit code, a file or the end of a log")
+        return failed("why", "the text is empty; give an exit code, a file or the end of a log")
     if _is_unknown_word(text):
         if (cluster := cluster_name(None, run_projects())) is not None:
             from pai_lsp.cli.commands.why_job import explain_job  # noqa: PLC0415 - a text needs no cluster
 
             return explain_job(arguments, cluster)
         message = "is neither an exit code, a file nor a known message; for a job on a cluster, give --cluster"
-        return refused(f"'{visible(text)}' {message}")
+        return failed("why", f"'{visible(text)}' {message}")
     return _explain(text, arguments)
 
 
@@ -55,18 +54,18 @@ def _explain(given: str, arguments: argparse.Namespace) -> int:
 
         document = job_file(arguments.job, run_projects())
         if isinstance(document, CheckedFile):
-            return refused(f"{visible(arguments.job)}: {document.diagnostics[0].message}")
+            return failed("why", f"{visible(arguments.job)}: {document.diagnostics[0].message}")
         job = document.job
     more: list[str] = []
     for file in (arguments.platform_log, arguments.diagnostics):
         data = b"" if file is None else read_bytes(file)
         if isinstance(data, UnreadableFile):
-            return refused(f"{visible(data.path)}: {data.message}")
+            return failed("why", f"{visible(data.path)}: {data.message}")
         more.append(data.decode("utf-8", "replace"))
     try:
         found = failure(_text(given), job, arguments.exit_code, more[0], arguments.role, more[1])
     except OSError as error:
-        return refused(f"{visible(given)}: {why(error)}")
+        return failed("why", f"{visible(given)}: {why(error)}")
     return _print(found, job, arguments)
 
 

@@ -37,19 +37,8 @@ if TYPE_CHECKING:
 # It changes when a program that reads the report has to change.
 VERSION = 1
 
-_GITLAB_SEVERITIES = {
-    Severity.ERROR: "critical",
-    Severity.WARNING: "major",
-    Severity.INFORMATION: "minor",
-    Severity.HINT: "info",
-}
-
-_REVIEWDOG_SEVERITIES = {
-    Severity.ERROR: "ERROR",
-    Severity.WARNING: "WARNING",
-    Severity.INFORMATION: "INFO",
-    Severity.HINT: "INFO",
-}
+_GITLAB_SEVERITIES = dict(zip(Severity, ("critical", "major", "minor", "info"), strict=True))
+_REVIEWDOG_SEVERITIES = dict(zip(Severity, ("ERROR", "WARNING", "INFO", "INFO"), strict=True))
 
 
 def report(results: Results) -> str:
@@ -146,21 +135,11 @@ _ROOT = "%SRCROOT%"
 _ADDRESS = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 # 3.27.10: there is no level below "note" but "none", which means that nothing was found.
-_LEVELS = {
-    Severity.ERROR: "error",
-    Severity.WARNING: "warning",
-    Severity.INFORMATION: "note",
-    Severity.HINT: "note",
-}
+_LEVELS = dict(zip(Severity, ("error", "warning", "note", "note"), strict=True))
 # 3.27.17: the number at the end is to change when the fingerprints of the same findings do.
 _FINGERPRINT = "paiLspFinding/v1"
 # docs.github.com, "SARIF support for code scanning", `properties.security-severity`: above 7.0 high, above 4.0 medium.
-_SECURITY_SEVERITIES = {
-    Severity.ERROR: "8.0",
-    Severity.WARNING: "6.0",
-    Severity.INFORMATION: "3.0",
-    Severity.HINT: "1.0",
-}
+_SECURITY_SEVERITIES = dict(zip(Severity, ("8.0", "6.0", "3.0", "1.0"), strict=True))
 
 
 def sarif(results: Results, rules: tuple[Rule, ...]) -> str:

@@ -25,12 +25,7 @@ if TYPE_CHECKING:
     from pai_lsp.cli.report.results import PlacedDiagnostic, Results
     from pai_lsp.cli.report.terminal import Terminal
 
-_GITHUB_LEVELS = {
-    Severity.ERROR: "error",
-    Severity.WARNING: "warning",
-    Severity.INFORMATION: "notice",
-    Severity.HINT: "notice",
-}
+_GITHUB_LEVELS = dict(zip(Severity, ("error", "warning", "notice", "notice"), strict=True))
 
 
 def concise(results: Results, terminal: Terminal) -> str:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.cli.report.results import placed
 from pai_lsp.cli.report.terminal import LaidOut, Style, Terminal, lay_out, severity_style
-from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import cell_width, visible
 
@@ -141,7 +140,7 @@ def _code_frame(
             frame.append(terminal.styled("." * min(3, number_width + 1), Style.FRAME))
         shown_before = number
         laid_out = lay_out(lines.line_text(number))
-        text = f"{bar} {_cropped(laid_out, window)}".rstrip()
+        text = f"{bar} {_cropped(laid_out, *window)}".rstrip()
         frame.append(f"{terminal.styled(f'{number + 1:>{number_width}}', Style.FRAME)} {text}")
         if number >= first and (marks := _marks(lines, number, span, laid_out, window)):
             indent, length = marks
@@ -160,8 +159,11 @@ def _last_line(lines: LineIndex, span: Span) -> int:
     return last - 1 if last > first and span.end == lines.line_start(last) else last
 
 
-def _marks(lines: LineIndex, number: int, span: Span, laid_out: LaidOut, window: _Window) -> tuple[int, int] | None:
+def _marks(
+    lines: LineIndex, number: int, span: Span, laid_out: LaidOut, window: tuple[int, int]
+) -> tuple[int, int] | None:
     """The number of spaces and of marks below a line; None if it has no marks."""
+    left, right = window
     line = lines.line_span(number)
     text = lines.line_text(number)
     start, end = max(span.start, line.start), min(span.end, line.end)
@@ -173,38 +175,26 @@ def _marks(lines: LineIndex, number: int, span: Span, laid_out: LaidOut, window:
         start = end = line.end
     first = laid_out.cells[start - line.start]
     after = laid_out.cells[max(end, start) - line.start]
-    if first > window.right or after < window.left:
+    if first > right or after < left:
         return None
-    first = max(first, window.left)
-    return first - window.left, max(min(after, window.right) - first, 1)
+    first = max(first, left)
+    return first - left, max(min(after, right) - first, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class _Window:
-    """The cells of each line that are shown, the right one not among them."""
-
-    left: int
-    right: int
-
-
-def _window(lines: LineIndex, span: Span, first: int, width: int) -> _Window:
-    """Which cells of the lines are shown: all when the marked line fits, else those around the span's start."""
+def _window(lines: LineIndex, span: Span, first: int, width: int) -> tuple[int, int]:
+    """Which cells of the lines are shown, the last one not: all if the marked line fits, else those where it starts."""
     line = lines.line_span(first)
     cells = lay_out(lines.line_text(first)).cells
-    if cells[-1] <= width:
-        return _Window(0, width)
-    start = cells[min(max(span.start - line.start, 0), len(cells) - 1)]
-    end = cells[min(max(span.end - line.start, 0), len(cells) - 1)]
-    if end < width:
-        return _Window(0, width)
+    start, end = (cells[min(max(offset - line.start, 0), len(cells) - 1)] for offset in (span.start, span.end))
+    if cells[-1] <= width or end < width:
+        return 0, width
     left = max(start - width // 3, 0) if end - start < width * 2 // 3 else max(start - 10, 0)
     left = min(left, max(cells[-1] - width + 1, 0))
-    return _Window(left, left + width)
+    return left, left + width
 
 
-def _cropped(laid_out: LaidOut, window: _Window) -> str:
+def _cropped(laid_out: LaidOut, left: int, right: int) -> str:
     """The part of a shown line between two cells, with an ellipsis where something is cut off."""
-    left, right = window.left, window.right
     total = laid_out.cells[-1]
     if left == 0 and total <= right:
         return laid_out.text
