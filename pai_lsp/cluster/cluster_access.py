@@ -107,12 +107,10 @@ def only_cluster() -> str | None:
 def _clusters_text() -> str:
     path = clusters_file()
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = why(error) if isinstance(error, OSError) else "not UTF-8"
         step = f"write the address of your cluster into this file:\n\n{CLUSTERS_EXAMPLE.rstrip()}"
-        raise ProfileError(f"{visible(str(path))}: {reason}; {step}") from None
-    return text
+        raise ProfileError(f"{visible(str(path))}: {why(error)}; {step}") from None
 
 
 def cluster_access(text: str, name: str) -> ClusterAccess:
@@ -168,26 +166,20 @@ def token_of(access: ClusterAccess, name: str) -> AccessToken | None:
         ProfileError: if a configured token is not available, or must not be sent to the cluster's address.
     """
     try:
-        if access.token_keyring:
-            token: AccessToken | None = AccessToken(_from_keyring(name))
-        else:
+        if not access.token_keyring:
             folder = str(clusters_file().parent)
             token = access_token(access.token_env, access.token_command, os.environ, folder)
+        elif stored := SystemKeyStore().get(name):
+            token = AccessToken(stored)
+        else:
+            step = f"store one with: pai-lsp cluster login {name}"
+            raise ProfileError(f"the system's key store has no token for '{visible(name)}'; {step}")
     except NoTokenError as error:
         raise ProfileError(str(error)) from None
     if token is not None and not access.allow_http and not keeps_secrets(access.url):
         message = f"'{visible(name)}': the token is sent only over https, or to this machine, not to {access.url}"
         raise ProfileError(f"{message}; 'allow_http: true' in {visible(str(clusters_file()))} permits it")
     return token
-
-
-def _from_keyring(name: str) -> str:
-    found = SystemKeyStore().get(name)
-    if not found:
-        raise ProfileError(
-            f"the system's key store has no token for '{visible(name)}'; store one with: pai-lsp cluster login {name}"
-        )
-    return found
 
 
 class SystemKeyStore:

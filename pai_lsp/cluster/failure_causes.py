@@ -97,20 +97,14 @@ def causes() -> Mapping[str, Cause]:
 @cache
 def message_patterns(scope: str) -> tuple[MessagePattern, ...]:
     """The patterns for a `log`, or for events and diagnostics of the `platform`; the first that matches counts."""
+    entries = (entry for entry in table("failure_causes.json")["patterns"] if entry["scope"] == scope)
     return tuple(
         MessagePattern(
-            entry["cause"],
-            Weight[entry["weight"].upper()],
-            lazy_pattern(entry["pattern"]),
-            needles(entry["pattern"]),
-            entry["example"],
-            entry["counter"],
-            entry["source"],
-            entry.get("inferred", False),
+            one["cause"], Weight[one["weight"].upper()], lazy_pattern(one["pattern"]), needles(one["pattern"]),
+            one["example"], one["counter"], one["source"], one.get("inferred", False),
         )
-        for entry in table("failure_causes.json")["patterns"]
-        if entry["scope"] == scope
-    )
+        for one in entries
+    )  # fmt: skip
 
 
 _SHORTEST_NEEDLE = 3
@@ -132,26 +126,17 @@ def _needles(alternative: str) -> tuple[str, ...]:
 
 def _alternatives(pattern: str) -> Iterator[str]:
     """The parts between `|` outside of brackets."""
-    depth = start = at = 0
-    in_class = False
-    while at < len(pattern):
-        char = pattern[at]
-        if char == "\\":
-            at += 1
-        elif in_class:
-            in_class = char != "]"
-        elif char == "[":
-            in_class = True
-        elif char in "()":
-            depth += 1 if char == "(" else -1
-        elif char == "|" and depth == 0:
-            yield pattern[start:at]
-            start = at + 1
-        at += 1
+    depth = start = 0
+    for found in _SIGN.finditer(pattern):
+        depth += _DEPTHS.get(found[0], 0)
+        if found[0] == "|" and depth == 0:
+            yield pattern[start : found.start()]
+            start = found.end()
     yield pattern[start:]
 
 
 _SIGN = re.compile(r"\\.|\[(?:\\.|[^\]\\])+\]|\{[\d,]+\}|.", re.DOTALL)
+_DEPTHS = {"(": 1, ")": -1}
 
 
 def _literals(pattern: str) -> tuple[list[str], list[str]]:
@@ -159,12 +144,10 @@ def _literals(pattern: str) -> tuple[list[str], list[str]]:
     runs: list[str] = []
     groups: list[str] = []
     run, depth, start = "", 0, 0
-    if pattern.startswith("(?"):
-        flags = re.match(r"\(\?([a-z]+)\)", pattern)
-        if flags:
-            if "i" in flags[1]:
-                return [], []
-            pattern = pattern[flags.end() :]
+    flags = re.match(r"(?:\(\?([a-z]+)\))?", pattern)
+    if flags and "i" in (flags[1] or ""):
+        return [], []
+    pattern = pattern[flags.end() if flags else 0 :]
     for found in _SIGN.finditer(pattern):
         sign = found[0]
         is_escaped = len(sign) == 2 and sign[0] == "\\" and not sign[1].isalnum()
@@ -178,7 +161,7 @@ def _literals(pattern: str) -> tuple[list[str], list[str]]:
         run = ""
         if sign == "(" and depth == 0:
             start = found.end()
-        depth += {"(": 1, ")": -1}.get(sign, 0)
+        depth += _DEPTHS.get(sign, 0)
         if sign == ")" and depth == 0 and pattern[found.end() : found.end() + 1] not in {"?", "*", "{"}:
             body = _GROUP.sub("", pattern[start : found.start()])
             groups += [body] if not body.startswith("?") else []

@@ -147,14 +147,8 @@ class _PassedOverError(_CheckEndError):
     """The check gives up and lets the image pass."""
 
 
-def no_account(registry: str) -> RegistryAccount | None:
-    """No account at any registry."""
-    del registry
-    return None
-
-
 def image_verdict(
-    job: Job, role: str, registry: Registry, account_at: Callable[[str], RegistryAccount | None] = no_account
+    job: Job, role: str, registry: Registry, account_at: Callable[[str], RegistryAccount | None] = lambda _: None
 ) -> ImageVerdict:
     """The check of the image of a task role.
 
@@ -169,7 +163,7 @@ def image_verdict(
     if found.presence is Presence.THERE or not is_askable:
         return found
     try:
-        account = account_at(question.asked)
+        account = account_at(host_and_port(question.registry))
         return _explained(found, question, account, registry) if account is not None else found
     except (CouldNotAskError, _CheckEndError) as error:
         return replace(found, explanation=f"{found.explanation}; your own account could not be used: {error}")
@@ -178,7 +172,7 @@ def image_verdict(
 def asked_registry(job: Job, role: str) -> str | None:
     """The host and port of the registry that is asked for the image of a task role; None if none is asked."""
     try:
-        return _question(job, role).asked
+        return host_and_port(_question(job, role).registry)
     except RuntimeStopError:
         return None
 
@@ -187,21 +181,20 @@ def _verdict(job: Job, question: _Question, registry: Registry) -> tuple[ImageVe
     """The verdict of the platform, and whether a registry can be asked for this image at all."""
     image = question.image
     try:
-        repository, tag = question.name()
+        base, tag = question.place()
     except _RefusedError as error:
         return ImageVerdict(image, is_refused=True, presence=Presence.UNKNOWN, explanation=str(error)), False
     if question.host.endswith(job.platform.unasked_registries):
         text = f"{job.platform.title} does not ask this registry; if the image is missing, the job waits"
         return ImageVerdict(image, is_refused=False, presence=Presence.UNKNOWN, explanation=text), True
     try:
-        authorization = _ask(question, f"{question.registry}{repository}/manifests/{tag}", registry)
+        authorization = _ask(question, f"{base}/manifests/{tag}", registry)
     except _CheckEndError as error:
-        is_refused = isinstance(error, _RefusedError)
-        return ImageVerdict(image, is_refused, error.presence, str(error)), True
+        return ImageVerdict(image, isinstance(error, _RefusedError), error.presence, str(error)), True
     except CouldNotAskError as error:
         text = f"the registry could not be asked: {error}"
         return ImageVerdict(image, is_refused=False, presence=Presence.UNKNOWN, explanation=text), False
-    return _present(image, f"{question.registry}{repository}", tag, authorization, registry), True
+    return _present(image, base, tag, authorization, registry), True
 
 
 def _present(image: str, base: str, tag: str, authorization: str | None, registry: Registry) -> ImageVerdict:
@@ -216,8 +209,7 @@ def _explained(found: ImageVerdict, question: _Question, account: RegistryAccoun
     Raises:
         _RefusedError, _PassedOverError, CouldNotAskError: if that answer says nothing about the image.
     """
-    repository, tag = question.name()
-    base = f"{question.registry}{repository}"
+    base, tag = question.place()
     url = f"{base}/manifests/{tag}"
     authorization: str | None = None
     reply = registry.ask("HEAD", url, None, {}, _MANIFESTS)
@@ -232,11 +224,8 @@ def _explained(found: ImageVerdict, question: _Question, account: RegistryAccoun
     if not _is_manifest(reply):
         _pass_over(reply)
     if found.is_refused or found.presence is Presence.ABSENT:
-        lack = (
-            "has no account; add 'auth' to the image"
-            if question.basic is None
-            else "has an account that may not read it"
-        )
+        has_none = question.basic is None
+        lack = "has no account; add 'auth' to the image" if has_none else "has an account that may not read it"
         return replace(found, explanation=f"your own account can read the image, but the job {lack}")
     return _present(question.image, base, tag, authorization, registry)
 
@@ -286,13 +275,8 @@ class _Question:
         """The registry in the image's name; empty for Docker Hub."""
         return image_host(self.image)
 
-    @property
-    def asked(self) -> str:
-        """The host and port of the registry that is asked."""
-        return host_and_port(self.registry)
-
-    def name(self) -> tuple[str, str]:
-        """The repository and the tag.
+    def place(self) -> tuple[str, str]:
+        """The address of the repository, and the tag.
 
         Raises:
             _RefusedError: if the check does not accept the name.
@@ -300,9 +284,8 @@ class _Question:
         parts = without_host(self.image).split(":")
         repository, tag = parts[0], parts[1] if len(parts) > 1 else "latest"
         if not REPOSITORY.fullmatch(repository) or not TAG.fullmatch(tag):
-            message = f"the platform does not accept the name '{self.image}'; use lower case and no digest"
-            raise _RefusedError(message)
-        return (f"library/{repository}" if "/" not in repository and not self.host else repository), tag
+            raise _RefusedError(f"the platform does not accept the name '{self.image}'; use lower case and no digest")
+        return f"{self.registry}{'library/' if '/' not in repository and not self.host else ''}{repository}", tag
 
 
 def _question(job: Job, role: str) -> _Question:
@@ -318,11 +301,9 @@ def _question(job: Job, role: str) -> _Question:
         if len(found) != 1:
             raise RuntimeStopError(f"{len(found)} prerequisites are named '{name}'; the image check needs exactly one")
         image, auth = found[0]["uri"], found[0].get("auth")
-        plain = _Question(image, _DOCKER_HUB)
-        registry = _registry(plain.host) if plain.host else _DOCKER_HUB
-        if not auth or not known.secrets:
-            return _Question(image, registry)
-        return _with_account(_Question(image, registry), auth, known.secrets)
+        host = image_host(image)
+        question = _Question(image, _registry(host) if host else _DOCKER_HUB)
+        return _with_account(question, auth, known.secrets) if auth and known.secrets else question
     except (LookupError, TypeError, AttributeError):
         raise RuntimeStopError("the image check fails on the job") from None
 
@@ -506,13 +487,12 @@ class NetworkRegistry:
         headers = {"Accept": accept}
         if authorization is not None:
             headers["Authorization"] = authorization
-        body = b""
+        body = urlencode(parameters)
         if method == "POST":
-            body = urlencode(parameters).encode()
             headers["Content-Type"] = "application/x-www-form-urlencoded"
         elif parameters:
-            url += ("&" if "?" in url else "?") + urlencode(parameters)
-        found = exchange(method, url, headers, body=body, limits=LIMITS)
+            url, body = f"{url}{'&' if '?' in url else '?'}{body}", ""
+        found = exchange(method, url, headers, body=body.encode(), limits=LIMITS)
         if isinstance(found, FetchFailure):
             raise CouldNotAskError(found.note)
         if found.is_cut:
@@ -533,11 +513,9 @@ class DockerAccounts:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         home = Path(environment.get("HOME") or Path.home())
+        podmans = (environment.get("XDG_RUNTIME_DIR"), environment.get("XDG_CONFIG_HOME") or home / ".config")
         self._files = [Path(environment.get("DOCKER_CONFIG") or home / ".docker", "config.json")]
-        if environment.get("XDG_RUNTIME_DIR"):
-            self._files.append(Path(environment["XDG_RUNTIME_DIR"], "containers", "auth.json"))
-        settings = environment.get("XDG_CONFIG_HOME") or home / ".config"
-        self._files.append(Path(settings, "containers", "auth.json"))
+        self._files += [Path(folder, "containers", "auth.json") for folder in podmans if folder]
         self._path = environment.get("PATH", "")
 
     def at(self, registry: str) -> RegistryAccount | None:
@@ -555,8 +533,7 @@ class DockerAccounts:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, UnicodeDecodeError) as error:
-            reason = why(error) if isinstance(error, OSError) else "not UTF-8"
-            raise CouldNotAskError(f"{visible(str(file))}: {reason}") from None
+            raise CouldNotAskError(f"{visible(str(file))}: {why(error)}") from None
         known = json_mapping(text)
         if not known and text.strip() != "{}":
             raise CouldNotAskError(f"{visible(str(file))}: not a JSON object")

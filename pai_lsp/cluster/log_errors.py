@@ -157,16 +157,13 @@ def verdict(log: Log) -> LogVerdict:
     success = [at for at, text in rest if _SUCCESS.search(text) and not _NEGATED.search(text)]
     errors = [_judged(error, positions[error.line.number], progress, success) for error in found]
     alive = [error for error in errors if not error.is_survived]
-    last = len(lines) - 1
     near = {line.number for line in _telling(lines, _NEAR_END)}
     error = _decisive(alive, near) or _decisive([one for one in errors if one.is_survived], near)
     if error is not None and _is_doubtful(error, lines[positions[error.line.number] + 1 :], alive):
         error = replace(error, is_survived=True)
     is_doubtful = bool(alive) or any(one.weight >= Weight.GENERAL and one.line.number in near for one in errors)
-    ended_well = bool(success) and last - success[-1] <= _NEAR_END
-    is_success = (
-        ended_well and not is_doubtful and not any(_COMPLAINT.search(one.text) for one in lines[success[-1] + 1 :])
-    )
+    ended_well = bool(success) and len(lines) - 1 - success[-1] <= _NEAR_END and not is_doubtful
+    is_success = ended_well and not any(_COMPLAINT.search(one.text) for one in lines[success[-1] + 1 :])
     return LogVerdict(error, is_success, _worth_reading(lines, error))
 
 
@@ -190,9 +187,7 @@ def _judged(error: LogError, at: int, progress: Sequence[int], success: Sequence
     """The error, marked if the run went on after it."""
     after = sum(1 for one in progress if one > at)
     went_on = after > 2 or any(one > at for one in success) or (after > 0 and not error.is_traceback)
-    if not went_on:
-        return error
-    return replace(error, is_survived=True)
+    return replace(error, is_survived=True) if went_on else error
 
 
 def _decisive(errors: Sequence[LogError], near: set[int]) -> LogError | None:
@@ -370,16 +365,8 @@ def _error(line: LogLine, found: _Match, *, is_traceback: bool, place: str = "")
     if not is_traceback and _VALUE.match(line.text):
         weight = Weight.CALM
     is_explained = pattern.cause != _PYTHON_ERROR or is_of_program(line.text, is_library=True, source="")
-    names = (*named, *_places(place), *writer)
-    return LogError(
-        line,
-        pattern.cause,
-        weight,
-        names,
-        is_traceback=is_traceback,
-        is_explained=is_explained,
-        is_inferred=pattern.is_inferred,
-    )
+    found_error = LogError(line, pattern.cause, weight, (*named, *_places(place), *writer), is_traceback=is_traceback)
+    return replace(found_error, is_explained=is_explained, is_inferred=pattern.is_inferred)
 
 
 def _with_words(lines: Sequence[LogLine]) -> list[LogLine]:
@@ -440,12 +427,9 @@ def _telling(lines: Sequence[LogLine], most: int) -> list[LogLine]:
     return list(islice(readable, most))[::-1]
 
 
-def _is_harmless(text: str) -> bool:
-    return any(one.weight is Weight.HARMLESS and one.search(text) for one in message_patterns("log"))
-
-
 def _worth_reading(lines: Sequence[LogLine], error: LogError | None) -> tuple[LogLine, ...]:
-    last = [line for line in _telling(lines, _AT_END) if not _is_harmless(line.text)]
+    harmless = [pattern for pattern in message_patterns("log") if pattern.weight is Weight.HARMLESS]
+    last = [line for line in _telling(lines, _AT_END) if not any(one.search(line.text) for one in harmless)]
     complaining = [line for line in last if _COMPLAINT.search(line.text)]
     worth = (complaining or last)[-3:]
     if error is not None and error.line not in worth:

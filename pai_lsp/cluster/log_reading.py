@@ -14,7 +14,7 @@ from pai_lsp.source.frozen import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 # What is kept of a log, in bytes and in lines.
 _END = 384 * 1024
@@ -90,37 +90,32 @@ def read_log(pieces: Iterable[bytes]) -> Log:
         if len(waiting) >= _PIECE + _END:
             passed_lines += _passed(waiting, passed_lines, first, last)
     passed_lines += _passed(waiting, passed_lines, first, last)
-    numbered = dict(_numbered([*first, *last]))
+    kept = ((number, enumerate(piece.split(b"\n")[:_AROUND])) for number, piece in (*first, *last))
+    numbered = {number + offset: raw for number, lines in kept for offset, raw in lines}
     numbered.update(enumerate(bytes(waiting).split(b"\n"), passed_lines + 1))
-    lines = _without_names(tuple(_line(number, numbered[number]) for number in sorted(numbered)))
-    return Log(lines, bytes(searched[-_SEARCHED:]))
+    found = _without_names(tuple(_line(number, numbered[number]) for number in sorted(numbered)))
+    return Log(found, bytes(searched[-_SEARCHED:]))
 
 
 def _passed(
     waiting: bytearray, lines_before: int, first: list[tuple[int, bytes]], last: deque[tuple[int, bytes]]
 ) -> int:
-    """Note the errors in all but the end of what waits, and drop it; returns how many lines that were."""
-    if len(waiting) <= _END:
-        return 0
-    cut = waiting.rfind(b"\n", 0, len(waiting) - _END) + 1
+    """Note the surroundings of errors in all but the end of what waits, with their first line's number, and drop it.
+
+    Returns how many lines that were.
+    """
+    cut = waiting.rfind(b"\n", 0, max(len(waiting) - _END, 0)) + 1
     passed = bytes(waiting[:cut])
     del waiting[:cut]
-    _keep_errors(passed, lines_before, first, last)
-    return passed.count(b"\n")
-
-
-def _keep_errors(
-    piece: bytes, lines_before: int, first: list[tuple[int, bytes]], last: deque[tuple[int, bytes]]
-) -> None:
-    """Note the surroundings of errors, with the number of their first line."""
     counted, number = 0, lines_before + 1
-    for start in _error_starts(piece):
-        number += piece.count(b"\n", counted, start)
+    for start in _error_starts(passed):
+        number += passed.count(b"\n", counted, start)
         counted = end = start
         for _ in range(_AROUND):
-            end = piece.find(b"\n", end) + 1 or len(piece)
+            end = passed.find(b"\n", end) + 1 or len(passed)
         target = first if len(first) < _FIRST_ERRORS else last
-        target.append((number, piece[start : min(end, start + 20_000)]))
+        target.append((number, passed[start : min(end, start + 20_000)]))
+    return passed.count(b"\n")
 
 
 def _error_starts(piece: bytes) -> list[int]:
@@ -132,12 +127,6 @@ def _error_starts(piece: bytes) -> list[int]:
             starts.add(piece.rfind(b"\n", 0, at) + 1)
             at, count = piece.find(mark, at + 1000), count + 1
     return sorted(starts)
-
-
-def _numbered(surroundings: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-    for number, piece in surroundings:
-        for offset, raw in enumerate(piece.split(b"\n")[:_AROUND]):
-            yield number + offset, raw
 
 
 def _line(number: int, raw: bytes) -> LogLine:

@@ -227,13 +227,10 @@ def profile_named(name: str) -> Profile:
     try:
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES + 1)
-    except OSError as error:
-        raise ProfileError(f"{visible(str(path))}: {why(error)}") from None
-    if len(data) > _MOST_BYTES:
+        found = read_profile(data.decode("utf-8")) if len(data) <= _MOST_BYTES else None
+    except (OSError, UnicodeDecodeError, ProfileError) as error:
+        reason = str(error) if isinstance(error, ProfileError) else why(error)
+        raise ProfileError(f"{visible(str(path))}: {reason}") from None
+    if found is None:
         raise ProfileError(f"{visible(str(path))}: too large for a cluster's profile")
-    try:
-        return read_profile(data.decode("utf-8"))
-    except UnicodeDecodeError:
-        raise ProfileError(f"{visible(str(path))}: not UTF-8") from None
-    except ProfileError as error:
-        raise ProfileError(f"{visible(str(path))}: {error}") from None
+    return found

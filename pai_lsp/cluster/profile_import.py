@@ -73,19 +73,13 @@ def profile_of_files(
             services = value
         else:
             raise ProfileError(f"{path}: neither 'hivedscheduler.yaml' nor 'services-configuration.yaml'")
-    has_services = bool(services)
     config = as_mapping(services.get("hivedscheduler")).get("config")
     if hived is None and isinstance(config, str) and len(config) > 1:
         hived = _read(config, "hivedscheduler.config")
     server = as_mapping(services.get("rest-server"))
     rules = _rules(server)
-    profile: dict[str, Any] = {
-        "profileVersion": PROFILE_VERSION,
-        "name": name,
-        "platform": platform or ("ltp" if rules else "openpai"),
-        "source": {"kind": "files", "takenAt": now.strftime("%Y-%m-%dT%H:%M:%SZ")},
-        "scheduler": "hived" if hived is not None else "default" if has_services else "unknown",
-    }
+    scheduler = "hived" if hived is not None else "default" if services else "unknown"
+    profile = _beginning(name, platform or ("ltp" if rules else "openpai"), "files", now, scheduler)
     if hived is not None:
         profile |= _hived(hived)
     else:
@@ -95,6 +89,12 @@ def profile_of_files(
     start, end = (_port(server, f"schedule-port-{key}", _PORTS[key]) for key in ("start", "end"))
     profile["ports"] = {"start": start, "end": end}
     return profile | ({"rules": rules} if rules else {})
+
+
+def _beginning(name: str, platform: str, kind: str, now: datetime, scheduler: str) -> dict[str, Any]:
+    source = {"kind": kind, "takenAt": now.strftime("%Y-%m-%dT%H:%M:%SZ")}
+    known = {"name": name, "platform": platform, "source": source, "scheduler": scheduler}
+    return {"profileVersion": PROFILE_VERSION, **known}
 
 
 def _read(text: str, path: str) -> Mapping[str, Any]:
@@ -115,9 +115,7 @@ def _configurations(value: Mapping[str, Any], path: str) -> list[Mapping[str, An
     """
     if value.get("kind") != "ConfigMap":
         return [value]
-    texts = [
-        text for text in as_mapping(value.get("data")).values() if isinstance(text, str) and "physicalCluster" in text
-    ]
+    texts = [one for one in as_mapping(value.get("data")).values() if "physicalCluster" in (as_text(one) or "")]
     if not texts:
         raise ProfileError(f"{path}: this ConfigMap has no configuration of HiveD")
     return [_read(text, path) for text in texts]
@@ -279,16 +277,7 @@ def profile_of_cluster(cluster: ClusterConnection, user: str | None, now: dateti
             raise ProfileError(f"{visible(cluster.access.address(place))}: the answer is not a JSON object")
         return answer
 
-    return _answered_profile(ask, cluster.name, cluster.access.platform, user, now)
-
-
-def _answered_profile(
-    ask: Callable[[str], Any], name: str, platform: str, user: str | None, now: datetime
-) -> dict[str, Any]:
-    """The profile that the answers describe, with the rights of a user.
-
-    ask: takes a path below `/api/v2/` and gives the answer, or None.
-    """
+    platform = cluster.access.platform
     version = as_mapping(ask("info")).get("version")
     types = {
         sku: {key: int(number) for key, number in zip(_RESOURCES, numbers, strict=True) if number is not None}
@@ -296,16 +285,9 @@ def _answered_profile(
         if None not in (numbers := [as_number(as_mapping(units).get(key)) for key in _RESOURCES])
     }
     reported = as_mapping(ask("virtual-clusters"))
-    profile: dict[str, Any] = {
-        "profileVersion": PROFILE_VERSION,
-        "name": name,
-        "platform": platform,
-        "source": {"kind": "api", "takenAt": now.strftime("%Y-%m-%dT%H:%M:%SZ")},
-        "scheduler": "hived" if types else "default",
-        "virtualClusters": {
-            one: _virtual_cluster(ask, one, as_mapping(answer), types, platform)
-            for one, answer in sorted(reported.items())
-        },
+    profile = _beginning(cluster.name, platform, "api", now, "hived" if types else "default")
+    profile["virtualClusters"] = {
+        one: _virtual_cluster(ask, one, as_mapping(answer), types, platform) for one, answer in sorted(reported.items())
     }
     if isinstance(version, str):
         profile["platformVersion"] = version

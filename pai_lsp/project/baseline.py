@@ -83,17 +83,13 @@ def first_baseline(path: str, found: Mapping[str, Iterable[Diagnostic]]) -> Base
 
 def lowered(baseline: Baseline, found: Mapping[str, Iterable[Diagnostic]]) -> Baseline:
     """The baseline without what is gone: in the files that were checked, and of files that do not exist any more."""
-    left = {name: counts for name, counts in baseline.counts.items() if os.path.exists(_place(baseline, name))}
+    folder = os.path.dirname(baseline.path)
+    left = {name: counts for name, counts in baseline.counts.items() if os.path.exists(os.path.join(folder, name))}
     for file, diagnostics in found.items():
-        name = baseline.name_of(file)
+        name, now = baseline.name_of(file), _counts(diagnostics)
         if name in left:
-            now = _counts(diagnostics)
             left[name] = {code: min(number, now[code]) for code, number in left[name].items()}
     return Baseline(baseline.path, left)
-
-
-def _place(baseline: Baseline, name: str) -> str:
-    return os.path.join(os.path.dirname(baseline.path), name)
 
 
 def _counts(diagnostics: Iterable[Diagnostic]) -> Counter[str]:

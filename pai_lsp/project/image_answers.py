@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import time
+from contextlib import suppress
 
 from pai_lsp.catalog.store import age
 from pai_lsp.cluster.image_check import (
@@ -20,7 +21,6 @@ from pai_lsp.cluster.image_check import (
     RegistryAccount,
     asked_registry,
     image_verdict,
-    no_account,
 )
 from pai_lsp.findings.diagnostic import Diagnostic, Finding
 from pai_lsp.job.definition import name_span
@@ -58,7 +58,7 @@ class ImageAnswers:
     registry: Registry
     folder: Path
     now: Callable[[], float] = time.time
-    account_at: Callable[[str], RegistryAccount | None] = no_account
+    account_at: Callable[[str], RegistryAccount | None] = lambda _: None
 
     def verdict(self, job: Job, role: str) -> ImageVerdict:
         """The verdict about the image of a task role, asked now or kept from before."""
@@ -86,9 +86,7 @@ def answers_of_network(own: Mapping[str, RegistryAccount] | None = None) -> Imag
 
     given, docker = own or {}, DockerAccounts(os.environ)
     folder = user_cache_folder(os.environ) / "images"
-    return ImageAnswers(
-        NetworkRegistry(), folder, account_at=lambda registry: given.get(registry) or docker.at(registry)
-    )
+    return ImageAnswers(NetworkRegistry(), folder, account_at=lambda one: given.get(one) or docker.at(one))
 
 
 def asked_registries(document: Document) -> frozenset[str]:
@@ -114,17 +112,17 @@ class AskedImages:
 
     def diagnostics(self, document: Document) -> tuple[Diagnostic, ...]:
         """The findings about the images that have been asked for, each image once."""
-        found: dict[Diagnostic, None] = {}
+        found: list[Diagnostic] = []
         for role in document.job.task_roles if self._known else ():
             image = document.job.image_of(role)
             verdict = self._known.get(_key(document.job, image)) if image is not None else None
             for rule, finding in _findings(image, verdict) if image is not None and verdict is not None else ():
-                severity = document.settings.severity_of(rule)
+                severity, consequence = document.settings.severity_of(rule), rule.consequence
                 if severity is not None:
-                    found[
-                        Diagnostic(rule.code, severity, finding.span, finding.message, consequence=rule.consequence)
-                    ] = None
-        return tuple(found)
+                    found.append(
+                        Diagnostic(rule.code, severity, finding.span, finding.message, consequence=consequence)
+                    )
+        return tuple(dict.fromkeys(found))
 
 
 def image_diagnostics(document: Document, answers: ImageAnswers) -> tuple[Diagnostic, ...]:
@@ -186,8 +184,6 @@ def _save(file: Path, verdict: ImageVerdict, now: float) -> None:
         "explanation": verdict.explanation,
         "configuration": own and {"architectures": own.architectures, "user": own.user},
     }
-    try:
+    with suppress(OSError):  # it is asked again next time
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_at_once(file, [json.dumps(stored).encode()], 0o600)
-    except OSError:
-        return  # it is asked again next time

@@ -35,12 +35,7 @@ _LONGEST = 30  # seconds for one script
 _STEP = 0.1  # seconds until it is noticed that the answer is not wanted any more
 _MOST_SCRIPTS = 64  # whose answers are kept
 _TEMPLATE = lazy_pattern(r"<%.*?%>|\{\{.*?\}\}", re.DOTALL)
-_SEVERITIES = {
-    "error": Severity.ERROR,
-    "warning": Severity.WARNING,
-    "info": Severity.INFORMATION,
-    "style": Severity.HINT,
-}
+_SEVERITIES = dict(zip(("error", "warning", "info", "style"), Severity, strict=True))
 # Of the checks of the syntax, those that only repeat another one, or that are about what job files do on purpose.
 _SYNTAX_NOT_SHOWN = frozenset({1007, 1009, 1010, 1047, 1062, 1072, 1083, 1090, 1091, 1111})
 # Of the other checks, those that find mistakes the platform does not make moot.
@@ -68,14 +63,16 @@ def shellcheck_program(setting: str, foreign: Iterable[str] | None = None) -> st
     if setting != "auto" and os.path.dirname(setting):
         program = full_path(setting)
         if foreign is None:
-            return program if os.path.isfile(program) and os.access(program, os.X_OK) else ""
+            return _if_program(program)
         return program_on_path(os.path.basename(program), os.path.dirname(program), foreign)
-    path = os.environ.get("PATH", "")
-    if setting == "auto":
-        beside = os.path.join(os.path.dirname(sys.executable), "shellcheck")
-        is_beside = os.path.isfile(beside) and os.access(beside, os.X_OK)
-        return program_on_path("shellcheck", path, foreign or ()) or (beside if is_beside else "")
-    return program_on_path(setting, path, foreign or ())
+    name = "shellcheck" if setting == "auto" else setting
+    found = program_on_path(name, os.environ.get("PATH", ""), foreign or ())
+    beside = os.path.join(os.path.dirname(sys.executable), name)
+    return found or (_if_program(beside) if setting == "auto" else "")
+
+
+def _if_program(path: str) -> str:
+    return path if os.path.isfile(path) and os.access(path, os.X_OK) else ""
 
 
 class ShellCheck:
@@ -106,12 +103,8 @@ class ShellCheck:
 
     def diagnostics(self, document: Document) -> tuple[Diagnostic, ...]:
         """Its findings in the commands of the task roles, each once; `# pai-lsp: ignore` counts."""
-        found = {
-            one: None
-            for place in _places(document)
-            for one in _found(place, self._comments.get(_without_templates(place.script.text), ()))
-        }
-        return tuple(found)
+        known = ((place, self._comments.get(_without_templates(place.script.text), ())) for place in _places(document))
+        return tuple(dict.fromkeys(one for place, comments in known for one in _found(place, comments)))
 
     def _asked(self, script: str, stop: Event) -> list[dict[str, Any]] | None:
         """The comments on a script; None where `stop` was set."""
@@ -165,8 +158,7 @@ def _found(place: ScriptPlace, comments: Iterable[dict[str, Any]]) -> Iterator[D
         end = _offset(lines, end_line - _HEADER_LINES - 1, end_column - 1)
         span = place.span(Span(start, max(start, end)))
         severity = _SEVERITIES.get(as_text(comment.get("level")) or "", Severity.WARNING)
-        consequence = consequence_of(severity, Stage.COMMANDS)
-        message = as_text(comment.get("message")) or "no message"
+        message, consequence = as_text(comment.get("message")) or "no message", consequence_of(severity, Stage.COMMANDS)
         yield Diagnostic(f"SC{number}", severity, span, message, consequence=consequence)
 
 

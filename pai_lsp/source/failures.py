@@ -18,8 +18,10 @@ PLEASE_REPORT = "this is a bug in pai-lsp; please report it"
 _PACKAGE = __name__.partition(".")[0]
 
 
-def why(error: OSError) -> str:
-    """The reason that the operating system gives, such as `permission denied`."""
+def why(error: OSError | UnicodeDecodeError) -> str:
+    """Why a file cannot be read or written, as the operating system says it, such as `permission denied`."""
+    if isinstance(error, UnicodeDecodeError):
+        return "not UTF-8"
     if isinstance(error, IsADirectoryError):
         return "it is a folder, not a file"
     return (error.strerror or str(error) or type(error).__name__).lower()

@@ -64,10 +64,11 @@ _REMOTE = re.compile(r"(?:https|ssh)://[^\s\x00-\x1f-][^\s\x00-\x1f]*|[\w.]+@[\w
 
 # The runtime makes pipes in a folder that its first container, which is root's, has made.
 # Source: openpai-runtime, src/init and src/runtime.d/runtime_entry.sh (mkfifo).
+_NOT_CLONED = "a repository of the plugin git cannot be cloned"
 _NOT_ROOT = "on a cluster only root can run the runtime's scripts, so the task would fail before its first command"
 
 
-class _NotStartedError(Exception):
+class _NotStartedError(OSError):
     """The run ends before the commands of the job; the message is for the user."""
 
 
@@ -82,9 +83,9 @@ def run_here(plans: Sequence[TaskPlan], shown: Sequence[TaskPlan], job: Job, arg
     if arguments.container is None:
         return failed("run", _CHOICES)
     is_contained = arguments.container != "none"
-    program = program_on_path(arguments.container if is_contained else "bash", os.environ.get("PATH", ""))
+    name = arguments.container if is_contained else "bash"
+    program = program_on_path(name, os.environ.get("PATH", ""))
     if not program:
-        name = arguments.container if is_contained else "bash"
         return failed("run", f"'{name}' is not installed on this machine")
     if fault := _fault(plans, folders, arguments):
         return failed("run", visible(job.hidden.without(fault)))
@@ -100,13 +101,9 @@ def run_here(plans: Sequence[TaskPlan], shown: Sequence[TaskPlan], job: Job, arg
             stack.enter_context(_ending_by_signal())
             runs = _prepared(plans, program, folders, arguments, stack)
             first = _run_together(runs, arguments.time_limit)
-    except _NotStartedError as error:
-        return failed("run", str(error), OWN_FAILURE)
     except OSError as error:
-        return failed("run", why(error), OWN_FAILURE)
-    if first is None:
-        return 0
-    return _explained(first, job, arguments)
+        return failed("run", str(error) if isinstance(error, _NotStartedError) else why(error), OWN_FAILURE)
+    return 0 if first is None else _explained(first, job, arguments)
 
 
 _CHOICES = (
@@ -165,13 +162,12 @@ def _listed(
     arguments: argparse.Namespace,
 ) -> str:
     is_contained = arguments.container != "none"
-    what = plural(len(plans), "task")
     where = f"in {arguments.container}" if is_contained else "on this machine, without a container"
     notes = {note: None for plan in plans for note in _notes(plan, folders, is_contained=is_contained)}
     if not is_contained:
         notes |= dict.fromkeys(_about_programs(shown))
     written = "".join(f"note: {visible(note)}\n" for note in notes)
-    return f"pai-lsp run: {what} {where}\n{listing(shown, job, arguments.job)}{written}"
+    return f"pai-lsp run: {plural(len(plans), 'task')} {where}\n{listing(shown, job, arguments.job)}{written}"
 
 
 def _notes(plan: TaskPlan, folders: dict[str, str], *, is_contained: bool) -> Iterator[str]:
@@ -182,9 +178,7 @@ def _notes(plan: TaskPlan, folders: dict[str, str], *, is_contained: bool) -> It
         yield "the plugin ssh connects the tasks that run here, with a key for this run only; 'userssh' is ignored"
     storages = {name.removesuffix("-volume"): path for path, name in plan.mounts if name.endswith("-volume")}
     for name, path in storages.items():
-        if name == "pai":
-            continue
-        if name not in folders and not (not is_contained and os.path.isdir(path)):
+        if name not in {"pai", *folders} and (is_contained or not os.path.isdir(path)):
             step = f"; give --storage {name}=FOLDER" if is_contained else ""
             yield f"the storage '{name}' is missing here, so the task does not find {path}{step}"
     if not is_contained and folders:
@@ -363,7 +357,7 @@ def _clone_in(engine: str, name: str, image: str, plan: TaskPlan, target: str, s
     )
     container.remove(engine, name)
     if not is_done:
-        raise _NotStartedError("a repository of the plugin git cannot be cloned")
+        raise _NotStartedError(_NOT_CLONED)
 
 
 def _clone_here(plan: TaskPlan, folder: Path) -> None:
@@ -378,7 +372,7 @@ def _clone_here(plan: TaskPlan, folder: Path) -> None:
         command = [git, "-c", "core.hooksPath=/dev/null", "clone", "--", words[-1], str(folder / "code")]
         done = subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, check=False)  # noqa: S603 - as agreed
         if done.returncode:
-            raise _NotStartedError("a repository of the plugin git cannot be cloned")
+            raise _NotStartedError(_NOT_CLONED)
 
 
 def _files(plan: TaskPlan, place: TaskHome, ports: Ports, token: str, keys: Path) -> dict[str, str]:
@@ -474,9 +468,8 @@ def _first_failure(runs: Sequence[_Run], ended: Queue[_Run], seconds: float | No
         try:
             found = ended.get(timeout=None if until is None else max(0.0, until - monotonic()))
         except Empty:
-            run = runs[0]
-            run.status = _TIMED_OUT
-            return run
+            runs[0].status = _TIMED_OUT
+            return runs[0]
         if found.status:
             return found
     return None
@@ -551,19 +544,16 @@ def _put(data: bytes, run: _Run, *, is_kept: bool = True) -> None:
 def _end_group(process: subprocess.Popen[bytes]) -> None:
     """When a task ends, end what it has started in the background, as the end of its container does."""
     process.wait()
-    if hasattr(os, "killpg"):
-        with suppress(OSError):
-            os.killpg(process.pid, signal.SIGTERM)
+    _signal(process, signal.SIGTERM)
 
 
 def _signal(process: subprocess.Popen[bytes], number: int) -> None:
-    """Send a signal to a process that still runs, and to those that it has started."""
-    if process.poll() is None:
-        with suppress(OSError):
-            if hasattr(os, "killpg"):
-                os.killpg(process.pid, number)
-            else:
-                process.terminate()
+    """Send a signal to a process, and to those that it has started."""
+    with suppress(OSError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, number)
+        else:
+            process.terminate()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -586,7 +576,7 @@ def _explained(run: _Run, job: Job, arguments: argparse.Namespace) -> int:
     if status == _TIMED_OUT and arguments.time_limit is not None:
         return failed("run", f"ended after {arguments.time_limit:g} seconds", status)
     if run.part == CLONE:
-        return failed("run", "a repository of the plugin git cannot be cloned", FINDINGS)
+        return failed("run", _NOT_CLONED, FINDINGS)
     write = sys.stderr.write
     task = f"{visible(run.label)}: " if run.label else ""
     if run.part != "user.sh":

@@ -19,11 +19,12 @@ from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.source.files import program_on_path, write_at_once
 from pai_lsp.source.line_changes import changed_lines
+from pai_lsp.source.nodes import Scalar, walk
 from pai_lsp.source.text import LineIndex, visible
 from pai_lsp.source.user_folders import user_state_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from pai_lsp.cluster.task_plan import PartSource, TaskPlan
@@ -117,23 +118,11 @@ def programs(plans: Sequence[TaskPlan], path: str) -> tuple[dict[str, str], list
 def _about_secrets(job: Job, path: str) -> str:
     """A line about secrets that the shell would read as more than one word in the commands; they are hidden here."""
     entry = job.section("secrets")
-    values = job.plain.get("secrets")
-    if entry is None or not isinstance(values, dict):
-        return ""
-    if not any(_SHELL & set(text) for text in _texts(values.values())):
+    values = (node for node in walk(entry.value if entry else None) if isinstance(node, Scalar))
+    if entry is None or not any(_SHELL & set(one.text) for one in values):
         return ""
     line = LineIndex(job.text).line_of(entry.key.span.start) + 1
     return f"note: a value below 'secrets' ({visible(path)}:{line}) has characters that bash obeys; it is not shown\n"
-
-
-def _texts(values: Iterable[object]) -> Iterator[str]:
-    for value in values:
-        if isinstance(value, dict):
-            yield from _texts(value.values())
-        elif isinstance(value, list):
-            yield from _texts(value)
-        else:
-            yield str(value)
 
 
 _PLACE = re.compile(r":\d+\)$")
@@ -176,20 +165,12 @@ def _hashes(text: str) -> list[str]:
 
 def show(text: str, *, is_asked: bool) -> None:
     """Print a text for the user; before a question, `less` shows one that is longer than the screen, if it is there."""
-    is_long = (
-        is_asked
-        and sys.stdin.isatty()
-        and sys.stderr.isatty()
-        and text.count("\n") > shutil.get_terminal_size().lines - 2
-    )
-    pager = program_on_path("less", os.environ.get("PATH", "")) if is_long else ""
-    if pager:
-        secure = {**os.environ, "LESSSECURE": "1"}
+    is_read = is_asked and sys.stdin.isatty() and sys.stderr.isatty()
+    is_long = is_read and text.count("\n") > shutil.get_terminal_size().lines - 2
+    if pager := program_on_path("less", os.environ.get("PATH", "")) if is_long else "":
+        secure, given = {**os.environ, "LESSSECURE": "1"}, text.encode("utf-8", "replace")
         # -X leaves the text on the screen.
-        done = subprocess.run(  # noqa: S603 - words of our own
-            [pager, "-X"], input=text, text=True, errors="replace", stdout=sys.stderr, env=secure, check=False
-        )
-        if done.returncode == 0:
+        if subprocess.run([pager, "-X"], input=given, stdout=sys.stderr, env=secure, check=False).returncode == 0:  # noqa: S603 - words of our own
             return
     sys.stderr.write(text)
     sys.stderr.flush()
