@@ -199,26 +199,16 @@ def _severity(name: str) -> Severity:
 
 
 def _diagnostics(document: Document, found: Iterable[diagnostic.Diagnostic]) -> list[Diagnostic]:
-    hidden = document.job.hidden
-    place = document.lines.place
+    hidden, place = document.job.hidden, document.lines.place
+
+    def related(one: diagnostic.Related) -> Related:
+        start, end = (place(one.span.start), place(one.span.end)) if one.path is None else (None, None)
+        return Related(one.message, one.path, start, end)
+
     return [
         Diagnostic(
-            one.code,
-            one.severity.label,
-            one.message,
-            place(one.span.start),
-            place(one.span.end),
-            one.url or None,
-            any(fix.safe for fix in one.fixes),
-            tuple(
-                Related(
-                    related.message,
-                    related.path,
-                    place(related.span.start) if related.path is None else None,
-                    place(related.span.end) if related.path is None else None,
-                )
-                for related in one.related
-            ),
+            one.code, one.severity.label, one.message, place(one.span.start), place(one.span.end), one.url or None,
+            any(fix.safe for fix in one.fixes), tuple(map(related, one.related)),
         )
         for one in (shown.without_secrets(hidden) for shown in limited(causes(found)))
-    ]
+    ]  # fmt: skip

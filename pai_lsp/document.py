@@ -48,7 +48,7 @@ from pai_lsp.rules.text.characters import invisible_character
 from pai_lsp.rules.text.yaml_syntax import several_documents
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass, lazy, replace
-from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax, SyntaxProblem
+from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
 from pai_lsp.source.odd_characters import is_blank, odd_characters, without
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.steps import ALLOWANCE, Allowance, OutOfSteps
@@ -88,8 +88,6 @@ MOST_STEPS = 2_000_000
 _FEW_PASSES = 4
 # Each kind of odd character costs a check.
 _MOST_KINDS = 3
-# A line with the wrong indentation may be valid, and only the next one have the problem.
-_MISREAD_LINES = 2
 # Their place is that of what lacks something, and is whole itself.
 _ABOUT_WHAT_IS_ABSENT = frozenset({missing_key.code, instances_missing.code})
 # Of a file that has such a key, one finding says all.
@@ -146,13 +144,9 @@ class Document:
     @lazy
     def job(self) -> Job:
         """The job that the tree describes."""
-        return self._known or Job(
-            self.syntax,
-            self.settings.plugins,
-            self.lookup,
-            self.is_catalog,
-            platform=self.platform,
-            cluster=self.settings.cluster,
+        known, cluster = self._known, self.settings.cluster
+        return known or Job(
+            self.syntax, self.settings.plugins, self.lookup, self.is_catalog, platform=self.platform, cluster=cluster
         )
 
     @lazy
@@ -616,10 +610,11 @@ def _without_echoes(found: tuple[Diagnostic, ...], document: Document) -> tuple[
     aliases = _misread_aliases(document)
     problems = [one for one in document.syntax.problems if one.span not in aliases]  # what explains others is reported
     echoes = [span for problem in document.syntax.problems for span in (problem.span, problem.other) if span]
-    unread, holders = _unread_lines(document, problems), _lines_of_holders(document, problems)
-    torn = (one for one in problems if one.kind is ProblemKind.SYNTAX)
-    faulty = (document.lines.line_text(document.lines.line_of(one.span.start)) for one in torn)
-    words = set(_NAME.findall(" ".join((*faulty, *(document.text[span.start : span.end] for span in unread)))))
+    torn = (one.span.start for one in problems if one.kind is ProblemKind.SYNTAX)
+    faulty = sorted(set(map(document.lines.line_of, torn)))
+    unread, holders = _unread_lines(document.lines, faulty), _lines_of_holders(document.lines, faulty)
+    texts = (*map(document.lines.line_text, faulty), *(document.text[span.start : span.end] for span in unread))
+    words = set(_NAME.findall(" ".join(texts)))
 
     def is_misread(one: Diagnostic) -> bool:
         """Whether a torn block may explain it: it is in the block, where it belongs, or about a word that is in it."""
@@ -654,22 +649,20 @@ def _misread_aliases(document: Document) -> set[Span]:
     return {one for one in aliases if re.search(rf"&{re.escape(text[one.start + 1 : one.end])}(?![\w-])", text)}
 
 
-def _unread_lines(document: Document, problems: Sequence[SyntaxProblem]) -> list[Span]:
+def _unread_lines(lines: LineIndex, faulty: Sequence[int]) -> list[Span]:
     """The lines after a line with a syntax problem that are indented deeper, or have a problem too.
 
     The first problem is likely the cause of the others, such as one line with the wrong indentation.
     """
-    lines = document.lines
-    faulty = {lines.line_of(one.span.start) for one in problems if one.kind is ProblemKind.SYNTAX}
     found: list[Span] = []
-    last = -1
-    for first in sorted(faulty):
+    last, torn = -1, set(faulty)
+    for first in faulty:
         if first <= last:
             continue
         depth, last = _indentation(lines.line_text(first)), first
         for number in range(first + 1, len(lines)):
             line = lines.line_text(number)
-            if line.strip() and number not in faulty and _indentation(line) <= depth:
+            if line.strip() and number not in torn and _indentation(line) <= depth:
                 break
             last = number
         if last > first:
@@ -677,21 +670,21 @@ def _unread_lines(document: Document, problems: Sequence[SyntaxProblem]) -> list
     return found
 
 
-def _lines_of_holders(document: Document, problems: Sequence[SyntaxProblem]) -> set[int]:
-    """The lines that a line with a syntax problem may belong to, by the indentation of the two lines above it."""
-    lines = document.lines
-    faulty = {lines.line_of(one.span.start) for one in problems if one.kind is ProblemKind.SYNTAX}
+def _lines_of_holders(lines: LineIndex, faulty: Sequence[int]) -> set[int]:
+    """The lines that a line with a syntax problem may belong to, by the indentation of the two lines above it.
+
+    A line with the wrong indentation may be valid, and only the next one have the problem.
+    """
     found: set[int] = set()
     # For each line that is not blank the next one above it, and the next one above it that is indented less.
     above: dict[int, int] = {}
     holder: dict[int, int] = {}
     open_lines: list[tuple[int, int]] = []  # lines and their indentation, which grows
     walked: set[int] = set()
-    last = -1
+    last, torn = -1, set(faulty)
     for number in range(max(faulty, default=-1) + 1):
-        if number in faulty:
-            near = [last, above.get(last, -1)][:_MISREAD_LINES]
-            near = [one for one in near if one >= 0]
+        if number in torn:
+            near = [one for one in (last, above.get(last, -1)) if one >= 0]
             found.update(near)
             one = holder[near[-1]] if near else -1
             while one >= 0 and one not in walked:

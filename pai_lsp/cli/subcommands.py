@@ -61,11 +61,7 @@ SUBCOMMANDS = tuple(one for group in GROUPS.values() for one in group)
 
 def parser_of(subcommand: Subcommand) -> argparse.ArgumentParser:
     """The argument parser of a subcommand."""
-    parser = _CommandParser(
-        prog=f"pai-lsp {subcommand.name}",
-        formatter_class=_Help,
-        allow_abbrev=False,
-    )
+    parser = _CommandParser(prog=f"pai-lsp {subcommand.name}", formatter_class=_Help, allow_abbrev=False)
     subcommand.add_arguments(parser)
     return parser
 

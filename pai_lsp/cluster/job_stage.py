@@ -82,13 +82,9 @@ def _right_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
     name = server_text(virtual_cluster)
     user = profile.user.get("name", "")
     message = f"User {user} is not allowed to do operation in {name}"
-    near = did_you_mean(name, allowed)
-    ending = near or f"; you may use {', '.join(allowed) or 'none'}"
-    if name in profile.virtual_clusters:
-        text = f"you may not use the virtual cluster '{name}'{ending}"
-    else:
-        text = f"the cluster has no virtual cluster '{name}'{ending}"
-    path = ("defaults", "virtualCluster")
+    ending = did_you_mean(name, allowed) or f"; you may use {', '.join(allowed) or 'none'}"
+    what = "you may not use the" if name in profile.virtual_clusters else "the cluster has no"
+    text, path = f"{what} virtual cluster '{name}'{ending}", ("defaults", "virtualCluster")
     rule, choices = "virtual-cluster-not-allowed", tuple(allowed)
     yield Refusal(ServerStage.JOB, 403, "ForbiddenUserError", message, text, path, rule, choices=choices)
 
@@ -115,13 +111,10 @@ def storage_entries(values: Any) -> tuple[Any, tuple[str | int, ...]]:
 def mounted_storages(values: Any, profile: Profile) -> tuple[str, ...] | list[Refusal]:
     """The names of the storages that the job mounts, or why the rest-server refuses it."""
     entries, place = storage_entries(values)
-    if entries is None or profile.user is None:
-        return ()
-    if isinstance(entries, str):
+    if entries is None or profile.user is None or isinstance(entries, str):
         return ()
     if not isinstance(entries, list):
-        text = "'storages' must be a list of storages"
-        message = "config.extras.storages is not iterable"
+        text, message = "'storages' must be a list of storages", "config.extras.storages is not iterable"
         return [Refusal(ServerStage.JOB, 500, None, message, text, place, None)]
     if not entries:
         return tuple(profile.user.get("defaultStorages", ()))
@@ -180,9 +173,8 @@ def _code_refusals(values: Any, job: Job, profile: Profile, gpus: float, *, is_p
     if name is not None and not isinstance(name, str):
         message = "An unknown error occurred while checking the quota"
         text = "'virtualCluster' must be a string; the cluster fails with an internal error"
-        yield Refusal(
-            ServerStage.QUOTA, 500, "UnknownError", message, text, ("defaults", "virtualCluster"), "cluster-limit"
-        )
+        place = ("defaults", "virtualCluster")
+        yield Refusal(ServerStage.QUOTA, 500, "UnknownError", message, text, place, "cluster-limit")
         return
     if name is None or name.lower() not in restricted:
         return
@@ -256,7 +248,7 @@ def _forced_node_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
         listed = ", ".join(schedulable)
         message = f"The following nodes are schedulable: {listed}"
         text = f"'forceNodes' only accepts nodes that are closed to other jobs; {listed} is open to them"
-        yield _job("SchedulableNodeError", message, text, place)
+        yield Refusal(ServerStage.JOB, 400, "SchedulableNodeError", message, text, place, "cluster-limit")
         return
     machines = profile.document.get("machines")
     if machines is not None and names[0] not in machines:
@@ -289,7 +281,3 @@ def _moment(written: object) -> datetime | None:
 
 def _quota(code: str, message: str, text: str, path: tuple[str | int, ...]) -> Refusal:
     return Refusal(ServerStage.QUOTA, 403, code, message, text, path, "cluster-limit")
-
-
-def _job(code: str, message: str, text: str, path: tuple[str | int, ...]) -> Refusal:
-    return Refusal(ServerStage.JOB, 400, code, message, text, path, "cluster-limit")

@@ -128,13 +128,10 @@ def job_named(cluster: ClusterConnection, user: str, name: str, attempt: int | N
     except ClusterError as error:
         # LTP answers 500 for it: src/rest-server/src/controllers/v2/job.js, retrieveJobInfo.
         is_wrapped = error.status == 500 and "Failed to retrieve job" in str(error)
-        if error.status == 404 and "no rest-server" not in str(error):
-            raise ClusterError(f"'{visible(user)}' has no job named '{visible(name)}'", 404) from None
-        if is_wrapped:
-            raise ClusterError(
-                f"'{visible(user)}' has no job named '{visible(name)}', or it cannot be read", 404
-            ) from None
-        raise
+        if not is_wrapped and (error.status != 404 or "no rest-server" in str(error)):
+            raise
+        step = ", or it cannot be read" if is_wrapped else ""
+        raise ClusterError(f"'{visible(user)}' has no job named '{visible(name)}'{step}", 404) from None
     status = as_mapping(answer.get("jobStatus"))
     if attempt is not None and as_whole(status.get("attemptId")) != attempt:
         # LTP answers attempt 0 with the last one: controllers/v2/job.js, retrieveJobInfo, takes 0 for no number.
@@ -224,10 +221,10 @@ class TaskLog:
         try:
             answer = as_mapping(self._cluster.value(self._path))
         except ClusterError as error:
-            if error.status == 404:
-                message = f"{self._where} has no log: it has not started, or the log was removed"
-                raise ClusterError(message, 404) from None
-            raise
+            if error.status != 404:
+                raise
+            message = f"{self._where} has no log: it has not started, or the log was removed"
+            raise ClusterError(message, 404) from None
         found = map(as_mapping, as_list(answer.get("locations")))
         places = {str(one.get("name")): as_text(one.get("uri")) or "" for one in found}
         if _LOG not in places:

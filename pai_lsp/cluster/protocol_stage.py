@@ -158,12 +158,11 @@ def render_refusals(job: Job) -> Iterator[Refusal]:
             else:  # nothing is rendered for a value that counts as false
                 message = "" if counts_as_false(value) else f"'{key}' must be a string"
             if message:
-                yield Refusal(ServerStage.RENDER, 500, None, message, message, ("prerequisites", number, "auth", key))
+                yield refusal(message, ("prerequisites", number, "auth", key), stage=ServerStage.RENDER, code=None)
     for role in job.task_roles:
         if isinstance(fault := server_command(job, role), TemplateFault):
-            yield Refusal(
-                ServerStage.RENDER, 500, None, fault.message, fault.message, ("taskRoles", role.name, "commands"), None
-            )
+            place = ("taskRoles", role.name, "commands")
+            yield refusal(fault.message, place, stage=ServerStage.RENDER, code=None)
 
 
 def _is_enforced(error: StructureError, profile: Profile) -> bool:
@@ -208,8 +207,7 @@ def _image_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
         if error.msg in _BAD_PATTERNS and "[]" not in written and "[^]" not in written:
             message = f'The provided imageRegex pattern "{written}" is invalid.'
             text = f"the cluster's rule for images, '{written}', is not a regular expression: it refuses every job"
-            path = ("prerequisites",)
-            yield Refusal(ServerStage.PROTOCOL, 500, None, message, text, path, "image-not-allowed")
+            yield refusal(text, ("prerequisites",), message=message, code=None, rule="image-not-allowed")
         return
     images = ((n, one) for n, one in enumerate(values["prerequisites"]) if one["type"] == "dockerimage" and one["uri"])
     number, image = next(images, (0, None))
@@ -217,15 +215,9 @@ def _image_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
         text = "No valid docker image found in prerequisites."
         yield refusal(text, ("prerequisites",), code="NoDockerImageError", rule="image-not-allowed")
     elif not pattern.search(image["uri"]):
-        yield Refusal(
-            ServerStage.PROTOCOL,
-            400,
-            "InvalidImageError",
-            f"The image {image['uri']} is not allowed.",
-            f"the cluster does not allow the image '{image['uri']}'; images must match '{written}'",
-            ("prerequisites", number, "uri"),
-            "image-not-allowed",
-        )
+        message, place = f"The image {image['uri']} is not allowed.", ("prerequisites", number, "uri")
+        text = f"the cluster does not allow the image '{image['uri']}'; images must match '{written}'"
+        yield refusal(text, place, message=message, code="InvalidImageError", rule="image-not-allowed")
 
 
 # Python's messages about patterns that JavaScript does not accept either.

@@ -46,7 +46,6 @@ def task_environment(job: Job, role: TaskRole, index: int, user: str) -> tuple[d
     """
     known = known_environment(job, role, index, user)
     later = dict.fromkeys(_CONTROLLER, "controller") | {"PAI_WORK_DIR": "working-directory-of-image"}
-    is_gang = job.has_gang_allocation
     ports: dict[str, int] = {}
     for other in job.task_roles:
         name = converted_role_name(other.name)
@@ -54,30 +53,23 @@ def task_environment(job: Job, role: TaskRole, index: int, user: str) -> tuple[d
             for label, count in port_counts(other).items():
                 ports[f"PAI_PORT_LIST_{name}_{number}_{label}"] = count
                 ports[f"PAI_{name}_{number}_{label}_PORT"] = count
-            if is_gang:
+            if job.has_gang_allocation:
                 later[f"PAI_HOST_IP_{name}_{number}"] = "host-address"
-        if is_gang:
-            later[f"PAI_TASK_ROLE_{name}_HOST_LIST"] = "addresses-and-http-ports"
-        else:
-            known[f"PAI_TASK_ROLE_{name}_HOST_LIST"] = ""
+    lists = [f"PAI_TASK_ROLE_{converted_role_name(other.name)}_HOST_LIST" for other in job.task_roles]
+    own = ("PAI_CURRENT_CONTAINER_IP", "PAI_CONTAINER_HOST_IP")
+    if job.has_gang_allocation:
+        later |= dict.fromkeys(lists, "addresses-and-http-ports") | dict.fromkeys(own, "host-address")
+    else:
+        known |= dict.fromkeys(lists, "") | dict.fromkeys(own, "None")
     known["PAI_TASK_ROLE_INSTANCES"] = _instances(job)
     for label, count in port_counts(role).items():
         ports[f"PAI_CONTAINER_HOST_{label}_PORT_LIST"] = count
-    later |= {variable: _kind(count) for variable, count in ports.items() if count > 0}
-    known |= {variable: "" for variable, count in ports.items() if count <= 0}
-    for variable in ("PAI_CURRENT_CONTAINER_PORT", "PAI_CONTAINER_HOST_PORT", "PAI_CONTAINER_SSH_PORT"):
-        later[variable] = "port"
-    later["PAI_CONTAINER_HOST_PORT_LIST"] = "labels-and-ports"
-    for variable in ("PAI_CURRENT_CONTAINER_IP", "PAI_CONTAINER_HOST_IP"):
-        if is_gang:
-            later[variable] = "host-address"
-        else:
-            known[variable] = "None"
+    kinds = {name: "port" if count == 1 else f"ports:{count}" if count > 0 else "" for name, count in ports.items()}
+    later |= {variable: kind for variable, kind in kinds.items() if kind}
+    known |= {variable: "" for variable, kind in kinds.items() if not kind}
+    own_ports = ("PAI_CURRENT_CONTAINER_PORT", "PAI_CONTAINER_HOST_PORT", "PAI_CONTAINER_SSH_PORT")
+    later |= dict.fromkeys(own_ports, "port") | {"PAI_CONTAINER_HOST_PORT_LIST": "labels-and-ports"}
     return known, later
-
-
-def _kind(count: int) -> str:
-    return "port" if count == 1 else f"ports:{count}"
 
 
 def known_environment(

@@ -90,6 +90,5 @@ def _amounts(cluster: ClusterConnection, job: LiveJob, config: dict[str, Any]) -
 
 def _gpus(role: dict[str, Any]) -> int:
     instances = as_whole(role.get("instances"))
-    return (1 if instances is None else instances) * (
-        as_whole(as_mapping(role.get("resourcePerInstance")).get("gpu")) or 0
-    )
+    gpus = as_whole(as_mapping(role.get("resourcePerInstance")).get("gpu")) or 0
+    return gpus * (1 if instances is None else instances)

@@ -196,6 +196,7 @@ def _explained(report: FailureReport, log: Log, said: Log, platform_log: str, jo
     if is_log and report.user_code == 0:
         return Failure(causes()[NO_FAILURE], report.code)
     read = verdict(log)
+    has_ssh = job is not None and any(plugin.plugin == "ssh" for plugin in job.plugins)
     if not is_log:
         found = _of_platform(report, said)
         is_trigger = found is not None and found.cause.name in _SECONDARY
@@ -204,7 +205,7 @@ def _explained(report: FailureReport, log: Log, said: Log, platform_log: str, jo
         is_named = read.error is not None and read.error.weight >= Weight.GENERAL and read.error.is_explained
         if found is not None and not (is_trigger and is_named):
             return found
-    elif report.user_code == _BARRIER_ENDED and job is not None and _has_ssh_barrier(job) and not report.text.strip():
+    elif has_ssh and report.user_code == _BARRIER_ENDED and not report.text.strip():
         return Failure(causes()["ssh-barrier"], report.code, sureness=Sureness.PROBABLE)
     by_code = CAUSES_OF_COMMAND_CODES.get(report.user_code) if report.user_code is not None else None
     if by_code is None and report.code is not None:
@@ -281,11 +282,8 @@ def _of_platform(report: FailureReport, log: Log) -> Failure | None:
     is_of_platform = is_of_platform or _KUBERNETES.search(report.text) is not None
     if not is_of_platform and len([line for line in log.lines if line.text.strip()]) > _LINES_OF_EVENT:
         return None
-    if (
-        report.child == "PLUGIN_INITIALIZER"
-        and re.search(r"KeyError: '", report.text)
-        and "/plugins/" not in report.text
-    ):
+    is_key = "KeyError: '" in report.text and "/plugins/" not in report.text
+    if report.child == "PLUGIN_INITIALIZER" and is_key:
         return Failure(causes()["plugin-parameters"], report.code)
     started = max((line.number for line in log.lines if _STARTED in line.text), default=0)
     for pattern in message_patterns("platform"):
@@ -296,7 +294,3 @@ def _of_platform(report: FailureReport, log: Log) -> Failure | None:
                 names = tuple((key, value) for key, value in found.groupdict().items() if value)
                 return Failure(causes()[pattern.cause], report.code, None, line, names)
     return None
-
-
-def _has_ssh_barrier(job: Job) -> bool:
-    return any(plugin.plugin == "ssh" for plugin in job.plugins)

@@ -93,21 +93,15 @@ def parse_configuration(
     found = [_syntax_fault(problem) for problem in syntax.problems]
     found += (_finding(error, syntax.root) for error in (*errors, *more) if syntax.root is not None)
     sources = tuple(source for one in _items(marketplace, "sources") for source in _sources(one))
+    file_ignores = value.get("per_file_ignores") or {}
     return Configuration(
-        path,
-        folder,
+        path, folder,
         Settings(severities, previews, plugins, cluster, platform=platform, shellcheck=value.get("shellcheck") or ""),
         exclusion_of(_items(value, "exclude")),
-        tuple(
-            (exclusion_of([pattern]), codes_in(_items(value["per_file_ignores"], pattern)))
-            for pattern in value.get("per_file_ignores") or ()
-        ),
+        tuple((exclusion_of([one]), codes_in(_items(file_ignores, one))) for one in file_ignores),
         Marketplace(sources, frozenset(_items(marketplace, "allowed_hosts"))),
-        text,
-        tuple(sorted(found, key=lambda diagnostic: (diagnostic.span, diagnostic.message))),
-        baseline,
-        value.get("cluster") or "",
-    )
+        text, tuple(sorted(found, key=lambda one: (one.span, one.message))), baseline, value.get("cluster") or "",
+    )  # fmt: skip
 
 
 def _loaded(

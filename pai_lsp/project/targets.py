@@ -129,9 +129,8 @@ def targets(
             continue
         for candidate in candidates(path, is_skipped):
             full = full_path(candidate.path)
-            if full in seen or (
-                candidate.is_named and force_exclude and projects.configuration_of(full).excludes(full)
-            ):
+            is_forced = candidate.is_named and force_exclude
+            if full in seen or (is_forced and projects.configuration_of(full).excludes(full)):
                 continue
             seen.add(full)
             if candidate.is_named or not candidate.path.endswith(FILE_NAME):
@@ -165,13 +164,8 @@ def _skipping(projects: Projects, *, respects_git: bool) -> Callable[[str, bool]
 
 def _target(candidate: Candidate, projects: Projects, given: bytes | None = None) -> Target:
     path, base = full_path(candidate.path), os.getcwd()
-    return Target(
-        candidate,
-        projects.configuration_of(path),
-        given,
-        projects.lookup_of(path, base),
-        projects.catalog_folder_of(path, base),
-    )
+    configuration, lookup = projects.configuration_of(path), projects.lookup_of(path, base)
+    return Target(candidate, configuration, given, lookup, projects.catalog_folder_of(path, base))
 
 
 def _may_exist(path: str) -> bool:

@@ -112,11 +112,8 @@ class TrustAnswers:
             return {}
         folders = as_mapping(content.get("folders")) if content.get("version") == _VERSION else {}
         # What others wrote may name what no folder can be.
-        return {
-            folder: _answer(folder, one)
-            for folder, one in folders.items()
-            if isinstance(one, dict) and "\0" not in folder
-        }
+        known = ((folder, one) for folder, one in folders.items() if isinstance(one, dict) and "\0" not in folder)
+        return {folder: _answer(folder, one) for folder, one in known}
 
     def remember(self, setup: CatalogSetup, folder: str, *, is_trusted: bool) -> None:
         """Keep an answer in place of the former one for the same folder.

@@ -205,9 +205,7 @@ def settings_for(target: Target, options: Options) -> Settings:
     turned_on = options.turned_on - target.configuration.ignored_in(target.path)
     rules = [known(code) for code in turned_on if code in CODES]
     off = {rule.code: rule.severity for rule in rules if settings.severity_of(rule) is None}
-    if not off:
-        return settings
-    return replace(settings, severities={**settings.severities, **off})
+    return replace(settings, severities={**settings.severities, **off}) if off else settings
 
 
 def _unreadable(file: UnreadableFile, target: Target, options: Options) -> Outcome:

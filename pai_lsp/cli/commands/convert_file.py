@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.cli import FINDINGS, failed, json_text
 from pai_lsp.cli.commands.job_file import each_job, job_of, put, show_findings
-from pai_lsp.cli.report.results import CheckedFile, checked_file
+from pai_lsp.cli.report.results import checked_file
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.source.text import visible
@@ -28,8 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Convert the files and print or write the results."""
     folders = [path for path in arguments.jobs if os.path.isdir(path)]
     if folders:
-        message = f"{visible(folders[0])} is a folder; name the files to convert"
-        return failed("convert", message)
+        return failed("convert", f"{visible(folders[0])} is a folder; name the files to convert")
     is_json = arguments.format == "json" and arguments.to != "v2"
     ending = ".json" if is_json else ".pai.yaml" if arguments.to in {"v2", "pai"} else ".yaml"
     return each_job("convert", arguments.jobs, arguments.output, partial(_convert, arguments.to, is_json), ending)
@@ -40,9 +39,7 @@ def _convert(to: str, is_json: bool, path: str, output: str | None, projects: Pr
     old = job_of("convert", path, projects)
     if isinstance(old, int):
         return old
-    if to == "v2":
-        return _convert_job(old, output)
-    return _convert_manifest(old, to, output, is_json=is_json)
+    return _convert_job(old, output) if to == "v2" else _convert_manifest(old, to, output, is_json=is_json)
 
 
 def _convert_job(old: Document, output: str | None) -> int:
@@ -52,14 +49,9 @@ def _convert_job(old: Document, output: str | None) -> int:
     found = converted(old.syntax)
     if found.text is None:
         return failed("convert", f"{visible(old.path or '')}: {found.problem}", FINDINGS)
-    show_findings(_checked(output or "<converted>", found.text))
+    new = Document(found.text, path=output or "<converted>")
+    show_findings(checked_file(new, (one for one in new.diagnostics if one.severity <= Severity.WARNING)))
     return put("convert", found.text, output)
-
-
-def _checked(name: str, text: str) -> CheckedFile:
-    """The findings of the new job, with the values of secrets hidden."""
-    document = Document(text, path=name)
-    return checked_file(document, (one for one in document.diagnostics if one.severity <= Severity.WARNING))
 
 
 def _convert_manifest(old: Document, to: str, output: str | None, *, is_json: bool) -> int:

@@ -12,7 +12,7 @@ from pai_lsp.cli.report.results import checked_file
 from pai_lsp.document import check_expanded, diagnostics_of_expansion
 from pai_lsp.expansion.effective import CANNOT_BE_EXPANDED, effective_job, problem
 from pai_lsp.expansion.released_job import expanded
-from pai_lsp.expansion.released_run import ReleasedRun, RoleRun, released_run
+from pai_lsp.expansion.released_run import ReleasedRun, released_run
 from pai_lsp.expansion.script import released_script, scripts, together
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
 from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION
@@ -49,9 +49,8 @@ def _expand(arguments: argparse.Namespace, form: str, path: str, output: str | N
     if isinstance(document, int):
         return document
     if document.is_catalog:
-        return failed(
-            "expand", f"{visible(path)} contains definitions, not a job; expand a job that uses them", FINDINGS
-        )
+        step = "contains definitions, not a job; expand a job that uses them"
+        return failed("expand", f"{visible(path)} {step}", FINDINGS)
     roles = [role.name for role in document.job.task_roles]
     if arguments.task_role is not None and arguments.task_role not in roles:
         near = did_you_mean(arguments.task_role, roles)
@@ -130,22 +129,15 @@ def _without_secrets(run: ReleasedRun, hidden: Hidden) -> ReleasedRun:
 
 def _run_result(run: ReleasedRun, form: str, arguments: argparse.Namespace) -> _Result:
     if run.stops:
-        problems = (problem(CANNOT_BE_EXPANDED, stop.span, stop.message) for stop in run.stops)
-        return _Result(None, tuple(problems))
+        return _Result(None, tuple(problem(CANNOT_BE_EXPANDED, stop.span, stop.message) for stop in run.stops))
     roles = {name: role for name, role in run.roles.items() if arguments.task_role in {None, name}}
     if form == "script":
         return _Result(together({name: released_script(role) for name, role in roles.items()}))
-    values = {name: _role_as_json(role) for name, role in roles.items()}
-    return _Result(json_text({"version": _VERSION, "taskRoles": values}))
-
-
-def _role_as_json(role: RoleRun) -> dict[str, object]:
-    return {
-        "pre": list(role.pre),
-        "command": role.command,
-        "post": list(role.post),
-        "platformPlugins": list(role.platform),
+    values = {
+        name: {"pre": role.pre, "command": role.command, "post": role.post, "platformPlugins": role.platform}
+        for name, role in roles.items()
     }
+    return _Result(json_text({"version": _VERSION, "taskRoles": values}))
 
 
 def _wrong_usage(arguments: argparse.Namespace, form: str) -> str | None:
@@ -167,6 +159,5 @@ def _compared(path: str, output: str) -> int:
         is_same = Path(path).read_bytes() == output.encode("utf-8")
     except OSError as error:
         return failed("expand", f"{visible(path)}: {why(error)}", FINDINGS)
-    if is_same:
-        return 0
-    return failed("expand", f"{visible(path)} is not up to date; run the same command without --check", FINDINGS)
+    step = "run the same command without --check"
+    return 0 if is_same else failed("expand", f"{visible(path)} is not up to date; {step}", FINDINGS)

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from datetime import datetime, timezone
 from itertools import groupby
 
-from pai_lsp.cli import FINDINGS, failed, json_text
+from pai_lsp.cli import FINDINGS, failed, json_text, write_answer
 from pai_lsp.cli.commands import live_cluster
 from pai_lsp.cluster.exit_code_text import explained_code
 from pai_lsp.cluster.live_jobs import followed, job_named, own_jobs, submitted_config
@@ -21,10 +21,10 @@ from pai_lsp.source.text import visible
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from pai_lsp.cluster.live_jobs import LiveJob
+    from pai_lsp.cluster.live_jobs import LiveJob, LiveTask
     from pai_lsp.cluster.rest_server import ClusterConnection
     from pai_lsp.job.job import Job
 
@@ -85,11 +85,8 @@ def _camel(name: str) -> str:
 def _show(cluster: ClusterConnection, job: LiveJob, form: str) -> None:
     waits = waits_for(cluster, job, submitted_config(cluster, job)) if job.state == "WAITING" else ()
     page = cluster.access.page_of(job.user, job.name)
-    if form == "json":
-        answer = {**_plain(job), "page": page, "waitsFor": waits}
-        sys.stdout.write(json_text(answer))
-    else:
-        sys.stdout.write("".join(f"{visible(line)}\n" for line in _lines(job, page, waits)))
+    text = "".join(f"{visible(line)}\n" for line in _lines(job, page, waits))
+    write_answer({**_plain(job), "page": page, "waitsFor": waits}, text, form)
 
 
 def _lines(job: LiveJob, page: str | None, waits: tuple[str, ...]) -> Iterator[str]:
@@ -99,8 +96,7 @@ def _lines(job: LiveJob, page: str | None, waits: tuple[str, ...]) -> Iterator[s
     if job.retries:
         yield f"retries  {job.retries}"
     for role, tasks in groupby(job.tasks or (), key=lambda one: one.role):
-        states = Counter(one.state for one in tasks)
-        yield f"role     {role}: {', '.join(f'{count} {state}' for state, count in states.items())}"
+        yield f"role     {role}: {_counted(tasks)}"
     shown = job.tasks or ()
     for task in shown[:_MOST_TASKS]:
         code = "" if task.exit_code is None else f", code {task.exit_code} {explained_code(task.exit_code).phrase}"
@@ -118,6 +114,10 @@ def _lines(job: LiveJob, page: str | None, waits: tuple[str, ...]) -> Iterator[s
     yield from (f"waits    {line}" for line in waits)
     if job.state == "FAILED":
         yield f"         pai-lsp why {job.name} explains it"
+
+
+def _counted(tasks: Iterable[LiveTask]) -> str:
+    return ", ".join(f"{count} {state}" for state, count in Counter(one.state for one in tasks).items())
 
 
 def _time(milliseconds: int | None) -> str:
@@ -163,7 +163,6 @@ def _waits(cluster: ClusterConnection, job: LiveJob) -> tuple[str, ...]:
 
 
 def _progress(job: LiveJob) -> str:
-    states = Counter(one.state for one in job.tasks or ())
-    tasks = ", ".join(f"{count} {state}" for state, count in states.items())
+    tasks = _counted(job.tasks or ())
     retry = f", retry {job.retries}" if job.retries else ""
     return f"{job.state}{retry}{f': tasks {tasks}' if tasks else ''}"

@@ -112,7 +112,8 @@ def _list(catalog: Catalog, arguments: argparse.Namespace) -> int:
             {"sources": _sources_as_json(catalog), "definitions": [_place_as_json(catalog, place) for place in places]}
         )
     else:
-        _print_table(places)
+        if places:
+            _print_table(places)
         _print_sources(catalog)
         for page in catalog.pages.values():
             sys.stdout.write(visible(f"{page.path}: {page.note}") + "\n")
@@ -207,7 +208,6 @@ def _lock(
     text = lock_text(entries)
     before = read_bytes(file)
     is_current = not isinstance(before, UnreadableFile) and before.replace(b"\r\n", b"\n") == text.encode()
-    noun = "definition" if len(entries) == 1 else "definitions"
     if arguments.check or arguments.diff:
         changes = lock_changes(pinned, entries)
         if arguments.diff:
@@ -224,7 +224,7 @@ def _lock(
                 _write(file, before, text)
         except OSError as error:
             return failed("marketplace lock", f"{visible(file)}: {why(error)}", OWN_FAILURE)
-        sys.stdout.write(f"{LOCK_NAME} contains {len(entries)} {noun}\n")
+        sys.stdout.write(f"{LOCK_NAME} contains {plural(len(entries), 'definition')}\n")
     return FINDINGS if uses.missing or ((arguments.check or arguments.diff) and not is_current) else 0
 
 
@@ -267,12 +267,9 @@ def _print_sources(catalog: Catalog) -> None:
     if not catalog.sources:
         sys.stdout.write("no marketplace is configured, and there is no folder 'marketplace'\n")
     for source in catalog.sources:
-        note = f", {source.note}" if source.note else ""
-        sys.stdout.write(
-            visible(f"{catalog.displayed(source.label)}: {plural(source.count, 'definition')}{note}") + "\n"
-        )
-        for skipped in source.skipped:
-            sys.stdout.write(visible(f"  skipped: {skipped}") + "\n")
+        count = plural(source.count, "definition") + (f", {source.note}" if source.note else "")
+        lines = [f"{catalog.displayed(source.label)}: {count}", *(f"  skipped: {one}" for one in source.skipped)]
+        sys.stdout.writelines(visible(line) + "\n" for line in lines)
 
 
 def _report_lock_fault(catalog: Catalog) -> None:
@@ -297,17 +294,10 @@ def _sources_as_json(catalog: Catalog) -> list[dict[str, Any]]:
 
 def _print_table(places: Sequence[CatalogEntry]) -> None:
     rows = [("NAME", "TYPE", "TO FILL", "SUMMARY")]
-    rows += [
-        (
-            place.header.name,
-            place.header.type or "-",
-            ", ".join(place.header.variables) or "-",
-            f"{place.title}: {place.header.summary}" if place.title else place.header.summary,
-        )
-        for place in places
-    ]
-    if not places:
-        return
+    for place in places:
+        header = place.header
+        summary = f"{place.title}: {header.summary}" if place.title else header.summary
+        rows.append((header.name, header.type or "-", ", ".join(header.variables) or "-", summary))
     shown = [tuple(map(visible, row)) for row in rows]
     widths = [min(_WIDEST, max(len(row[column]) for row in shown)) for column in range(3)]
     for row in shown:
@@ -342,17 +332,17 @@ def _definition_as_json(catalog: Catalog, answer: LookupAnswer, definition: Defi
 
 
 def _print_definition(catalog: Catalog, answer: LookupAnswer, definition: Definition) -> None:
-    facts = [
-        ("name", definition.name),
-        ("title", answer.title),
-        ("type", definition.type),
-        ("from", answer.path or ""),
-        ("state", answer.changed or answer.note),
-        ("to fill", ", ".join(variable.name for variable in definition.template_variables)),
-        ("requires", ", ".join(requirement.reference.name for requirement in definition.requirements)),
-        ("sha256", definition_hash(definition)),
-    ]
-    for label, fact in facts:
+    facts = {
+        "name": definition.name,
+        "title": answer.title,
+        "type": definition.type,
+        "from": answer.path or "",
+        "state": answer.changed or answer.note,
+        "to fill": ", ".join(variable.name for variable in definition.template_variables),
+        "requires": ", ".join(requirement.reference.name for requirement in definition.requirements),
+        "sha256": definition_hash(definition),
+    }
+    for label, fact in facts.items():
         if fact:
             sys.stdout.write(f"{label + ':':<10}{visible(fact)}\n")
     text = _written(catalog, answer, definition)

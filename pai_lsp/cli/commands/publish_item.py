@@ -103,9 +103,8 @@ def _publish(
     if arguments.item and not known:
         return failed(command, f"you have no item '{visible(arguments.item)}' at '{visible(access.url)}'", FINDINGS)
     if len(known) > 1:
-        ids = ", ".join(one.id for one in known)
-        message = f"several of your items share '{item.job}'; give one: --item {ids}"
-        return failed(command, visible(message), FINDINGS)
+        step = f"give one: --item {', '.join(one.id for one in known)}"
+        return failed(command, visible(f"several of your items share '{item.job}'; {step}"), FINDINGS)
     before = known[0] if known else None
     fields: dict[str, object] = {
         "name": item.title,
@@ -143,13 +142,12 @@ def _withdraw(arguments: argparse.Namespace, access: ServerAccess, own: tuple[Se
     command, wanted = "marketplace withdraw", arguments.reference.rpartition("/")[2]
     found = [one for one in own if wanted in {one.id, one.title, *one.names}]
     if len(found) != 1:
-        ids = ", ".join(one.id for one in found)
-        reason = f"several of your items are '{wanted}'; give the id of one: {ids}"
-        reason = reason if found else f"you have no item '{wanted}'"
+        several = f"several of your items are '{wanted}'; give the id of one: {', '.join(one.id for one in found)}"
+        reason = several if found else f"you have no item '{wanted}'"
         return failed(command, visible(f"{reason} at '{access.url}'"), FINDINGS)
     item = found[0]
-    names = ", ".join(item.names)
-    sys.stderr.write(visible(f"item      {item.title} ({item.id}) of {access.url}, with {names}") + "\n")
+    what = f"{item.title} ({item.id}) of {access.url}, with {', '.join(item.names)}"
+    sys.stderr.write(visible(f"item      {what}") + "\n")
     sys.stderr.write("jobs that use it can no longer be expanded, unless a lock file pins what it holds\n")
     if not arguments.yes and not agreed("Withdraw it?"):
         return failed(command, f"nothing was sent{'' if sys.stdin.isatty() else '; give --yes'}")

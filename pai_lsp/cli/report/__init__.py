@@ -12,6 +12,7 @@ from pai_lsp.cli import json_text
 from pai_lsp.cli.report.results import placed
 from pai_lsp.cli.report.terminal import Style, severity_style
 from pai_lsp.findings.diagnostic import Severity
+from pai_lsp.source.spelling import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,32 +76,26 @@ def summary(results: Results, terminal: Terminal) -> str:
     found = Counter(diagnostic.severity for file in results.files for diagnostic in file.diagnostics)
     with_findings = sum(bool(file.diagnostics) for file in results.files)
     checked = len(results.files)
-    count = _count(results.changed, "finding")
+    count = plural(results.changed, "finding")
     done = f"{results.verb} {count}; " if results.verb else f"{count} can be fixed (run with --fix); "
     fixed = done if results.changed else ""
     hidden = sum(file.not_shown for file in results.files)
-    below = f"; {_count(hidden, 'finding')} below the threshold, shown with --severity hint" if hidden else ""
+    below = f"; {plural(hidden, 'finding')} below the threshold, shown with --severity hint" if hidden else ""
     if accepted := sum(file.accepted for file in results.files):
-        below = f"; {_count(accepted, 'finding')} accepted by the baseline{below}"
+        below = f"; {plural(accepted, 'finding')} accepted by the baseline{below}"
     if not checked:
         return "no job files found"
     if not found:
         good = "" if results.changed and not results.verb else f"{terminal.styled('all good', Style.HINT)}: "
-        return f"{fixed}{good}{_count(checked, 'file')} checked{below}"
+        return f"{fixed}{good}{plural(checked, 'file')} checked{below}"
     severities = [
-        terminal.styled(_count(found[severity], severity.label), severity_style(severity))
-        for severity in Severity
-        if found[severity]
+        # `information` has no plural.
+        terminal.styled(plural(found[one], one.label).replace("informations", "information"), severity_style(one))
+        for one in Severity
+        if found[one]
     ]
     fixable = sum(any(fix.safe for fix in item.fixes) for item in placed(results))
     more = f"; {fixable} can be fixed with --fix" if fixable else ""
     if results.verb == "ignored":
         more += "; a comment is not possible on these lines"
-    return f"{fixed}{', '.join(severities)} in {_count(with_findings, 'file')} ({checked} checked){more}{below}"
-
-
-def _count(number: int, noun: str) -> str:
-    """The number with the noun in singular or plural; `information` has no plural."""
-    if noun == Severity.INFORMATION.label:
-        return f"{number} {noun}"
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{fixed}{', '.join(severities)} in {plural(with_findings, 'file')} ({checked} checked){more}{below}"

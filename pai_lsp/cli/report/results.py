@@ -110,15 +110,10 @@ def placed(results: Results) -> Iterator[PlacedDiagnostic]:
         lines = LineIndex(file.text)
         others = {path: LineIndex(text) for path, text in file.other_texts.items()}
         for diagnostic in file.diagnostics:
-            yield PlacedDiagnostic(
-                file.path,
-                lines,
-                diagnostic,
-                lines.place(diagnostic.span.start),
-                lines.place(diagnostic.span.end),
-                tuple(_related(file.path, lines, others, related) for related in diagnostic.related),
-                tuple(fix for fix in diagnostic.fixes if not _shows_hidden(fix, file)),
-            )
+            start, end = lines.place(diagnostic.span.start), lines.place(diagnostic.span.end)
+            related = tuple(_related(file.path, lines, others, one) for one in diagnostic.related)
+            fixes = tuple(fix for fix in diagnostic.fixes if not _shows_hidden(fix, file))
+            yield PlacedDiagnostic(file.path, lines, diagnostic, start, end, related, fixes)
 
 
 def fingerprints(results: Results) -> Iterator[tuple[PlacedDiagnostic, str]]:
@@ -132,11 +127,8 @@ def fingerprints(results: Results) -> Iterator[tuple[PlacedDiagnostic, str]]:
 
     seen: dict[tuple[str, str, str], int] = {}
     for item in placed(results):
-        same = (
-            os.path.normpath(item.path).replace(os.sep, "/"),
-            item.diagnostic.code,
-            without_count(item.diagnostic.message),
-        )
+        path = os.path.normpath(item.path).replace(os.sep, "/")
+        same = (path, item.diagnostic.code, without_count(item.diagnostic.message))
         seen[same] = seen.get(same, 0) + 1
         words = "\0".join((*same, str(seen[same])))
         yield item, hashlib.sha256(words.encode("utf-8", "surrogateescape")).hexdigest()
@@ -160,9 +152,8 @@ def _without_revealing_fixes(diagnostic: Diagnostic, hidden: Hidden) -> Diagnost
 
 
 def _related(path: str, lines: LineIndex, others: Mapping[str, LineIndex], related: Related) -> PlacedRelated:
-    if related.path is None or related.path == path:
-        return PlacedRelated(path, related.message, related.span, lines)
-    return PlacedRelated(related.path, related.message, related.span, others.get(related.path))
+    place = related.path or path
+    return PlacedRelated(place, related.message, related.span, lines if place == path else others.get(place))
 
 
 def _shows_hidden(fix: Fix, file: CheckedFile) -> bool:

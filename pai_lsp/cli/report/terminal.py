@@ -69,19 +69,11 @@ def terminal_for(choice: str, environment: Mapping[str, str], *, is_terminal: bo
     and colors anywhere when FORCE_COLOR is (force-color.org); both count only when they are not empty. FORCE_COLOR=0
     forces nothing: Node.js reads it so, and so does its author.
     """
-    is_dumb = environment.get("TERM") == "dumb"
-    if choice == "auto":
-        if environment.get("NO_COLOR"):
-            colour = False
-        elif environment.get("FORCE_COLOR", "") not in {"", "0"}:
-            colour = True
-        else:
-            colour = is_terminal and not is_dumb
-    else:
-        colour = choice == "always"
-    return Terminal(
-        colour, colour and is_terminal and not is_dumb, width if is_terminal and width > 0 else _PLAIN_WIDTH
-    )
+    has_links = is_terminal and environment.get("TERM") != "dumb"
+    colour = choice == "always"
+    if choice == "auto" and not environment.get("NO_COLOR"):
+        colour = has_links or environment.get("FORCE_COLOR", "") not in {"", "0"}
+    return Terminal(colour, colour and has_links, width if is_terminal and width > 0 else _PLAIN_WIDTH)
 
 
 @dataclass(frozen=True, slots=True)
