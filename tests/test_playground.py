@@ -5,19 +5,25 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from live_cluster_server import FAILED, RUNNING, LiveCluster
-from loopback import Request, answering, marketplace
+from loopback import Request, answering, item, items, marketplace
 from test_architecture import MODULES
 from test_cluster_pull import react
 from test_cluster_submit import JOB, error, server_with
 
 import pai_lsp
 from pai_lsp.web.fetching import FetchFailure, Limits, exchange
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from loopback import Reaction
 
 ROOT = Path(__file__).parent.parent
 ANSWERS = ROOT / "docs" / "playground" / "browser_answers.py"
@@ -26,13 +32,18 @@ EXAMPLES = sorted([*(ROOT / "examples").glob("*.yaml"), *(ROOT / "docs" / "playg
 PACKAGES = {"pai_lsp", "yaml", "ruamel", "jsonschema", "jsonschema_specifications", "referencing", "attr", "attrs"}
 
 
-def ask(question: str, text: str, platform: str = "openpai", **more: Any) -> Any:
+@cache
+def answers() -> ModuleType:
     specification = spec_from_file_location("browser_answers", ANSWERS)
     assert specification is not None
     assert specification.loader is not None
     module = module_from_spec(specification)
     specification.loader.exec_module(module)
-    return json.loads(module.answer(json.dumps({"ask": question, "text": text, "platform": platform, **more})))
+    return module
+
+
+def ask(question: str, text: str, platform: str = "openpai", **more: Any) -> Any:
+    return json.loads(answers().answer(json.dumps({"ask": question, "text": text, "platform": platform, **more})))
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
@@ -105,6 +116,7 @@ def test_completion_and_hover_count_as_javascript_does() -> None:
     (one,) = ask("complete", job, at=at + 1)
     assert (one["label"], one["kind"]) == ("mnist", "reference")
     assert one["edit"] == {"from": at + 1, "to": at + 1, "insert": "mnist"}
+    assert one["places"] == []
     found = ask("hover", job, at=job.index("name") + 2)
     assert "**Job name**" in found["markdown"]
     assert (found["from"], found["to"]) == (job.index("name") + 1, job.index("name") + 5)
@@ -112,13 +124,22 @@ def test_completion_and_hover_count_as_javascript_does() -> None:
     assert ask("rule", job, code="unknown-prerequisite")["markdown"].startswith("# unknown-prerequisite")
 
 
+def test_completion_says_which_places_are_to_be_filled() -> None:
+    job = next(one for one in ask("complete", "", at=0) if one["label"] == "job")
+    filled = [job["edit"]["insert"][start:end] for _, start, end in job["places"]]
+    assert filled[:6] == ["my-job", "image", "openpai/standard:python_3.6-pytorch_1.2.0-gpu", "worker", "1", "image"]
+    # The name of the image, which stands twice, is one place.
+    assert [number for number, _, _ in job["places"]][:6] == [1, 2, 3, 4, 5, 2]
+
+
 def test_where_only_the_expanded_job_is_sent_expansion_is_no_finding() -> None:
     text = (ROOT / "docs" / "playground" / "examples" / "extended.pai.yaml").read_text(encoding="utf-8")
     codes = {one["code"] for one in ask("check", text)["findings"]}
     sent = {one["code"] for one in ask("check", text, expands=True)["findings"]}
     assert codes - sent == {"needs-expansion", "refused-until-expanded"}
-    broken = text + "secrets: {word: x, word: y}\n"
-    assert "needs-expansion" in {one["code"] for one in ask("check", broken, expands=True)["findings"]}
+    # Of a job that cannot be expanded, the reason is found, and no advice to expand it.
+    broken = ask("check", text + "secrets: {word: x, word: y}\n", expands=True)["findings"]
+    assert [one["code"] for one in broken if one["severity"] == "error"] == ["duplicate-key"]
 
 
 @pytest.fixture
@@ -137,7 +158,7 @@ def asked_of_cluster(question: str, url: str, text: str = JOB, **more: Any) -> A
             return found["answer"]
         request = found["request"]
         headers = {"Accept": "application/json"}
-        if request["url"].startswith(f"{url}/api/v2/"):
+        if request["url"].startswith((f"{url}/api/v2/", more.get("marketplace", url))):
             headers["Authorization"] = "Bearer t0ken"
         if request["range"]:
             headers["Range"] = request["range"]
@@ -195,6 +216,58 @@ def test_the_portal_sends_the_expanded_job_that_it_shows() -> None:
     assert ask("submission", broken, server="http://a", portal="http://a", user="ann", plugin="", answers=[]) == {
         "answer": {"text": None, "lines": [], "errors": 0, "fit": [], "fits": None}
     }
+
+
+@pytest.mark.usefixtures("answers_folder")
+def test_the_definitions_of_the_marketplace() -> None:
+    template = item(2, "finetune", type="template", name="Fine-tune", protocol=JOB)
+    with marketplace(items(item(1, "mnist"), template, token="t0ken")) as server:  # noqa: S106 - of nobody
+        api = f"{server.url}/marketplace/api"
+        fields: dict[str, Any] = {"marketplace": api, "expands": True}
+        text = JOB.replace("[prepare]", "[prepare, marketplace://name/mnit]")
+        (early,) = [one for one in ask("check", text, **fields)["findings"] if one["code"] == "marketplace-not-asked"]
+        assert "has not answered yet" in early["message"]
+        assert asked_of_cluster("definitions", "http://cluster/rest-server", "", marketplace=api) == {}
+        (request,) = server.requests
+        assert (request.method, request.path) == ("GET", "/marketplace/api/items")
+    (found,) = ask("check", text, **fields)["findings"]
+    assert (found["code"], found["severity"]) == ("unknown-marketplace-item", "error")
+    (edit,) = found["fixes"][0]["edits"]
+    assert edit["insert"] == "marketplace://name/mnist"
+    text = text.replace("mnit", "mnist")
+    at = text.index("mnist")
+    assert "marketplace://name/mnist" in {one["label"] for one in ask("complete", text, at=at, **fields)}
+    assert "to fill: `dataPath`" in ask("hover", text, at=at, **fields)["markdown"]
+    require = "require: [{name: marketplace://name/mnist, template_variables: {dataPath: /data}}]"
+    extras = f"extras: {{reference_prerequisites: [{{name: data, {require}}}]}}\n"
+    filled = JOB.replace("[prepare]", "[prepare, data]") + extras
+    assert ask("check", filled, **fields)["findings"] == []
+    assert "wget -P /data https://example.com/mnist.zip" in ask("runs", filled, **fields)["text"]
+    assert "wget -P /data" in ask("expand", filled, **fields)["text"]
+    jobs = {one["label"]: one["edit"]["insert"] for one in ask("complete", "", at=0, **fields)}
+    assert "paper-and-glue" not in jobs["Fine-tune"]
+    # Without that marketplace nothing of it is known.
+    assert "Fine-tune" not in {one["label"] for one in ask("complete", "", at=0)}
+
+
+@pytest.mark.usefixtures("answers_folder")
+@pytest.mark.parametrize(
+    ("reaction", "reason"),
+    [
+        (answering(404), "there is nothing at this address (404)"),
+        (answering(200, b"<html>login"), "the answer is a web page, perhaps a login page, instead of JSON"),
+        (answering(500, b"Database error"), "the server failed (500): 'Database error'"),
+    ],
+)
+def test_a_marketplace_that_does_not_answer(reaction: Reaction, reason: str) -> None:
+    with marketplace(reaction) as server:
+        failure = asked_of_cluster("definitions", "http://cluster/rest-server", "", marketplace=server.url)["failure"]
+    assert failure.startswith(reason)
+    text = JOB.replace("[prepare]", "[prepare, marketplace://name/mnist]")
+    findings = ask("check", text, marketplace=server.url, expands=True)["findings"]
+    found = next(one for one in findings if one["code"] == "marketplace-not-asked")
+    assert found["severity"] == "information"
+    assert reason in found["message"]
 
 
 @pytest.mark.usefixtures("answers_folder")

@@ -12,26 +12,38 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.document import check, check_expanded, document_of_text
 from pai_lsp.findings.diagnostic import Settings, Severity, limited
+from pai_lsp.job.lookup import NoLookup
 from pai_lsp.platform.platforms import platform_named
 from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION
+from pai_lsp.source.frozen import replace
 from pai_lsp.source.text import ColumnUnit, text_width
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from cluster_answers import Definitions
+
+    from pai_lsp.catalog.catalog import Catalog
     from pai_lsp.document import Document
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.source.text import Span, TextEdit
 
 
+# The definitions of marketplaces by their addresses, when they have answered: too many to come with every question.
+_definitions: Definitions = {None: NoLookup()}
+
+
 def answer(question: str) -> str:
     """The answer to `{"ask", "text", "platform", …}`, where `ask` is one of those below, or one about a cluster.
 
-    `cluster`: the profile of a cluster as JSON text; without it, the job is for any cluster. `at`: an offset.
+    `cluster`: the profile of a cluster as JSON text; without it, the job is for any cluster. `marketplace`: the address
+    of the one whose definitions are known. `at`: an offset.
     `expands`: whether the page sends the expanded job only, so that what expansion answers is not found.
     """
     asked = json.loads(question)
-    document = document_of(asked["text"], asked["platform"], asked.get("cluster"))
+    not_yet = NoLookup("the marketplace of this cluster has not answered yet")
+    lookup = _definitions.setdefault(asked.get("marketplace"), not_yet)
+    document = document_of(asked["text"], asked["platform"], asked.get("cluster"), lookup)
     if asked["ask"] in _AT_PLACES:
         return json.dumps(_AT_PLACES[asked["ask"]](document, _offset(document.text, asked["at"])))
     if asked["ask"] == "rule":
@@ -42,18 +54,18 @@ def answer(question: str) -> str:
         return json.dumps(_ANSWERS[asked["ask"]](document))
     from cluster_answers import cluster_answer  # noqa: PLC0415 - only the portal asks a cluster
 
-    return json.dumps(cluster_answer(document, asked))
+    return json.dumps(cluster_answer(document, asked, _definitions))
 
 
 @lru_cache(maxsize=1)
-def document_of(text: str, platform: str, cluster: str | None) -> Document:
+def document_of(text: str, platform: str, cluster: str | None, lookup: NoLookup | Catalog) -> Document:
     """The document of a text; the same one for all questions about it, so that nothing is analysed twice."""
     settings = Settings().on(platform_named(platform))
     if cluster is not None:
         from pai_lsp.cluster.profile import read_profile  # noqa: PLC0415 - as in `answer`
 
         settings = read_profile(cluster).applied_to(settings)
-    return document_of_text(text, settings)
+    return replace(document_of_text(text, settings), lookup=lookup)
 
 
 def _kind(document: Document) -> str:
@@ -64,9 +76,11 @@ def _kind(document: Document) -> str:
 
 def _checked(document: Document, *, expands: bool) -> dict[str, Any]:
     found = document.diagnostics
-    answered = [one for one in found if one.code in ANSWERED_BY_EXPANSION]
-    if expands and answered and _expanded(document)["text"] is not None:
-        found = tuple(one for one in found if one not in answered)
+    others = tuple(one for one in found if one.code not in ANSWERED_BY_EXPANSION)
+    if expands and len(others) < len(found):
+        # Another error says why a job cannot be expanded.
+        has_error = any(one.severity is Severity.ERROR for one in others)
+        found = others if has_error or _expanded(document)["text"] is not None else found
     fixable = sum(any(fix.safe for fix in one.fixes) for one in found)
     return {"kind": _kind(document), "fixable": fixable, "findings": _findings(document, found)}
 
@@ -117,6 +131,11 @@ def _drawn(document: Document) -> dict[str, Any]:
 
 def _completed(document: Document, offset: int) -> list[dict[str, Any]]:
     from pai_lsp.ide.completion.complete import complete  # noqa: PLC0415 - as above
+    from pai_lsp.ide.completion.suggestion import filled  # noqa: PLC0415 - as above
+
+    def places(snippet: str) -> list[list[int]]:
+        text, found = filled(snippet)
+        return [[number, *_units(text, (span.start, span.end))] for number, span in found]
 
     return [
         {
@@ -125,6 +144,7 @@ def _completed(document: Document, offset: int) -> list[dict[str, Any]]:
             "detail": one.detail,
             "documentation": one.documentation,
             "edit": _edit(document, one.edit),
+            "places": [] if one.snippet is None else places(one.snippet),
             "elsewhere": [_edit(document, edit) for edit in one.elsewhere],
         }
         for one in complete(document, offset)

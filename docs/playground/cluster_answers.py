@@ -10,6 +10,9 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
+from pai_lsp.catalog.catalog import Catalog
+from pai_lsp.catalog.remote_sources import NoItemsError, read_items
+from pai_lsp.catalog.store import LoadedSource
 from pai_lsp.cluster.cluster_access import ClusterAccess
 from pai_lsp.cluster.fit import fit
 from pai_lsp.cluster.fit_answer import fit_lines
@@ -17,12 +20,13 @@ from pai_lsp.cluster.live_failure import failed_attempt, live_failure
 from pai_lsp.cluster.live_jobs import job_named, submitted_config
 from pai_lsp.cluster.profile import Profile, ProfileError, fault_in
 from pai_lsp.cluster.profile_import import profile_of_cluster
-from pai_lsp.cluster.rest_server import ClusterConnection, ClusterError
+from pai_lsp.cluster.rest_server import LIMITS, ClusterConnection, ClusterError
 from pai_lsp.cluster.submission import NotSubmittedError, Submission, UnknownOutcomeError
 from pai_lsp.cluster.why import failure_text
 from pai_lsp.document import check_expanded
 from pai_lsp.expansion.released_job import expanded
 from pai_lsp.findings.diagnostic import Severity
+from pai_lsp.job.lookup import NoLookup
 from pai_lsp.rules.structure.job_shape import MAX_BYTES
 from pai_lsp.source.edits import add_to_section
 from pai_lsp.source.frozen import replace
@@ -30,11 +34,15 @@ from pai_lsp.source.nodes import Mapping
 from pai_lsp.source.text import apply_edits, visible
 from pai_lsp.source.writing import entry_lines, value_lines
 from pai_lsp.web.addresses import host_and_port
-from pai_lsp.web.fetching import FetchFailure, HttpAnswer
+from pai_lsp.web.fetching import FetchFailure, HttpAnswer, answer_of
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from pai_lsp.document import Document
     from pai_lsp.web.fetching import Limits
+
+    Definitions: TypeAlias = dict[str | None, NoLookup | Catalog]
 
 
 class _NotAskedYet(Exception):  # noqa: N818 - the page asks, and nothing failed
@@ -68,17 +76,21 @@ class _Answers:
         return HttpAnswer(found["status"], found["headers"], content[: limits.size], len(content) > limits.size)
 
 
-def cluster_answer(document: Document, asked: dict[str, Any]) -> dict[str, Any]:
+def cluster_answer(document: Document, asked: dict[str, Any], definitions: Definitions) -> dict[str, Any]:
     """The next request, or the answer to a question about a cluster; its `failure` is for people.
 
     `server`, `portal`: the addresses of the rest-server and of the portal. `answers`: those of the cluster.
+    `marketplace`: the address of the marketplace's server; what it answers to `definitions` is kept in these.
     """
     access = ClusterAccess(
         asked["server"].rstrip("/"), platform=asked["platform"], portal=asked["portal"].rstrip("/"), allow_http=True
     )
     name = host_and_port(access.url)
-    cluster = ClusterConnection(name, access, None, _Answers(asked["answers"]))
+    answers = _Answers(asked["answers"])
+    cluster = ClusterConnection(name, access, None, answers)
     try:
+        if asked["ask"] == "definitions":
+            return {"answer": _read(definitions, answers, asked["marketplace"])}
         return {"answer": _ANSWERS[asked["ask"]](document, cluster, asked)}
     except _NotAskedYet as needed:
         return {"request": needed.args[0]}
@@ -93,6 +105,25 @@ def _profile(_: Document, cluster: ClusterConnection, __: dict[str, Any]) -> dic
     if fault := fault_in(profile):
         raise ProfileError(f"the answers do not describe a usable cluster: {fault}")
     return {"user": user, "profile": profile}
+
+
+def _read(definitions: Definitions, answers: _Answers, url: str) -> dict[str, Any]:
+    """Read the items of a marketplace; from now on, questions that name its address find them."""
+    try:
+        definitions[url] = Catalog(sources=(_items(answers, url),)).prepared()
+    except NoItemsError as error:
+        definitions[url] = NoLookup(f"{url}: {error}")
+        return {"failure": str(error)}
+    return {}
+
+
+def _items(answers: _Answers, url: str) -> LoadedSource:
+    answer = answers("GET", f"{url}/items", {}, limits=LIMITS)
+    found = answer if isinstance(answer, FetchFailure) else answer_of(answer, LIMITS)
+    if isinstance(found, FetchFailure):
+        raise NoItemsError(found.note)
+    texts, skipped = read_items(found.body, url)
+    return LoadedSource(url, texts, skipped=skipped)
 
 
 def _submission(document: Document, cluster: ClusterConnection, asked: dict[str, Any]) -> dict[str, Any]:

@@ -211,7 +211,7 @@ async def _fetched(client: httpx.AsyncClient, url: str, limits: Limits) -> Answe
             return found
         target = found.headers.get("location")
         if target is None or found.status not in REDIRECTS:
-            return _checked(found, limits)
+            return answer_of(found, limits)
         target = address_below(url, target)
         if not _is_same_host(url, target):
             return FetchFailure(unfollowed_redirect(url, target))
@@ -235,7 +235,8 @@ async def _received(
         return HttpAnswer(response.status_code, headers, bytes(body[:most]), len(body) > most)
 
 
-def _checked(found: HttpAnswer, limits: Limits) -> Answer | FetchFailure:
+def answer_of(found: HttpAnswer, limits: Limits) -> Answer | FetchFailure:
+    """The body of an answer to a GET request, or the message about an unsuccessful status or a body too large."""
     if found.status == 304:
         return Answer(is_unchanged=True)
     if found.status != 200:

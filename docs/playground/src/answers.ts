@@ -26,6 +26,8 @@ export interface Suggestion {
   /** In Markdown. */
   documentation: string;
   edit: Edit;
+  /** What to fill in: the number of each place, by which they are visited, and where it is in the inserted text. */
+  places: [number: number, from: number, to: number][];
   elsewhere: Edit[];
 }
 
@@ -70,6 +72,8 @@ export interface Answers {
     /** Null where that is not known. */
     fits: boolean | null;
   }>;
+  /** Read the definitions of the marketplace, for all later questions that name it. */
+  definitions: OfCluster<Record<string, never>>;
   submit: OfCluster<{ name: string; page: string | null; note: string }>;
   /** A job of the cluster, and why it failed; `line`, from 1, is that of `text`. */
   submitted: OfCluster<{
@@ -90,6 +94,8 @@ export interface Question {
   platform: Platform;
   /** The profile of a cluster as JSON text. */
   cluster?: string;
+  /** The address of the marketplace whose definitions are known. */
+  marketplace?: string;
   /** Whether only the expanded job is sent, so that what expansion answers is no finding. */
   expands?: boolean;
   /** An offset in the text. */

@@ -4,7 +4,7 @@ import type { Answers, Ask, ClusterAnswer, ClusterRequest, Question } from "./an
 import type { Opening, Requested, Responded } from "./messages";
 import type { Workbench } from "./workbench";
 
-type OfCluster = Extract<Ask, "profile" | "fit" | "submission" | "submit" | "submitted">;
+type OfCluster = Extract<Ask, "profile" | "fit" | "definitions" | "submission" | "submit" | "submitted">;
 type Answer<Kind extends OfCluster> = Exclude<
   Extract<Answers[Kind], { answer: unknown }>["answer"],
   { failure: string }
@@ -12,6 +12,11 @@ type Answer<Kind extends OfCluster> = Exclude<
 
 /** The cluster refuses or cannot be reached; `message` is for people. */
 export class ClusterFailure extends Error {}
+
+/** The cluster does not accept the user's token any more. */
+export class LoggedOut extends Error {}
+
+const UNAUTHORIZED = 401;
 
 export class Cluster {
   private readonly waiting = new Map<number, (response: ClusterAnswer) => void>();
@@ -31,10 +36,11 @@ export class Cluster {
   /**
    * The answer to a question, after all requests that it needs.
    *
-   * @throws ClusterFailure
+   * @throws ClusterFailure, or LoggedOut before a job was sent.
    */
   async ask<Kind extends OfCluster>(ask: Kind, more: Partial<Question> = {}): Promise<Answer<Kind>> {
     const answers: ClusterAnswer[] = [];
+    let isSent = false;
     for (;;) {
       const found = await this.bench.ask(ask, { ...more, ...this.addresses, answers });
       if (!("request" in found)) {
@@ -44,7 +50,14 @@ export class Cluster {
         }
         return answer;
       }
-      answers.push(await this.send(found.request));
+      const response = await this.send(found.request);
+      // A log has a key of its own; everything else needs the token. What became of a job that was sent is said first.
+      const isRefused = "status" in response && response.status === UNAUTHORIZED && found.request.range === null;
+      if (isRefused && !isSent) {
+        throw new LoggedOut();
+      }
+      isSent ||= found.request.method === "POST";
+      answers.push(response);
     }
   }
 

@@ -3,9 +3,14 @@
 import {
   acceptCompletion,
   autocompletion,
+  clearSnippet,
   completionStatus,
   moveCompletionSelection,
+  nextSnippetField,
+  prevSnippetField,
   selectedCompletion,
+  snippet,
+  snippetKeymap,
   type Completion,
   type CompletionContext,
   type CompletionResult,
@@ -147,6 +152,8 @@ export class Editor {
           lineNumbers(),
           history(),
           drawSelection(),
+          // A place of a suggestion that stands twice is typed once.
+          EditorState.allowMultipleSelections.of(true),
           highlightActiveLine(),
           bracketMatching(),
           indentUnit.of("  "),
@@ -161,6 +168,11 @@ export class Editor {
             override: [(context) => completed(context, answering)],
           }),
           hoverTooltip((view, at) => hovered(view, at, answering)),
+          // Tab takes a suggestion also where there is a further place to fill.
+          snippetKeymap.of([
+            { key: "Tab", run: (view) => takeSuggestion(view) || nextSnippetField(view), shift: prevSnippetField },
+            { key: "Escape", run: clearSnippet },
+          ]),
           keymap.of([
             { key: "Tab", run: takeSuggestion },
             { key: "Ctrl-Shift-Space", run: (view) => describe(view, answering), preventDefault: true },
@@ -265,26 +277,58 @@ async function completed(context: CompletionContext, answering: Answering): Prom
 }
 
 /** A suggestion that was asked for at a place; more may have been typed there since. */
-function option(
-  { label, detail, documentation, edit, elsewhere }: Suggestion,
-  asked: number,
-  order: number,
-): Completion {
+function option(suggestion: Suggestion, asked: number, order: number): Completion {
+  const { label, detail, documentation, edit } = suggestion;
   return {
     label,
     detail,
     boost: -Math.min(order, 99),
     info: documentation === "" ? undefined : () => described(documentation),
-    apply: (view, _, __, to) => {
+    apply: (view, completion, _, to) => {
       const own = { ...edit, to: edit.to + to - asked };
-      view.dispatch({
-        changes: [own, ...elsewhere],
-        selection: { anchor: placed(own, elsewhere) },
-        scrollIntoView: true,
-        userEvent: "input.complete",
-      });
+      const indent = /^\s*/.exec(view.state.doc.lineAt(own.from).text)?.[0] ?? "";
+      const template = templateOf(suggestion, indent);
+      if (template === undefined) {
+        insert(view, own, suggestion);
+      } else {
+        snippet(template)(view, completion, own.from, own.to);
+      }
     },
   } as Completion;
+}
+
+/**
+ * A text with places to fill as CodeMirror writes it; undefined for one that it would not insert as it is.
+ *
+ * It indents the lines after the first one like the line of the place, which the checker has done already.
+ */
+function templateOf({ edit, places, elsewhere }: Suggestion, indent: string): string | undefined {
+  const text = edit.insert;
+  const isIndented = text.split("\n").every((line, number) => number === 0 || line.startsWith(indent));
+  if (places.length === 0 || elsewhere.length > 0 || !isIndented) {
+    return undefined;
+  }
+  const plain = (from: number, to?: number) => text.slice(from, to).replace(/[{}]/g, "\\$&");
+  let template = "";
+  let end = 0;
+  for (const [number, from, to] of places) {
+    const words = text.slice(from, to);
+    template += plain(end, from) + (/[{}]/.test(words) ? plain(from, to) : `\${${number}:${words}}`);
+    end = to;
+  }
+  return (template + plain(end)).replaceAll(`\n${indent}`, "\n");
+}
+
+/** Insert a text as it is, with what comes with it elsewhere, and select its first place to fill or else its end. */
+function insert(view: EditorView, own: Edit, { places, elsewhere }: Suggestion): void {
+  const [, from, to] = places[0] ?? [0, own.insert.length, own.insert.length];
+  const start = placed(own, elsewhere) - own.insert.length;
+  view.dispatch({
+    changes: [own, ...elsewhere],
+    selection: { anchor: start + from, head: start + to },
+    scrollIntoView: true,
+    userEvent: "input.complete",
+  });
 }
 
 /** Where an inserted text ends when edits in front of it are done, too. */

@@ -16,6 +16,8 @@ export interface Opening {
   resubmit?: { user: string; job: string };
   /** The addresses of the rest-server and the portal; undefined when nobody is logged in. */
   cluster?: { server: string; portal: string };
+  /** The address of the marketplace's server; undefined where none is configured. */
+  marketplace?: string;
 }
 
 export interface Requested {

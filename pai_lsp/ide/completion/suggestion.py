@@ -57,15 +57,33 @@ class Suggestion:
 
 def plain_text(snippet: str) -> str:
     """A snippet's text with its places filled by their defaults, the first of several choices; `$1` repeats another."""
+    return filled(snippet)[0]
+
+
+def filled(snippet: str) -> tuple[str, list[tuple[int, Span]]]:
+    """The text of `plain_text`, and its places: the number of each, and where its default is in the text."""
+    matches = list(_PLACEHOLDER.finditer(snippet))
     defaults: dict[str, str] = {}
-    for match in _PLACEHOLDER.finditer(snippet):
+    for match in matches:
         default = match["default"]
         if match["choices"] is not None:
             default = re.split(r"(?<!\\),", match["choices"])[0]
         if default is not None:
             defaults.setdefault(match["number"], default.replace("\\", ""))
-    plain = _PLACEHOLDER.sub(lambda match: defaults.get(match["number"] or match["bare"], ""), snippet)
-    return plain.replace("\\$", "$").replace("\\}", "}").replace("\\\\", "\\")
+    text, end = "", 0
+    places: list[tuple[int, Span]] = []
+    for match in matches:
+        text += _unescaped(snippet[end : match.start()])
+        number = match["number"] or match["bare"]
+        default = defaults.get(number, "")
+        places.append((int(number), Span(len(text), len(text) + len(default))))
+        text += default
+        end = match.end()
+    return text + _unescaped(snippet[end:]), places
+
+
+def _unescaped(text: str) -> str:
+    return text.replace("\\$", "$").replace("\\}", "}").replace("\\\\", "\\")
 
 
 def escaped(text: str) -> str:

@@ -123,6 +123,42 @@ describe("the playground", () => {
     assert.deepEqual([...wrong, ...other.wrong], []);
   });
 
+  it("completes with places to fill, which Tab visits", async () => {
+    const { page, wrong } = await openPage(browser, site.address);
+    await page.goto(site.address);
+    await loaded(page);
+    await write(page, "");
+    await page.keyboard.press("Control+Space");
+    await shows(page, ".cm-tooltip-autocomplete li", "a job with one task role");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Tab");
+    await page.locator(".cm-snippetField").first().waitFor();
+    await page.keyboard.type("tulips");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("tools");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Shift+Tab");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("ubuntu:22.04");
+    // A name that stands twice is typed once.
+    const job = await written(page);
+    assert.match(job, /^name: tulips$/m);
+    assert.match(job, /^ +name: tools\n +uri: ubuntu:22.04$/m);
+    assert.match(job, /^ +dockerImage: tools$/m);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Control+End");
+    await page.keyboard.insertText("extras:\n  hivedScheduler:\n    ");
+    await page.keyboard.type("jobPrio");
+    await shows(page, ".cm-tooltip-autocomplete li", "jobPriorityClass");
+    await page.keyboard.press("Tab");
+    // The default is selected.
+    await line(page, "jobPriorityClass: prod").waitFor();
+    await page.keyboard.type("test");
+    assert.match(await written(page), /\nextras:\n {2}hivedScheduler:\n {4}jobPriorityClass: test/);
+    assert.deepEqual(wrong, []);
+  });
+
   it("lets neither the page nor its workers reach anything else", async () => {
     let asked = 0;
     const outside = http.createServer((request, response) => {

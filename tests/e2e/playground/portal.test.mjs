@@ -46,6 +46,14 @@ after(async () => {
   site?.close();
 });
 
+/** A job that requires definitions of the marketplace, to which a line can be added. */
+const REQUIRING = `${JOB.replace("[prepair]", "[prepare, data]").replace("flowers", "photographs")}extras:
+  reference_prerequisites:
+    - name: data
+      require:
+        - name: marketplace://name/mnit
+`;
+
 /** The plugin in the portal's page at a query, after a `script` in each document; `frame` is what it shows. */
 async function open(query, { text, script, ...options } = {}) {
   const own = [site.address, addresses.portal, addresses.rest];
@@ -66,6 +74,8 @@ async function open(query, { text, script, ...options } = {}) {
 
 const has = (frame, selector, text) => frame.locator(selector, { hasText: text }).first().waitFor({ timeout: LOADING });
 const asked = async () => (await fetch(`${addresses.portal}/requests`)).json();
+const sentJobs = async (name) =>
+  (await asked()).filter(({ method, body }) => method === "POST" && body.includes(`name: ${name}\n`)).length;
 const written = async (frame) => (await frame.locator(".cm-line").allTextContents()).join("\n");
 
 /** Whether the browser asks before the page with the job is left. */
@@ -125,6 +135,7 @@ describe("the plugin in the portal", () => {
     await has(frame, ".cm-description", "The number of tasks of this role");
     await page.mouse.move(0, 0);
     await frame.locator(".cm-line", { hasText: "dockerImage" }).getByText("dockerImage", { exact: true }).click();
+    await page.mouse.move(0, 0);
     await page.keyboard.press("Control+Shift+Space");
     await has(frame, ".cm-description", "the tasks run in");
     await page.keyboard.press("ArrowRight");
@@ -172,6 +183,119 @@ describe("the plugin in the portal", () => {
     await page.context().close();
   });
 
+  it("knows the definitions of the marketplace, and its templates", async () => {
+    const { page, frame, faults } = await open("&op=init", { text: REQUIRING });
+    // A name that is not there, and a value that is missing.
+    await has(frame, "#list", "did you mean 'marketplace://name/mnist'?");
+    await frame.getByRole("button", { name: "Change to 'marketplace://name/mnist'" }).click();
+    await frame.getByRole("button", { name: "Add 'dataPath'" }).click();
+    await has(frame, "#summary", "No findings.");
+    await frame.locator(".cm-line", { hasText: "name/mnist" }).getByText("mnist").hover();
+    await has(frame, ".cm-description", "item of the marketplace");
+    await page.mouse.move(0, 0);
+
+    // Completion leaves a place to fill.
+    await frame.locator(".cm-content").click();
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("        - cifar");
+    const suggestion = frame.locator(".cm-tooltip-autocomplete li", { hasText: "marketplace://name/cifar" });
+    await suggestion.waitFor({ timeout: LOADING });
+    await picture(page.locator("pai-plugin"), "portal-marketplace");
+    await page.keyboard.press("Tab");
+    await frame.locator(".cm-line", { hasText: /^ {12}dataPath: $/ }).waitFor();
+    await page.keyboard.type("/cifar");
+    const end = "- name: marketplace://name/cifar\n          template_variables:\n            dataPath: /cifar";
+    assert.ok((await written(frame)).endsWith(`        ${end}`));
+    await has(frame, "#fit p", "accepts the job");
+
+    // What runs has both, and so has what is sent.
+    await frame.getByRole("tab", { name: "What runs" }).click();
+    await has(frame, "#runs", "wget -P /cifar https://example.com/cifar.zip");
+    await frame.getByRole("button", { name: "Submit…" }).click();
+    await has(frame, "#sending-text", "wget -P /cifar");
+    await frame.getByRole("button", { name: "Submit", exact: true }).click();
+    await has(frame, "#notice", "The job photographs is submitted.");
+    const all = await asked();
+    assert.match(all.find(({ method, body }) => method === "POST" && /photographs/.test(body)).body, /wget -P \/cifar/);
+    const items = all.filter(({ path }) => path.startsWith("/marketplace/"));
+    assert.deepEqual(
+      [...new Set(items.map(({ method, path }) => `${method} ${path}`))],
+      ["GET /marketplace/api/items"],
+    );
+    assert.equal(items[0].headers.authorization, `Bearer ${TOKEN}`);
+    assert.ok(!(await kept(page)).includes(TOKEN));
+
+    // A template is a whole job, without values of secrets.
+    await frame.getByLabel("New job").selectOption({ label: "Fine-tune: of a model (marketplace)" });
+    await frame.locator(".cm-line", { hasText: "name: train" }).waitFor();
+    assert.doesNotMatch(await written(frame), /paper-and-glue/);
+    assert.deepEqual(faults(), []);
+    await page.context().close();
+  });
+
+  it("keeps a job whose user is logged out, and sends it after the next login", async () => {
+    const text = JOB.replace("prepair", "prepare").replace("flowers", "kept");
+    const { page, frame } = await open("&op=init", { text });
+    await has(frame, "#fit p", "accepts the job");
+    await fetch(`${addresses.portal}/token?n3w`);
+    const submit = async () => {
+      await frame.getByRole("button", { name: "Submit…" }).click();
+      await frame.getByRole("button", { name: "Submit", exact: true }).click();
+    };
+    const logIn = (user) =>
+      page.evaluate((name) => {
+        document.cookie = `user=${name}`;
+        document.cookie = "token=n3w";
+      }, user);
+    try {
+      await submit();
+      await has(frame, "#notice", "The job is not submitted: Your login to the portal has expired");
+      const link = frame.locator("#notice a");
+      assert.deepEqual(
+        [await link.getAttribute("href"), await link.getAttribute("target")],
+        [addresses.portal, "_blank"],
+      );
+      assert.equal(await warnsBeforeItIsLost(page), false);
+      assert.equal(await written(frame), text);
+      assert.deepEqual(await serious(page.frames()[1]), []);
+
+      // Somebody else's login is not this user's.
+      await logIn("bob");
+      await submit();
+      await has(frame, "#notice", "The job is not submitted: Your login to the portal has expired");
+      assert.equal(await sentJobs("kept"), 0);
+      await logIn("ann");
+      await submit();
+      await has(frame, "#notice", "The job kept is submitted.");
+      assert.equal(await sentJobs("kept"), 1);
+
+      // A page that is opened too late says so, and asks again.
+      const late = await open("&op=init", { text });
+      await has(late.frame, "#fit p", "It is not known whether the job fits the cluster: Your login to the portal has");
+      assert.equal(await late.frame.locator("#fit a").count(), 1);
+      assert.equal(await late.frame.getByRole("button", { name: "Submit…" }).isDisabled(), true);
+      await picture(late.page.locator("pai-plugin"), "portal-logged-out");
+      assert.deepEqual(await serious(late.page.frames()[1]), []);
+      await fetch(`${addresses.portal}/token?${TOKEN}`);
+      await late.page.route("**/items", (route) => route.fulfill({ status: 500, body: "Database error" }));
+      await late.frame.getByRole("button", { name: "Try again" }).click();
+      await has(
+        late.frame,
+        "#definitions",
+        "The definitions of the marketplace are not known: the server failed (500)",
+      );
+      await late.page.unroute("**/items");
+      await late.frame.getByRole("button", { name: "Try again" }).click();
+      await has(late.frame, "#fit p", "accepts the job");
+      await has(late.frame, "#template", "Fine-tune");
+      assert.equal(await late.frame.getByRole("button", { name: "Try again" }).isVisible(), false);
+      await late.page.context().close();
+    } finally {
+      await fetch(`${addresses.portal}/token?${TOKEN}`);
+    }
+    await page.context().close();
+  });
+
   it("asks the cluster only for what the page may ask, and others without the token", async () => {
     const { page, frame } = await open("&op=init", {
       text: JOB,
@@ -207,13 +331,16 @@ describe("the plugin in the portal", () => {
         ["DELETE", `${addresses.rest}/rest-server/api/v2/jobs`],
         ["GET", `${addresses.rest}/rest-server/api/v2/../../other`],
         ["POST", `${addresses.portal}/plugin.html`],
+        ["POST", `${addresses.portal}/marketplace/api/items`],
         ["GET", `${addresses.portal}/nothing`],
+        // Without the token.
+        ["GET", `${addresses.portal}/marketplace/api/items/1`],
       ],
     );
     const [home, rest, portal] = [site.address, addresses.rest, addresses.portal].map((one) => new URL(one).host);
     const refused = (host) => `the page may not ask '${host}' for this`;
-    assert.deepEqual(answers, [...[home, rest, rest, rest, portal].map(refused), 404]);
-    assert.equal((await asked()).length, before);
+    assert.deepEqual(answers, [...[home, rest, rest, rest, portal, portal].map(refused), 404, 401]);
+    assert.equal((await asked()).length, before + 1);
     await page.context().close();
   });
 

@@ -1,7 +1,8 @@
 """portal_server.py PLUGIN: a portal that loads the plugin at this address, and a rest-server on another port.
 
 Prints both addresses as JSON, and serves until its input ends. The page does what the portal's own does (microsoft/pai,
-src/webportal/src/app/plugin/plugin.component.js); `/requests` of the portal is what the rest-server was asked.
+src/webportal/src/app/plugin/plugin.component.js). The marketplace is below the portal, as the cluster's gateway has it.
+`/requests` of the portal is what rest-server and marketplace were asked; `/token?T` makes `T` the only valid token.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from urllib.parse import urlsplit
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from live_cluster_server import CONFIG, FAILED, LiveCluster, refuse, send
-from loopback import Request, marketplace
+from loopback import Request, item, items, marketplace
 from test_cluster_pull import ANSWERS
+from test_cluster_submit import JOB
 
 if TYPE_CHECKING:
     from loopback import Marketplace
@@ -31,7 +33,7 @@ PAGE = """\
 </html>
 """
 SCRIPT = """\
-window.PAI_PLUGINS = [{{ id: "checked-job", title: "Write and submit a job", uri: "{plugin}" }}];
+window.PAI_PLUGINS = [{{ id: "checked-job", title: "Write and submit a job", uri: "{plugin}?{config}" }}];
 const script = document.createElement("script");
 script.addEventListener("load", () => {{
   script.remove();
@@ -47,6 +49,13 @@ script.addEventListener("load", () => {{
 script.src = window.PAI_PLUGINS[0].uri;
 document.head.append(script);
 """
+# The key `config` of the plugin as the portal's configuration puts it after the address.
+CONFIG_OF_PLUGIN = "platform=openpai&marketplace=%2Fmarketplace%2Fapi"
+ITEMS = (
+    item(1, "mnist"),
+    item(2, "cifar"),
+    item(3, "finetune", name="Fine-tune", type="template", summary="of a model", protocol=JOB),
+)
 # What the rest-server's `cors` allows: every page, and the headers that it wants to send.
 CORS = {"Access_Control_Allow_Origin": "*"}
 
@@ -82,24 +91,30 @@ class RestServer(LiveCluster):
 class Portal:
     """The page of the plugin, the logs, and what was asked."""
 
-    def __init__(self, plugin: str, rest: Marketplace) -> None:
-        self._plugin, self._rest = plugin, rest
+    def __init__(self, plugin: str, rest: Marketplace, cluster: RestServer) -> None:
+        self._plugin, self._rest, self._cluster = plugin, rest, cluster
 
     def __call__(self, request: Request) -> None:
         path = urlsplit(request.path).path
         if path in {"/plugin.html", "/portal.js"}:
             home = "{0.scheme}://{0.netloc}".format(urlsplit(self._plugin))
             form, kind = (PAGE, "text/html") if path.endswith(".html") else (SCRIPT, "text/javascript")
-            text = form.format(plugin=self._plugin, rest=self._rest.url, home=home)
+            text = form.format(plugin=self._plugin, config=CONFIG_OF_PLUGIN, rest=self._rest.url, home=home)
             request.send(200, text.encode(), Content_Type=f"{kind}; charset=utf-8")
         elif path == "/":
             request.send(200, b"<title>Portal</title>", Content_Type="text/html")
         elif path == "/requests":
+            below = [one for one in request.server.requests if one.path.startswith("/marketplace/")]
             asked = [
                 {"method": one.method, "path": one.path, "headers": one.headers, "body": one.body.decode()}
-                for one in self._rest.requests
+                for one in (*self._rest.requests, *below)
             ]
             send(request, asked)
+        elif path == "/token":
+            self._cluster.token = urlsplit(request.path).query
+            request.send(204, b"")
+        elif path.startswith("/marketplace/api/"):
+            items(*ITEMS, token=self._cluster.token)(request)
         elif path.startswith("/log-manager/"):
             self._rest.reaction(request)
         else:
@@ -107,7 +122,8 @@ class Portal:
 
 
 def main(plugin: str) -> None:
-    with marketplace(RestServer([FAILED])) as rest, marketplace(Portal(plugin, rest)) as portal:
+    cluster = RestServer([FAILED])
+    with marketplace(cluster) as rest, marketplace(Portal(plugin, rest, cluster)) as portal:
         sys.stdout.write(json.dumps({"portal": portal.url, "rest": rest.url}) + "\n")
         sys.stdout.flush()
         sys.stdin.read()
