@@ -6,27 +6,29 @@ from bisect import bisect_right
 
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell_structure import structure
-from pai_lsp.findings.diagnostic import Fix, Fixes, later
+from pai_lsp.findings.diagnostic import Finding, Fix, Fixes, later
 from pai_lsp.findings.fixes import first_of
 from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import ScriptPlace, callback_scripts
 from pai_lsp.platform.programs import TRAINING, arguments_of, program, program_of
 from pai_lsp.source.frozen import dataclass, dataclass_of_many
-from pai_lsp.source.nodes import Scalar, ScalarStyle
+from pai_lsp.source.nodes import ScalarStyle, scalar_text
 from pai_lsp.source.text import Span, TextEdit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import KeysView, Sequence
 
-    from pai_lsp.embedded.command_lines import Arguments, CommandLine
+    from pai_lsp.embedded.command_lines import Arguments, CommandLine, Program
     from pai_lsp.embedded.shell_script import Word
+    from pai_lsp.findings.diagnostic import Severity
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
+    from pai_lsp.source.nodes import Scalar
 
-# What a plain scalar cannot begin with, or hold in a flow sequence.
+# What a plain scalar cannot begin with, and what a scalar cannot hold as it is.
 _NOT_FIRST = frozenset("!&*-?:,[]{}#|>@`\"'% ")
-_NOT_IN_FLOW = frozenset(",[]{}")
+_NOT_WITHIN = {ScalarStyle.DOUBLE: '"\\', ScalarStyle.SINGLE: "'", ScalarStyle.PLAIN: ",[]{}"}
 # The programs that start the processes of a training.
 LAUNCHING = (*TRAINING, "accelerate launch")
 # The programs whose tables are complete enough to compare with.
@@ -108,21 +110,20 @@ def all_uses(job: Job, *, with_callbacks: bool = True) -> tuple[CommandUse, ...]
     return found.uses if with_callbacks else found.role_uses
 
 
-def known_lines(job: Job, names: tuple[str, ...] = ()) -> Sequence[tuple[CommandUse, str, Arguments]]:
-    """The command lines of programs with a table; `names` are those wanted, all without."""
+def known_lines(job: Job, names: tuple[str, ...] = ()) -> Sequence[tuple[CommandUse, str, Program, Arguments]]:
+    """The command lines of programs with a table, with name and table; `names` are those wanted, all without."""
     by_name = job.once(_known_lines)
     if names and by_name.keys().isdisjoint(names):
         return ()
     return [one for name in names or by_name for one in by_name.get(name, ())]
 
 
-def _known_lines(job: Job) -> dict[str, list[tuple[CommandUse, str, Arguments]]]:
-    found: dict[str, list[tuple[CommandUse, str, Arguments]]] = {}
+def _known_lines(job: Job) -> dict[str, list[tuple[CommandUse, str, Program, Arguments]]]:
+    found: dict[str, list[tuple[CommandUse, str, Program, Arguments]]] = {}
     for use in uses(job, *_PROGRAMS):
-        known = program_of(use.line)
-        arguments = use.arguments(*known) if known is not None else None
-        if known is not None and arguments is not None:
-            found.setdefault(known[0], []).append((use, known[0], arguments))
+        name, start = program_of(use.line) or ("", 0)
+        if (known := program(name)) and (arguments := use.arguments(name, start)) is not None:
+            found.setdefault(name, []).append((use, name, known, arguments))
     return found
 
 
@@ -174,8 +175,27 @@ def _found(job: Job) -> _Found:
 def image_address(job: Job, role: TaskRole | None) -> str:
     """The address of the image of a task role; empty where it is not known."""
     image = job.image_of(role) if role else None
-    address = image.node.get("uri") if image else None
-    return address.text if isinstance(address, Scalar) else ""
+    return scalar_text(image.node.get("uri")) if image else ""
+
+
+def changed(
+    place: ScriptPlace,
+    span: Span,
+    message: str,
+    new: str | None,
+    title: str = "",
+    *,
+    at: Span | None = None,
+    safe: bool = False,
+    severity: Severity | None = None,
+    cause: str = "",
+) -> Finding:
+    """The finding about a place of a script, with the fix that writes other text there; None offers no fix.
+
+    `title` is that of the fix, if it does not name the new text, and `at` what is marked, if not the same place.
+    """
+    fixes = () if new is None else edit_fix(place, title or f"Change to '{new}'", span, new, safe=safe)
+    return Finding(place.span(at or span), message, fixes, severity=severity, cause=cause)
 
 
 @later
@@ -185,17 +205,11 @@ def edit_fix(place: ScriptPlace, title: str, span: Span, new: str, *, safe: bool
     if text[where.start : where.end] != place.written(span):
         return ()
     scalar = _scalar_at(place.parts, where.start)
-    if scalar is None:
-        return ()
-    if scalar.style is ScalarStyle.DOUBLE and ('"' in new or "\\" in new):
-        return ()
-    if scalar.style is ScalarStyle.SINGLE and "'" in new:
+    if scalar is None or not set(new).isdisjoint(_NOT_WITHIN.get(scalar.style, "")):
         return ()
     if scalar.style is ScalarStyle.PLAIN:
-        after = text[where.end : where.end + 1]
-        if ": " in new or " #" in new or _NOT_IN_FLOW.intersection(new):
-            return ()
-        if where.start == scalar.span.start and (new or after)[:1] in _NOT_FIRST:
+        first = (new or text[where.end : where.end + 1])[:1] if where.start == scalar.span.start else ""
+        if ": " in new or " #" in new or first in _NOT_FIRST:
             return ()
     return (Fix(title, (TextEdit(where, new),), safe),)
 
@@ -218,7 +232,5 @@ def quote_words_fix(place: ScriptPlace, span: Span) -> Fixes:
 @later
 def insert_fix(place: ScriptPlace, at: int, new: str, *, safe: bool = False) -> Fixes:
     """Insert text after offset `at` of a script, which is the end of a word."""
-    if at == 0:
-        return ()
     last = Span(at - 1, at)
     return edit_fix(place, f"Add '{new.strip()}'", last, place.written(last) + new, safe=safe)

@@ -12,7 +12,14 @@ from itertools import pairwise
 from pai_lsp.embedded.shell_script import PartKind
 from pai_lsp.findings.diagnostic import Finding, RuleStatus, Severity, rule
 from pai_lsp.platform.command_files import clone_folder, made_files
-from pai_lsp.rules.commands.command_uses import CommandUse, edit_fix, insert_fix, quote_words_fix, scripts, uses
+from pai_lsp.rules.commands.command_uses import (
+    CommandUse,
+    changed,
+    insert_fix,
+    quote_words_fix,
+    scripts,
+    uses,
+)
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
@@ -69,12 +76,9 @@ def download_of_page(job: Job) -> Iterator[Finding]:
             host = word.text.removeprefix("https://").removeprefix("www.").partition("/")[0]
             page, form = _PAGES.get(host, (None, ""))
             match = page.fullmatch(word.text) if page is not None else None
-            if match is None or not word.is_literal:
-                continue
-            new = match.expand(form) if form else ""
-            span = use.line.inner(word)
-            fixes = edit_fix(use.place, f"Change to '{new}'", span, new) if new else ()
-            yield Finding(use.span(span), "this is the address of the page that shows the file, not of the file", fixes)
+            if match is not None and word.is_literal:
+                message = "this is the address of the page that shows the file, not of the file"
+                yield changed(use.place, use.line.inner(word), message, match.expand(form) if form else None)
 
 
 @rule(Severity.WARNING, about=("wget", "curl"))
@@ -107,30 +111,28 @@ def download_option(job: Job) -> Iterator[Finding]:
         if arguments is None:
             continue
         if use.line.program == "wget":
-            if (pages := arguments.option("-p")) and len(pages.span) == 2:
-                following = next((one for one in arguments.operands if one.span.start == pages.end + 1), None)
-                if following is not None and following.is_literal and not set(following.text) & set(":."):
-                    fixes = edit_fix(use.place, "Change to '-P'", pages.span, "-P")
-                    message = (
-                        f"'-p' takes no folder, so wget asks for the page '{following.text}'; '-P' names the folder"
-                    )
-                    yield Finding(use.span(pages.span), message, fixes)
-            log = arguments.option("-o")
-            value = log.value if log else None
-            is_log = value is None or value.endswith(("log", ".txt")) or value.startswith("/dev/")
-            is_log = is_log or arguments.has("-O")
-            if log is not None and not is_log and len(log.span) == 2:
-                fixes = edit_fix(use.place, "Change to '-O'", log.span, "-O")
-                yield Finding(use.span(log.span), f"'-o' writes wget's log to '{value}'; '-O' names the file", fixes)
+            yield from _wget_findings(use, arguments)
             continue
         cookies = arguments.option("-c")
         if cookies is not None and cookies.value and _ADDRESS.match(cookies.value):
-            yield Finding(
-                use.span(cookies.span),
-                "'-c' writes cookies to a file with this name; use '-C -' to continue a download",
-            )
+            message = "'-c' writes cookies to a file with this name; use '-C -' to continue a download"
+            yield Finding(use.span(cookies.span), message)
         elif not use.line.step.redirections and use.line.step.after != "|" and use.role is not None:
             yield from _curl_findings(use, arguments)
+
+
+def _wget_findings(use: CommandUse, arguments: Arguments) -> Iterator[Finding]:
+    if (pages := arguments.option("-p")) and len(pages.span) == 2:
+        following = next((one for one in arguments.operands if one.span.start == pages.end + 1), None)
+        if following is not None and following.is_literal and not set(following.text) & set(":."):
+            message = f"'-p' takes no folder, so wget asks for the page '{following.text}'; '-P' names the folder"
+            yield changed(use.place, pages.span, message, "-P")
+    log = arguments.option("-o")
+    value = log.value if log else None
+    if log is None or value is None or len(log.span) != 2 or arguments.has("-O"):
+        return
+    if not value.endswith(("log", ".txt")) and not value.startswith("/dev/"):
+        yield changed(use.place, log.span, f"'-o' writes wget's log to '{value}'; '-O' names the file", "-O")
 
 
 def _curl_findings(use: CommandUse, arguments: Arguments) -> Iterator[Finding]:
@@ -139,24 +141,15 @@ def _curl_findings(use: CommandUse, arguments: Arguments) -> Iterator[Finding]:
         return
     if arguments.is_open or use.line.step.parent is None or use.line.step.parent.is_substitution:
         return
-    address = addresses[0]
-    path = address.text.partition("://")[2].partition("?")[0].partition("/")[2]
-    name = path.rpartition("/")[2]
+    url, name_word = addresses[0].text, use.line.name
+    name = url.partition("://")[2].partition("?")[0].partition("/")[2].rpartition("/")[2]
     is_saved = arguments.has("-o", "-O", "--remote-name-all", "-J")
-    if is_saved and "/releases/download/" in address.text and not arguments.has("-L"):
-        fixes = insert_fix(use.place, use.line.name.span.end, " -L")
-        yield Finding(
-            use.word(use.line.name),
-            "a release is downloaded through a redirect, which curl does not follow; add '-L'",
-            fixes,
-        )
+    if is_saved and "/releases/download/" in url and not arguments.has("-L"):
+        message = "a release is downloaded through a redirect, which curl does not follow; add '-L'"
+        yield Finding(use.word(name_word), message, insert_fix(use.place, name_word.span.end, " -L"))
     elif not is_saved and "." in name and _is_used_later(use, name) and not arguments.has("-I", "-X", "-d", "-T", "-F"):
-        fixes = insert_fix(use.place, use.line.name.span.end, " -O")
-        yield Finding(
-            use.word(use.line.name),
-            f"curl prints the file instead of storing it; add '-O' to store it as '{name}'",
-            fixes,
-        )
+        message = f"curl prints the file instead of storing it; add '-O' to store it as '{name}'"
+        yield Finding(use.word(name_word), message, insert_fix(use.place, name_word.span.end, " -O"))
 
 
 @rule(Severity.WARNING, about=("wget", "curl"))
@@ -185,10 +178,9 @@ def address_without_quotes(job: Job) -> Iterator[Finding]:
         if word is None or use.line.step.after != "&" or not _ADDRESS.match(use.line.written(word)):
             continue
         if following is not None and following.span.start == word.span.end + 1:
-            first = following.words[0].span if following.words else following.span
-            span = Span(word.span.start, first.end)
-            fixes = quote_words_fix(use.place, span)
-            yield Finding(use.span(span), "bash ends the command at '&'; quote the address", fixes)
+            span = Span(word.span.start, (following.words[0] if following.words else following).span.end)
+            message = "bash ends the command at '&'; quote the address"
+            yield Finding(use.span(span), message, quote_words_fix(use.place, span))
 
 
 @rule(Severity.WARNING, about=("tar", "wget", "curl"))
@@ -214,12 +206,11 @@ def download_to_missing_folder(job: Job) -> Iterator[Finding]:
     """
     for use in uses(job, "tar", with_callbacks=False):
         for flag, word in pairwise(use.line.arguments):
-            if flag.text not in {"-C", "--directory"}:
-                continue
             first = word.text.removeprefix("./").partition("/")[0]
-            if not re.fullmatch(r"(?!/)[\w./-]+", word.text) or first in {".", ".."}:
+            is_folder = re.fullmatch(r"(?!/)[\w./-]+", word.text) is not None and first not in {".", ".."}
+            if flag.text not in {"-C", "--directory"} or not is_folder or _is_mentioned(use, first, word):
                 continue
-            if not _is_mentioned(use, first, word) and use.folder == "" and use.ends_script:
+            if use.folder == "" and use.ends_script:
                 yield Finding(use.word(word), f"the folder '{word.text}' is not created before this")
     for use in uses(job, "wget", "curl", with_callbacks=False):
         arguments = use.arguments(use.line.program)
@@ -228,11 +219,10 @@ def download_to_missing_folder(job: Job) -> Iterator[Finding]:
             continue
         folder = option.value.rpartition("/")[0]
         first = folder.removeprefix("./").partition("/")[0]
-        if not first or option.value.startswith(("/", "~", "$")) or first in {".", ".."}:
+        if not first or option.value.startswith(("/", "~", "$")) or first in {".", ".."} or _is_mentioned(use, first):
             continue
-        if _is_mentioned(use, first) or use.folder != "" or option.value_span is None or not use.ends_script:
-            continue
-        yield Finding(use.span(option.value_span), f"the folder '{folder}' is not created before this")
+        if use.folder == "" and option.value_span is not None and use.ends_script:
+            yield Finding(use.span(option.value_span), f"the folder '{folder}' is not created before this")
 
 
 @rule(Severity.ERROR, about=("tar", "unzip", "gunzip"))
@@ -269,8 +259,8 @@ def archive_mismatch(job: Job) -> Iterator[Finding]:
         if name is None or (use.line.program == "gunzip" and {"-S", "--suffix"} & {*use.line.texts}):
             continue
         if use.line.program == "unzip" and name.text.endswith(_TAR_NAMES):
-            fixes = edit_fix(use.place, "Change to 'tar xf'", use.line.name.span, "tar xf") if words[0] is name else ()
-            yield Finding(use.word(use.line.name), f"unzip cannot read '{name.text}'; use 'tar xf'", fixes)
+            message = f"unzip cannot read '{name.text}'; use 'tar xf'"
+            yield changed(use.place, use.line.name.span, message, "tar xf" if words[0] is name else None)
         elif use.line.program == "gunzip" and name.text.endswith((".zip", ".tar", ".bz2", ".xz", ".7z")):
             yield Finding(use.word(use.line.name), f"gunzip cannot read '{name.text}'")
 
@@ -279,8 +269,8 @@ def _tar_findings(use: CommandUse) -> Iterator[Finding]:
     words = use.line.arguments
     bundle = words[0]
     if re.fullmatch(r"[^-].*\.(?:tar|tgz|tbz2|txz)(?:\.\w+)?", bundle.text):
-        fixes = edit_fix(use.place, "Add 'xf'", bundle.span, f"xf {use.line.written(bundle)}")
-        yield Finding(use.word(bundle), "tar needs options before the file, such as 'xf'", fixes)
+        message = "tar needs options before the file, such as 'xf'"
+        yield changed(use.place, bundle.span, message, f"xf {use.line.written(bundle)}", "Add 'xf'")
         return
     if bundle.text.startswith("--") or not re.fullmatch(r"-?[A-Za-z]+", bundle.text):
         return
@@ -288,43 +278,38 @@ def _tar_findings(use: CommandUse) -> Iterator[Finding]:
     has_dash = bundle.text.startswith("-")
     others = [word.text for word in words[1:] if word.text[:1] == "-"]
     all_letters = letters + "".join(one[1:] for one in others if not one.startswith("--"))
-    long_modes = ("--extract", "--create", "--list", "--get", "--append", "--update", "--diff", "--delete", "--help")
-    if not _TAR_MODES.intersection(all_letters) and not any(
-        one.startswith((*long_modes, "--version")) for one in others
-    ):
-        if "C" in letters and has_dash:
-            return
-        span = Span(use.line.name.span.start, bundle.span.end)
-        new = f"{'-' if has_dash else ''}x{letters}"
-        fixes = edit_fix(use.place, f"Change to '{new}'", bundle.span, new) if "f" in letters else ()
-        yield Finding(use.span(span), "tar needs an operation, such as 'x' to extract", fixes)
+    modes = ("--extract", "--create", "--list", "--get", "--append", "--update", "--diff", "--delete", "--help")
+    span = Span(use.line.name.span.start, bundle.span.end)
+    if not _TAR_MODES.intersection(all_letters) and not any(one.startswith((*modes, "--version")) for one in others):
+        if "C" not in letters or not has_dash:
+            new = f"{'-' if has_dash else ''}x{letters}" if "f" in letters else None
+            yield changed(use.place, bundle.span, "tar needs an operation, such as 'x' to extract", new, at=span)
         return
     if len(words) == 1 and letters.endswith("f") and not use.line.is_open:
         yield Finding(use.word(bundle), "tar needs the name of the archive after 'f'")
         return
     if has_dash and "f" in letters[:-1] and "x" in all_letters:
         rest = letters[letters.index("f") + 1 :]
-        new = "-" + letters.replace("f", "") + "f"
-        fixes = edit_fix(use.place, f"Change to '{new}'", bundle.span, new)
-        yield Finding(use.word(bundle), f"tar reads '{rest}' after 'f' as the name of the archive; put 'f' last", fixes)
+        message = f"tar reads '{rest}' after 'f' as the name of the archive; put 'f' last"
+        yield changed(use.place, bundle.span, message, "-" + letters.replace("f", "") + "f")
         return
     if "f" not in letters or len(words) < 2 or ("x" not in letters and "t" not in letters):
         return
     name = words[1]
     if name.text.endswith(".zip"):
-        span = Span(use.line.name.span.start, bundle.span.end)
-        fixes = edit_fix(use.place, "Change to 'unzip -q'", span, "unzip -q") if len(words) == 2 else ()
-        yield Finding(use.span(span), f"tar cannot read '{name.text}'; use 'unzip'", fixes)
+        message = f"tar cannot read '{name.text}'; use 'unzip'"
+        yield changed(use.place, span, message, "unzip -q" if len(words) == 2 else None)
         return
     known = [one for one, names in _COMPRESSIONS.items() if name.text.endswith(names)]
     is_tar = name.text.endswith(".tar")
     for letter, endings in _COMPRESSIONS.items():
         if letter in letters and (is_tar or (known and letter not in known)) and not name.text.endswith(endings):
             right = bundle.text.replace(letter, known[0] if known else "")
-            fixes = edit_fix(use.place, f"Change to '{right}'", bundle.span, right)
             kind = {"z": "gzip", "j": "bzip2", "J": "xz"}[letter]
-            message = f"'{letter}' means {kind}, which '{name.text}' is not"
-            yield Finding(use.word(bundle), message, fixes, severity=Severity.WARNING if is_tar else None)
+            severity = Severity.WARNING if is_tar else None
+            yield changed(
+                use.place, bundle.span, f"'{letter}' means {kind}, which '{name.text}' is not", right, severity=severity
+            )
             return
 
 
@@ -360,9 +345,8 @@ def file_not_executable(job: Job) -> Iterator[Finding]:
             name = use.line.name
             if name.text.startswith("./") and name.text[2:] in made and use.ends_script:
                 script = name.text[2:]
-                fixes = edit_fix(place, f"Change to 'bash {script}'", name.span, f"bash {script}")
                 message = f"'{script}' is not executable; use 'bash {script}' or 'chmod +x {script}'"
-                yield Finding(use.word(name), message, fixes if script.endswith(".sh") else ())
+                yield changed(place, name.span, message, f"bash {script}" if script.endswith(".sh") else None)
             made.update(made_files(use.line))
 
 
@@ -377,11 +361,9 @@ def _without_path(place: ScriptPlace) -> Iterator[Finding]:
         maker = made.get(name.text)
         if maker is None or not maker.span.start < name.span.start or line.wrappers:
             continue
-        if "." not in name.text[1:] or "/" in name.text:
-            continue
-        fixes = edit_fix(place, f"Change to './{name.text}'", name.span, f"./{name.text}")
-        message = f"bash does not look for '{name.text}' in the working folder; write './{name.text}'"
-        yield Finding(place.span(name.span), message, fixes)
+        if "." in name.text[1:] and "/" not in name.text:
+            message = f"bash does not look for '{name.text}' in the working folder; write './{name.text}'"
+            yield changed(place, name.span, message, f"./{name.text}")
 
 
 @rule(Severity.INFORMATION)
@@ -449,10 +431,8 @@ def python_code_unquoted(job: Job) -> Iterator[Finding]:
         for number, word in enumerate(words[:-2]):
             if word.text == "-c" and words[number + 1].text in {"import", "from", "print", "assert", "for", "if"}:
                 span = Span(words[number + 1].span.start, words[-1].span.end)
-                written = use.written(span)
-                new = f'"{written}"'
-                fixes = edit_fix(use.place, "Quote it", span, new) if '"' not in written else ()
-                yield Finding(use.span(span), "bash splits this code at the spaces; quote it", fixes)
+                new = None if '"' in (written := use.written(span)) else f'"{written}"'
+                yield changed(use.place, span, "bash splits this code at the spaces; quote it", new, "Quote it")
             if not word.text.startswith("-"):
                 break
 
@@ -499,8 +479,8 @@ def git_clone_operands(job: Job) -> Iterator[Finding]:
             continue
         if [one.text for one in operands[:2]] == ["git", "clone"]:
             span = Span(operands[0].span.start, operands[1].span.end)
-            fixes = edit_fix(use.place, "Remove it", Span(span.start, span.end + 1), "")
-            yield Finding(use.span(span), "'git clone' is written twice", fixes)
+            removed = Span(span.start, span.end + 1)
+            yield changed(use.place, removed, "'git clone' is written twice", "", "Remove it", at=span)
         else:
             span = Span(operands[2].span.start, operands[-1].span.end)
             yield Finding(use.span(span), "'git clone' takes only an address and a folder")
@@ -531,8 +511,7 @@ def git_clone_page(job: Job) -> Iterator[Finding]:
         for word in arguments.operands[:1]:
             match = _ADDRESS_OF_PAGE.fullmatch(word.text) if word.text.startswith("http") else None
             if match and word.is_literal:
-                fixes = edit_fix(use.place, f"Change to '{match[1]}'", word.span, match[1])
-                yield Finding(use.word(word), "this is the address of a page, which git cannot clone", fixes)
+                yield changed(use.place, word.span, "this is the address of a page, which git cannot clone", match[1])
 
 
 @rule(Severity.ERROR, about=("git",))
@@ -558,9 +537,9 @@ def git_remote_with_branch(job: Job) -> Iterator[Finding]:
     for use in uses(job, "git"):
         words = [word for word in use.line.arguments if not word.text.startswith("-")]
         if len(words) > 1 and words[0].text in {"pull", "fetch"} and words[1].text.startswith("origin/"):
-            new = words[1].text.replace("/", " ", 1)
-            fixes = edit_fix(use.place, f"Change to '{new}'", words[1].span, new) if len(words) == 2 else ()
-            yield Finding(use.word(words[1]), "git takes this as the name of a remote; write a space after it", fixes)
+            new = words[1].text.replace("/", " ", 1) if len(words) == 2 else None
+            message = "git takes this as the name of a remote; write a space after it"
+            yield changed(use.place, words[1].span, message, new)
 
 
 @rule(Severity.WARNING, about=("git",))
@@ -588,9 +567,8 @@ def git_clone_without_key(job: Job) -> Iterator[Finding]:
         for word in arguments.operands[:1] if use.role is not None else ():
             match = _ADDRESS_FOR_SSH.fullmatch(word.text) if "git@" in word.text else None
             if match and word.is_literal and not any(use.place.mentions(part) for part in keys):
-                new = f"https://{match[1]}/{match[2]}"
-                fixes = edit_fix(use.place, f"Change to '{new}'", word.span, new)
-                yield Finding(use.word(word), "a container has no ssh key, so git cannot clone this; use https", fixes)
+                message = "a container has no ssh key, so git cannot clone this; use https"
+                yield changed(use.place, word.span, message, f"https://{match[1]}/{match[2]}")
 
 
 # Commands of git that need a repository.
@@ -641,42 +619,36 @@ def _is_beside_clone(job: Job, use: CommandUse) -> bool:
         for clone, arguments in _git_clones(job)
         if clone.place is use.place and clone.line.span.start < use.line.span.start
     ]
-    if (
-        not clones
-        or folder is None
-        or use.place.mentions("GIT_")
-        or "init" in {line.arguments[0].text for line in use.earlier("git") if line.arguments}
-    ):
+    earlier = use.earlier("git")
+    if not clones or folder is None or use.place.mentions("GIT_") or any(_command_of(one) == "init" for one in earlier):
         return False
     made = [clone_folder(arguments.operands) for _, arguments in clones]
     if any(arguments.is_open for _, arguments in clones) or None in made or not {"", "."}.isdisjoint(made):
         return False
     first = min(clone.line.span.start for clone, _ in clones)
-    if any(line.span.start < first and _is_inside(line) for line in use.earlier("git")):
+    if any(line.span.start < first and _command_of(line) in _INSIDE for line in earlier):
         return False  # the script begins in a repository
     return any(clone.folder == folder for clone, _ in clones)
 
 
-def _is_inside(line: CommandLine) -> bool:
-    return bool(line.arguments) and line.arguments[0].text in _INSIDE
+def _command_of(line: CommandLine) -> str:
+    return line.arguments[0].text if line.arguments else ""
 
 
-def _git_clones(job: Job) -> tuple[tuple[CommandUse, Arguments], ...]:
+def _git_clones(job: Job) -> list[tuple[CommandUse, Arguments]]:
     return job.once(_found_clones)
 
 
-def _found_clones(job: Job) -> tuple[tuple[CommandUse, Arguments], ...]:
-    return tuple(_clones(job))
-
-
-def _clones(job: Job) -> Iterator[tuple[CommandUse, Arguments]]:
+def _found_clones(job: Job) -> list[tuple[CommandUse, Arguments]]:
+    found: list[tuple[CommandUse, Arguments]] = []
     for use in uses(job, "git"):
         for number, word in enumerate(use.line.arguments):
             if word.text == "clone":
                 arguments = use.arguments("git clone", number + 1)
                 if arguments is not None and not arguments.unknown:
-                    yield use, arguments
+                    found.append((use, arguments))
                 break
             is_value = number > 0 and use.line.arguments[number - 1].text in {"-C", "-c"}
             if not word.text.startswith("-") and not is_value:
                 break
+    return found

@@ -19,12 +19,12 @@ from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import Mention, callback_scripts, declared_ports, mentions, platform_names
 from pai_lsp.platform.programs import nccl_variables, nccl_variables_of_others
 from pai_lsp.platform.tables import converted_role_name
-from pai_lsp.rules.commands.command_uses import all_uses, edit_fix, scripts
+from pai_lsp.rules.commands.command_uses import all_uses, changed, scripts
 from pai_lsp.rules.resources.job_lifecycle import beyond_instances
 from pai_lsp.source.foreign import number_of
 from pai_lsp.source.nodes import Mapping
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.spelling import did_you_mean, nearest
+from pai_lsp.source.spelling import did_you_mean, nearest, plural
 from pai_lsp.source.text import Span
 from pai_lsp.source.tree_edits import insert_values
 
@@ -143,9 +143,8 @@ def deprecated_pai_variable(job: Job) -> Iterator[Finding]:
             continue
         new, is_certain = _successor(mention, variable.replacement)
         fixes = change_fix(mention.span, new, safe=True) if is_certain else ()
-        yield Finding(
-            mention.span, f"'{mention.name}' is deprecated; use '{new}'", fixes, tags=(DiagnosticTag.DEPRECATED,)
-        )
+        message = f"'{mention.name}' is deprecated; use '{new}'"
+        yield Finding(mention.span, message, fixes, tags=(DiagnosticTag.DEPRECATED,))
 
 
 @rule(Severity.ERROR, spreads=True)
@@ -208,11 +207,15 @@ def _successor(mention: Mention, replacement: str) -> tuple[str, bool]:
         parts.setdefault("role", converted_role_name(role.name))
         if role.instances == 1:
             parts.setdefault("index", "0")
-    name = replacement
+    name = _filled(replacement, parts)
+    return name.replace("{", "<").replace("}", ">"), "{" not in name
+
+
+def _filled(name: str, parts: dict[str, str]) -> str:
+    """The name of a variable of a family, such as `PAI_HOST_IP_{role}_{index}`, with these parts."""
     for part, value in parts.items():
         name = name.replace(f"{{{part}}}", value)
-    is_certain = "{" not in name
-    return name.replace("{role}", "<role>").replace("{index}", "<index>").replace("{label}", "<label>"), is_certain
+    return name
 
 
 # How much of its letters a misspelt part of a name, such as IFACE, has in common with the right one.
@@ -261,9 +264,8 @@ def unknown_nccl_variable(job: Job) -> Iterator[Finding]:
                 continue
             near = tuple(known for known in nearest(one.name, nccl_variables()) if _is_misspelt(one.name, known))
             if near:
-                fixes = edit_fix(place, f"Change to '{near[0]}'", one.span, near[0])
                 message = f"'{one.name}' is not a variable of NCCL{did_you_mean(one.name, near)}"
-                yield Finding(place.span(one.span), message, fixes)
+                yield changed(place, one.span, message, near[0])
 
 
 _NEAR_VARIABLE = 0.92
@@ -301,9 +303,8 @@ def misspelled_variable(job: Job) -> Iterator[Finding]:
         used = {use.name for use in place.script.uses} if slips else set()
         for one, near in slips:
             if one.name not in used:
-                fixes = edit_fix(place, f"Change to '{near[0]}'", one.span, near[0])
                 message = f"no program reads '{one.name}'{did_you_mean(one.name, near)}"
-                yield Finding(place.span(one.span), message, fixes)
+                yield changed(place, one.span, message, near[0])
 
 
 def _near_variables(name: str) -> tuple[str, ...]:
@@ -371,20 +372,17 @@ def cuda_devices(job: Job) -> Iterator[Finding]:
         numbers = list(takewhile(lambda word: _GPU_NUMBERS.fullmatch(word.text), use.line.words))
         if numbers and before.value is not None:
             span = Span(before.value.span.start, numbers[-1].span.end)
-            new = value + "".join(word.text for word in numbers)
-            fixes = edit_fix(use.place, f"Change to '{new}'", span, new)
             text = use.written(Span(numbers[0].span.start, span.end))
-            yield Finding(use.span(span), f"bash runs '{text}' as a program; remove the space", fixes)
+            new = value + "".join(word.text for word in numbers)
+            yield changed(use.place, span, f"bash runs '{text}' as a program; remove the space", new)
     for place, _, one in _values(job, ("CUDA_VISIBLE_DEVICES",)):
         gpu = place.role.amount("gpu") if place.role else None
         if gpu and one.is_literal and re.fullmatch(r"[0-9]+(?:,[0-9]+)*", one.text):
             given = [number_of(number) for number in one.text.split(",")]
             if max(given) >= gpu:
                 new = ",".join(str(number) for number in range(min(gpu, len(given))))
-                span = place.inner(one)
-                fixes = edit_fix(place, f"Change to '{new}'", span, new)
-                count = f"{gpu} GPU{'s' * (gpu != 1)}"
-                yield Finding(place.span(span), f"the task has {count}, numbered from 0", fixes)
+                message = f"the task has {plural(gpu, 'GPU')}, numbered from 0"
+                yield changed(place, place.inner(one), message, new)
 
 
 _GPU_NUMBERS = lazy_pattern(r"[0-9]+(?:,[0-9]+)*,?")
@@ -467,11 +465,8 @@ def env_unknown_role(job: Job) -> Iterator[Finding]:
             continue
         names = tuple(mention.place.spellings.of(variable))
         fixes = change_fix(mention.span, *(_renamed(mention, role=near) for near in nearest(spelt, names)))
-        yield Finding(
-            mention.span,
-            f"no task role is named '{spelt}', so this variable is not set{did_you_mean(spelt, names)}",
-            fixes,
-        )
+        message = f"no task role is named '{spelt}', so this variable is not set{did_you_mean(spelt, names)}"
+        yield Finding(mention.span, message, fixes)
 
 
 @rule(Severity.ERROR)
@@ -570,12 +565,10 @@ def host_ip_without_gang(job: Job) -> Iterator[Finding]:
         if role is mention.place.role and role.instances == 1:
             continue
         missing = (
-            "this list does not contain tasks that have not started"
-            if is_list
-            else "this is not set until that task has started"
+            "does not contain tasks that have not started" if is_list else "is not set until that task has started"
         )
-        related = (Related(gang.value.span, "tasks do not wait for each other"),)
-        yield Finding(mention.span, f"without gang allocation {missing}", related=related)
+        message = f"without gang allocation this {'list ' if is_list else ''}{missing}"
+        yield Finding(mention.span, message, related=(Related(gang.value.span, "tasks do not wait for each other"),))
 
 
 def _fatal_mentions(job: Job) -> Iterator[Mention]:
@@ -585,10 +578,7 @@ def _fatal_mentions(job: Job) -> Iterator[Mention]:
 
 def _renamed(mention: Mention, **changes: str) -> str:
     """The same variable of another role, or of another port."""
-    name = mention.variable.name if mention.variable else mention.name
-    for part, value in (mention.parts | changes).items():
-        name = name.replace(f"{{{part}}}", value)
-    return name
+    return _filled(mention.variable.name if mention.variable else mention.name, mention.parts | changes)
 
 
 @later

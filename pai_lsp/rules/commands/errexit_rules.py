@@ -11,7 +11,7 @@ from bisect import bisect_right
 
 from pai_lsp.embedded.shell_structure import Step, structure
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
-from pai_lsp.rules.commands.command_uses import CommandUse, edit_fix, is_failing_code, scripts, uses
+from pai_lsp.rules.commands.command_uses import CommandUse, changed, is_failing_code, scripts, uses
 from pai_lsp.source.foreign import number_of
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
@@ -108,27 +108,19 @@ def command_finds_nothing(job: Job) -> Iterator[Finding]:
             if pipeline[0] in asked:
                 continue  # the same cause
             asked.add(pipeline[0])
-        span, text = line.span, use.written(line.span)
-        fixes = edit_fix(
-            use.place,
-            "Add '|| true'",
-            span,
-            f"{{ {text} || true; }}" if len(pipeline) > 1 else f"{text} || true",
-        )
-        if line.step.redirections and len(pipeline) == 1:
-            fixes = ()
+        text = f"{use.written(line.span)} || true"
+        new = f"{{ {text}; }}" if len(pipeline) > 1 else None if line.step.redirections else text
         message = f"this ends the task if {what}; add '|| true' if the task should continue"
-        yield Finding(use.span(span), message, fixes, severity=severity, cause=f"{line.program} {severity}")
+        cause = f"{line.program} {severity}"
+        yield changed(use.place, line.span, message, new, "Add '|| true'", severity=severity, cause=cause)
 
 
 def _fails_anyway(step: Step) -> bool:
     """Whether the list of a step ends with a failure in any case: `diff a b; exit 1`."""
     last = step.siblings[-1].command
-    return (
-        last is not None
-        and last is not step.command
-        and (last.name == "false" or (last.name in {"exit", "return"} and is_failing_code(last.arguments)))
-    )
+    if last is None or last is step.command:
+        return False
+    return last.name == "false" or (last.name in {"exit", "return"} and is_failing_code(last.arguments))
 
 
 # The places of values of variables that tests ask whether they are empty, in order, and where `$?` is read.
@@ -226,11 +218,10 @@ def arithmetic_is_zero(job: Job) -> Iterator[Finding]:
             if not expression or not tree.ends_script(step):
                 continue
             if value_of(expression, before) == 0:
-                new = as_assignment(expression) if step.kind == "arithmetic" or words[0].text == "let" else ""
-                if words and words[0].text == "expr":
-                    new = f"echo $(({expression}))"
-                fixes = edit_fix(place, f"Change to '{new}'", step.span, new) if new else ()
-                yield Finding(place.span(step.span), "the value is 0, so this returns code 1 and ends the task", fixes)
+                is_expr = bool(words) and words[0].text == "expr"
+                new = f"echo $(({expression}))" if is_expr else as_assignment(expression)
+                message = "the value is 0, so this returns code 1 and ends the task"
+                yield changed(place, step.span, message, new or None)
 
 
 @rule(Severity.WARNING, about=("yes", "find", "seq", "cat", "tr"))
@@ -312,12 +303,10 @@ def last_and_list(job: Job) -> Iterator[Finding]:
             if tree.calls.get("exit") or _is_jump(step) or is_asked_last:
                 continue
             span = Span(first.span.start, step.span.end)
-            condition = place.written(first.span)
             rest = place.written(Span(first.span.end, step.span.end)).lstrip(" \n").removeprefix("&&").strip()
-            new = f"if {condition}; then {rest}; fi"
-            fixes = edit_fix(place, "Change to 'if'", span, new) if not step.redirections else ()
+            new = None if step.redirections else f"if {place.written(first.span)}; then {rest}; fi"
             message = "if the test is false, the script ends with code 1 and the task fails; use 'if'"
-            yield Finding(place.span(span), message, fixes)
+            yield changed(place, span, message, new, "Change to 'if'")
 
 
 def _is_result(group: Step) -> bool:
@@ -424,10 +413,8 @@ def wait_loses_code(job: Job) -> Iterator[Finding]:
         if use.line.arguments or parent is None or parent.kind or step.following() is not None or step.after == "||":
             continue
         if any(one.after == "&" for one in parent.steps):
-            yield Finding(
-                use.span(use.line.span),
-                "'wait' without arguments returns 0 even if a program failed; use 'wait $!' or 'wait -n'",
-            )
+            message = "'wait' without arguments returns 0 even if a program failed; use 'wait $!' or 'wait -n'"
+            yield Finding(use.span(use.line.span), message)
 
 
 @rule(Severity.INFORMATION, about=("export", "readonly", "declare", "local"))

@@ -9,8 +9,15 @@ import re
 
 from pai_lsp.embedded.command_lines import MODULES
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
-from pai_lsp.platform.programs import TORCH, hosts_of, program
-from pai_lsp.rules.commands.command_uses import LAUNCHING, CommandUse, all_uses, edit_fix, insert_fix, known_lines
+from pai_lsp.platform.programs import TORCH, hosts_of
+from pai_lsp.rules.commands.command_uses import (
+    LAUNCHING,
+    CommandUse,
+    all_uses,
+    changed,
+    insert_fix,
+    known_lines,
+)
 from pai_lsp.source.foreign import number_of
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, nearest
@@ -82,23 +89,23 @@ def unknown_command_option(job: Job) -> Iterator[Finding]:
             commands:
               - torchrun --nproc_per_node 4 train.py
     """
-    for use, name, arguments in known_lines(job):
-        known = program(name)
-        for option, span in arguments.unknown if known else ():
-            foreign = _FOREIGN.get(name, {})
-            near = () if option in foreign else nearest(option, known.options, _NEAR) if known else ()
-            if known and known.is_partial and option not in foreign and not near:
+    for use, name, known, arguments in known_lines(job):
+        foreign = _FOREIGN.get(name, {})
+        for option, span in arguments.unknown:
+            near = () if option in foreign else nearest(option, known.options, _NEAR)
+            if known.is_partial and option not in foreign and not near:
                 continue
             if not option.isascii() or (name in _JOINING_LETTERS and not option.startswith("--")):
                 continue
-            better = foreign.get(option) or (near[0] if near else "")
-            guess = f"; use '{better}'" if option in foreign and better else did_you_mean(option, near)
-            fixes = edit_fix(use.place, f"Change to '{better}'", span, better) if better else ()
+            message = f"'{name}' has no option '{option}'"
             if name == "pip install" and option in {"-y", "--yes"}:
                 start = max(word.span.end for word in use.line.words if word.span.end <= span.start)
-                fixes = edit_fix(use.place, f"Remove '{option}'", Span(start, span.end), "")
-                guess = "; it never asks for confirmation"
-            yield Finding(use.span(span), f"'{name}' has no option '{option}'{guess}", fixes)
+                message += "; it never asks for confirmation"
+                yield changed(use.place, Span(start, span.end), message, "", f"Remove '{option}'", at=span)
+                continue
+            better = foreign.get(option) or (near[0] if near else None)
+            guess = f"; use '{better}'" if option in foreign and better else did_you_mean(option, near)
+            yield changed(use.place, span, message + guess, better)
 
 
 @rule(Severity.ERROR)
@@ -124,7 +131,7 @@ def missing_command_argument(job: Job) -> Iterator[Finding]:
             commands:
               - torchrun --nproc_per_node 4 train.py
     """
-    for use, name, arguments in known_lines(job):
+    for use, name, _, arguments in known_lines(job):
         if arguments.unknown:
             continue
         for option in arguments.without_value:
@@ -137,29 +144,28 @@ def missing_command_argument(job: Job) -> Iterator[Finding]:
             continue
         if arguments.has("-h", "--help", "--helpfull", "--helpshort", "--version", "-v", "-cb", "--config_file"):
             continue
+        place = use.word(use.line.name)
         if name == "pip install":
-            if not arguments.operands and not arguments.has("-r", "-e", "--group", "--requirements-from-script"):
-                word = use.line.arguments[0]
-                yield Finding(use.word(word), "'pip install' needs a package or '-r FILE'")
+            if not arguments.has("-r", "-e", "--group", "--requirements-from-script"):
+                yield Finding(use.word(use.line.arguments[0]), "'pip install' needs a package or '-r FILE'")
         elif name == "horovodrun":
             if not arguments.has("-np", "--min-np", "--host-discovery-script", "--num-proc"):
                 lists = [hosts_of(one, use.line) for one in arguments.options if one.name == "-H"]
                 count = sum(host.slots or 1 for hosts in lists for host in hosts or ())
                 fixes = insert_fix(use.place, use.line.name.span.end, f" -np {count}") if count else ()
-                yield Finding(use.word(use.line.name), "'horovodrun' needs the number of processes, '-np'", fixes)
+                yield Finding(place, "'horovodrun' needs the number of processes, '-np'", fixes)
         elif name == "tensorboard":
-            is_other = arguments.has("--db", "--logdir_spec", "--inspect", "--version_tb") or arguments.operands
-            if not arguments.has("--logdir") and not is_other:
-                yield Finding(use.word(use.line.name), "'tensorboard' needs a folder, '--logdir'")
-        elif name == "unzip" and not arguments.operands:
+            if not arguments.has("--logdir", "--db", "--logdir_spec", "--inspect", "--version_tb"):
+                yield Finding(place, "'tensorboard' needs a folder, '--logdir'")
+        elif name == "unzip":
             if not use.line.arguments:  # it prints its help, with code 0
-                yield Finding(use.word(use.line.name), "'unzip' needs a file", severity=Severity.WARNING)
+                yield Finding(place, "'unzip' needs a file", severity=Severity.WARNING)
             elif not arguments.has("-v", "-hh", "-Z"):
-                yield Finding(use.word(use.line.name), "'unzip' needs a file")
-        elif name in _FOREIGN and name != "apt-get" and not arguments.operands:
-            if any((option.value or "").endswith(".py") for option in arguments.options):
-                continue
-            yield Finding(use.word(use.line.name), f"'{name}' needs a script to run")
+                yield Finding(place, "'unzip' needs a file")
+        elif name not in _FOREIGN or name == "apt-get":
+            continue
+        elif not any((option.value or "").endswith(".py") for option in arguments.options):
+            yield Finding(place, f"'{name}' needs a script to run")
 
 
 def _settings_without_value(use: CommandUse, arguments: Arguments) -> Iterator[Finding]:
@@ -169,9 +175,9 @@ def _settings_without_value(use: CommandUse, arguments: Arguments) -> Iterator[F
         if option.name == "-o" and value and span and value.isalpha():
             following = use.place.lines.word_after(span.end)
             gap = Span(span.end, following.start) if following and following.end <= use.line.span.end else None
-            fixes = edit_fix(use.place, "Change to '='", gap, "=") if gap and len(arguments.operands) > 1 else ()
             message = f"'{value}' has no value, so '{use.line.program}' stops; write '{value}=…'"
-            yield Finding(use.span(span), message, fixes)
+            new = "=" if gap and len(arguments.operands) > 1 else None
+            yield changed(use.place, gap or span, message, new, at=span)
 
 
 @rule(Severity.ERROR, about=LAUNCHING)
@@ -197,13 +203,13 @@ def torchrun_bad_value(job: Job) -> Iterator[Finding]:
     """
     numbers = {"one": "1", "two": "2", "three": "3", "four": "4", "eight": "8", "all": "gpu", "gpus": "gpu"}
     launchers = (*TORCH, "deepspeed", "accelerate launch")
-    for use, name, arguments in known_lines(job, launchers):
+    for use, name, _, arguments in known_lines(job, launchers):
         first = arguments.operands[0] if len(arguments.operands) > 1 else None
         is_python = first is not None and first.text in {"python", "python3"}
         if first is not None and is_python and not arguments.has("--no-python", "--no_python"):
-            fixes = edit_fix(use.place, "Remove it", Span(first.span.start, first.span.end + 1), "")
+            removed = Span(first.span.start, first.span.end + 1)
             message = f"'{name}' starts Python itself and treats '{first.text}' as the script"
-            yield Finding(use.word(first), message, fixes)
+            yield changed(use.place, removed, message, "", "Remove it", at=first.span)
         if name == "accelerate launch":
             count = arguments.option("--num-processes", "--num_processes")
             if arguments.has("--multi-gpu", "--multi_gpu") and count and count.value == "1" and count.value_span:
@@ -214,24 +220,21 @@ def torchrun_bad_value(job: Job) -> Iterator[Finding]:
             value, span = option.value, option.value_span
             if value is None or span is None or "<%" in value or "{{" in value:
                 continue
-            is_right = True
-            if option.name.replace("-", "_") == "__nproc_per_node":
+            is_right, meaning = True, option.name.replace("-", "_")
+            if meaning == "__nproc_per_node":
                 is_right = bool(_NUMBER.fullmatch(value)) or value in {"gpu", "cpu", "auto", "xpu"}
                 if value == "gpu" and use.role is not None and use.role.amount("gpu") == 0:
                     yield Finding(use.span(span), "the task has no GPU, so the launcher stops")
-            elif option.name == "--nnodes":
+            elif meaning == "__nnodes":
                 is_right = re.fullmatch(r"[0-9]+(?::[0-9]+)?", value) is not None
-            elif option.name.replace("-", "_") in {"__node_rank", "__master_port"}:
+            elif meaning in {"__node_rank", "__master_port"}:
                 is_right = value.isdigit()
+            written = use.written(option.span)
             if not is_right and value.endswith(".py"):
-                yield Finding(
-                    use.span(option.span),
-                    f"'{use.written(option.span)}' needs a value and treats '{value}' as the value",
-                )
+                yield Finding(use.span(option.span), f"'{written}' needs a value and treats '{value}' as the value")
             elif not is_right:
-                new = numbers.get(value.lower())
-                fixes = edit_fix(use.place, f"Change to '{new}'", span, new) if new else ()
-                yield Finding(use.span(span), f"'{use.written(option.span)}' needs a number, but is '{value}'", fixes)
+                message = f"'{written}' needs a number, but is '{value}'"
+                yield changed(use.place, span, message, numbers.get(value.lower()))
 
 
 @rule(Severity.ERROR, about=("deepspeed",))
@@ -257,16 +260,15 @@ def deepspeed_arguments(job: Job) -> Iterator[Finding]:
             commands:
               - deepspeed --num_gpus 4 train.py
     """
-    for use, _, arguments in known_lines(job, ("deepspeed",)):
+    for use, _, _, arguments in known_lines(job, ("deepspeed",)):
         hosts = arguments.has("-H", "--hostfile") or use.place.mentions("hostfile")
         nodes = arguments.option("--num_nodes")
         include = arguments.option("-i", "--include", "-e", "--exclude")
         count = arguments.option("--num_gpus", "--num_accelerators", "--num_nodes")
         gpu = use.role.amount("gpu") if use.role else None
         if nodes and nodes.value and nodes.value.isdigit() and number_of(nodes.value) > 1 and not hosts:
-            yield Finding(
-                use.span(Span(nodes.span.start, nodes.end)), "'--num_nodes' needs a file of hosts, '--hostfile'"
-            )
+            place = use.span(Span(nodes.span.start, nodes.end))
+            yield Finding(place, "'--num_nodes' needs a file of hosts, '--hostfile'")
         elif include and count:
             related = (Related(use.span(count.span), "a count"),)
             message = f"'{use.written(include.span)}' cannot be combined with '{use.written(count.span)}'"
@@ -300,8 +302,7 @@ def module_path(job: Job) -> Iterator[Finding]:
     for use, word in job.once(_all_modules):
         if word.is_literal and _PYTHON_FILE.fullmatch(word.text):
             new = word.text.removeprefix("./").removesuffix(".py").replace("/", ".")
-            fixes = edit_fix(use.place, f"Change to '{new}'", word.span, new)
-            yield Finding(use.word(word), f"'-m' needs the name of a module: '{new}'", fixes)
+            yield changed(use.place, word.span, f"'-m' needs the name of a module: '{new}'", new)
 
 
 @rule(Severity.ERROR)
@@ -329,8 +330,8 @@ def unknown_python_module(job: Job) -> Iterator[Finding]:
             continue
         near = nearest(word.text, _KNOWN_MODULES, 0.9)
         if near and near[0].count(".") == word.text.count(".") and not word.text.endswith(".py"):
-            fixes = edit_fix(use.place, f"Change to '{near[0]}'", word.span, near[0])
-            yield Finding(use.word(word), f"no module is named '{word.text}'{did_you_mean(word.text, near)}", fixes)
+            message = f"no module is named '{word.text}'{did_you_mean(word.text, near)}"
+            yield changed(use.place, word.span, message, near[0])
 
 
 def _all_modules(job: Job) -> list[tuple[CommandUse, Word]]:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pai_lsp.findings.diagnostic import Finding, Severity, rule
-from pai_lsp.platform.programs import TORCH, program
+from pai_lsp.findings.diagnostic import Finding, Fixes, Severity, rule
+from pai_lsp.platform.programs import TORCH
 from pai_lsp.platform.tables import converted_role_name
-from pai_lsp.rules.commands.command_uses import LAUNCHING, CommandUse, edit_fix, insert_fix, known_lines, uses
+from pai_lsp.rules.commands.command_uses import LAUNCHING, CommandUse, changed, insert_fix, known_lines, uses
 from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.spelling import plural
 from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
@@ -53,10 +54,10 @@ def processes_exceed_gpu(job: Job) -> Iterator[Finding]:
             commands:
               - torchrun --nproc_per_node 2 train.py
     """
-    for use, gpu, option, count in _process_counts(job):
-        if option.value_span is not None and count > gpu:
-            fixes = edit_fix(use.place, f"Change to {gpu}", option.value_span, str(gpu))
-            yield Finding(use.span(option.value_span), f"{count} processes, but the task has {_gpus(gpu)}", fixes)
+    for use, gpu, span, count in _process_counts(job):
+        if count > gpu:
+            message = f"{count} processes, but the task has {plural(gpu, 'GPU')}"
+            yield changed(use.place, span, message, str(gpu), f"Change to {gpu}")
 
 
 @rule(Severity.INFORMATION, about=LAUNCHING)
@@ -82,12 +83,10 @@ def processes_below_gpu(job: Job) -> Iterator[Finding]:
               - torchrun --nproc_per_node 4 train.py
     """
     launched = Counter(use.place for use in uses(job, *TORCH, "deepspeed", with_callbacks=False))
-    for use, gpu, option, count in _process_counts(job):
-        if use.place.mentions("CUDA_VISIBLE_DEVICES") or launched[use.place] > 1:
-            continue
-        if option.value_span is not None and count < gpu:
-            fixes = edit_fix(use.place, f"Change to {gpu}", option.value_span, str(gpu))
-            yield Finding(use.span(option.value_span), f"the task has {_gpus(gpu)}, of which {count} are used", fixes)
+    for use, gpu, span, count in _process_counts(job):
+        if count < gpu and launched[use.place] < 2 and not use.place.mentions("CUDA_VISIBLE_DEVICES"):
+            message = f"the task has {plural(gpu, 'GPU')}, of which {count} are used"
+            yield changed(use.place, span, message, str(gpu), f"Change to {gpu}")
 
 
 @rule(Severity.WARNING, about=LAUNCHING)
@@ -111,21 +110,15 @@ def launch_option_after_script(job: Job) -> Iterator[Finding]:
               - torchrun --nproc_per_node=4 train.py
     """
     names = frozenset({"--nproc_per_node", "--nproc-per-node", "--nnodes", "--num_machines", "--num-machines"})
-    for use, name, arguments in known_lines(job, (*TORCH, "accelerate launch")):
-        known = program(name)
-        if known is None or any(
-            arguments.has(*known.launch[meaning])
-            for meaning in ("nodes", "processes", "total")
-            if meaning in known.launch
-        ):
+    for use, name, known, arguments in known_lines(job, (*TORCH, "accelerate launch")):
+        if arguments.has(*(one for key in ("nodes", "processes", "total") for one in known.launch.get(key, ()))):
             continue
         for word in arguments.operands[1:]:
             option = word.text.partition("=")[0]
             if option in names and option in known.options:
                 span = Span(word.span.start, word.span.start + len(option))
-                yield Finding(
-                    use.span(span), f"the script receives '{option}', not '{name}'; write it before the script"
-                )
+                message = f"the script receives '{option}', not '{name}'; write it before the script"
+                yield Finding(use.span(span), message)
 
 
 @rule(Severity.WARNING, about=LAUNCHING)
@@ -160,14 +153,14 @@ def launch_nodes_mismatch(job: Job) -> Iterator[Finding]:
         gpu = launch.role.amount("gpu")
         if total is not None and total.value_span is not None and gpu and gpu > 1 and total.value == str(gpu):
             new = str(gpu * count)
-            fixes = edit_fix(launch.use.place, f"Change to {new}", total.value_span, new)
             message = f"'--num_processes' is the number on all machines: {new}"
-            yield Finding(launch.use.span(total.value_span), message, fixes)
-        if count != launch.role.instances and not launch.reaches_other_roles:
-            use, instances = launch.use, launch.role.instances
-            fixes = edit_fix(use.place, f"Change to {instances}", option.value_span, str(instances))
-            message = f"{count} nodes, but '{launch.role.name}' has {instances} instance{'s' * (instances != 1)}"
-            yield Finding(use.span(option.value_span), message, fixes)
+            yield changed(launch.use.place, total.value_span, message, new, f"Change to {new}")
+        # Tasks of other roles may run a launcher, too.
+        is_alone = all(role is launch.role for role in job.once(_roles_on_nodes))
+        if count != launch.role.instances and is_alone:
+            instances = launch.role.instances
+            message = f"{count} nodes, but '{launch.role.name}' has {plural(instances, 'instance')}"
+            yield changed(launch.use.place, option.value_span, message, str(instances), f"Change to {instances}")
 
 
 @rule(Severity.WARNING, about=LAUNCHING)
@@ -200,14 +193,13 @@ def launch_rank(job: Job) -> Iterator[Finding]:
             continue
         use, option = launch.use, launch.rank
         if option is None:
-            new = f" {launch.rank_name} {_INDEX}"
-            fixes = insert_fix(use.place, use.line.name.span.end, new) if launch.name in TORCH else ()
-            message = f"without '{launch.rank_name}' all tasks have rank 0; use {_INDEX}"
-            yield Finding(use.word(use.line.name), message, fixes)
+            name = "--node_rank" if launch.name in TORCH else "--machine_rank"
+            message = f"without '{name}' all tasks have rank 0; use {_INDEX}"
+            yield Finding(use.word(use.line.name), message, _added(launch, name, _INDEX))
         elif option.value is not None and option.value_span is not None and _NUMBER.fullmatch(option.value):
-            fixes = edit_fix(use.place, f"Change to '{_INDEX}'", option.value_span, _INDEX)
             span = Span(option.span.start, option.value_span.end)
-            yield Finding(use.span(span), f"all tasks have rank {option.value}; use {_INDEX}", fixes)
+            message = f"all tasks have rank {option.value}; use {_INDEX}"
+            yield changed(use.place, option.value_span, message, _INDEX, at=span)
 
 
 @rule(Severity.WARNING, about=LAUNCHING)
@@ -244,11 +236,9 @@ def launch_master(job: Job) -> Iterator[Finding]:
         right = f"$PAI_HOST_IP_{converted_role_name(launch.role.name)}_0"
         if option is None:
             if not launch.has_master:
-                name = "--main_process_ip" if launch.name == "accelerate launch" else "--master_addr"
-                new = f" {name} {right}" if launch.name in TORCH else ""
-                fixes = insert_fix(use.place, use.line.name.span.end, new) if new else ()
+                name = "--master_addr" if launch.name in TORCH else "--main_process_ip"
                 message = f"without '{name}' each task is its own master; use {right}"
-                yield Finding(use.word(use.line.name), message, fixes)
+                yield Finding(use.word(use.line.name), message, _added(launch, name, right))
             continue
         if option.value_span is None:
             continue
@@ -256,24 +246,29 @@ def launch_master(job: Job) -> Iterator[Finding]:
         host, _, port = written.partition(":")
         after = f":{port}" if port else ""
         host_span = Span(option.value_span.start, option.value_span.start + len(host))
-        fixes = edit_fix(use.place, f"Change to '{right}'", host_span, right)
         match = _HOST_OF_TASK.fullmatch(written.strip('"'))
         if _LOCAL.fullmatch(written):
-            yield Finding(use.span(host_span), f"in each task, '{host}' is the task itself; use {right}", fixes)
+            message = f"in each task, '{host}' is the task itself; use {right}"
+            yield changed(use.place, host_span, message, right)
         elif match and match[1] == converted_role_name(launch.role.name) and match[2] != "0":
-            fixes = edit_fix(use.place, f"Change to '{right}{after}'", option.value_span, right + after)
-            yield Finding(use.span(option.value_span), f"the master is the task with rank 0; use {right}", fixes)
+            message = f"the master is the task with rank 0; use {right}"
+            yield changed(use.place, option.value_span, message, right + after)
         elif not match and (role := roles.get(host.rpartition("-")[0])) and host.rpartition("-")[2].isdigit():
             right = f"$PAI_HOST_IP_{converted_role_name(role.name)}_{host.rpartition('-')[2]}"
-            fixes = edit_fix(use.place, f"Change to '{right}'", host_span, right)
-            yield Finding(use.span(host_span), f"'{host}' is only a name for ssh, not an address; use {right}", fixes)
+            message = f"'{host}' is only a name for ssh, not an address; use {right}"
+            yield changed(use.place, host_span, message, right)
+
+
+def _added(launch: _NodesLaunch, name: str, value: str) -> Fixes:
+    if launch.name not in TORCH:
+        return ()
+    return insert_fix(launch.use.place, launch.use.line.name.span.end, f" {name} {value}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _NodesLaunch:
     """A launcher of several tasks, read in the terms that all launchers share."""
 
-    job: Job
     use: CommandUse
     name: str
     role: TaskRole
@@ -287,11 +282,6 @@ class _NodesLaunch:
         """The number of nodes; None where it is a range, or bash makes it."""
         value = self.nodes.value if self.nodes else None
         return number_of(value) if value is not None and _NUMBER.fullmatch(value) else None
-
-    @property
-    def rank_name(self) -> str:
-        """The option for the rank."""
-        return "--machine_rank" if self.name == "accelerate launch" else "--node_rank"
 
     @property
     def is_distributed(self) -> bool:
@@ -327,11 +317,6 @@ class _NodesLaunch:
             return True
         return any(one.part in {"then", "else", "body"} and one.parent is not None for one in step.around)
 
-    @property
-    def reaches_other_roles(self) -> bool:
-        """Whether tasks of other roles run a launcher, too."""
-        return any(role is not self.role for role in self.job.once(_roles_on_nodes))
-
 
 def _roles_on_nodes(job: Job) -> tuple[TaskRole, ...]:
     """The task roles that run a launcher on several nodes."""
@@ -340,30 +325,23 @@ def _roles_on_nodes(job: Job) -> tuple[TaskRole, ...]:
 
 
 def _launches(job: Job) -> Iterator[_NodesLaunch]:
-    for use, name, arguments in known_lines(job, (*TORCH, "accelerate launch")):
-        known = program(name)
-        if use.role is not None and known is not None and not arguments.unknown:
+    for use, name, known, arguments in known_lines(job, (*TORCH, "accelerate launch")):
+        if use.role is not None and not arguments.unknown:
             options = (arguments.option(*known.launch[meaning]) for meaning in ("nodes", "rank", "master"))
-            yield _NodesLaunch(job, use, name, use.role, arguments, *options)
+            yield _NodesLaunch(use, name, use.role, arguments, *options)
 
 
-def _process_counts(job: Job) -> Iterator[tuple[CommandUse, int, Option, int]]:
-    """The written numbers of processes of launchers on this task, with the GPUs of the task."""
-    for use, name, arguments in known_lines(job, (*TORCH, "deepspeed", "accelerate launch")):
-        known = program(name)
-        gpu = use.role.amount("gpu") if use.role else None
-        launch = known.launch if known else {}
+def _process_counts(job: Job) -> Iterator[tuple[CommandUse, int, Span, int]]:
+    """The written numbers of processes of launchers on this task, with the GPUs of the task before them."""
+    for use, name, known, arguments in known_lines(job, (*TORCH, "deepspeed", "accelerate launch")):
+        gpu, launch = use.role.amount("gpu") if use.role else None, known.launch
         option = arguments.option(*launch.get("processes", launch.get("total", ())))
-        value = option.value if option else None
         if name == "accelerate launch":
             machines = arguments.option(*launch["nodes"])
             is_elsewhere = (machines is not None and machines.value != "1") or arguments.has("--cpu")
             is_elsewhere = is_elsewhere or (machines is None and arguments.has("--config_file", "--config-file"))
         else:
             is_elsewhere = arguments.has("--hostfile", "-H")
-        if gpu and option and value and _NUMBER.fullmatch(value) and not is_elsewhere:
-            yield use, gpu, option, number_of(value)
-
-
-def _gpus(count: int) -> str:
-    return f"{count} GPU{'s' * (count != 1)}"
+        value, span = (option.value, option.value_span) if option else (None, None)
+        if gpu and value and span and _NUMBER.fullmatch(value) and not is_elsewhere:
+            yield use, gpu, span, number_of(value)

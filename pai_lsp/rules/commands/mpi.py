@@ -28,11 +28,11 @@ from pai_lsp.platform.programs import (
     option_of_no_launcher,
 )
 from pai_lsp.platform.tables import converted_role_name
-from pai_lsp.rules.commands.command_uses import edit_fix, insert_fix, programs_of, uses
+from pai_lsp.rules.commands.command_uses import changed, image_address, insert_fix, programs_of, uses
 from pai_lsp.rules.resources.job_lifecycle import instances_place
 from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Scalar, scalar_text, value_at
+from pai_lsp.source.nodes import Scalar, value_at
 from pai_lsp.source.patterns import lazy_pattern
 
 TYPE_CHECKING = False
@@ -60,13 +60,17 @@ def role_and_index(host: LaunchHost) -> tuple[str, int] | None:
 
 @dataclass(frozen=True, eq=False)
 class Launch:
-    """One command that starts an MPI program; `hosts` is empty where it writes no list that can be read."""
+    """One command that starts an MPI program.
 
-    job: Job
+    hosts: empty where it writes no list that can be read.
+    names_hydra: whether the image or the commands of its role name MPICH or Intel MPI.
+    """
+
     use: CommandUse
     role: TaskRole
     line: LaunchLine
     hosts: tuple[LaunchHost, ...]
+    names_hydra: bool
 
     @cached_property
     def reached_roles(self) -> tuple[TaskRole, ...]:
@@ -91,7 +95,7 @@ class Launch:
 
         Many write `-hosts` for `-H`; and images of OpenPAI have Open MPI.
         """
-        is_sure = self.use.line.program not in {"mpirun", "mpiexec"} or self._names_hydra()
+        is_sure = self.use.line.program not in {"mpirun", "mpiexec"} or self.names_hydra
         if self.line.implementation != HYDRA or is_sure:
             return self.line
         line = launch_of(self.use.line, OPEN_MPI)
@@ -107,16 +111,17 @@ class Launch:
         """Whether it is the launcher of MPICH or Intel MPI, by its options, or by what its role installs and runs."""
         if self.line.is_certain or self.line.implementation == HOROVOD:
             return self.line.implementation == HYDRA
-        return self._names_hydra()
-
-    def _names_hydra(self) -> bool:
-        """Whether the image or the commands name MPICH or Intel MPI."""
-        return self.role in self.job.once(_roles_with_hydra)
+        return self.names_hydra
 
     def role_of(self, host: LaunchHost) -> TaskRole | None:
         """The task role that a host belongs to."""
         parts = role_and_index(host)
         return next((role for role in self.reached_roles if parts and converted_role_name(role.name) == parts[0]), None)
+
+    @property
+    def name_span(self) -> Span:
+        """The place of the launcher's name in the file."""
+        return self.use.word(self.use.line.name)
 
     def span(self, span: Span) -> Span:
         """The place in the file of a place in the script."""
@@ -133,32 +138,22 @@ def may_launch(job: Job) -> bool:
     return not launchers().isdisjoint(programs_of(job))
 
 
-def launches(job: Job) -> Iterator[Launch]:
+def launches(job: Job) -> list[Launch]:
     """Every launch of the task roles."""
-    return (Launch(job, *one) for one in job.once(_read_launches))
+    return job.once(_launches)
 
 
-def _read_launches(job: Job) -> tuple[tuple[CommandUse, TaskRole, LaunchLine, tuple[LaunchHost, ...]], ...]:
-    """The launches without the job, which keeps them."""
-    found: list[tuple[CommandUse, TaskRole, LaunchLine, tuple[LaunchHost, ...]]] = []
-    for use in uses(job, *sorted(launchers()), with_callbacks=False) if may_launch(job) else ():
-        if use.role is not None:
+def _launches(job: Job) -> list[Launch]:
+    found: list[Launch] = []
+    hydra: dict[TaskRole, bool] = {}
+    for use in uses(job, *sorted(launchers()), with_callbacks=False):
+        if (role := use.role) is not None:
             line = launch_of(use.line)
-            lists = line.host_lists
-            hosts = hosts_of(lists[0], use.line) if len(lists) == 1 and not line.host_files else None
-            found.append((use, use.role, line, hosts or ()))
-    return tuple(found)
-
-
-def _roles_with_hydra(job: Job) -> frozenset[TaskRole]:
-    """The task roles whose image or commands name MPICH or Intel MPI."""
-
-    def texts(role: TaskRole) -> tuple[str, ...]:
-        image = job.image_of(role)
-        uri = image.node.get("uri") if image else None
-        return (*command_lines(job.scripts[role]).texts, scalar_text(uri))
-
-    return frozenset(role for role in job.task_roles if looks_like(HYDRA, texts(role)))
+            hosts = hosts_of(line.host_lists[0], use.line) if len(line.host_lists) == 1 and not line.host_files else ()
+            if role not in hydra:
+                hydra[role] = looks_like(HYDRA, (*use.place.lines.texts, image_address(job, role)))
+            found.append(Launch(use, role, line, hosts or (), hydra[role]))
+    return found
 
 
 def launches_on_hosts(job: Job) -> Iterator[Launch]:
@@ -216,7 +211,7 @@ def mpi_without_ssh(job: Job) -> Iterator[Finding]:
             names = " and ".join(f"'{name}'" for name in dict.fromkeys(missing))
             verb = "have" if len(set(missing)) > 1 else "has"
             message = f"the launcher needs ssh, but {names} {verb} no ssh plugin with 'jobssh: true'"
-            yield Finding(launch.span(launch.use.line.name.span), message)
+            yield Finding(launch.name_span, message)
 
 
 @rule(Severity.INFORMATION, about=(MPI,))
@@ -261,7 +256,7 @@ def mpi_without_barrier(job: Job) -> Iterator[Finding]:
         if not names & WAITING and not any(command.keyword in {"while", "until"} for command in before):
             message = "this may start before the other tasks can be reached; add 'sshbarrier: true'"
             related = (Related(uses[0].name_span, "the ssh plugin"),)
-            yield Finding(launch.span(launch.use.line.name.span), message, related=related)
+            yield Finding(launch.name_span, message, related=related)
 
 
 @rule(Severity.WARNING, about=(MPI,))
@@ -290,11 +285,10 @@ def mpi_launcher_instances(job: Job) -> Iterator[Finding]:
               - else sleep infinity; fi
     """
     for launch in _distributed(job):
-        script = launch.use.place.script
-        asks = any("INDEX" in use.name or "HOST" in use.name for use in script.uses)
+        asks = any("INDEX" in use.name or "HOST" in use.name for use in launch.use.place.script.uses)
         if launch.role.instances > 1 and not asks:
             message = f"each of the {launch.role.instances} instances of '{launch.role.name}' starts this on all hosts"
-            yield Finding(launch.span(launch.use.line.name.span), message, related=instances_place(launch.role))
+            yield Finding(launch.name_span, message, related=instances_place(launch.role))
 
 
 @rule(Severity.WARNING, about=(MPI,))
@@ -330,14 +324,11 @@ def mpi_infiniband_partial(job: Job) -> Iterator[Finding]:
     """
     for launch in launches_on_hosts(job):
         having = {role.name for role in launch.reached_roles if _has_infiniband(role)}
-        if not having:
-            continue
-        for role in launch.reached_roles:
+        for role in launch.reached_roles if having else ():
             if role.name not in having:
                 host = next(host for host in launch.hosts if launch.role_of(host) is role)
-                yield Finding(
-                    launch.span(host.span), f"'{role.name}' has no InfiniBand, but other hosts in this list have it"
-                )
+                message = f"'{role.name}' has no InfiniBand, but other hosts in this list have it"
+                yield Finding(launch.span(host.span), message)
 
 
 @rule(Severity.WARNING, about=(MPI,), former=("mpi-as-root",))
@@ -408,7 +399,7 @@ def mpi_worker_ends(job: Job) -> Iterator[Finding]:
             if last is not None:
                 seen.add(role.name)
                 message = f"'{role.name}' ends here, before the launcher can use it; add 'sleep infinity'"
-                related = (Related(launch.span(launch.use.line.name.span), "the launcher"),)
+                related = (Related(launch.name_span, "the launcher"),)
                 yield Finding(job.command_text(role).span(last.span.start, last.span.end), message, related=related)
 
 
@@ -437,20 +428,18 @@ def mpi_option_unknown(job: Job) -> Iterator[Finding]:
               - mpirun --allow-run-as-root -np 2 -H worker-0,worker-1 python train.py
     """
     for launch in launches(job):
-        line = launch.line_as_assumed
-        found = foreign_option(line) if line.implementation != HOROVOD else None
-        if found is not None:
-            name, span = found
-            fixes = edit_fix(launch.use.place, "Change to '-H'", span, "-H") if name.lstrip("-") == "hosts" else ()
+        line, stops = launch.line_as_assumed, f"so '{launch.use.line.program}' stops"
+        if line.implementation == HOROVOD:
+            continue
+        if (foreign := foreign_option(line)) is not None:
+            name, span = foreign
             owner = "Open MPI" if line.implementation == OPEN_MPI else "MPICH and Intel MPI"
-            message = f"'{name}' is not an option of {owner}, so '{launch.use.line.program}' stops"
-            yield Finding(launch.span(span), message, fixes)
-        elif line.implementation != HOROVOD and (missing := option_of_no_launcher(line)) is not None:
+            new = "-H" if name.lstrip("-") == "hosts" else None
+            yield changed(launch.use.place, span, f"'{name}' is not an option of {owner}, {stops}", new)
+        elif (missing := option_of_no_launcher(line)) is not None:
             name, span, better = missing
-            fixes = edit_fix(launch.use.place, f"Change to '{better}'", span, better) if better else ()
-            guess = f"; use '{better}'" if better else ""
-            message = f"no MPI has the option '{name}', so '{launch.use.line.program}' stops{guess}"
-            yield Finding(launch.span(span), message, fixes)
+            message = f"no MPI has the option '{name}', {stops}" + (f"; use '{better}'" if better else "")
+            yield changed(launch.use.place, span, message, better or None)
 
 
 @rule(Severity.INFORMATION, about=(MPI,), status=RuleStatus.PREVIEW)

@@ -89,10 +89,8 @@ def _is_short_name(name: str) -> bool:
 
 def _resolves_names(launch: Launch) -> bool:
     """Whether the commands may teach ssh other names."""
-    return any(
-        launch.use.place.mentions(word)
-        for word in ("/etc/hosts", "ssh_config", ".ssh/config", "sshConfig", "HOSTALIASES")
-    )
+    signs = ("/etc/hosts", "ssh_config", ".ssh/config", "sshConfig", "HOSTALIASES")
+    return any(map(launch.use.place.mentions, signs))
 
 
 @rule(Severity.ERROR, about=(MPI,))
@@ -223,13 +221,9 @@ def mpi_slots_exceed_gpu(job: Job) -> Iterator[Finding]:
             number = whole_number(entry.value) if entry else None
             if role is None or entry is None or number is None or not 0 < number < slots_of(host):
                 continue
-            gpus = plural(number, "GPU")
+            message = f"more slots than GPUs: a task of '{role.name}' has {plural(number, 'GPU')}"
             related = (Related(entry.value.span, "the role's GPUs"),)
-            yield Finding(
-                launch.span(host.slots_span),
-                f"more slots than GPUs: a task of '{role.name}' has {gpus}",
-                related=related,
-            )
+            yield Finding(launch.span(host.slots_span), message, related=related)
 
 
 @rule(Severity.WARNING, about=(MPI,))
@@ -393,10 +387,9 @@ def mpi_hosts_missing(job: Job) -> Iterator[Finding]:
             instances: 2
             commands: [sleep infinity]
     """
-    for launch in launches(job):
-        if launch.line.implementation != HOROVOD and _is_alone(launch) and _others_wait(launch):
-            message = f"'{launch.use.line.program}' without hosts starts all processes here; the other tasks only wait"
-            yield Finding(launch.span(launch.use.line.name.span), message)
+    for launch in _starts_all_here(job, with_horovod=False):
+        message = f"'{launch.use.line.program}' without hosts starts all processes here; the other tasks only wait"
+        yield Finding(launch.name_span, message)
 
 
 @rule(Severity.WARNING, about=(MPI,), status=RuleStatus.PREVIEW)
@@ -425,10 +418,9 @@ def mpi_horovodrun_local(job: Job) -> Iterator[Finding]:
             instances: 2
             commands: [sleep infinity]
     """
-    for launch in launches(job):
-        if launch.line.implementation == HOROVOD and _is_alone(launch) and _others_wait(launch):
-            message = "'horovodrun' without hosts starts all processes here; the other tasks are not used"
-            yield Finding(launch.span(launch.use.line.name.span), message)
+    for launch in _starts_all_here(job, with_horovod=True):
+        message = "'horovodrun' without hosts starts all processes here; the other tasks are not used"
+        yield Finding(launch.name_span, message)
 
 
 _HOSTS_ELSEWHERE = ("hostfile", "host_file", "rankfile", "HOST_FILE", "HOSTFILE", "openmpi-mca-params", "SLURM_")
@@ -439,10 +431,13 @@ def _is_alone(launch: Launch) -> bool:
     line = launch.line
     if line.host_lists or line.host_files or line.arguments.is_open or line.arguments.unknown:
         return False
-    return not any(launch.use.place.mentions(word) for word in _HOSTS_ELSEWHERE)
+    return not any(map(launch.use.place.mentions, _HOSTS_ELSEWHERE))
 
 
-def _others_wait(launch: Launch) -> bool:
-    """Whether the job has other task roles, and all of them only wait, for example for ssh."""
-    others = [role for role in launch.job.task_roles if role is not launch.role]
-    return bool(others) and all(only_waits(launch.job, role) for role in others)
+def _starts_all_here(job: Job, *, with_horovod: bool) -> Iterator[Launch]:
+    """The launches without hosts in jobs with other task roles, all of which only wait, for example for ssh."""
+    for launch in launches(job):
+        if (launch.line.implementation == HOROVOD) is with_horovod and _is_alone(launch):
+            others = [role for role in job.task_roles if role is not launch.role]
+            if others and all(only_waits(job, role) for role in others):
+                yield launch

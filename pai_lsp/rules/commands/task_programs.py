@@ -337,7 +337,7 @@ def ssh_without_plugin(job: Job) -> Iterator[Finding]:
                 span = Span(word.span.start, min(word.span.start + len(f"{match[1]}-{match[2]}"), word.span.end))
                 fixes = edit_fix(use.place, f"Change to '{new}'", span, new)
                 yield Finding(use.span(span), f"this is only a name for ssh, not an address; use {new}", fixes)
-    for use, _, arguments in known_lines(job, ("deepspeed",)):
+    for use, _, _, arguments in known_lines(job, ("deepspeed",)):
         is_alone = use.role is None or use.role.instances < 2 or not arguments.has("-H")
         is_other = arguments.is_open or arguments.has("--launcher", "--no_ssh")
         if not (has_ssh or is_alone or is_other or use.place.mentions("sshd") or use.place.mentions("ssh_config")):
