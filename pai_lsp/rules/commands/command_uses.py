@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.embedded.command_lines import Arguments, CommandLine, Program
     from pai_lsp.embedded.shell_script import Word
-    from pai_lsp.findings.diagnostic import Severity
+    from pai_lsp.findings.diagnostic import Related, Severity
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.source.nodes import Scalar
@@ -187,6 +187,7 @@ def changed(
     *,
     at: Span | None = None,
     safe: bool = False,
+    related: tuple[Related, ...] = (),
     severity: Severity | None = None,
     cause: str = "",
 ) -> Finding:
@@ -195,7 +196,7 @@ def changed(
     `title` is that of the fix, if it does not name the new text, and `at` what is marked, if not the same place.
     """
     fixes = () if new is None else edit_fix(place, title or f"Change to '{new}'", span, new, safe=safe)
-    return Finding(place.span(at or span), message, fixes, severity=severity, cause=cause)
+    return Finding(place.span(at or span), message, fixes, related, severity=severity, cause=cause)
 
 
 @later

@@ -206,11 +206,11 @@ def download_to_missing_folder(job: Job) -> Iterator[Finding]:
     """
     for use in uses(job, "tar", with_callbacks=False):
         for flag, word in pairwise(use.line.arguments):
-            first = word.text.removeprefix("./").partition("/")[0]
-            is_folder = re.fullmatch(r"(?!/)[\w./-]+", word.text) is not None and first not in {".", ".."}
-            if flag.text not in {"-C", "--directory"} or not is_folder or _is_mentioned(use, first, word):
+            if flag.text not in {"-C", "--directory"} or not re.fullmatch(r"(?!/)[\w./-]+", word.text):
                 continue
-            if use.folder == "" and use.ends_script:
+            first = word.text.removeprefix("./").partition("/")[0]
+            is_known = first in {".", ".."} or _is_mentioned(use, first, word)
+            if not is_known and use.folder == "" and use.ends_script:
                 yield Finding(use.word(word), f"the folder '{word.text}' is not created before this")
     for use in uses(job, "wget", "curl", with_callbacks=False):
         arguments = use.arguments(use.line.program)

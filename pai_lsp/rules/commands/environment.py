@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 # Placeholders in the documentation, as in PAI_HOST_IP_$taskRole_$taskIndex.
 # Source: openpai, docs/manual/cluster-user/how-to-use-advanced-job-settings.md, "Environmental Variables".
-_PLACEHOLDERS = {"taskRole": "a task role's name", "taskIndex": "a task's index", "portType": "a port's label"}
+PLACEHOLDER_VARIABLES = {"taskRole": "a task role's name", "taskIndex": "a task's index", "portType": "a port's label"}
 # Variables whose replacement contains the value among others.
 _NOT_THE_SAME = ("PAI_RESOURCE_", "FC_")
 
@@ -69,7 +69,7 @@ def unknown_pai_variable(job: Job) -> Iterator[Finding]:
             continue
         following = next((one for one in mention.place.script.uses if one.span.start == mention.use.span.end), None)
         if mention.name.endswith("_") and following is not None:
-            if not following.name.startswith(tuple(_PLACEHOLDERS)):
+            if not following.name.startswith(tuple(PLACEHOLDER_VARIABLES)):
                 message = f"bash reads only '{mention.name}' as the name; assign the whole name to X and read ${{!X}}"
                 yield Finding(mention.span, message)
             continue
@@ -176,7 +176,7 @@ def literal_placeholder(job: Job) -> Iterator[Finding]:
         script = place.script
         ends = {one.span.end for one in script.uses if one.name.endswith("_")}
         for use in script.uses if not script.allows_unset else ():
-            meaning = _PLACEHOLDERS.get(use.name.rstrip("_"))
+            meaning = PLACEHOLDER_VARIABLES.get(use.name.rstrip("_"))
             # A sourced script may set any name; within a longer name it is still the placeholder.
             if script.is_open_ended and use.span.start not in ends:
                 continue

@@ -90,8 +90,8 @@ def unknown_command_option(job: Job) -> Iterator[Finding]:
               - torchrun --nproc_per_node 4 train.py
     """
     for use, name, known, arguments in known_lines(job):
-        foreign = _FOREIGN.get(name, {})
         for option, span in arguments.unknown:
+            foreign = _FOREIGN.get(name, {})
             near = () if option in foreign else nearest(option, known.options, _NEAR)
             if known.is_partial and option not in foreign and not near:
                 continue
@@ -144,7 +144,6 @@ def missing_command_argument(job: Job) -> Iterator[Finding]:
             continue
         if arguments.has("-h", "--help", "--helpfull", "--helpshort", "--version", "-v", "-cb", "--config_file"):
             continue
-        place = use.word(use.line.name)
         if name == "pip install":
             if not arguments.has("-r", "-e", "--group", "--requirements-from-script"):
                 yield Finding(use.word(use.line.arguments[0]), "'pip install' needs a package or '-r FILE'")
@@ -153,19 +152,19 @@ def missing_command_argument(job: Job) -> Iterator[Finding]:
                 lists = [hosts_of(one, use.line) for one in arguments.options if one.name == "-H"]
                 count = sum(host.slots or 1 for hosts in lists for host in hosts or ())
                 fixes = insert_fix(use.place, use.line.name.span.end, f" -np {count}") if count else ()
-                yield Finding(place, "'horovodrun' needs the number of processes, '-np'", fixes)
+                yield Finding(use.word(use.line.name), "'horovodrun' needs the number of processes, '-np'", fixes)
         elif name == "tensorboard":
             if not arguments.has("--logdir", "--db", "--logdir_spec", "--inspect", "--version_tb"):
-                yield Finding(place, "'tensorboard' needs a folder, '--logdir'")
+                yield Finding(use.word(use.line.name), "'tensorboard' needs a folder, '--logdir'")
         elif name == "unzip":
             if not use.line.arguments:  # it prints its help, with code 0
-                yield Finding(place, "'unzip' needs a file", severity=Severity.WARNING)
+                yield Finding(use.word(use.line.name), "'unzip' needs a file", severity=Severity.WARNING)
             elif not arguments.has("-v", "-hh", "-Z"):
-                yield Finding(place, "'unzip' needs a file")
+                yield Finding(use.word(use.line.name), "'unzip' needs a file")
         elif name not in _FOREIGN or name == "apt-get":
             continue
         elif not any((option.value or "").endswith(".py") for option in arguments.options):
-            yield Finding(place, f"'{name}' needs a script to run")
+            yield Finding(use.word(use.line.name), f"'{name}' needs a script to run")
 
 
 def _settings_without_value(use: CommandUse, arguments: Arguments) -> Iterator[Finding]:

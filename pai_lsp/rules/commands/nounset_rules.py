@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 
 from pai_lsp.embedded.shell_structure import structure
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
-from pai_lsp.rules.commands.command_uses import edit_fix, image_address, scripts, uses
+from pai_lsp.rules.commands.command_uses import changed, image_address, scripts, uses
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.embedded.shell_script import VariableUse
+    from pai_lsp.embedded.shell_script import Script, VariableUse
     from pai_lsp.embedded.shell_structure import Step, Structure
     from pai_lsp.job.job import Job
     from pai_lsp.job.variable_places import ScriptPlace
@@ -38,6 +38,7 @@ _OF_UBUNTU = lazy_pattern(
 _PATHS = frozenset(
     {"LD_LIBRARY_PATH", "PYTHONPATH", "LD_PRELOAD", "CPATH", "LIBRARY_PATH", "PKG_CONFIG_PATH", "MANPATH"}
 )
+_OFTEN_UNSET = _NOT_IN_CONTAINER.keys() | _PATHS
 
 
 @rule(Severity.WARNING)
@@ -76,10 +77,10 @@ def unset_positional(job: Job) -> Iterator[Finding]:
                 if not script.allows_unset:
                     message = f"'{written}' is not set: the platform runs the script without arguments"
                     yield Finding(place.span(span), message)
-            elif any(one.start < span.start < one.end for one in asked):
+            elif any(one.holds(span) for one in asked):
                 yield Finding(place.span(span), "'$0' is the platform's own script, not a file of yours")
         for use in script.uses:
-            if use.name == "BASH_SOURCE" and any(one.start < use.span.start < one.end for one in asked):
+            if use.name == "BASH_SOURCE" and any(one.holds(use.span) for one in asked):
                 yield Finding(place.span(use.span), "this is the platform's own script, not a file of yours")
 
 
@@ -112,28 +113,23 @@ def unset_in_container(job: Job) -> Iterator[Finding]:
         if word is None or not is_login or source.place.script.allows_unset or _OF_DEBIAN.fullmatch(image):
             continue
         message = "the '.bashrc' of Ubuntu images reads '$PS1', which is not set, and ends the task"
-        severity = Severity.WARNING if _OF_UBUNTU.fullmatch(image) else Severity.HINT
-        yield Finding(source.word(word), message, severity=severity)
+        is_certain = _OF_UBUNTU.fullmatch(image) is not None
+        yield Finding(source.word(word), message, severity=Severity.WARNING if is_certain else Severity.HINT)
     for place in scripts(job):
         script = place.script
-        if script.allows_unset or not any(use.name in _NOT_IN_CONTAINER or use.name in _PATHS for use in script.uses):
+        if script.allows_unset or not any(use.name in _OFTEN_UNSET for use in script.uses):
             continue
-        tree = structure(script)
-        guarded: set[str] = {use.name for use in script.uses if use.is_guarded} | script.tested_names
+        guarded = {use.name for use in script.uses if use.is_guarded} | script.tested_names
         for use in script.uses:
-            if use.is_guarded or use.name in guarded or not (use.name in _NOT_IN_CONTAINER or use.name in _PATHS):
-                continue
-            if any(start < use.span.start and not _covers(end, use) for start, end in _assigned(tree, use.name)):
+            if use.name in guarded or use.name not in _OFTEN_UNSET or _is_assigned(script, use):
                 continue
             default = _NOT_IN_CONTAINER.get(use.name, ":-")
             new = f"${{{use.name}{default}}}"
-            fixes = edit_fix(place, f"Change to '{new}'", use.span, new, safe=default == ":-")
             message = f"'{use.name}' is often not set in containers; use '{new}'"
             # What an image sets is not known from the file: one hint for a job.
-            if use.name in _PATHS:
-                yield Finding(place.span(use.span), message, fixes, severity=Severity.HINT, cause="paths")
-            else:
-                yield Finding(place.span(use.span), message, fixes)
+            severity = Severity.HINT if use.name in _PATHS else None
+            cause = "paths" if severity else ""
+            yield changed(place, use.span, message, new, safe=default == ":-", severity=severity, cause=cause)
             guarded.add(use.name)
 
 
@@ -170,19 +166,17 @@ def used_before_set(job: Job) -> Iterator[Finding]:
         for use in script.uses:
             if use.is_guarded or use.name not in script.assigned_names or known.get(use.name, _NEVER) < use.span.start:
                 continue
-            if use.name in script.guarded_names:
-                continue
-            if use.name.startswith(("PAI_", "FC_")) or use.name in _KNOWN or use.name in _PATHS:
+            if use.name in script.guarded_names or use.name in _KNOWN or use.name.startswith(("PAI_", "FC_")):
                 continue
             judge = judge or _Judge(place, tree)
             yield from judge.findings(use)
 
 
-# Variables that every image has, or bash itself.
+# Variables that every image has, or bash itself, or that `unset_in_container` is about.
 _KNOWN = frozenset(
     {"HOME", "PATH", "PWD", "OLDPWD", "HOSTNAME", "LANG", "SHELL", "TERM", "SHLVL", "UID", "EUID", "PPID", "RANDOM",
      "SECONDS", "IFS", "OPTIND", "OPTARG", "OSTYPE", "LINENO", "REPLY", "CUDA_VISIBLE_DEVICES", "CUDA_HOME",
-     *_NOT_IN_CONTAINER}
+     *_NOT_IN_CONTAINER, *_PATHS}
 )  # fmt: skip
 
 
@@ -220,12 +214,11 @@ def _known_from(tree: Structure) -> dict[str, int]:
 class _Judge:
     """Says of the variables of one script whether they are set too late; what all of them need is found once."""
 
-    __slots__ = ("_all_steps", "_place", "_setting", "_shells", "_simple", "_starts", "_steps")
+    __slots__ = ("_known", "_place", "_setting", "_simple", "_starts", "_steps")
 
     def __init__(self, place: ScriptPlace, tree: Structure) -> None:
         self._place = place
-        self._all_steps: dict[str, list[Step]] = {}
-        self._shells: dict[str, set[Step | None]] = {}
+        self._known: dict[str, tuple[list[Step], set[Step | None]]] = {}
         self._starts: dict[str, list[int]] = {}  # by variable, where the script sets it, in order
         self._steps: dict[str, list[Step]] = {}  # by variable, the steps that it precedes
         for one in sorted(tree.script.assignments, key=lambda one: one.span):
@@ -251,52 +244,44 @@ class _Judge:
                 message = f"bash reads '${use.name}' before it sets it for '{around.command.name}'"
                 yield Finding(self._place.span(around.span), message)
             return
-        steps = self._steps_setting(use.name)
+        steps, shells = self._set_by(use.name)
         if first > use.span.start:
             if not any(one.defines for step in steps for one in step.ancestors):
                 related = (Related(self._place.span(Span(first, first + len(use.name))), "set here"),)
                 if around is not None and _asks_whether_empty(around):
                     yield self._not_empty_but_unset(use, related)
-                    return
-                yield Finding(self._place.span(use.span), f"'{use.name}' is only set later", related=related)
-        elif len(steps) == len(self._starts[use.name]):
-            shells = self._shells_of(use.name, steps)
-            if None not in shells and shells.isdisjoint(around.ancestors if around else ()):
-                related = (Related(self._place.span(steps[0].span), "set here, in a separate process"),)
-                message = f"'{use.name}' is only set in a separate process"
-                yield Finding(self._place.span(use.span), message, related=related)
+                else:
+                    yield Finding(self._place.span(use.span), f"'{use.name}' is only set later", related=related)
+            return
+        is_known = len(steps) == len(self._starts[use.name]) and None not in shells
+        if is_known and shells.isdisjoint(around.ancestors if around else ()):
+            related = (Related(self._place.span(steps[0].span), "set here, in a separate process"),)
+            message = f"'{use.name}' is only set in a separate process"
+            yield Finding(self._place.span(use.span), message, related=related)
 
     def _not_empty_but_unset(self, use: VariableUse, related: tuple[Related, ...]) -> Finding:
         """The test of a script that was written for a shell in which unset variables are empty: one cause a script."""
         place, new = self._place, f"${{{use.name}:-}}"
-        fixes = edit_fix(place, f"Change to '{new}'", use.span, new, safe=True)
         message = f"'{use.name}' is only set later, and this test ends the task; use '{new}'"
-        return Finding(place.span(use.span), message, fixes, related, cause=f"tested at {place.span(Span(0, 0))}")
+        cause = f"tested at {place.span(Span(0, 0))}"
+        return changed(place, use.span, message, new, safe=True, related=related, cause=cause)
 
-    def _shells_of(self, name: str, steps: list[Step]) -> set[Step | None]:
-        """The innermost processes in which these steps set a variable; None for the script itself, or if unclear."""
+    def _set_by(self, name: str) -> tuple[list[Step], set[Step | None]]:
+        """The steps that set a variable: those with assignments in front, then commands such as `export`.
 
-        def shell_of(step: Step) -> Step | None:
-            if step.kind != "assignment" and step not in self._setting:
-                return None
-            return step.process
-
-        if name not in self._shells:
-            self._shells[name] = {shell_of(step) for step in steps}
-        return self._shells[name]
-
-    def _steps_setting(self, name: str) -> list[Step]:
-        """The steps that set a variable: those with assignments in front, then commands such as `export`."""
-        if name in self._all_steps:
-            return self._all_steps[name]
-        starts = self._starts[name]
-        found = [
-            (start, step)
-            for step in self._setting
-            for start in starts[bisect_left(starts, step.span.start) : bisect_left(starts, step.span.end)]
-        ]
-        every = [*self._steps.get(name, ()), *(step for _, step in sorted(found, key=lambda one: one[0]))]
-        return self._all_steps.setdefault(name, every)
+        With them the innermost processes in which they do; None for the script itself, or if unclear.
+        """
+        if name not in self._known:
+            starts = self._starts[name]
+            found = [
+                (start, step)
+                for step in self._setting
+                for start in starts[bisect_left(starts, step.span.start) : bisect_left(starts, step.span.end)]
+            ]
+            steps = [*self._steps.get(name, ()), *(step for _, step in sorted(found, key=lambda one: one[0]))]
+            own = (step.process if step.kind == "assignment" or step in self._setting else None for step in steps)
+            self._known[name] = steps, set(own)
+        return self._known[name]
 
     def _step_of_here_document(self, at: int) -> Step | None:
         """The step whose here-document a place is in, which comes after the step."""
@@ -312,21 +297,16 @@ class _Judge:
 
 def _asks_whether_empty(step: Step) -> bool:
     """Whether a step is `[ -z $X ]`, `[ "$X" = "" ]` or `[ "x$X" = x ]`."""
-    return (
-        step.command is not None
-        and step.command.name in {"[", "[[", "test"}
-        and any(word.text in {"-z", "-n", "", "x", "X"} for word in step.words)
+    is_test = step.command is not None and step.command.name in {"[", "[[", "test"}
+    return is_test and any(word.text in {"-z", "-n", "", "x", "X"} for word in step.words)
+
+
+def _is_assigned(script: Script, use: VariableUse) -> bool:
+    """Whether a variable gets a value in front of a use, and not with that very word."""
+    return any(
+        one.name == use.name and one.value and one.span.start < use.span.start and use.span.start not in one.whole
+        for one in script.assignments
     )
-
-
-def _assigned(tree: Structure, name: str) -> list[tuple[int, Span]]:
-    """Where a variable is set: the offset of its name, and the place of the whole word."""
-    found = (one for one in tree.script.assignments if one.name == name and one.value is not None)
-    return [(one.span.start, one.whole) for one in found]
-
-
-def _covers(span: Span, use: VariableUse) -> bool:
-    return span.start <= use.span.start < span.end
 
 
 def _sets(arguments: tuple[str, ...]) -> bool:
@@ -358,6 +338,5 @@ def bad_substitution(job: Job) -> Iterator[Finding]:
         for span in place.script.bad_substitutions:
             written = place.written(span)
             if "<%" not in written and "{{" not in written:
-                yield Finding(
-                    place.span(span), "bash cannot read this; the name of a variable has only letters, digits and '_'"
-                )
+                message = "bash cannot read this; the name of a variable has only letters, digits and '_'"
+                yield Finding(place.span(span), message)

@@ -11,7 +11,7 @@ import re
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.findings.fixes import near_name_fixes
 from pai_lsp.platform.programs import program, subcommands
-from pai_lsp.rules.commands.command_uses import CommandUse, edit_fix, insert_fix, quote_words_fix, uses
+from pai_lsp.rules.commands.command_uses import CommandUse, changed, insert_fix, quote_words_fix, uses
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.text import Span
@@ -20,7 +20,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.embedded.command_lines import Arguments
     from pai_lsp.embedded.shell_script import Word
     from pai_lsp.job.job import Job
 
@@ -65,10 +64,10 @@ def pip_requirements_without_r(job: Job) -> Iterator[Finding]:
             commands:
               - pip install -r requirements.txt
     """
-    for use, _, word in _pip_operands(job):
+    for use, word in _pip_operands(job):
         if _REQUIREMENTS.fullmatch(word.text):
-            fixes = edit_fix(use.place, "Add '-r'", word.span, f"-r {use.line.written(word)}", safe=True)
-            yield Finding(use.word(word), f"pip treats '{word.text}' as the name of a package; add '-r'", fixes)
+            message = f"pip treats '{word.text}' as the name of a package; add '-r'"
+            yield changed(use.place, word.span, message, f"-r {use.line.written(word)}", "Add '-r'", safe=True)
 
 
 @rule(Severity.ERROR, about=("pip",))
@@ -92,19 +91,18 @@ def pip_invalid_requirement(job: Job) -> Iterator[Finding]:
             commands:
               - pip install six==1.16.0
     """
-    for use, _, word in _pip_operands(job):
+    for use, word in _pip_operands(job):
         if match := _ONE_EQUALS.fullmatch(word.text):
-            new = f"{match[1]}=={match[2]}"
-            fixes = edit_fix(use.place, f"Change to '{new}'", word.span, new)
-            yield Finding(use.word(word), "pip needs '==' before a version: 'name==version'", fixes)
+            message = "pip needs '==' before a version: 'name==version'"
+            yield changed(use.place, word.span, message, f"{match[1]}=={match[2]}")
         elif _REPOSITORY.fullmatch(word.text):
-            new = f"git+https://{word.text}"
-            fixes = edit_fix(use.place, f"Change to '{new}'", word.span, new)
-            yield Finding(use.word(word), f"'{word.text}' is not a package; a repository is 'git+https://...'", fixes)
+            message = f"'{word.text}' is not a package; a repository is 'git+https://...'"
+            yield changed(use.place, word.span, message, f"git+https://{word.text}")
         elif _VERSION_ALONE.fullmatch(word.text):
             before = use.line.words[use.line.words.index(word) - 1]
-            fixes = edit_fix(use.place, "Remove the space", Span(before.span.end, word.span.start), "")
-            yield Finding(use.word(word), "a version must follow its package without a space", fixes)
+            gap = Span(before.span.end, word.span.start)
+            message = "a version must follow its package without a space"
+            yield changed(use.place, gap, message, "", "Remove the space", at=word.span)
 
 
 # Packages that need nothing that the images of Debian and Ubuntu do not have, so that apt-get asks nothing.
@@ -136,12 +134,12 @@ def pip_glued_option(job: Job) -> Iterator[Finding]:
               - pip install six --user
     """
     known = None
-    for use, _, word in _pip_operands(job):
+    for use, word in _pip_operands(job):
         match = _GLUED.fullmatch(word.text)
         known = known or program("pip install")
         if match and known and match[2] in known.options:
-            fixes = edit_fix(use.place, "Add a space", word.span, f"{match[1]} {match[2]}")
-            yield Finding(use.word(word), f"a space is missing before '{match[2]}'", fixes)
+            message = f"a space is missing before '{match[2]}'"
+            yield changed(use.place, word.span, message, f"{match[1]} {match[2]}", "Add a space")
 
 
 @rule(Severity.WARNING, about=("pip", "conda", "mamba"))
@@ -208,29 +206,28 @@ def unknown_subcommand(job: Job) -> Iterator[Finding]:
               - pip install six
     """
     for use in uses(job, *_WITH_OWN_COMMANDS):
-        name = use.line.program
-        word = next((one for one in use.line.arguments if one.is_literal), None)
-        if word is None or word is not use.line.arguments[0] or not _COMMAND.fullmatch(word.text):
-            continue
-        if word.text not in subcommands(name) and (near := nearest(word.text, subcommands(name), _NEAR)):
-            fixes = near_name_fixes(use.word(word), word.text, near, safe=False)
-            yield Finding(
-                use.word(word), f"'{name}' has no command '{word.text}'{did_you_mean(word.text, near)}", fixes
-            )
+        word = use.line.arguments[0] if use.line.arguments else None
+        if word is not None and word.is_literal and _COMMAND.fullmatch(word.text):
+            names = subcommands(use.line.program)
+            if word.text not in names and (near := nearest(word.text, names, _NEAR)):
+                yield _unknown_command(use, word, near)
     for use in uses(job, "pip", "apt-get", "accelerate"):
         word = _subcommand(use)
-        if word is None or not word.is_literal or word.text in subcommands(use.line.program):
-            continue
         names = subcommands(use.line.program)
-        answers = _PIP_ANSWERS if use.line.program == "pip" else _APT_ANSWERS
-        message = f"'{use.line.program}' has no command '{word.text}'"
-        if answer := answers.get(word.text):
-            span = word.span if use.line.program == "pip" else Span(use.line.name.span.start, word.span.end)
-            fixes = edit_fix(use.place, f"Change to '{answer}'", span, answer)
-            yield Finding(use.word(word), f"{message}; use '{answer}'", fixes)
+        if word is None or not word.is_literal or word.text in names:
+            continue
+        is_pip = use.line.program == "pip"
+        if answer := (_PIP_ANSWERS if is_pip else _APT_ANSWERS).get(word.text):
+            span = word.span if is_pip else Span(use.line.name.span.start, word.span.end)
+            message = f"'{use.line.program}' has no command '{word.text}'; use '{answer}'"
+            yield changed(use.place, span, message, answer, at=word.span)
         else:
-            fixes = near_name_fixes(use.word(word), word.text, names, safe=False)
-            yield Finding(use.word(word), f"{message}{did_you_mean(word.text, names)}", fixes)
+            yield _unknown_command(use, word, names)
+
+
+def _unknown_command(use: CommandUse, word: Word, names: tuple[str, ...]) -> Finding:
+    message = f"'{use.line.program}' has no command '{word.text}'{did_you_mean(word.text, names)}"
+    return Finding(use.word(word), message, near_name_fixes(use.word(word), word.text, names, safe=False))
 
 
 @rule(Severity.WARNING, about=("apt-get", "apt", "pip"))
@@ -346,11 +343,7 @@ def apt_version_like_pip(job: Job) -> Iterator[Finding]:
         for one in use.line.arguments if word is not None and word.text == "install" else ():
             if one.is_literal and "==" in one.text and not one.text.startswith("-"):
                 new = one.text.replace("==", "=")
-                yield Finding(
-                    use.word(one),
-                    "apt-get needs a single '=' before a version",
-                    edit_fix(use.place, f"Change to '{new}'", one.span, new, safe=True),
-                )
+                yield changed(use.place, one.span, "apt-get needs a single '=' before a version", new, safe=True)
 
 
 @rule(Severity.ERROR, about=("conda", "mamba", "micromamba"), spreads=True)
@@ -387,13 +380,9 @@ def conda_activate_without_hook(job: Job) -> Iterator[Finding]:
         if use.mentioned("shell.") or use.mentioned("hook"):
             continue
         span = Span(use.line.name.span.start, words[0].span.end)
-        fixes = edit_fix(use.place, "Change to 'source activate'", span, "source activate")
-        yield Finding(
-            use.span(span),
-            f"'conda {words[0].text}' needs 'eval \"$(conda shell.bash hook)\"' before it",
-            fixes if words[0].text == "activate" and use.line.program == "conda" else (),
-            cause="hook",
-        )
+        new = "source activate" if words[0].text == "activate" and use.line.program == "conda" else None
+        message = f"'conda {words[0].text}' needs 'eval \"$(conda shell.bash hook)\"' before it"
+        yield changed(use.place, span, message, new, cause="hook")
 
 
 def _subcommand(use: CommandUse) -> Word | None:
@@ -431,22 +420,19 @@ def _says_yes(use: CommandUse) -> bool:
             return True
         if text in _APT_WITH_VALUE:
             skips = True
-        elif not text.startswith("--"):
-            if text[1] in "oct":
-                continue
-            letters = text[1:]
-            if "y" in letters or "s" in letters or "h" in letters:
+        elif not text.startswith("--") and text[1] not in "oct":
+            if not {"y", "s", "h"}.isdisjoint(text):
                 return True
-            quiet += letters.count("q")
+            quiet += text.count("q")
         quiet += text == "--quiet"
     return quiet > 1
 
 
-def _pip_operands(job: Job) -> Iterator[tuple[CommandUse, Arguments, Word]]:
+def _pip_operands(job: Job) -> Iterator[tuple[CommandUse, Word]]:
     """The packages that `pip install` is asked for."""
     for use in uses(job, "pip"):
         word = next(iter(use.line.arguments), None)
         arguments = use.arguments("pip install", 1) if word is not None and word.text == "install" else None
         for one in arguments.operands if arguments else ():
             if one.is_literal:
-                yield use, arguments, one  # type: ignore[misc]
+                yield use, one

@@ -7,7 +7,7 @@ from itertools import pairwise
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell_structure import structure
 from pai_lsp.findings.diagnostic import Consequence, Finding, Severity, rule
-from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, is_failing_code, scripts, uses
+from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, changed, is_failing_code, scripts, uses
 from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
@@ -119,8 +119,8 @@ def not_repeatable(job: Job) -> Iterator[Finding]:
         is_decided = arguments is None or arguments.has("-o", "-n", "-l", "-Z", "-p", "-t", "-v")
         is_again = use.folder is not None and _runs_before(unpacked.get(archive), use.line.step)
         if is_again and not is_decided and use.ends_script:
-            fixes = edit_fix(use.place, "Add '-o'", use.line.name.span, "unzip -o")
-            yield Finding(use.word(use.line.name), "unzip asks whether to replace the files; add '-o'", fixes)
+            message = "unzip asks whether to replace the files; add '-o'"
+            yield changed(use.place, use.line.name.span, message, "unzip -o", "Add '-o'")
         unpacked[archive] = use.line.step
     for place in scripts(job):
         made: dict[str, Step] = {}
@@ -142,8 +142,8 @@ def not_repeatable(job: Job) -> Iterator[Finding]:
             if _runs_before(made.get(name), line.step) and not is_forced and not (line.program == "ln" and not options):
                 last = options[-1] if options else line.name
                 new = f"{last.text}{letter}" if options else f"{line.name.text} -{letter}"
-                fixes = edit_fix(place, f"Add '-{letter}'", last.span, new)
-                yield Finding(place.span(Span(line.name.span.start, last.span.end)), f"'{name}' already exists", fixes)
+                span = Span(line.name.span.start, last.span.end)
+                yield changed(place, last.span, f"'{name}' already exists", new, f"Add '-{letter}'", at=span)
             made[name] = line.step
 
 
@@ -182,13 +182,11 @@ def file_may_be_missing(job: Job) -> Iterator[Finding]:
         if any("f" in word.text for word in words if word.text.startswith("-")):
             continue
         name = operands[0].text.rstrip("/")
-        if name.startswith("/"):
-            continue
         stem = name.rpartition("/")[2].partition(".")[0]
-        if stem and use.mentioned(stem):
+        if name.startswith("/") or (stem and use.mentioned(stem)):
             continue
-        fixes = edit_fix(use.place, "Add '-f'", use.line.name.span, "rm -f")
-        yield Finding(use.span(use.line.span), f"this ends the task if there is no '{name}'; use 'rm -f'", fixes)
+        message = f"this ends the task if there is no '{name}'; use 'rm -f'"
+        yield changed(use.place, use.line.name.span, message, "rm -f", "Add '-f'", at=use.line.span)
 
 
 @rule(Severity.WARNING, about=("cd", "pushd", "export"))
@@ -224,14 +222,16 @@ def cd_in_subshell(job: Job) -> Iterator[Finding]:
         read = {one.name for one in use.place.script.uses} - use.place.script.guarded_names
         if any(word.text.partition("=")[0] in read for word in use.line.arguments if use.line.program == "export"):
             continue  # `used_before_set` reports it
-        where = {"(": "inside these parentheses"}.get(process.kind, "in this part of the pipeline")
+        where = "inside these parentheses" if process.kind == "(" else "in this part of the pipeline"
         if process.kind != "(" and process.after == "&":
             where = "in this process in the background"
         span = Span(process.span.start, process.end) if process.kind == "(" else use.line.span
         is_alone = process.kind == "(" and len(process.steps) == 1 and not process.redirections
-        is_alone = is_alone and not {process.before, process.after} & {"|", "|&", "&"}
-        fixes = edit_fix(use.place, "Remove the parentheses", span, use.written(use.line.span)) if is_alone else ()
-        yield Finding(use.span(span), f"'{use.line.program}' only has an effect {where}", fixes)
+        new = (
+            use.written(use.line.span) if is_alone and not {process.before, process.after} & {"|", "|&", "&"} else None
+        )
+        message = f"'{use.line.program}' only has an effect {where}"
+        yield changed(use.place, span, message, new, "Remove the parentheses")
 
 
 def _is_last_in(step: Step, process: Step) -> bool:
@@ -279,9 +279,8 @@ def redirection_order(job: Job) -> Iterator[Finding]:
                 continue
             if step.after == "|" or (step.parent is not None and step.parent.is_substitution):
                 continue
-            if any(first.span.end <= word.span.start < second.span.start for word in use.line.arguments):
-                continue
-            span = Span(first.span.start, second.span.end)
-            new = f"{second.operator} {use.place.written(second.target.span)} 2>&1"
-            fixes = edit_fix(use.place, f"Change to '{new}'", span, new)
-            yield Finding(use.span(span), "errors are not redirected to the file: '2>&1' must come last", fixes)
+            if not any(first.span.end <= word.span.start < second.span.start for word in use.line.arguments):
+                span = Span(first.span.start, second.span.end)
+                new = f"{second.operator} {use.written(second.target.span)} 2>&1"
+                message = "errors are not redirected to the file: '2>&1' must come last"
+                yield changed(use.place, span, message, new)

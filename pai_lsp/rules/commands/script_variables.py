@@ -12,6 +12,7 @@ from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import ScriptPlace, callback_scripts
 from pai_lsp.platform.programs import OPERATOR_HOST_FILE, launch_of, launchers
 from pai_lsp.platform.tables import Moment, event_at
+from pai_lsp.rules.commands.environment import PLACEHOLDER_VARIABLES
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import nearest
@@ -20,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.embedded.shell_script import Assignment, Script, VariableUse
+    from pai_lsp.embedded.shell_script import Assignment, VariableUse
     from pai_lsp.expansion.effective import EffectiveRole
     from pai_lsp.expansion.task_shell import Source
     from pai_lsp.job.job import Job
@@ -87,15 +88,9 @@ def export_in_callback(job: Job) -> Iterator[Finding]:
         scripts = _scripts_in_order(job, role)
         for number, exporter in enumerate(scripts):
             for assignment in exporter.place.script.assignments:
-                name = assignment.name
-                reading = (
-                    _first_reading(exporter, assignment, scripts[number + 1 :]) if assignment.is_exported else None
-                )
-                if reading is not None:
-                    reader, use = reading
-                    message = f"a callback runs in a separate process, so '{name}' is not set in {reader.title}"
-                    finding = _exported(exporter, assignment, reader, use, message)
-                    found.setdefault((finding.span, name), finding)
+                if (reading := _first_reading(exporter, assignment, scripts[number + 1 :])) is not None:
+                    finding = _exported(exporter, assignment, *reading)
+                    found.setdefault((finding.span, assignment.name), finding)
     yield from found.values()
 
 
@@ -130,23 +125,22 @@ def _first_reading(
         return None
     # A value that extends the variable, as in PATH=$PATH:/opt, shows that all processes have one.
     is_extended = assignment.value is not None and any(
-        use.name == assignment.name and assignment.value.span.start <= use.span.start < assignment.value.span.end
-        for use in exporter.place.script.uses
+        use.name == assignment.name and use.span.start in assignment.value.span for use in exporter.place.script.uses
     )
     for reader in later:
-        if reader.place.script.is_open_ended or (is_extended and reader.owner is not None):
+        script = reader.place.script
+        if script.is_open_ended or (is_extended and reader.owner is not None):
             continue
-        for use in reader.place.script.uses:
-            script = reader.place.script
-            if use.name == assignment.name and (_is_unset(script, use) or _is_asked_for(script, use)):
+        for use in script.uses:
+            is_asked_for = use.is_question and use.name not in script.assigned_names
+            if use.name == assignment.name and (is_asked_for or not script.provides_for(use.name)):
                 return reader, use
     return None
 
 
-def _exported(
-    exporter: _RunScript, assignment: Assignment, reader: _RunScript, use: VariableUse, message: str
-) -> Finding:
+def _exported(exporter: _RunScript, assignment: Assignment, reader: _RunScript, use: VariableUse) -> Finding:
     """The finding at the export, or at the reference that leads to its definition."""
+    message = f"a callback runs in a separate process, so '{assignment.name}' is not set in {reader.title}"
     is_outside = reader.owner is not None and reader.owner.reference is not None
     related = () if is_outside else (Related(reader.place.span(use.span), "not set here"),)
     if exporter.owner is None or exporter.owner.reference is None:
@@ -181,7 +175,6 @@ def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
               - MODEL_DIR=/models
               - ls $MODEL_DIR ${epoch:-1}
     """
-    exported: set[str] | None = None
     for place in job.role_scripts:
         script = place.script
         if not script.uses or script.is_open_ended or (script.fault is None and not script.is_readable):
@@ -190,67 +183,51 @@ def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
         for use in script.uses:
             if script.allows_unset and not _is_removed(place, use):
                 continue
-            if not _is_unset(script, use) or use.name in _PROXIES or use.name.startswith(("PAI_", "FC_")):
+            if script.provides_for(use.name) or use.name in _PROXIES or use.name.startswith(("PAI_", "FC_")):
                 continue
-            if any(span.start <= use.span.start < span.end for span in script.bad_substitutions):
+            if any(use.span.start in span for span in script.bad_substitutions):
                 continue
             if use.name == OPERATOR_HOST_FILE and _is_host_file(place, use):
                 continue  # `mpi_hostfile_missing` reports it
-            if use.name.rstrip("_") in {"taskRole", "taskIndex", "portType"}:
+            if use.name.rstrip("_") in PLACEHOLDER_VARIABLES:
                 continue
             near = nearest(use.name, script.assigned_names, _NEAR)[:1]
             if not near and use.name.upper() == use.name and _SET_BY_IMAGES.match(use.name):
                 continue
             if job.platform.environment_variable(use.name) is not None:
                 continue
-            exported = _exported_names(job) if exported is None else exported
-            if use.name in exported:
+            if use.name in job.once(_exported_names):
                 continue
             span = place.span(use.name_span)
             fixes = choice_fixes(span, near)
             guess = f"; did you mean '{near[0]}'?" if near else ""
-            is_first = use.name not in seen or script.allows_unset
+            is_path = (use.name not in seen or script.allows_unset) and _is_removed(place, use)
             seen.add(use.name)
-            if is_first and _is_removed(place, use):
-                message = (
-                    f"'{use.name}' is not set in these commands, so 'rm' does not get the path that is meant{guess}"
-                )
-                yield Finding(span, message, fixes, severity=Severity.WARNING)
-            else:
-                yield Finding(span, f"'{use.name}' is not set in these commands{guess}", fixes)
+            happens = ", so 'rm' does not get the path that is meant" if is_path else ""
+            message = f"'{use.name}' is not set in these commands{happens}{guess}"
+            yield Finding(span, message, fixes, severity=Severity.WARNING if is_path else None)
 
 
 def _is_removed(place: ScriptPlace, use: VariableUse) -> bool:
     """Whether the variable is in a path that `rm -r` removes."""
-    for line in place.lines.by_program.get("rm", ()):
-        if any(text.startswith("-") and "r" in text.lower() for text in line.texts) and any(
-            word.span.start <= use.span.start < word.span.end for word in line.arguments
-        ):
-            return True
-    return False
+    return any(
+        any(use.span.start in word.span for word in line.arguments)
+        and any(text.startswith("-") and "r" in text.lower() for text in line.texts)
+        for line in place.lines.by_program.get("rm", ())
+    )
 
 
 def _is_host_file(place: ScriptPlace, use: VariableUse) -> bool:
     """Whether a variable is the value of a launcher's option for a file of hosts."""
     lines = (line for line in place.lines.all if line.program in launchers())
     files = (option.value_span for line in lines for option in launch_of(line).host_files)
-    return any(span is not None and span.start <= use.span.start < span.end for span in files)
-
-
-def _is_asked_for(script: Script, use: VariableUse) -> bool:
-    return use.is_question and use.name not in script.assigned_names
-
-
-def _is_unset(script: Script, use: VariableUse) -> bool:
-    return not script.provides_for(use.name)
+    return any(span is not None and use.span.start in span for span in files)
 
 
 def _may_export(job: Job) -> bool:
     """Whether a callback may export something; cheap, as most export nothing."""
-    if command_lists(job.uses_of_plugin("cmd") if "export" in job.text else (), "export"):
-        return True
-    graph = job.require_graph
-    return graph.leaves_file
+    is_here = "export" in job.text and bool(command_lists(job.uses_of_plugin("cmd"), "export"))
+    return is_here or job.require_graph.leaves_file
 
 
 def _exported_names(job: Job) -> set[str]:

@@ -11,7 +11,7 @@ from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_script import PartKind
 from pai_lsp.findings.diagnostic import Finding, Fix, Fixes, Severity, later, rule
 from pai_lsp.findings.fixes import fix_of
-from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, scripts
+from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, changed, edit_fix, scripts
 from pai_lsp.source.content import mapped
 from pai_lsp.source.nodes import Scalar, ScalarStyle
 from pai_lsp.source.patterns import lazy_pattern
@@ -65,25 +65,21 @@ def line_not_continued(job: Job) -> Iterator[Finding]:
     first: Step | None = None  # of lines that follow each other, which are one command
     former: Step | None = None
     for use in all_uses(job):
-        step = use.line.step
-        name = use.line.name
-        if step.before != "\n" or name.text[:1] != "-":
+        step, name = use.line.step, use.line.name
+        is_first = step.before == "\n" and step.command is not None and name is step.command.words[0]
+        if name.text[:1] != "-" or not is_first:
             continue
-        if step.command is None or name is not step.command.words[0] or step.before not in {"\n", ""}:
-            continue
-        written = use.line.written(name)
-        if re.match(r"--?[A-Za-z]", written) and step.before == "\n":
+        if re.match(r"--?[A-Za-z]", use.line.written(name)):
             before = step.preceding()
             if before is not None and before.command is not None and _quotes_a_space(use, before.command.words):
                 continue  # `backslash_then_space` reports it
             fixes: Fixes = ()
             end = max((before.span.end, before.end, *(one.span.end for one in before.redirections))) if before else 0
             gap = use.written(Span(end, name.span.start))
-            if end and not gap.strip(" \t\n"):
-                is_same_scalar = gap.count("\n") == 1 and len(gap) == len(_written(use, end, name.span.start))
+            is_same_scalar = gap.count("\n") == 1 and len(gap) == len(_written(use, end, name.span.start))
+            if end and not gap.strip(" \t\n") and is_same_scalar:
                 last = Span(end - 1, end)
                 fixes = edit_fix(use.place, "Continue the line before", last, use.written(last) + " \\")
-                fixes = fixes if is_same_scalar else ()
             first = first if first is not None and former is before else step
             former = step
             message = f"bash runs '{name.text}' as a program; end the line before with '\\'"
@@ -134,26 +130,21 @@ def backslash_then_space(job: Job) -> Iterator[Finding]:
                 continue
             where = place.span(Span(start, end))
             is_folded = "\n" in job.text[where.start : where.end]
-            if line_end is None and not is_folded:
-                word = place.lines.word_after(start)
-                if word is not None and word.start == start and place.written(word).startswith("\\ -"):
-                    fixes = edit_fix(place, "Remove it", Span(start, end), "")
-                    yield Finding(
-                        where, "this '\\' quotes the space after it, which becomes a part of the option", fixes
-                    )
-                continue
-            following = place.lines.word_after(end)
-            if is_folded and (following is None or not place.written(following).lstrip("\\ ").startswith("-")):
-                continue
-            cut = line_end if line_end is not None else end
-            fixes = edit_fix(place, "Remove the space", Span(start, cut), "\\") if not is_folded else ()
-            span = Span(where.start, where.start + 1) if is_folded else place.span(Span(start, cut))
-            message = (
-                "YAML joins the lines with a space, and this '\\' quotes the space"
-                if is_folded
-                else ("this '\\' quotes the space after it and does not continue the line")
-            )
-            yield Finding(span, message, fixes)
+            if is_folded:
+                following = place.lines.word_after(end)
+                if following is not None and _is_option(place.written(following)):
+                    message = "YAML joins the lines with a space, and this '\\' quotes the space"
+                    yield Finding(Span(where.start, where.start + 1), message)
+            elif line_end is not None:
+                message = "this '\\' quotes the space after it and does not continue the line"
+                yield changed(place, Span(start, line_end), message, "\\", "Remove the space")
+            elif (word := place.lines.word_after(start)) and word.start == start and _is_option(place.written(word)):
+                message = "this '\\' quotes the space after it, which becomes a part of the option"
+                yield changed(place, Span(start, end), message, "", "Remove it")
+
+
+def _is_option(written: str) -> bool:
+    return written.lstrip("\\ ").startswith("-")
 
 
 @rule(Severity.WARNING)
@@ -187,8 +178,9 @@ def folded_lines_joined(job: Job) -> Iterator[Finding]:
             continue
         if _BEGINNING.isdisjoint([word.text for word in words]):
             continue
-        folded = [part for part in use.place.parts if part.style is ScalarStyle.FOLDED or "\n" in _source(job, part)]
-        if not any(part.style is not ScalarStyle.LITERAL for part in folded):
+        multiline = [part for part in use.place.parts if "\n" in job.text[part.span.start : part.span.end]]
+        folded = [part for part in multiline if part.style is not ScalarStyle.LITERAL]
+        if not folded:
             continue
         for before, word in zip((use.line.name, *words), words, strict=False):
             if word.text not in _BEGINNING or word.text == use.line.program or word is words[-1]:
@@ -196,7 +188,7 @@ def folded_lines_joined(job: Job) -> Iterator[Finding]:
             gap = use.place.span(Span(before.span.end, word.span.start))
             if "\n" in job.text[gap.start : gap.end] and use.line.written(word) == word.text:
                 scalar = next((p for p in folded if p.span.start <= gap.start <= p.span.end), None)
-                if scalar is None or scalar.style is ScalarStyle.LITERAL:
+                if scalar is None:
                     continue
                 message = f"YAML joins the lines, so this becomes an argument of '{use.line.name.text}'"
                 yield Finding(use.word(word), message, _keep_lines(scalar))
@@ -312,13 +304,10 @@ def yaml_mark_in_command(job: Job) -> Iterator[Finding]:
         for scalar in place.parts:
             line = max(job.text.rfind("\n", 0, scalar.span.start), 0)
             written = job.text[line : scalar.span.start]
-            if "!" not in written and "&" not in written:
-                continue
-            match = _YAML_MARK.search(written)
+            match = _YAML_MARK.search(written) if "!" in written or "&" in written else None
             if match is None:
                 continue
-            start = line + match.start(1)
-            mark = job.text[start : scalar.span.start].strip()
+            start, mark = line + match.start(1), written[match.start(1) :].strip()
             if mark.startswith("!!") or (mark.startswith("&") and f"*{mark[1:]}" in job.text):
                 continue
             name = "a tag" if mark.startswith("!") else "an anchor"
@@ -333,15 +322,8 @@ def yaml_mark_in_command(job: Job) -> Iterator[Finding]:
 def _written(use: CommandUse, start: int, end: int) -> str:
     """What the file has between two places of the script."""
     span = use.span(Span(start, end))
-    return use.place.source[span.start : span.end].replace(" ", "") if "-" not in _between(use, span) else ""
-
-
-def _between(use: CommandUse, span: Span) -> str:
-    return use.place.source[span.start : span.end]
-
-
-def _source(job: Job, scalar: Scalar) -> str:
-    return job.text[scalar.span.start : scalar.span.end]
+    written = use.place.source[span.start : span.end]
+    return written.replace(" ", "") if "-" not in written else ""
 
 
 @rule(Severity.WARNING)
@@ -420,9 +402,7 @@ def crlf_in_commands(job: Job) -> Iterator[Finding]:
         if "\r\n" not in scalar.text.strip():
             continue
         place = mapped(job.text, scalar)
-        ends = [
-            at for at, character in enumerate(scalar.text) if character == "\r" and scalar.text[at + 1 : at + 2] == "\n"
-        ]
+        ends = [match.start() for match in re.finditer("\r\n", scalar.text)]
         spans = [place.span(at, at + 1) for at in ends]
         is_certain = all(job.text[span.start : span.end] == "\\r" for span in spans)
         message = "this line ends with CRLF; bash treats the carriage return as part of the last word"

@@ -11,7 +11,7 @@ from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.job.parts import whole_number
 from pai_lsp.platform.programs import THIS_HOST, TRAINING
 from pai_lsp.platform.tables import converted_role_name
-from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, insert_fix, programs_of, uses
+from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, changed, insert_fix, programs_of, uses
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
@@ -23,16 +23,9 @@ if TYPE_CHECKING:
     from pai_lsp.job.variable_places import ScriptPlace
 
 _SERVERS = (
-    "tensorboard",
-    "jupyter",
-    "jupyter-notebook",
-    "jupyter-lab",
-    "http.server",
-    "gunicorn",
-    "flask",
-    "streamlit",
-)
-_LISTENING = frozenset({*_SERVERS, "uvicorn"})
+    "tensorboard", "jupyter", "jupyter-notebook", "jupyter-lab", "http.server", "gunicorn", "flask", "streamlit",
+    "uvicorn",
+)  # fmt: skip
 # Options and commands of Jupyter with which it starts no server. Source: `--help` of jupyter_server, notebook and
 # jupyterlab.
 _NOT_STARTING = frozenset(
@@ -70,12 +63,12 @@ def jupyter_as_root(job: Job) -> Iterator[Finding]:
         texts = use.line.texts
         if any("allow-root" in text or "config" in text for text in texts) or use.place.mentions("allow_root"):
             continue
-        span = Span(use.line.name.span.start, end)
         fixes = insert_fix(use.place, end, " --allow-root", safe=True)
+        span = Span(use.line.name.span.start, end)
         yield Finding(use.span(span), "'jupyter' refuses to run as root; add '--allow-root'", fixes)
 
 
-@rule(Severity.WARNING, about=_LISTENING)
+@rule(Severity.WARNING, about=_SERVERS)
 def server_on_localhost(job: Job) -> Iterator[Finding]:
     """A server only listens on localhost.
 
@@ -95,24 +88,22 @@ def server_on_localhost(job: Job) -> Iterator[Finding]:
             commands:
               - tensorboard --bind_all --logdir /tmp/log --port $PAI_PORT_LIST_worker_0_http
     """
-    if programs_of(job).isdisjoint(_LISTENING):
+    if programs_of(job).isdisjoint(_SERVERS):
         return
     used: dict[ScriptPlace, int] = {}  # where a script names this machine last
-    jupyters = [use for use, _ in _jupyters(job)]
+    jupyters = dict(_jupyters(job))
     others = uses(job, "tensorboard", "http.server", "flask", "gunicorn", "uvicorn", "streamlit", with_callbacks=False)
     for use in (*jupyters, *others):
-        found = _host(use)
-        is_jupyter = use in jupyters
-        if found is not None:
+        if (found := _host(use)) is not None:
             span, host = found
             if use.place not in used:
                 used[use.place] = max((at for one in THIS_HOST for at in use.place.lines.all_with(one)), default=-1)
             is_for_this_task = use.line.step.is_background and used[use.place] > use.line.span.end
             if host in THIS_HOST and not is_for_this_task:
                 start = span.start + use.written(span).rfind(host)
-                fixes = edit_fix(use.place, "Change to '0.0.0.0'", Span(start, start + len(host)), "0.0.0.0")  # noqa: S104
-                yield Finding(use.span(span), f"a server on '{host}' cannot be reached from outside the task", fixes)
-        elif is_jupyter or use.line.program == "tensorboard":
+                message = f"a server on '{host}' cannot be reached from outside the task"
+                yield changed(use.place, Span(start, start + len(host)), message, "0.0.0.0", at=span)  # noqa: S104
+        elif use in jupyters or use.line.program == "tensorboard":
             if {"--bind_all", "--version", "--help", "-h", "--inspect", "--db", "dev"} & {*use.line.texts}:
                 continue
             if any("config" in text or ".ip" in text or text.endswith("$@") for text in use.line.texts) or any(
@@ -120,18 +111,13 @@ def server_on_localhost(job: Job) -> Iterator[Finding]:
                 for word in use.line.arguments
             ):
                 continue
-            option = "--ip 0.0.0.0" if is_jupyter else "--bind_all"
-            end = (
-                use.line.arguments[0].span.end
-                if is_jupyter and use.line.program == "jupyter"
-                else use.line.name.span.end
-            )
-            fixes = insert_fix(use.place, end, f" {option}")
+            option = "--ip 0.0.0.0" if use in jupyters else "--bind_all"
+            fixes = insert_fix(use.place, jupyters.get(use, use.line.name.span.end), f" {option}")
             message = f"this listens on localhost only and cannot be reached from outside; add '{option}'"
             yield Finding(use.word(use.line.name), message, fixes)
 
 
-@rule(Severity.INFORMATION, about=(*TRAINING, *_LISTENING))
+@rule(Severity.INFORMATION, about=(*TRAINING, *_SERVERS))
 def fixed_port(job: Job) -> Iterator[Finding]:
     """A server has a fixed port.
 
@@ -152,18 +138,15 @@ def fixed_port(job: Job) -> Iterator[Finding]:
             commands:
               - tensorboard --bind_all --logdir /tmp/log --port $PAI_PORT_LIST_worker_0_http
     """
-    names = (*TRAINING, "uvicorn", *_SERVERS)
-    for use in uses(job, *names, with_callbacks=False):
-        distributed = use.line.program in TRAINING
-        role = use.role
+    for use in uses(job, *TRAINING, *_SERVERS, with_callbacks=False):
+        distributed, role = use.line.program in TRAINING, use.role
         if role is None or (distributed and role.instances < 2):
             continue
+        own = f"$PAI_PORT_LIST_{converted_role_name(role.name)}_0_http" if role.instances == 1 else None
         for span in _ports(use, distributed=distributed):
-            own = f"$PAI_PORT_LIST_{converted_role_name(role.name)}_0_http"
-            fixes = edit_fix(use.place, f"Change to '{own}'", span, own) if role.instances == 1 else ()
             port = use.written(span)
             message = f"another task on the same machine may use port {port}; use a port of the platform"
-            yield Finding(use.span(span), message, fixes)
+            yield changed(use.place, span, message, own)
 
 
 @rule(Severity.ERROR)
@@ -202,9 +185,7 @@ def port_list_as_port(job: Job) -> Iterator[Finding]:
             continue
         for number, word in enumerate(use.line.arguments):
             written = use.line.written(word)
-            match = re.fullmatch(
-                r"\"?(?:--?[\w-]+=)?(?:[\w.]+:|\$\{?\w+\}?:)?(\$\{?(PAI_PORT_LIST_\w+?)\}?)\"?", written
-            )
+            match = _PORT_LIST.fullmatch(written)
             before = use.line.arguments[number - 1].text if number else ""
             name = written.partition("=")[0] if written.startswith("-") else before
             is_port = re.fullmatch(r"--?[\w-]*port", name.lower()) is not None or ":" in written
@@ -214,19 +195,20 @@ def port_list_as_port(job: Job) -> Iterator[Finding]:
             parts = dict(variable.match(match[2]) or {}) if variable else {}
             if counts.get(parts.get("role", ""), {}).get(parts.get("label", ""), 1) < 2:
                 continue
-            at = word.span.start + match.start(1)
-            span = Span(at, at + len(match[1]))
-            new = f"${{{match[2]}%%,*}}"
-            fixes = edit_fix(use.place, f"Change to '{new}'", span, new)
-            yield Finding(use.span(span), f"this is a list of ports; the first one is '{new}'", fixes)
+            at, new = word.span.start + match.start(1), f"${{{match[2]}%%,*}}"
+            message = f"this is a list of ports; the first one is '{new}'"
+            yield changed(use.place, Span(at, at + len(match[1])), message, new)
+
+
+# The variable with the ports, as the value of an option or after a host.
+_PORT_LIST = lazy_pattern(r"\"?(?:--?[\w-]+=)?(?:[\w.]+:|\$\{?\w+\}?:)?(\$\{?(PAI_PORT_LIST_\w+?)\}?)\"?")
 
 
 def _jupyters(job: Job) -> Iterator[tuple[CommandUse, int]]:
     """The commands that start Jupyter, each with the end of its name."""
     for use in uses(job, "jupyter", "jupyter-notebook", "jupyter-lab", with_callbacks=False):
         words = use.line.arguments
-        texts = use.line.texts
-        if use.line.is_other_user or not _NOT_STARTING.isdisjoint(texts):
+        if use.line.is_other_user or not _NOT_STARTING.isdisjoint(use.line.texts):
             continue
         if use.line.program != "jupyter":
             yield use, use.line.name.span.end

@@ -12,7 +12,7 @@ import re
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.job.template_answers import PathOutcome
-from pai_lsp.rules.commands.command_uses import all_scripts, edit_fix, scripts
+from pai_lsp.rules.commands.command_uses import all_scripts, changed, scripts
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import server_text
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import TypeAlias
 
-    from pai_lsp.embedded.shell_script import Script
     from pai_lsp.embedded.shell_structure import Step
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
@@ -90,12 +89,9 @@ def here_document_not_ended(job: Job) -> Iterator[Finding]:
     return (finding for is_error, finding in job.once(_problems) if not is_error)
 
 
-def _problems(job: Job) -> tuple[tuple[bool, Finding], ...]:
+def _problems(job: Job) -> list[tuple[bool, Finding]]:
     """The first problem of each script, and whether it is an error."""
-    return tuple(_found_problems(job))
-
-
-def _found_problems(job: Job) -> Iterator[tuple[bool, Finding]]:
+    found: list[tuple[bool, Finding]] = []
     values = _parameter_values(job)
     for place in all_scripts(job):
         script = place.script
@@ -107,15 +103,12 @@ def _found_problems(job: Job) -> Iterator[tuple[bool, Finding]]:
         from pai_lsp.embedded.shell_syntax import syntax_problem  # noqa: PLC0415 - only for a script with a fault
 
         problem = syntax_problem(script)
-        if problem is not None and not _is_left_over(script, problem.span):
+        # The `>` of a `%>` without `<%` is reported by `template_syntax`.
+        if problem is not None and not script.is_template_end(problem.span.start - 1):
             span = _place(place, filled, problem.span)
             related = tuple(Related(_place(place, filled, other), message) for other, message in problem.related)
-            yield problem.is_error, Finding(span, problem.message, related=related)
-
-
-def _is_left_over(script: Script, span: Span) -> bool:
-    """Whether the problem is the `>` of a `%>` without `<%`, which `template_syntax` reports."""
-    return script.is_template_end(span.start - 1)
+            found.append((problem.is_error, Finding(span, problem.message, related=related)))
+    return found
 
 
 # The pieces of a script with its tags filled: each text, and the part of the written script that it replaces.
@@ -205,8 +198,8 @@ def pasted_character(job: Job) -> Iterator[Finding]:
 
 def _pasted_in(place: ScriptPlace, step: Step) -> Iterator[Finding]:
     done = 0
-    is_printed = step.command is not None and step.command.name == "echo" and not step.redirections
-    is_printed = is_printed and step.process is None
+    is_echo = step.command is not None and step.command.name == "echo"
+    is_printed = is_echo and not step.redirections and step.process is None
     for word in step.words:
         written = place.written(word.span)
         for match in _SMART.finditer(written):
@@ -222,9 +215,9 @@ def _pasted_in(place: ScriptPlace, step: Step) -> Iterator[Finding]:
                 if is_printed and at + closing <= step.span.end:
                     continue
                 span, done = Span(at, at + closing), at + closing
-                quote = _QUOTES[character]
-                fixes = edit_fix(place, "Use plain quotes", span, f"{quote}{line[1 : closing - 1]}{quote}")
-                yield Finding(place.span(span), "bash treats typographic quotes as letters; use plain quotes", fixes)
+                new = f"{_QUOTES[character]}{line[1 : closing - 1]}{_QUOTES[character]}"
+                message = "bash treats typographic quotes as letters; use plain quotes"
+                yield changed(place, span, message, new, "Use plain quotes")
             elif is_printed:
                 continue
             elif character in _DASHES:
@@ -236,14 +229,11 @@ def _pasted_in(place: ScriptPlace, step: Step) -> Iterator[Finding]:
                 count = len(option) - len(following)
                 dashes = dashes if count == 1 and character in {"\u2014", "\u2015"} else _DASHES[character] * count
                 span, done = Span(at, word.span.end), word.span.end
-                fixes = edit_fix(place, f"Change to '{dashes}{following}'", span, dashes + following)
                 message = f"'{character}' is not '-', so this is not an option"
-                yield Finding(place.span(span), message, fixes, cause="dash")
+                yield changed(place, span, message, dashes + following, cause="dash")
             else:
                 new, name = _PASTED[character]
                 around = written[max(match.start() - 1, 0) : match.start()] + written[match.end() : match.end() + 1]
-                if not around.isascii() or (character == "\uff1a" and not around.isalnum()):
-                    continue
-                span = Span(at, at + 1)
-                fixes = edit_fix(place, f"Change to '{new}'", span, new)
-                yield Finding(place.span(span), f"this is {name}, which bash treats as a letter", fixes)
+                if around.isascii() and (character != "\uff1a" or around.isalnum()):
+                    message = f"this is {name}, which bash treats as a letter"
+                    yield changed(place, Span(at, at + 1), message, new)

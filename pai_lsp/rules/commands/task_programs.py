@@ -16,6 +16,7 @@ from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.commands.command_uses import (
     CommandUse,
     all_uses,
+    changed,
     edit_fix,
     image_address,
     known_lines,
@@ -54,7 +55,19 @@ _MISSING = {
     "systemctl": "a container has no systemd", "nano": "it needs a terminal", "htop": "it needs a terminal",
 }  # fmt: skip
 _TERMINAL = frozenset({"vim", "vi", "emacs", "nano", "htop", "passwd", "watch", "screen", "nvtop", "gdb"})
-_UNATTENDED = frozenset({"-c", "-es", "--batch", "-batch", "--script", "-E", "-s", "--version"})
+# The words with which a program does not ask, or needs no terminal.
+_LETTERS = r"-[A-Za-z0-9.]*[{}][A-Za-z0-9.]*"
+_BATCH = "-c|-es|--batch|-batch|--script|-E|-s"
+_UNATTENDED = {
+    **dict.fromkeys(("vim", "vi"), lazy_pattern(rf"{_BATCH}|\+\w*q.*")), "emacs": lazy_pattern(_BATCH),
+    "gdb": lazy_pattern(r"--?(?:batch|ex|x|command|eval-command)\b.*"), "read": lazy_pattern(r"-t.*|-u"),
+    "screen": lazy_pattern(_LETTERS.format("dLbmXl")), "passwd": lazy_pattern(_LETTERS.format("dluSe")),
+    "top": lazy_pattern(_LETTERS.format("b")), "tmux": lazy_pattern(_LETTERS.format("d")),
+    "git": lazy_pattern(r"--(?:message|file|no-edit|amend).*|-[FC].*|-[a-ln-z]*m.*", re.DOTALL),
+    "accelerate": lazy_pattern("default|update|--help|-h"),
+}  # fmt: skip
+# The commands of other programs that ask.
+_ASKING = {"git": {"commit"}, "accelerate": {"config"}, "tmux": {"", "new", "new-session", "attach"}}
 _INSTALLING = frozenset({"install", "add"})
 _SHELLS = frozenset({"bash", "sh", "python", "zsh", "ipython", "mysql", "psql"})
 # Programs that connect to another host by ssh, whose configuration knows the names of tasks; and others.
@@ -72,7 +85,7 @@ _MAKING_LAST = frozenset({"cp", "mv", "rsync"})
 _MAKING_OPTION = {"wget": frozenset({"-P", "--directory-prefix"}), "unzip": frozenset({"-d"})}
 _WITH_PATTERN = frozenset({"grep", "egrep", "fgrep", "awk", "sed"})
 _FILE_TEST = lazy_pattern(r"-[defrsx]")
-_ADDRESS_OPTION = lazy_pattern(r"--(?:master|main|server|head)[\w-]*")
+_ADDRESS_OPTION = lazy_pattern(r"--(?:master|main|server|head)[\w-]*(?:addr|address|host|ip|endpoint|url)")
 _HOST = lazy_pattern(r"(?:[A-Za-z_][\w-]*@)?([a-z0-9]+)-([0-9]+)(?::.*)?")
 
 
@@ -101,8 +114,7 @@ def program_not_in_container(job: Job) -> Iterator[Finding]:
     """
     is_hinted = False
     has_docker = any(job.uses_of_plugin("dind"))
-    there: dict[tuple[ScriptPlace, str], bool] = {}
-    questions: dict[tuple[ScriptPlace, str], set[Step | None]] = {}
+    known: dict[tuple[ScriptPlace, str], tuple[bool, set[Step | None]]] = {}
     for use in _named(job, *_MISSING, "nvidia-smi"):
         place = use.place
         word = use.line.step.command.words[0] if use.line.step.command else use.line.name
@@ -116,12 +128,11 @@ def program_not_in_container(job: Job) -> Iterator[Finding]:
         is_guess = name == "sudo" and not _is_of_basic_image(job, use.role)
         if is_guess and is_hinted:
             continue
-        if (place, name) not in there:
-            there[place, name] = _may_be_there(use, name)
-            questions[place, name] = _questions(place, name)
+        if (place, name) not in known:
+            known[place, name] = _may_be_there(use, name), _questions(place, name)
+        is_there, questions = known[place, name]
         # `if systemctl is-active x; then systemctl stop x; fi`
-        is_guarded = questions[place, name] and not questions[place, name].isdisjoint(use.line.step.ancestors)
-        if there[place, name] or is_guarded:
+        if is_there or (questions and not questions.isdisjoint(use.line.step.ancestors)):
             continue
         rest = use.line.step.command.words[1:2] if use.line.step.command and name == "sudo" else ()
         is_plain = bool(rest) and not rest[0].text.startswith("-")
@@ -164,34 +175,13 @@ def needs_terminal(job: Job) -> Iterator[Finding]:
     """
     for use in uses(job, *_TERMINAL, "top", "tmux", "read", "git", "accelerate", with_callbacks=False):
         line, texts = use.line, use.line.texts
-        if line.program == "git" and not (texts[:1] == ("commit",) and not _has_message(texts)):
+        if line.program in _ASKING and next(iter(texts), "") not in _ASKING[line.program]:
             continue
-        answered = {"default", "update", "--help", "-h"}
-        if line.program == "accelerate" and (texts[:1] != ("config",) or answered & set(texts[1:])):
-            continue
-        if line.step.has_piped_input or not use.ends_script:
-            continue
-        short = "".join(text[1:] for text in texts if re.fullmatch(r"-[A-Za-z0-9.]+", text))
-        if line.program in _MISSING and line.program not in {"nano", "htop"}:
-            continue
-        if line.program == "top" and "b" in short:
-            continue
-        if line.program == "tmux" and ("d" in short or (texts and texts[0] not in {"new", "new-session", "attach"})):
-            continue
-        if line.program in {"vim", "vi", "emacs"} and _UNATTENDED & set(texts):
-            continue
-        if line.program in {"vim", "vi"} and any(re.match(r"\+\w*q", text) for text in texts):
-            continue
-        if line.program == "gdb" and any(re.match(r"--?(?:batch|ex|x|command|eval-command)\b", text) for text in texts):
-            continue
-        if line.program == "screen" and (texts and short and set("dLbmXl") & set(short)):
-            continue
-        if line.program == "passwd" and set("dluSe") & set(short):
+        unattended = _UNATTENDED.get(line.program)
+        if line.step.has_piped_input or not use.ends_script or (unattended and any(map(unattended.fullmatch, texts))):
             continue
         if line.program == "read" and any(step.defines for step in line.step.ancestors):
             continue  # it reads what the function's caller gives
-        if line.program == "read" and any(text in {"-t", "-u"} or text.startswith("-t") for text in texts):
-            continue
         if line.program in _TERMINAL and ("--version" in texts or "--help" in texts):
             continue
         what = "there is nothing to read" if line.program == "read" else "a task has no terminal"
@@ -257,40 +247,31 @@ def path_without_storage(job: Job) -> Iterator[Finding]:
     mounted = _mount_paths(job)
     if mounted is None or any(list(command_entries(use)) for use in job.uses_of_plugin("cmd")):
         return
-    by_place: dict[ScriptPlace, list[CommandUse]] = {}
-    for use in all_uses(job, with_callbacks=False):
-        by_place.setdefault(use.place, []).append(use)
     for place in scripts(job):
         if not place.mentions("/mnt/"):
             continue
         made = [word.text for line in place.lines.all for word in _made_by(line)]
         asked = _asked_paths(place.lines)
-        for use in by_place.get(place, ()):
-            if not use.ends_script:
+        for use in (CommandUse(place, line) for line in place.lines.all):
+            if not use.ends_script or use.line.program in _NO_READERS:
                 continue
-            if use.line.program in {"echo", "printf", "export", "mkdir", "ln", "mount", "rsync", "test", "["}:
-                continue
-            if use.line.program in _MISSING:
-                continue  # `program_not_in_container` reports it
             for word in use.line.arguments:
                 match = _MOUNT.search(word.text)
                 if match is None or not word.is_literal or any(match[0] in one for one in made):
                     continue
-                if " " in word.text and use.line.program in _WITH_PATTERN:
-                    continue  # what is searched for
-                if match.end() == len(word.text) and "." in match[1]:
-                    continue  # a file in `/mnt` itself, which images have
-                if any(path.startswith(match[0]) for path in asked):
-                    continue  # the script asks whether it is there
-                if any(match[0] == path or path.startswith(f"{match[0]}/") or path == "/mnt" for path in mounted):
-                    continue
-                written = use.line.written(word)
-                found = re.search(r"/mnt/[\w./-]+", written)
-                if found is None:
-                    continue
-                span = Span(word.span.start + found.start(), word.span.start + found.end())
-                known = f"; mounted are {', '.join(sorted(mounted))}" if mounted else ""
-                yield Finding(use.span(span), f"no storage is mounted at '{match[0]}'{known}")
+                is_searched_for = " " in word.text and use.line.program in _WITH_PATTERN
+                is_file_of_image = match.end() == len(word.text) and "." in match[1]  # in `/mnt` itself
+                is_asked_for = any(path.startswith(match[0]) for path in asked)
+                is_mounted = any(path in {match[0], "/mnt"} or path.startswith(f"{match[0]}/") for path in mounted)
+                found = re.search(r"/mnt/[\w./-]+", use.line.written(word))
+                if found and not (is_searched_for or is_file_of_image or is_asked_for or is_mounted):
+                    span = Span(word.span.start + found.start(), word.span.start + found.end())
+                    known = f"; mounted are {', '.join(sorted(mounted))}" if mounted else ""
+                    yield Finding(use.span(span), f"no storage is mounted at '{match[0]}'{known}")
+
+
+# Programs that read no storage; those of `_MISSING` are reported by `program_not_in_container`.
+_NO_READERS = {"echo", "printf", "export", "mkdir", "ln", "mount", "rsync", "test", "[", *_MISSING}
 
 
 @rule(Severity.WARNING, about=(*_BY_SSH, *_BY_ADDRESS, "python", "deepspeed"))
@@ -320,7 +301,6 @@ def ssh_without_plugin(job: Job) -> Iterator[Finding]:
             - plugin: ssh
               parameters: {jobssh: true}
     """
-    connecting = list(uses(job, *_BY_SSH, *_BY_ADDRESS, with_callbacks=False))
     roles = {converted_role_name(role.name) for role in job.task_roles}
     has_ssh = any(use.is_on("jobssh") for use in job.uses_of_plugin("ssh"))
     for use in uses(job, "python", with_callbacks=False):
@@ -328,22 +308,16 @@ def ssh_without_plugin(job: Job) -> Iterator[Finding]:
             if before.text[:2] != "--" or not _ADDRESS_OPTION.fullmatch(before.text):
                 continue
             match = _HOST.fullmatch(word.text if word.text not in roles else f"{word.text}-0")
-            if (
-                match
-                and match[1] in roles
-                and before.text.endswith(("addr", "address", "host", "ip", "endpoint", "url"))
-            ):
-                new = f"$PAI_HOST_IP_{match[1]}_{match[2]}"
-                span = Span(word.span.start, min(word.span.start + len(f"{match[1]}-{match[2]}"), word.span.end))
-                fixes = edit_fix(use.place, f"Change to '{new}'", span, new)
-                yield Finding(use.span(span), f"this is only a name for ssh, not an address; use {new}", fixes)
+            if match and match[1] in roles:
+                end = min(word.span.start + len(f"{match[1]}-{match[2]}"), word.span.end)
+                yield _not_an_address(use, Span(word.span.start, end), match)
     for use, _, _, arguments in known_lines(job, ("deepspeed",)):
         is_alone = use.role is None or use.role.instances < 2 or not arguments.has("-H")
         is_other = arguments.is_open or arguments.has("--launcher", "--no_ssh")
         if not (has_ssh or is_alone or is_other or use.place.mentions("sshd") or use.place.mentions("ssh_config")):
             message = "deepspeed reaches other hosts by ssh, and the plugin 'ssh' with 'jobssh: true' is missing"
             yield Finding(use.word(use.line.name), message)
-    for use in connecting:
+    for use in uses(job, *_BY_SSH, *_BY_ADDRESS, with_callbacks=False):
         for word in use.line.arguments:
             match = _HOST.fullmatch(word.text.removeprefix("http://"))
             if match is None or match[1] not in roles or not word.is_literal:
@@ -354,12 +328,14 @@ def ssh_without_plugin(job: Job) -> Iterator[Finding]:
                     message = "tasks can use ssh between them only with the plugin 'ssh' and 'jobssh: true'"
                     yield Finding(use.word(use.line.name), message, related=related)
             elif not use.place.mentions("/etc/hosts"):
-                new = f"$PAI_HOST_IP_{match[1]}_{match[2]}"
                 start = word.span.start + use.line.written(word).find(f"{match[1]}-{match[2]}")
-                span = Span(start, start + len(match[1]) + 1 + len(match[2]))
-                fixes = edit_fix(use.place, f"Change to '{new}'", span, new)
-                yield Finding(use.span(span), f"this is only a name for ssh, not an address; use {new}", fixes)
+                yield _not_an_address(use, Span(start, start + len(f"{match[1]}-{match[2]}")), match)
             break
+
+
+def _not_an_address(use: CommandUse, span: Span, host: re.Match[str]) -> Finding:
+    new = f"$PAI_HOST_IP_{host[1]}_{host[2]}"
+    return changed(use.place, span, f"this is only a name for ssh, not an address; use {new}", new)
 
 
 def _made_by(line: CommandLine) -> tuple[Word, ...]:
@@ -402,14 +378,6 @@ def _questions(place: ScriptPlace, name: str) -> set[Step | None]:
     """The `if` and `while` that run a program in their condition."""
     asking = place.lines.by_program.get(name, ())
     return {step.parent for line in asking for step in line.step.around if step.part == "condition"}
-
-
-def _has_message(texts: tuple[str, ...]) -> bool:
-    return any(
-        text.startswith(("--message", "--file", "--no-edit", "--amend", "-F", "-C"))
-        or re.fullmatch(r"-[a-ln-z]*m.*", text)
-        for text in texts
-    )
 
 
 def _mount_paths(job: Job) -> set[str] | None:
@@ -485,8 +453,6 @@ def path_without_content(job: Job) -> Iterator[Finding]:
 
 def _of_role(job: Job, role: EffectiveRole, mounted: tuple[str, ...]) -> Iterator[Finding]:
     homes = {path: one for one in role.prerequisites if (path := _normal(one.path_for_user))}
-    if not homes:
-        return
     used = [(path, span, use) for use in all_uses(job) if use.role is role.role for path, span in _paths(use)]
     unused = [home for home in homes if not any(_is_within(path, home) or _is_within(home, path) for path, *_ in used)]
     if not unused:
@@ -499,9 +465,8 @@ def _of_role(job: Job, role: EffectiveRole, mounted: tuple[str, ...]) -> Iterato
         meant = ((part, home) for part in _folders(path) for home in unused if _is_meant(part, home))
         for part, home in islice(meant, 1):
             place = Span(span.start, span.start + len(part))
-            fixes = edit_fix(use.place, f"Change to '{home}'", place, home)
             message = f"'{homes[home].definition.name}' has its content at '{home}', not here"
-            yield Finding(use.span(place), message, fixes)
+            yield changed(use.place, place, message, home)
 
 
 def _paths(use: CommandUse) -> Iterator[tuple[str, Span]]:

@@ -14,7 +14,7 @@ from pai_lsp.embedded.shell_script import PartKind
 from pai_lsp.embedded.shell_structure import structure
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.platform.programs import known_line, launch_of, launchers
-from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, quote_words_fix, scripts, uses
+from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, changed, quote_words_fix, scripts, uses
 from pai_lsp.rules.commands.nounset_rules import hidden_assignments
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
@@ -33,25 +33,9 @@ _PRINTING = frozenset(
     {"echo", "printf", ":", "logger", "export", "alias", "trap", "eval", "bash", "sh", "awk", "sed", "perl"}
 )
 _ON_FILES = frozenset(
-    {
-        "ls",
-        "cat",
-        "cd",
-        "cp",
-        "mv",
-        "rm",
-        "mkdir",
-        "touch",
-        "tar",
-        "unzip",
-        "python",
-        "source",
-        ".",
-        "head",
-        "tail",
-        "chmod",
-    }
-)
+    {"ls", "cat", "cd", "cp", "mv", "rm", "mkdir", "touch", "tar", "unzip", "python", "source", ".", "head", "tail",
+     "chmod"}
+)  # fmt: skip
 _NUMERIC = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 _TEST_OPERATORS = {"-eq": "=", "-ne": "!="}
 _OPTION_AND_VALUE = lazy_pattern(r"--?[A-Za-z][\w-]*[ =].*\S|--?[A-Za-z][\w-]* \S.*")
@@ -90,32 +74,30 @@ def spaces_around_equals(job: Job) -> Iterator[Finding]:
             if last is not words[-1] and words[1].text != "=":
                 continue
             span = Span(words[0].span.start, last.span.end)
-            new = re.sub(r"^([^=\s]*)\s*=\s*", r"\1=", use.written(span))
-            fixes = edit_fix(use.place, f"Change to '{new}'", span, new) if last is words[-1] else ()
+            new = re.sub(r"^([^=\s]*)\s*=\s*", r"\1=", use.written(span)) if last is words[-1] else None
             message = f"bash runs '{words[0].text}' as a program; remove the spaces around '='"
             # Whoever writes assignments in this way does so in the whole script.
-            cause = f"spaces in {use.place.span(Span(0, 0))}"
-            yield Finding(use.span(span), message, fixes, cause=cause)
+            yield changed(use.place, span, message, new, cause=f"spaces in {use.place.span(Span(0, 0))}")
         elif words[0].text in {"export", "readonly", "declare", "local"}:
             yield from _declared(use, words)
         elif use.line.program in launchers():
             yield from _passed_on(use)
-        elif use.line.step.assigned and (
-            (use.line.quote(words[0]) and words[0].text[:1] in "/~.") or (len(words) == 1 and words[0].text[:1] == "/")
-        ):
-            # `NAME= program` runs the program with an empty variable, which a script does not read itself.
-            before = use.line.step.assigned[-1]
-            later = (one for one in use.place.script.uses if one.name == before.name)
-            if before.is_empty and any(one.span.start > words[0].span.end for one in later):
-                whole = Span(before.span.start, words[0].span.end)
-                fixes = edit_fix(use.place, "Remove the space", Span(before.whole.end, words[0].span.start), "")
-                yield Finding(use.span(whole), f"bash runs '{words[0].text}' as a program; remove the space", fixes)
-        elif use.line.step.assigned and words[0].text[:1].isdigit():
-            before = use.line.step.assigned[-1]
-            if before.is_empty and words[0].text.replace(".", "").isdigit():
-                whole = Span(before.span.start, words[0].span.end)
-                fixes = edit_fix(use.place, "Remove the space", whole, f"{before.name}={words[0].text}")
-                yield Finding(use.span(whole), f"bash runs '{words[0].text}' as a program; remove the space", fixes)
+        elif use.line.step.assigned and use.line.step.assigned[-1].is_empty:
+            yield from _assigned_apart(use, words)
+
+
+def _assigned_apart(use: CommandUse, words: tuple[Word, ...]) -> Iterator[Finding]:
+    """`NAME= value`: bash runs the value with an empty variable, which a script does not read itself."""
+    before, value = use.line.step.assigned[-1], words[0]
+    gap, whole = Span(before.whole.end, value.span.start), Span(before.span.start, value.span.end)
+    message = f"bash runs '{value.text}' as a program; remove the space"
+    is_quoted_path = use.line.quote(value) and value.text[:1] in "/~."
+    if is_quoted_path or (len(words) == 1 and value.text[:1] == "/"):
+        later = (one for one in use.place.script.uses if one.name == before.name)
+        if any(one.span.start > value.span.end for one in later):
+            yield changed(use.place, gap, message, "", "Remove the space", at=whole)
+    elif value.text[:1].isdigit() and value.text.replace(".", "").isdigit():
+        yield changed(use.place, whole, message, f"{before.name}={value.text}", "Remove the space")
 
 
 def _passed_on(use: CommandUse) -> Iterator[Finding]:
@@ -126,9 +108,8 @@ def _passed_on(use: CommandUse) -> Iterator[Finding]:
         rest = arguments.operands[1:2]
         span = Span(option.value_span.start, (rest or [program])[0].span.end)
         new = f"{option.value}={use.line.written(rest[0]) if rest else ''}"
-        fixes = edit_fix(use.place, f"Change to '{new}'", span, new)
         message = f"'{use.line.program}' runs '=' as a program; remove the spaces around '='"
-        yield Finding(use.span(span), message, fixes)
+        yield changed(use.place, span, message, new)
 
 
 def _declared(use: CommandUse, words: tuple[Word, ...]) -> Iterator[Finding]:
@@ -150,11 +131,11 @@ def _declared(use: CommandUse, words: tuple[Word, ...]) -> Iterator[Finding]:
         start = before if number > 1 and (before.text.endswith("=") or NAME.fullmatch(before.text)) else word
         end = words[number + 1] if word.text == "=" and number + 1 < len(words) else word
         span = Span(words[0].span.start, end.span.end)
-        is_simple = start is not word and start is words[1]
+        is_simple = start is not word and start is words[1] and end is words[-1]
         value = use.line.written(end).removeprefix("=")
-        new = f"{words[0].text} {start.text.rstrip('=')}={value}"
-        fixes = edit_fix(use.place, f"Change to '{new}'", span, new) if is_simple and end is words[-1] else ()
-        yield Finding(use.span(span), f"'{word.text}' is not a name; write 'NAME=value' without spaces", fixes)
+        new = f"{words[0].text} {start.text.rstrip('=')}={value}" if is_simple else None
+        message = f"'{word.text}' is not a name; write 'NAME=value' without spaces"
+        yield changed(use.place, span, message, new)
         return
 
 
@@ -181,39 +162,39 @@ def assignment_of_other_shell(job: Job) -> Iterator[Finding]:
     """
     for use in all_uses(job):
         words = use.line.words
-        if words[0].text[:1] != "$" and words[0].text not in {"export", "set", "setenv"}:
+        first, name = words[0], words[0].text
+        if name not in {"export", "set", "setenv"} and not (name[:1] == "$" and use.line.written(first)[:1] == "$"):
             continue
-        written = use.line.written(words[0])
-        if not written.startswith("$") and words[0].text not in {"export", "set", "setenv"}:
-            continue
-        if words[0].text == "setenv":
+        written = use.line.written(first)
+        dollar = Span(first.span.start, first.span.start + 1)
+        if name == "setenv":
             if "setenv" not in use.place.script.functions:
-                new = f"export {words[1].text}={use.line.written(words[2])}" if len(words) == 3 else ""
-                fixes = edit_fix(use.place, f"Change to '{new}'", use.line.span, new) if new else ()
-                yield Finding(use.word(words[0]), "this is csh; in bash it is 'export NAME=value'", fixes)
+                new = f"export {words[1].text}={use.line.written(words[2])}" if len(words) == 3 else None
+                message = "this is csh; in bash it is 'export NAME=value'"
+                yield changed(use.place, use.line.span, message, new, at=first.span)
         elif match := re.match(r"\$env:\w+", written):
-            span = Span(words[0].span.start, words[0].span.start + match.end())
+            span = Span(first.span.start, first.span.start + match.end())
             yield Finding(use.span(span), "this is PowerShell; in bash it is 'export NAME=value'")
-        elif len(words) > 2 and words[1].text == "=" and use.line.variable(words[0]):
-            span = Span(words[0].span.start, words[2].span.end)
+        elif len(words) > 2 and words[1].text == "=" and use.line.variable(first):
+            span = Span(first.span.start, words[2].span.end)
             yield Finding(use.span(span), "this runs a program; an assignment is 'NAME=value', without '$' and spaces")
-        elif match := re.match(r"\$([A-Za-z_]\w*)=", written):
-            fixes = edit_fix(use.place, "Remove '$'", Span(words[0].span.start, words[0].span.start + 1), "")
-            yield Finding(use.word(words[0]), f"this does not set '{match[1]}'; remove the '$'", fixes)
-        elif words[0].text == "export" and len(words) > 1:
-            value = use.line.written(words[1])
-            match = re.match(r"\$([A-Za-z_]\w*)=", value)
+        elif match := _DOLLAR_NAME.match(written):
+            message = f"this does not set '{match[1]}'; remove the '$'"
+            yield changed(use.place, dollar, message, "", "Remove '$'", at=first.span)
+        elif name == "export" and len(words) > 1:
+            match = _DOLLAR_NAME.match(use.line.written(words[1]))
             # A loop or `read` gives the name, as in `while read -r key value; do export $key=$value; done`.
             is_named = match and match[1] in use.place.script.assigned_names and use.place.lines.value(match[1]) is None
             if match and not is_named:
                 at = words[1].span.start
-                fixes = edit_fix(use.place, "Remove '$'", Span(at, at + 1), "")
-                yield Finding(use.span(use.line.span), f"this does not set '{match[1]}'; remove the '$'", fixes)
-        elif words[0].text == "set" and len(words) == 2 and re.match(r"[A-Za-z_]\w*=", words[1].text):
-            span = Span(words[0].span.start, words[1].span.end)
-            new = use.line.written(words[1])
-            fixes = edit_fix(use.place, "Remove 'set'", span, new)
-            yield Finding(use.span(span), "'set NAME=value' sets '$1' in bash; remove 'set'", fixes)
+                message = f"this does not set '{match[1]}'; remove the '$'"
+                yield changed(use.place, Span(at, at + 1), message, "", "Remove '$'", at=use.line.span)
+        elif name == "set" and len(words) == 2 and re.match(r"[A-Za-z_]\w*=", words[1].text):
+            span, new = Span(first.span.start, words[1].span.end), use.line.written(words[1])
+            yield changed(use.place, span, "'set NAME=value' sets '$1' in bash; remove 'set'", new, "Remove 'set'")
+
+
+_DOLLAR_NAME = lazy_pattern(r"\$([A-Za-z_]\w*)=")
 
 
 @rule(Severity.WARNING)
@@ -244,24 +225,23 @@ def test_brackets(job: Job) -> Iterator[Finding]:
         if name[:1] != "[" and name != "test":
             continue
         if re.match(r"\[\[?[-!$\w\"]", name) and name[-1:] != "]":
-            cut = 2 if name.startswith("[[") else 1
-            at = words[0].span.start + cut
-            fixes = edit_fix(use.place, "Add a space", Span(at - 1, at), "[ ")
-            yield Finding(use.word(words[0]), f"bash runs '{name}' as a program; add a space after the bracket", fixes)
+            at = words[0].span.start + (2 if name.startswith("[[") else 1)
+            message = f"bash runs '{name}' as a program; add a space after the bracket"
+            yield changed(use.place, Span(at - 1, at), message, "[ ", "Add a space", at=words[0].span)
         elif name in {"[", "[["} and last.text.endswith("]") and last.text not in {"]", "]]"} and len(words) > 1:
             at = last.span.end - (2 if last.text.endswith("]]") and name == "[[" else 1)
             end = Span(at, last.span.end)
-            fixes = edit_fix(use.place, "Add a space", end, f" {use.written(end)}")
-            yield Finding(use.word(last), "a space is missing before the bracket, so the test fails", fixes)
+            message = "a space is missing before the bracket, so the test fails"
+            yield changed(use.place, end, message, f" {use.written(end)}", "Add a space", at=last.span)
         elif name == "[" and last.text != "]" and step.after in {"&&", "||"} and (following := step.following()):
             closing = following.command.words[-1] if following.command else None
             if closing is not None and closing.text == "]":
-                span = Span(words[1].span.start if len(words) > 1 else last.span.start, closing.span.start)
-                inner = use.written(span).rstrip()
-                span = Span(span.start, span.start + len(inner))
+                start = (words[1] if len(words) > 1 else last).span.start
+                inner = use.written(Span(start, closing.span.start)).rstrip()
                 left, operator, right = inner.partition(step.after)
-                fixes = edit_fix(use.place, "Split the test", span, f"{left.rstrip()} ] {operator} [ {right.lstrip()}")
-                yield Finding(use.span(span), f"'{step.after}' ends the test; write two tests", fixes)
+                new = f"{left.rstrip()} ] {operator} [ {right.lstrip()}"
+                message = f"'{step.after}' ends the test; write two tests"
+                yield changed(use.place, Span(start, start + len(inner)), message, new, "Split the test")
         elif name in {"[", "test"}:
             yield from _test_operators(use, words)
 
@@ -271,23 +251,22 @@ def _test_operators(use: CommandUse, words: tuple[Word, ...]) -> Iterator[Findin
     for one in use.line.step.redirections:
         if one.operator in {">", "<"} and not one.descriptor and one.span.start < words[-1].span.end:
             new = "-gt" if one.operator == ">" else "-lt"
-            fixes = edit_fix(use.place, f"Change to '{new}'", one.operator_span, new)
-            yield Finding(use.span(one.span), f"'{one.operator}' is a redirection here; use '{new}'", fixes)
+            message = f"'{one.operator}' is a redirection here; use '{new}'"
+            yield changed(use.place, one.operator_span, message, new, at=one.span)
             return
     if len(inner) == 1 and _has_equals(use.line.written(inner[0])):
         yield Finding(use.word(inner[0]), "this is one word, so the test is always true; add spaces around '='")
     for number, word in enumerate(inner):
         name = use.line.variable(word) if len(inner) == 3 and use.line.quote(word) is None else ""
-        if name:
-            value = use.place.lines.value(name)
-            if value is not None and " " in value.lstrip():
-                fixes = edit_fix(use.place, "Quote it", word.span, f'"{use.line.written(word)}"')
-                yield Finding(use.word(word), "the value has a space, so the test fails; quote the variable", fixes)
+        value = use.place.lines.value(name) if name else None
+        if value is not None and " " in value.lstrip():
+            message = "the value has a space, so the test fails; quote the variable"
+            yield changed(use.place, word.span, message, f'"{use.line.written(word)}"', "Quote it")
         sides = [inner[at] for at in (number - 1, number + 1) if 0 <= at < len(inner)]
         if word.text in _NUMERIC and any(one.is_literal and not re.fullmatch(r"[-+]?\d+", one.text) for one in sides):
-            better = _TEST_OPERATORS.get(word.text, "")
-            fixes = edit_fix(use.place, f"Change to '{better}'", word.span, better) if better else ()
-            yield Finding(use.word(word), f"'{word.text}' compares numbers; use '{better or '='}' for text", fixes)
+            better = _TEST_OPERATORS.get(word.text)
+            message = f"'{word.text}' compares numbers; use '{better or '='}' for text"
+            yield changed(use.place, word.span, message, better)
 
 
 def _has_equals(written: str) -> bool:
@@ -332,41 +311,39 @@ def quotes_keep_literal(job: Job) -> Iterator[Finding]:
             if name := line.variable(word):
                 value = None if _is_value(line, number) else use.place.lines.value(name)
                 if value is not None and value.startswith("-") and " " in value and not _is_for_script(line):
-                    fixes = edit_fix(use.place, "Remove the quotes", word.span, written[1:-1])
                     message = f"the program receives '{value}' as one word; remove the quotes"
-                    yield Finding(use.word(word), message, fixes)
+                    yield changed(use.place, word.span, message, written[1:-1], "Remove the quotes")
                 continue
             bare = use.written(line.inner(word))
             before = line.arguments[number - 1].text if number else ""
             if quote and re.fullmatch(r"~/[\w./-]*", bare) and line.program in _ON_FILES | {"wget", "git", "unzip"}:
-                fixes = edit_fix(use.place, "Remove the quotes", word.span, bare)
-                yield Finding(use.word(word), "bash does not expand '~' in quotes", fixes)
+                yield changed(use.place, word.span, "bash does not expand '~' in quotes", bare, "Remove the quotes")
             elif not quote and re.fullmatch(r"--[\w-]+=~/[\w./-]*", bare):
                 at = word.span.start + written.index("~")
-                fixes = edit_fix(use.place, "Change to '$HOME'", Span(at, at + 1), "$HOME")
                 message = "bash does not expand '~' after '='; not every program does"
-                yield Finding(use.word(word), message, fixes, severity=Severity.INFORMATION)
+                yield changed(
+                    use.place, Span(at, at + 1), message, "$HOME", at=word.span, severity=Severity.INFORMATION
+                )
             elif quote == "'" and re.fullmatch(r"\$\{?[A-Za-z_]\w*\}?(?:/[\w.*/-]*)?", bare):
                 is_path = "/" in bare or line.program != "python"
                 if is_path and line.program in _ON_FILES and before not in {"-c", "-e"}:
-                    fixes = edit_fix(use.place, "Use double quotes", word.span, f'"{bare}"')
-                    yield Finding(use.word(word), "bash does not expand variables in single quotes", fixes)
+                    message = "bash does not expand variables in single quotes"
+                    yield changed(use.place, word.span, message, f'"{bare}"', "Use double quotes")
             elif quote and _OPTION_AND_VALUE.fullmatch(bare) and " " in bare and not _is_value(line, number):
                 others = {"git", "docker", "pip", "grep", "find"}
                 if "=" in bare.partition(" ")[0] or line.program in others or _is_for_script(line):
                     continue
-                fixes = edit_fix(use.place, "Remove the quotes", word.span, bare) if "$" not in bare else ()
-                yield Finding(use.word(word), f"the program receives '{bare}' as one word; remove the quotes", fixes)
+                message = f"the program receives '{bare}' as one word; remove the quotes"
+                yield changed(use.place, word.span, message, None if "$" in bare else bare, "Remove the quotes")
         program = line.name
         is_command = program is line.words[0] and not line.step.assigned and program.is_literal
-        if (
-            is_command
-            and program.is_quoted
-            and line.quote(program)
-            and re.fullmatch(r"[a-z][\w.-]* [\w./-].*", program.text)
-        ):
+        if is_command and program.is_quoted and line.quote(program) and _WORDS.fullmatch(program.text):
             message = f"bash looks for a program named '{program.text}'; remove the quotes"
             yield Finding(use.word(program), message)
+
+
+# A program with an argument.
+_WORDS = lazy_pattern(r"[a-z][\w.-]* [\w./-].*")
 
 
 @rule(Severity.WARNING)
@@ -390,22 +367,16 @@ def braces_not_expanded(job: Job) -> Iterator[Finding]:
               - N=3; for i in $(seq 1 $N); do echo $i; done
     """
     for place in scripts(job, with_callbacks=True):
-        for word in [word for line in place.lines.all if line.program != "eval" for word in line.words]:
+        words = [word for line in place.lines.all if line.program != "eval" for word in line.words]
+        for word in (*words, *place.script.loop_words):
             if ".." not in word.text:
                 continue
             if (match := _BRACES_OF_VARIABLES.fullmatch(place.written(word.span))) is not None:
-                first, last = match[1] or match[3], match[2] or match[4]
-                fixes = edit_fix(place, "Use 'seq'", word.span, f"$(seq {first} {last})")
-                yield Finding(place.span(word.span), "bash expands braces before variables; use 'seq'", fixes)
+                new = f"$(seq {match[1] or match[3]} {match[2] or match[4]})"
+                yield changed(place, word.span, "bash expands braces before variables; use 'seq'", new, "Use 'seq'")
         for word in place.script.loop_words:
-            written = place.written(word.span)
-            if (match := _BRACES_OF_VARIABLES.fullmatch(written)) is not None:
-                first, last = match[1] or match[3], match[2] or match[4]
-                fixes = edit_fix(place, "Use 'seq'", word.span, f"$(seq {first} {last})")
-                yield Finding(place.span(word.span), "bash expands braces before variables; use 'seq'", fixes)
-            elif place.script.quote(word.span) and _BRACES.fullmatch(word.text):
-                fixes = edit_fix(place, "Remove the quotes", word.span, word.text)
-                yield Finding(place.span(word.span), "bash does not expand braces in quotes", fixes)
+            if place.script.quote(word.span) and _BRACES.fullmatch(word.text):
+                yield changed(place, word.span, "bash does not expand braces in quotes", word.text, "Remove the quotes")
 
 
 @rule(Severity.WARNING, about=("find",))
@@ -471,9 +442,8 @@ def interactive_only(job: Job) -> Iterator[Finding]:
                     if equals and not expands:
                         aliases[key] = value
             elif name in aliases and name not in place.script.functions and not line.wrappers:
-                value = aliases[name]
-                fixes = edit_fix(place, f"Change to '{value}'", line.name.span, value)
-                yield Finding(place.span(line.name.span), f"bash does not expand the alias '{name}' in scripts", fixes)
+                message = f"bash does not expand the alias '{name}' in scripts"
+                yield changed(place, line.name.span, message, aliases[name])
             elif name in {"!!", "!$"}:
                 yield Finding(place.span(line.name.span), f"bash does not expand '{name}' in scripts")
 
@@ -503,10 +473,10 @@ def comment_of_other_language(job: Job) -> Iterator[Finding]:
     for use in all_uses(job):
         name = use.line.words[0]
         if name.text[:1] == "/" and name.is_literal and re.fullmatch(r"//\W*\w*|/\*+", name.text):
-            fixes = edit_fix(use.place, "Change to '#'", Span(name.span.start, name.span.start + 2), "#")
+            start = Span(name.span.start, name.span.start + 2)
             is_line = use.line.step.before in {"", "\n"} and name.text.startswith("//")
             message = f"bash runs '{name.text}' as a program; a comment begins with '#'"
-            yield Finding(use.word(name), message, fixes if is_line else ())
+            yield changed(use.place, start, message, "#" if is_line else None, at=name.span)
 
 
 @rule(Severity.WARNING)
@@ -543,9 +513,8 @@ def path_replaced(job: Job) -> Iterator[Finding]:
                 continue  # for one program, or in a process of its own
             at = place.inner(one.value).end
             last = Span(at - 1, at)
-            fixes = edit_fix(place, "Add ':$PATH'", last, f"{place.written(last)}:$PATH")
             message = "this removes the folders with all programs of the system; add ':$PATH'"
-            yield Finding(place.span(one.whole), message, fixes)
+            yield changed(place, last, message, f"{place.written(last)}:$PATH", "Add ':$PATH'", at=one.whole)
 
 
 _FOLDERS = lazy_pattern(r"[\w./:-]+")
@@ -574,17 +543,13 @@ def source_in_sh(job: Job) -> Iterator[Finding]:
     """
     for use in uses(job, "sh", "dash"):
         words = use.line.arguments
-        if len(words) > 1 and words[0].text == "-c" and _runs(words[1].text, "source"):
-            fixes = edit_fix(use.place, "Change to 'bash'", use.line.name.span, "bash")
-            yield Finding(use.word(words[1]), "'sh' has no 'source' in Debian and Ubuntu images; use 'bash'", fixes)
+        runs = command_lines(read_script(words[1].text)).by_program if len(words) > 1 and words[0].text == "-c" else ()
+        if "source" in runs:
+            message = "'sh' has no 'source' in Debian and Ubuntu images; use 'bash'"
+            yield changed(use.place, use.line.name.span, message, "bash", at=words[1].span)
 
 
-def _runs(script: str, program: str) -> bool:
-    """Whether a script, that of `sh -c`, runs a program."""
-    return program in command_lines(read_script(script)).by_program
-
-
-_WINDOWS_PATH = lazy_pattern(r"(?:\.{1,2}|[A-Za-z]:|[\w-]+)?(?:\\[A-Za-z][\w.-]*)+")
+_WINDOWS_PATH = lazy_pattern(r"(?:\.{1,2}|[A-Za-z]:)(?:\\[A-Za-z][\w.-]*)+")
 
 
 @rule(Severity.WARNING)
@@ -609,15 +574,10 @@ def windows_path(job: Job) -> Iterator[Finding]:
     """
     for use in all_uses(job):
         for word in (use.line.name, *use.line.arguments):
-            if not word.is_quoted:
-                continue
-            written = use.line.written(word)
+            written = use.line.written(word) if word.is_quoted else ""
             if "\\" in written[:-1] and _WINDOWS_PATH.fullmatch(written):
-                is_path = written.startswith((".\\", "..\\")) or written[1:3] == ":\\"
-                if is_path:
-                    path = written.replace("\\", "/")
-                    fixes = edit_fix(use.place, f"Change to '{path}'", word.span, path) if ":" not in path else ()
-                    yield Finding(use.word(word), "bash removes the backslashes; use '/'", fixes)
+                new = None if ":" in written else written.replace("\\", "/")
+                yield changed(use.place, word.span, "bash removes the backslashes; use '/'", new)
 
 
 def _is_for_script(line: CommandLine) -> bool:
