@@ -152,6 +152,12 @@ def plural(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
+def listed(names: Iterable[str]) -> str:
+    """Names in quotes, as a sentence lists them: `'a'`, `'a' and 'b'`, `'a', 'b' and 'c'`."""
+    *first, last = (f"'{name}'" for name in names)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def did_you_mean(name: str, candidates: Candidates, *, besides: str | None = None) -> str:
     """The end of a message about an unknown name: `; did you mean 'x'?`, or nothing when no candidate is near."""
     near = nearest(name, candidates, besides=besides)

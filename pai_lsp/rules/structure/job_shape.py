@@ -29,6 +29,7 @@ from pai_lsp.source.nodes import (
 )
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import counts_as_false
+from pai_lsp.source.spelling import listed
 from pai_lsp.source.text import Span, TextEdit, any_overlaps
 from pai_lsp.source.writing import entry_lines
 
@@ -369,11 +370,11 @@ def missing_key(job: Job) -> Iterator[Finding]:
     for place in places(job, "missing-key"):
         missing.setdefault((place.node, place.span), []).append(place)
     for (_, span), ones in missing.items():
-        from pai_lsp.rules.structure.structure_fixes import in_words, insert_fixes
+        from pai_lsp.rules.structure.structure_fixes import insert_fixes
 
         message = ones[0].error.message
         if len(ones) > 1:
-            keys = in_words([one.error.key or "" for one in ones])
+            keys = listed(one.error.key or "" for one in ones)
             message = f"{message.partition(' needs the key ')[0]} needs the keys {keys}"
         yield Finding(span, message, insert_fixes(job, ones), consequence=ones[0].consequence)
 

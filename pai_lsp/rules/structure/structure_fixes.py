@@ -28,7 +28,7 @@ from pai_lsp.source.edits import (
 from pai_lsp.source.foreign import number_of
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.spelling import nearest
+from pai_lsp.source.spelling import listed, nearest
 from pai_lsp.source.text import Span, TextEdit, end_of_line
 from pai_lsp.source.writing import entry_lines, flow_value, quoted, scalar_line, value_lines
 
@@ -113,12 +113,6 @@ def _former_keys(place: ErrorPlace) -> dict[str, str]:
     return of_role if len(path) == 2 and path[0] == "taskRoles" else {}
 
 
-def in_words(keys: SequenceOf[str]) -> str:
-    """Keys in quotes, as a sentence lists them."""
-    *first, last = (f"'{key}'" for key in keys)
-    return f"{', '.join(first)} and {last}" if first else last
-
-
 @later
 def insert_fixes(job: Job, places: SequenceOf[ErrorPlace]) -> Fixes:
     """Add the missing keys of a mapping with first values; safe if only these values are possible."""
@@ -145,7 +139,7 @@ def insert_fixes(job: Job, places: SequenceOf[ErrorPlace]) -> Fixes:
         for before, lines in groups.items()
     )
     is_sure = places[0].error.path == () and {"protocolVersion", "type"}.issuperset(keys)
-    return (Fix(f"Add {in_words(keys)}", edits, safe=is_sure),)
+    return (Fix(f"Add {listed(keys)}", edits, safe=is_sure),)
 
 
 def _insertion(text: str, mapping: Mapping, before: frozenset[str], lines: list[str]) -> TextEdit:

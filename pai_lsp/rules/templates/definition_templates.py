@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.require_graph import RequireLink
     from pai_lsp.job.this_lookup import ThisFault
     from pai_lsp.source.content import MappedText
-    from pai_lsp.source.nodes import Entry, Node
+    from pai_lsp.source.nodes import Node
 
 
 @rule(Severity.ERROR, order=Order.NAMES, stage=Stage.EXPANSION)
@@ -74,10 +74,10 @@ def unfilled_template_variable(job: Job) -> Iterator[Finding]:
     """
     graph = job.require_graph
     for entry in graph.entries:
-        missing = _missing(entry)
-        if missing:
+        if missing := _missing(entry):
             names = list(dict.fromkeys(variable.name for variable in missing))
-            related = tuple(_declaration(one, _path(job, entry)) for one in missing)
+            path = next((graph.path(target) for target in entry.targets), None)
+            related = tuple(_declaration(one, path) for one in missing)
             message = needs_values(entry.reference.name, names, is_listed=entry.requirement is None)
             yield Finding(entry.reference.span, message, _fill(job, entry, names), related)
         for link in graph.beyond(entry) if any(map(graph.is_outside, entry.targets)) else ():
@@ -93,38 +93,26 @@ def _missing(link: RequireLink) -> list[TemplateVariable]:
 
 
 def _declaration(variable: TemplateVariable, path: str | None) -> Related:
-    default = _default(variable)
-    if default is not None:
+    if (default := entry_at(variable.node, "default")) is not None:
         return Related(default.key.span, f"the 'default' of '{variable.name}' has no effect", path)
     return Related(variable.span, f"'{variable.name}' is declared here", path)
-
-
-def _default(variable: TemplateVariable) -> Entry | None:
-    return entry_at(variable.node, "default")
-
-
-def _path(job: Job, link: RequireLink) -> str | None:
-    return next((job.require_graph.path(target) for target in link.targets), None)
 
 
 @later
 def _fill(job: Job, link: RequireLink, names: list[str]) -> Fixes:
     """Write the variables with empty values."""
-    requirement = link.requirement
+    requirement, values = link.requirement, dict.fromkeys(names, "")
     if requirement is None or link.path is not None:
         return ()
-    values = dict.fromkeys(names, "")
-    title = "Add " + " and ".join(f"'{name}'" for name in names)
-    if isinstance(requirement.node, Scalar):
+    node, title = requirement.node, "Add " + " and ".join(f"'{name}'" for name in names)
+    if isinstance(node, Scalar):
         whole = {"name": link.reference.name, "template_variables": values}
-        return (Fix(title, (TextEdit(requirement.node.span, flow_value(whole)),)),)
-    if not isinstance(requirement.node, Mapping):
-        return ()
+        return fix_of(title, TextEdit, node.span, flow_value(whole))
     if requirement.bindings is not None:
-        return (Fix(title, (insert_values(job.text, requirement.bindings, values),)),)
-    if requirement.node.entry("template_variables"):
+        return fix_of(title, insert_values, job.text, requirement.bindings, values)
+    if not isinstance(node, Mapping) or node.entry("template_variables"):
         return ()
-    return (Fix(title, (insert_values(job.text, requirement.node, {"template_variables": values}),)),)
+    return fix_of(title, insert_values, job.text, node, {"template_variables": values})
 
 
 @rule(
@@ -168,7 +156,7 @@ def template_variable_default(job: Job) -> Iterator[Finding]:
     unfilled = {variable for entry in job.require_graph.entries for variable in _missing(entry)}
     for definition in job.definitions:
         for variable in definition.template_variables:
-            entry = _default(variable)
+            entry = entry_at(variable.node, "default")
             if entry is not None and isinstance(variable.node, Mapping) and variable not in unfilled:
                 message = "'default' has no effect; each entry that requires this definition must give a value"
                 fixes = fix_of("Remove 'default'", remove_entry, job.text, variable.node, entry)
@@ -273,13 +261,13 @@ def undeclared_template_variable(job: Job) -> Iterator[Finding]:
 
 @later
 def _declare(job: Job, definition: Definition, name: str) -> Fixes:
-    title = f"Declare '{name}'"
-    entry = definition.node.entry("template_variables")
+    title, entry = f"Declare '{name}'", definition.node.entry("template_variables")
     if entry is None:
-        return (Fix(title, (insert_values(job.text, definition.node, {"template_variables": [{"name": name}]}),)),)
+        value = {"template_variables": [{"name": name}]}
+        return fix_of(title, insert_values, job.text, definition.node, value)
     if not isinstance(entry.value, Sequence):
         return ()
-    return (Fix(title, (append_value(job.text, entry.value, {"name": name}),)),)
+    return fix_of(title, append_value, job.text, entry.value, {"name": name})
 
 
 @rule(Severity.HINT, order=Order.NAMES, stage=Stage.EXPANSION, about=("template_variables",))
@@ -314,18 +302,12 @@ def unused_template_variable(job: Job) -> Iterator[Finding]:
             - name: min
     """
     for definition in job.definitions:
-        if not definition.template_variables:
-            continue
         used = {variable.name for scalar in filled_texts(definition) for variable in variables(scalar.text)}
         for declared in definition.template_variables:
             if declared.name not in used:
                 message = f"the template variable '{declared.name}' is never used"
-                yield Finding(
-                    declared.span,
-                    message,
-                    _undeclare(job, definition, declared.node),
-                    tags=(DiagnosticTag.UNNECESSARY,),
-                )
+                fixes = _undeclare(job, definition, declared.node)
+                yield Finding(declared.span, message, fixes, tags=(DiagnosticTag.UNNECESSARY,))
 
 
 @later

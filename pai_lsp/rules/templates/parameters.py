@@ -12,7 +12,6 @@ from pai_lsp.findings.diagnostic import (
     Consequence,
     DiagnosticTag,
     Finding,
-    Fix,
     Fixes,
     Related,
     Severity,
@@ -69,17 +68,10 @@ def parameter_text_changes(job: Job) -> Iterator[Finding]:
               - conda install python=<% $parameters.python %>
     """
     uses: dict[Node | None, list[TemplateAnswer]] = {}
-    unchanged: set[tuple[Node | None, bool]] = set()
     for answer in _inserted(job):
-        place = (answer.node, bool(answer.roles))
-        if place in unchanged:
-            continue
         if _changes(answer):
             uses.setdefault(answer.node, []).append(answer)
-        else:
-            unchanged.add(place)
-    for answers in uses.values():
-        node = answers[0].node
+    for node, answers in uses.items():
         if not isinstance(node, Scalar):
             continue
         related = tuple(Related(answer.use.span, "inserted here") for answer in answers[:3])
@@ -186,11 +178,8 @@ def parameter_key_with_dot(job: Job) -> Iterator[Finding]:
 
         symbol = Symbol(SymbolKind.PARAMETER, name)
         fixes = () if meant in job.parameters else fix_of(f"Rename to '{meant}'", rename_symbol, job, symbol, meant)
-        yield Finding(
-            key_name_span(entry),
-            "a dot separates names in a template, so no template can refer to this parameter",
-            fixes,
-        )
+        message = "a dot separates names in a template, so no template can refer to this parameter"
+        yield Finding(key_name_span(entry), message, fixes)
 
 
 @rule(Severity.HINT, stage=Stage.SERVER)
@@ -240,12 +229,11 @@ def kind_of_value(value: object) -> str:
 @later
 def first_item_fix(job: Job, answer: TemplateAnswer) -> Fixes:
     """Insert the first item of a list instead of the list."""
-    if not isinstance(answer.node, Sequence) or not answer.node.items:
-        return ()
-    if not may_hold_brackets(job, answer.use.span.start):
+    is_list = isinstance(answer.node, Sequence) and len(answer.node.items) > 0
+    if not is_list or not may_hold_brackets(job, answer.use.span.start):
         return ()
     end = answer.use.content_span.end
-    return (Fix("Use the first item", (TextEdit(Span(end, end), "[0]"),)),)
+    return fix_of("Use the first item", TextEdit, Span(end, end), "[0]")
 
 
 def unused_entries(job: Job, section: str, needed: frozenset[str] = frozenset()) -> Iterator[Finding]:
@@ -271,12 +259,8 @@ def unused_entries(job: Job, section: str, needed: frozenset[str] = frozenset())
             continue
         gone = removable(job, mapping, entry, section)
         fixes = fix_of(f"Remove '{name}'", remove_entry, job.text, *gone) if gone else ()
-        yield Finding(
-            key_name_span(entry),
-            f"no template uses the {section[:-1]} '{name}'",
-            fixes,
-            tags=(DiagnosticTag.UNNECESSARY,),
-        )
+        message = f"no template uses the {section[:-1]} '{name}'"
+        yield Finding(key_name_span(entry), message, fixes, tags=(DiagnosticTag.UNNECESSARY,))
 
 
 def used_names(job: Job, root: str) -> frozenset[str] | None:
@@ -294,9 +278,7 @@ def used_names(job: Job, root: str) -> frozenset[str] | None:
 
 def removable(job: Job, mapping: Mapping, entry: Entry, section: str) -> tuple[Mapping, Entry] | None:
     """What to remove with a parameter or secret: the entry, or the whole section if it is the last entry."""
-    if len(mapping.entries) == 1:
-        whole = job.root.own(section) if job.root else None
-        if job.root is None or whole is None:
-            return None
-        mapping, entry = job.root, whole
-    return mapping, entry
+    if len(mapping.entries) > 1:
+        return mapping, entry
+    whole = job.root.own(section) if job.root else None
+    return (job.root, whole) if job.root and whole else None

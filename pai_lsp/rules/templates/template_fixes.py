@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pai_lsp.embedded.template import ROOTS
-from pai_lsp.findings.diagnostic import Fix, Fixes, Related, later
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Fixes, Related, later
 from pai_lsp.job.definition import TYPED_FIELDS
 from pai_lsp.job.template_answers import followed
 from pai_lsp.job.template_uses import TemplatePlace
 from pai_lsp.source.edits import add_to_section, insert_entry
-from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle
+from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import nearest
@@ -17,6 +17,8 @@ from pai_lsp.source.writing import quoted, scalar_line, written_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.job.template_answers import TemplateAnswer
@@ -41,6 +43,14 @@ def consequence(job: Job, answer: TemplateAnswer) -> str:
     if answer.use.place is TemplatePlace.AUTH:
         return "the registry receives the template text unchanged"
     return "the command receives an empty string" if job.secrets else "bash receives the template text unchanged"
+
+
+def unresolved(
+    answer: TemplateAnswer, message: str, fixes: Fixes = (), related: tuple[Related, ...] = (), span: Span | None = None
+) -> Finding:
+    """The finding about a name in a template, or about another part of it; a task with a plugin dies of it."""
+    dies = Consequence.DIES if answer.in_plugin else None
+    return Finding(span or answer.span, message, fixes, related, consequence=dies)
 
 
 def definition_place(answer: TemplateAnswer) -> tuple[Related, ...]:
@@ -70,13 +80,8 @@ def add_field_fix(job: Job, field: str, roles: tuple[TaskRole, ...]) -> Fixes:
     for role in roles:
         if role.node is None or not role.node.entries or role.node.is_flow:
             return ()
-        edits.append(_field_edit(job.text, role.node, f"{field}: {fitting[0].name}"))
+        edits.append(insert_entry(job.text, role.node, f"{field}: {fitting[0].name}", role.node.own("dockerImage")))
     return (Fix(f"Add '{field}: {fitting[0].name}'", tuple(dict.fromkeys(edits))),)
-
-
-def _field_edit(text: str, role: Mapping, line: str) -> TextEdit:
-    image = role.own("dockerImage")
-    return insert_entry(text, role, line, image)
 
 
 def quote_insertions(scalar: Node | None) -> tuple[TextEdit, ...]:
@@ -87,33 +92,34 @@ def quote_insertions(scalar: Node | None) -> tuple[TextEdit, ...]:
     return (TextEdit(Span(span.start, span.start), "'"), TextEdit(Span(span.end, span.end), "'"))
 
 
-def text_at(job: Job, offset: int) -> tuple[tuple[str, ...], Scalar | None]:
-    """The keys that lead to a place in the file (list items as empty names), and the scalar there."""
-    keys: list[str] = []
+def _nodes_at(job: Job, offset: int) -> Iterator[tuple[str, Node]]:
+    """The nodes below the root that a place in the file is in, the innermost last, each with its key; none for an item.
+
+    Of a mapping, what its entry holds, also for a place in the key.
+    """
     node: Node | None = job.root
     while node is not None and not isinstance(node, Scalar):
         if isinstance(node, Mapping):
-            entry = next((one for one in node.entries if offset in one.span), None)
-            if entry is not None:
-                keys.append(entry.name)
-            node = entry.value if entry else None
+            inner = ((one.name, one.value) for one in node.entries if offset in one.span)
         else:
-            node = next((one for one in node.items if offset in one.span), None)
-            keys.append("")
-    return tuple(keys), node if node is not None and offset in node.span else None
+            inner = (("", one) for one in node.items if offset in one.span)
+        key, node = next(inner, ("", None))
+        if node is not None:
+            yield key, node
+
+
+def text_at(job: Job, offset: int) -> tuple[tuple[str, ...], Scalar | None]:
+    """The keys that lead to a place in the file (list items as empty names), and the scalar there."""
+    found = [*_nodes_at(job, offset)]
+    last = found[-1][1] if found else None
+    return tuple(key for key, _ in found), last if isinstance(last, Scalar) and offset in last.span else None
 
 
 def may_hold_brackets(job: Job, offset: int) -> bool:
     """Whether brackets at a place are part of a string; in a plain scalar inside `[ ]` or `{ }` they are syntax."""
-    node: Node | None = job.root
-    is_flow = False
-    while node is not None and not isinstance(node, Scalar):
-        is_flow = is_flow or node.is_flow
-        if isinstance(node, Mapping):
-            node = next((one.value for one in node.entries if offset in one.span), None)
-        else:
-            node = next((one for one in node.items if offset in one.span), None)
-    return node is not None and not (is_flow and node.style is ScalarStyle.PLAIN)
+    nodes: list[Node | None] = [job.root, *(node for _, node in _nodes_at(job, offset))]
+    is_flow = any(isinstance(node, (Mapping, Sequence)) and node.is_flow for node in nodes)
+    return isinstance(nodes[-1], Scalar) and not (is_flow and nodes[-1].style is ScalarStyle.PLAIN)
 
 
 @later
@@ -149,11 +155,9 @@ def secret_instead(job: Job, answer: TemplateAnswer) -> Fixes:
         if entry is None or not isinstance(entry.value, Scalar) or entry.value.is_block:
             return ()
         written = job.text[entry.value.span.start : entry.value.span.end]
-        edit = (
-            None
-            if "\n" in written
-            else add_to_section(job.text, job.root, "secrets", f"{written_key(name)}: {written}")
-        )
+        if "\n" in written:
+            return ()
+        edit = add_to_section(job.text, job.root, "secrets", f"{written_key(name)}: {written}")
         if edit is None:
             return ()
         edits.append(edit)
@@ -177,9 +181,3 @@ def meant_root(job: Job, answer: TemplateAnswer) -> str:
     if alone and root in job.parameters:
         return f"$parameters.{root}"
     return f"$secrets.{root}" if alone and root in job.secrets else ""
-
-
-def listed(names: list[str]) -> str:
-    """Names in quotes: `'a'`, `'a' and 'b'`, `'a', 'b' and 'c'`."""
-    quoted_names = [f"'{name}'" for name in names]
-    return quoted_names[0] if len(names) == 1 else f"{', '.join(quoted_names[:-1])} and {quoted_names[-1]}"

@@ -7,10 +7,17 @@ from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Fixes, Order,
 from pai_lsp.findings.fixes import all_of, change_fix, near_name_fixes
 from pai_lsp.job.definition import key_name_span
 from pai_lsp.job.template_answers import PathOutcome
-from pai_lsp.rules.templates.template_fixes import add_name_fix, consequence, definition_place, may_hold_brackets
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence, entry_at, plain_value
+from pai_lsp.rules.templates.template_fixes import (
+    add_name_fix,
+    consequence,
+    definition_place,
+    may_hold_brackets,
+    unresolved,
+)
+from pai_lsp.source.frozen import replace
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence, entry_at, plain_value, scalar_text
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.spelling import did_you_mean, known_names
+from pai_lsp.source.spelling import did_you_mean, known_names, plural
 from pai_lsp.source.text import Span, TextEdit
 
 TYPE_CHECKING = False
@@ -19,7 +26,6 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.job import Job
     from pai_lsp.job.template_answers import TemplateAnswer
-    from pai_lsp.source.nodes import Node
 
 _BLANK_INDEX = lazy_pattern(r"\[\s*([0-9]+)\s*\]")
 _QUOTED_INDEX = lazy_pattern(r"""\[\s*(["'])([\w -]+)\1\s*\]""")
@@ -88,29 +94,23 @@ def _undefined(job: Job, root: str, section: str, names: tuple[str, ...]) -> Ite
     for answer in job.answers_with(PathOutcome.UNDEFINED):
         if answer.root != root:
             continue
-        happens = consequence(job, answer)
-        dies = Consequence.DIES if answer.in_plugin else None
+        happens, name = consequence(job, answer), answer.name
         if answer.step == 0:
-            yield Finding(answer.span, f"the job has no '{section}', so {happens}", consequence=dies)
-            continue
-        name = answer.name
-        if (fixes := bracket_fixes(answer)) is not None:
-            yield Finding(answer.span, f"'{name}' is read as one name, so {happens}", fixes, consequence=dies)
-            continue
-        message = f"{section.removesuffix('s')} '{name}' is not defined; {happens}{did_you_mean(name, known)}"
-        fixes = all_of(near_name_fixes(answer.span, name, known), add_name_fix(job, section, name))
-        yield Finding(answer.span, message, fixes, consequence=dies)
+            yield unresolved(answer, f"the job has no '{section}', so {happens}")
+        elif (fixes := bracket_fixes(answer)) is not None:
+            yield unresolved(answer, f"'{name}' is read as one name, so {happens}", fixes)
+        else:
+            message = f"{section.removesuffix('s')} '{name}' is not defined; {happens}{did_you_mean(name, known)}"
+            adding = add_name_fix(job, section, name)
+            yield unresolved(answer, message, all_of(near_name_fixes(answer.span, name, known), adding))
 
 
 def bracket_fixes(answer: TemplateAnswer) -> Fixes | None:
     """The fix for brackets that are read as part of the name; None without brackets."""
-    name = answer.name
-    if "[" not in name:
+    if "[" not in answer.name:
         return None
-    meant = _QUOTED_INDEX.sub(r".\2", _BLANK_INDEX.sub(r"[\1]", name))
-    if meant == name:
-        return ()
-    return change_fix(answer.span, meant, safe=True)
+    meant = _QUOTED_INDEX.sub(r".\2", _BLANK_INDEX.sub(r"[\1]", answer.name))
+    return () if meant == answer.name else change_fix(answer.span, meant, safe=True)
 
 
 @rule(Severity.ERROR, order=Order.NAMES, about=(PathOutcome.NO_MEMBER.value,), spreads=True)
@@ -146,22 +146,24 @@ def undefined_template_member(job: Job) -> Iterator[Finding]:
               - wget <% $data.uri[0] %>
     """
     for answer in job.answers_with(PathOutcome.NO_MEMBER):
-        happens = consequence(job, answer)
-        dies = Consequence.DIES if answer.in_plugin else None
         if _call_fails(job, answer):
-            happens, dies = "the rest-server refuses the job with status 500", Consequence.REFUSED
-        path, name, container = answer.path_above, answer.name, answer.container
-        if (fixes := bracket_fixes(answer)) is not None:
-            yield Finding(answer.span, f"'{name}' is read as one name, so {happens}", fixes, consequence=dies)
-        elif isinstance(container, Mapping):
-            keys = tuple(entry.name for entry in container.effective_entries())
-            message = f"'{path}' has no '{name}', so {happens}{did_you_mean(name, keys)}"
-            fixes = near_name_fixes(answer.span, name, keys)
-            yield Finding(answer.span, message, fixes, definition_place(answer), consequence=dies)
+            found = _missing_member(answer, "the rest-server refuses the job with status 500")
+            yield replace(found, consequence=Consequence.REFUSED)
         else:
-            kind = "a list with numbered items" if isinstance(container, Sequence) else "a single value"
-            message = f"'{path}' is {kind} and has no '{name}', so {happens}"
-            yield Finding(answer.span, message, related=definition_place(answer), consequence=dies)
+            yield _missing_member(answer, consequence(job, answer))
+
+
+def _missing_member(answer: TemplateAnswer, happens: str) -> Finding:
+    path, name, container = answer.path_above, answer.name, answer.container
+    if (fixes := bracket_fixes(answer)) is not None:
+        return unresolved(answer, f"'{name}' is read as one name, so {happens}", fixes)
+    if isinstance(container, Mapping):
+        keys = tuple(entry.name for entry in container.effective_entries())
+        message = f"'{path}' has no '{name}', so {happens}{did_you_mean(name, keys)}"
+        return unresolved(answer, message, near_name_fixes(answer.span, name, keys), definition_place(answer))
+    kind = "a list with numbered items" if isinstance(container, Sequence) else "a single value"
+    message = f"'{path}' is {kind} and has no '{name}', so {happens}"
+    return unresolved(answer, message, related=definition_place(answer))
 
 
 def _call_fails(job: Job, answer: TemplateAnswer) -> bool:
@@ -208,17 +210,12 @@ def template_index_out_of_range(job: Job) -> Iterator[Finding]:
     for answer in job.answers_with(PathOutcome.OUT_OF_RANGE):
         container = answer.container
         is_list = isinstance(container, Sequence)
-        count = len(container.items) if isinstance(container, Sequence) else _length(container)
-        things = f"{count} {'item' if is_list else 'character'}{'' if count == 1 else 's'}"
+        count = len(container.items) if isinstance(container, Sequence) else len(scalar_text(container))
         last = f", {'the last is ' if count > 1 else ''}[{count - 1}]" if count else ""
-        message = f"'{answer.path_above}' has {things}{last}, so {consequence(job, answer)}"
+        things = f"{plural(count, 'item' if is_list else 'character')}{last}"
+        message = f"'{answer.path_above}' has {things}, so {consequence(job, answer)}"
         fixes = change_fix(answer.span, "0") if count == 1 else ()
-        dies = Consequence.DIES if answer.in_plugin else None
-        yield Finding(answer.span, message, fixes, definition_place(answer), consequence=dies)
-
-
-def _length(node: Node | None) -> int:
-    return len(node.text) if isinstance(node, Scalar) else 0
+        yield unresolved(answer, message, fixes, definition_place(answer))
 
 
 @rule(Severity.ERROR, order=Order.NAMES, stage=Stage.RUNTIME, about=(PathOutcome.DOTTED_INDEX.value,))
@@ -261,11 +258,11 @@ def dotted_index_in_plugin(job: Job) -> Iterator[Finding]:
             prerequisites: [mnist]
     """
     for answer in job.answers_with(PathOutcome.DOTTED_INDEX):
-        name, span = answer.name, answer.span
+        span = answer.span
         with_dot = Span(span.start - 1, span.end)
-        fixes = change_fix(with_dot, f"[{name}]", safe=True) if may_hold_brackets(job, span.start) else ()
-        message = f"the runtime does not accept '.{name}' here, so the task dies before it starts; write '[{name}]'"
-        yield Finding(span, message, fixes)
+        fixes = change_fix(with_dot, f"[{answer.name}]", safe=True) if may_hold_brackets(job, span.start) else ()
+        message = f"the runtime does not accept '.{answer.name}' here, so the task dies before it starts"
+        yield Finding(span, f"{message}; write '[{answer.name}]'", fixes)
 
 
 @rule(Severity.ERROR, order=Order.NAMES, about=(PathOutcome.NULL.value,))
@@ -298,12 +295,12 @@ def null_parameter(job: Job) -> Iterator[Finding]:
             continue
         is_secret = answer.root == "$secrets" and bool(answer.roles)
         happens = "the command receives 'None'" if is_secret else consequence(job, answer)
-        entry = entry_at(answer.container, answer.name)
+        entry, message = entry_at(answer.container, answer.name), f"'{answer.name}' has no value, so {happens}"
         if entry is None or not isinstance(entry.value, Scalar):
-            yield Finding(answer.span, f"'{answer.name}' has no value, so {happens}")
-            continue
-        related = (Related(key_name_span(entry), f"'{answer.name}' has no value"),)
-        yield Finding(answer.span, f"'{answer.name}' has no value, so {happens}", _empty_fix(entry.value), related)
+            yield Finding(answer.span, message)
+        else:
+            related = (Related(key_name_span(entry), f"'{answer.name}' has no value"),)
+            yield Finding(answer.span, message, _empty_fix(entry.value), related)
 
 
 @later

@@ -18,16 +18,15 @@ from pai_lsp.rules.templates.template_fixes import (
     add_field_fix,
     consequence,
     inlined,
-    listed,
     meant_root,
     secret_instead,
     text_at,
+    unresolved,
 )
 from pai_lsp.source.content import MappedText, mapped, trimmed
-from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar, walk
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.spelling import did_you_mean, nearest
+from pai_lsp.source.spelling import did_you_mean, listed, nearest
 from pai_lsp.source.text import Span, TextEdit
 
 TYPE_CHECKING = False
@@ -79,8 +78,28 @@ def template_syntax(job: Job) -> Iterator[Finding]:
               - hostname
               - printf "<""%s>" "$HOSTNAME"
     """
-    for fault in faults(job):
-        yield Finding(fault.span, fault.message, fault.fixes, consequence=fault.consequence)
+    failing = failing_names(job.platform.mustache)
+    for role in job.task_roles:
+        parts = job.command_parts(role)
+        if len(parts) == 1 and (name := parts[0].text.strip()) in failing:
+            text = trimmed(mapped(job.text, parts[0]))
+            yield Finding(text.span(0, len(name)), _prototype_message(name))
+        if role.name in job.command_templates:
+            yield from _faults(*job.command_templates[role.name])
+    for definition in job.prerequisites:
+        for scalar in walk(definition.node.get("auth")) if definition.type == "dockerimage" else ():
+            if isinstance(scalar, Scalar):
+                if scalar.text in failing:
+                    yield Finding(scalar.span, _prototype_message(scalar.text))
+                if OPENING in scalar.text:
+                    yield from _faults(mapped(job.text, scalar), *tags(scalar.text))
+    for place in (*job.role_scripts, *callback_scripts(job, command_lists(job.uses_of_plugin("cmd"), CLOSING))):
+        yield from _left_over(place)
+    for definition in job.definitions:
+        if definition.extended_plugin is not None:
+            yield from _closed_elsewhere(job, [entry.value for entry in definition.parameters])
+    for plugin in job.plugins:
+        yield from _closed_elsewhere(job, [plugin.parameters])
 
 
 @rule(Severity.WARNING, order=Order.NAMES, stage=Stage.SERVER)
@@ -118,16 +137,14 @@ def template_tag_dropped(job: Job) -> Iterator[Finding]:
             continue
         fixes: Fixes = ()
         if tag.kind in {TagKind.UNESCAPED, TagKind.UNESCAPED_BRACES}:
-            written = f"<% {tag.content} %>"
-            fixes = change_fix(use.span, written, safe=True)
+            fixes = change_fix(use.span, f"<% {tag.content} %>", safe=True)
         yield Finding(use.span, "the rest-server removes this template; it only fills '<% name %>'", fixes)
-    if job.secrets:
-        for answer in job.template_answers:
-            if answer.outcome is PathOutcome.UNKNOWN_ROOT and not answer.in_plugin and not meant_root(job, answer):
-                message = (
-                    f"'{answer.root}' is not a template root; in a job with secrets, the runtime removes this template"
-                )
-                yield Finding(answer.use.span, message)
+    for answer in job.template_answers if job.secrets else ():
+        if answer.outcome is PathOutcome.UNKNOWN_ROOT and not answer.in_plugin and not meant_root(job, answer):
+            message = (
+                f"'{answer.root}' is not a template root; in a job with secrets, the runtime removes this template"
+            )
+            yield Finding(answer.use.span, message)
 
 
 @rule(Severity.WARNING, order=Order.NAMES, stage=Stage.SERVER)
@@ -157,20 +174,16 @@ def template_not_rendered_here(job: Job) -> Iterator[Finding]:
         if use.place is not TemplatePlace.LITERAL or use.tag.kind is not TagKind.NAME:
             continue
         root = str(use.tag.server_steps[0].name)
-        if root not in ROOTS:
-            continue
         keys, scalar = text_at(job, use.span.start)
-        if (
-            not _FREE_KEYS.isdisjoint(keys)
-            or place_at(job, use.span.start) in COMMAND_PLACES
-            or (root == "$secrets" and _reaches_commands(job, use, keys))
-        ):
+        is_free = (
+            root not in ROOTS or not _FREE_KEYS.isdisjoint(keys) or place_at(job, use.span.start) in COMMAND_PLACES
+        )
+        if is_free or (root == "$secrets" and _reaches_commands(job, use, keys)):
             continue
         key = next((name for name in reversed(keys) if name), "")
         where = f"in '{key}'" if key else "here"
-        yield Finding(
-            use.span, f"templates are not filled {where}; the text is used as it is", inlined(job, use, scalar)
-        )
+        message = f"templates are not filled {where}; the text is used as it is"
+        yield Finding(use.span, message, inlined(job, use, scalar))
 
 
 def _reaches_commands(job: Job, use: TemplateUse, keys: tuple[str, ...]) -> bool:
@@ -179,11 +192,8 @@ def _reaches_commands(job: Job, use: TemplateUse, keys: tuple[str, ...]) -> bool
         # The runtime inserts a parameter into a plugin's text once and does not fill templates in it.
         users = (answer for answer in job.template_answers if answer.root == "$parameters" and len(answer.steps) > 1)
         return not any(answer.in_plugin and answer.steps[1].name in keys[1:2] for answer in users)
-    if keys[:1] != ("prerequisites",):
-        return False
-    return any(
-        definition.type != "dockerimage" and definition.node.span.overlaps(use.span) for definition in job.prerequisites
-    )
+    others = (one.node.span for one in job.prerequisites if one.type != "dockerimage")
+    return keys[:1] == ("prerequisites",) and any(span.overlaps(use.span) for span in others)
 
 
 # The beginning of an intended template: root, path, and possibly half a closing delimiter.
@@ -192,45 +202,7 @@ _MEANT = lazy_pattern(r"<%[ \t]*(?P<root>\$?[A-Za-z]+)(?:\.[\w-]+|\[\d+\])*(?P<e
 _UNOPENED = lazy_pattern(r"\$(?:parameters|secrets|data|script|output)[\w.\[\]-]*\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class SyntaxFault:
-    """One fault and its place in the file."""
-
-    span: Span
-    message: str
-    fixes: Fixes = ()
-    consequence: Consequence = Consequence.REFUSED
-
-
-def faults(job: Job) -> Iterator[SyntaxFault]:
-    """Every fault in the text that the rest-server fills: each role's commands, and the images' `auth`."""
-    failing = failing_names(job.platform.mustache)
-    for role in job.task_roles:
-        parts = job.command_parts(role)
-        if len(parts) == 1 and (name := parts[0].text.strip()) in failing:
-            text = trimmed(mapped(job.text, parts[0]))
-            yield SyntaxFault(text.span(0, len(name)), _prototype_message(name))
-        if role.name in job.command_templates:
-            yield from _faults(*job.command_templates[role.name])
-    for definition in job.prerequisites:
-        if definition.type != "dockerimage":
-            continue
-        for scalar in walk(definition.node.get("auth")):
-            if isinstance(scalar, Scalar):
-                if scalar.text in failing:
-                    yield SyntaxFault(scalar.span, _prototype_message(scalar.text))
-                if OPENING in scalar.text:
-                    yield from _faults(mapped(job.text, scalar), *tags(scalar.text))
-    for place in (*job.role_scripts, *callback_scripts(job, command_lists(job.uses_of_plugin("cmd"), CLOSING))):
-        yield from _left_over(place)
-    for definition in job.definitions:
-        if definition.extended_plugin is not None:
-            yield from _closed_elsewhere(job, [entry.value for entry in definition.parameters])
-    for plugin in job.plugins:
-        yield from _closed_elsewhere(job, [plugin.parameters])
-
-
-def _closed_elsewhere(job: Job, parameters: list[Node | None]) -> Iterator[SyntaxFault]:
+def _closed_elsewhere(job: Job, parameters: list[Node | None]) -> Iterator[Finding]:
     """Tags in a plugin's parameters that are closed in another text than they are opened in."""
     opened: tuple[Scalar, int] | None = None
     for scalar in (one for node in parameters for one in walk(node)):
@@ -240,11 +212,9 @@ def _closed_elsewhere(job: Job, parameters: list[Node | None]) -> Iterator[Synta
         if opened is not None and closed >= 0:
             text, at = mapped(job.text, opened[0]), opened[1]
             span = text.span(at, at + len(OPENING))
-            message = (
-                f"this '{OPENING}' is not closed; the runtime reads on to the next '{CLOSING}', and the task dies "
-                "before it starts"
-            )
-            yield SyntaxFault(span, message, _close_fix(text, at, len(text.text)), Consequence.DIES)
+            message = f"this '{OPENING}' is not closed; the runtime reads on to the next '{CLOSING}', and the task dies"
+            fixes = _close_fix(text, at, len(text.text))
+            yield Finding(span, f"{message} before it starts", fixes, consequence=Consequence.DIES)
             opened = None
         last = next((match.start() for match in reversed([*_FILLED.finditer(scalar.text)])), None)
         if opened is None and last is not None and CLOSING not in scalar.text[last:]:
@@ -255,7 +225,7 @@ def _closed_elsewhere(job: Job, parameters: list[Node | None]) -> Iterator[Synta
 _FILLED = lazy_pattern(r"<%[ \t]*\$")
 
 
-def _left_over(place: ScriptPlace) -> Iterator[SyntaxFault]:
+def _left_over(place: ScriptPlace) -> Iterator[Finding]:
     """Closing delimiters without an opening one where bash reads the `>`; in quotes and comments they are harmless."""
     text = place.script.text
     for sign in place.script.open_redirections:
@@ -268,27 +238,26 @@ def _left_over(place: ScriptPlace) -> Iterator[SyntaxFault]:
         if len(removed) == end - len(before) and not _UNOPENED.search(before):
             fixes = fix_of(f"Remove '{CLOSING}'", TextEdit, removed, "", safe=before.endswith(CLOSING))
         message = f"'{CLOSING}' without '{OPENING}': bash reads '>' as a redirection without a file name"
-        yield SyntaxFault(span, message, fixes, Consequence.FAILS)
+        yield Finding(span, message, fixes, consequence=Consequence.FAILS)
 
 
 def _prototype_message(name: str) -> str:
     return f"the rest-server refuses the job with status 500 if a string is only '{name}'"
 
 
-def _faults(text: MappedText, found: tuple[TemplateTag, ...], fault: TemplateFault | None) -> Iterator[SyntaxFault]:
+def _faults(text: MappedText, found: tuple[TemplateTag, ...], fault: TemplateFault | None) -> Iterator[Finding]:
     for tag in found:
         inner = text.text.find(OPENING, tag.span.start + len(OPENING), tag.span.end)
         if inner >= 0 and tag.kind is TagKind.NAME:
             span = Span(tag.span.start, tag.span.start + len(OPENING))
             message = f"this '{OPENING}' is only closed by the '{CLOSING}' of the next template"
             fixes = _close_fix(text, span.start, inner)
-            yield SyntaxFault(text.span(span.start, span.end), message, fixes, Consequence.FAILS)
+            yield Finding(text.span(span.start, span.end), message, fixes, consequence=Consequence.FAILS)
     if fault is not None:
         written = text.text[fault.span.start : fault.span.end].rstrip()
         span = text.span(fault.span.start, fault.span.start + len(written))
-        yield SyntaxFault(
-            span, f"{fault.message}; the rest-server refuses the job with status 500", _fixes(text, fault, written)
-        )
+        message = f"{fault.message}; the rest-server refuses the job with status 500"
+        yield Finding(span, message, _fixes(text, fault, written))
 
 
 @later
@@ -358,8 +327,7 @@ def unknown_template_root(job: Job) -> Iterator[Finding]:
             message = f"remove the space around '.' or '['; otherwise {happens}"
             yield Finding(content, message, fixes, consequence=dies)
         elif root == "this":
-            message = f"'this' is only defined inside a prerequisite, so {happens}"
-            yield Finding(span, message)
+            yield Finding(span, f"'this' is only defined inside a prerequisite, so {happens}")
         elif meant:
             message = f"'{root}' is not a template root, so {happens}; did you mean '{meant}'?"
             yield Finding(span, message, _change(job, span, meant, f"Change to '{meant}'"), consequence=dies)
@@ -417,14 +385,13 @@ def template_root_without_field(job: Job) -> Iterator[Finding]:
     for span, answer in first.items():
         roles = tuple(roles_of[span].values())
         field = ROLE_FIELDS[answer.root]
+        who = f"task role{'s' if len(roles) > 1 else ''} {listed(role.name for role in roles)}"
         have = "has" if len(roles) == 1 else "have"
-        who = f"task role{'s' if len(roles) > 1 else ''} {listed([role.name for role in roles])}"
         message = f"{who} {have} no '{field}', so {consequence(job, answer)}"
         if any(_lists_type(job, role, field) for role in roles):
             message += "; the list 'prerequisites' does not count"
         related = tuple(Related(role.name_span, f"the task role '{role.name}'") for role in roles)
-        dies = Consequence.DIES if answer.in_plugin else None
-        yield Finding(span, message, add_field_fix(job, field, roles), related, consequence=dies)
+        yield unresolved(answer, message, add_field_fix(job, field, roles), related, span)
 
 
 def _lists_type(job: Job, role: TaskRole, kind: str) -> bool:
