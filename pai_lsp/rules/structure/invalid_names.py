@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job.job import Job
-    from pai_lsp.job.parts import Deployment, TaskRole
+    from pai_lsp.job.parts import TaskRole
     from pai_lsp.rules.structure.structure_places import ErrorPlace
     from pai_lsp.source.nodes import Entry
+    from pai_lsp.source.text import Span
 
 # FrameworkController's limit; frameworkcontroller, pkg/apis/frameworkcontroller/v1/crd.go.
 _LONGEST_ROLE_NAME = 63
@@ -67,17 +68,14 @@ def invalid_task_role_name(job: Job) -> Iterator[Finding]:
           "on":
             commands: [python train.py]
     """
-    new_names: dict[str, str] | None = None
     for role in job.task_roles:
         # A misplaced key, such as `dockerImage` under `taskRoles`, is reported by its type.
-        is_lost = role.name == "__proto__" and job.syntax.reader is Reader.JS_YAML_3
         fault = _fault(job, role) if role.node is not None else None
+        is_lost = role.name == "__proto__" and job.syntax.reader is Reader.JS_YAML_3
         if is_lost:
             fault = ("the task role '__proto__' is lost when the server reads the file", False)
         if fault is None:
             continue
-        if new_names is None:
-            new_names = _new_names(job)
         message, is_quoting = fault
         key = role.entry.key
         span = role.name_span if len(role.name_span) else key.span
@@ -85,7 +83,7 @@ def invalid_task_role_name(job: Job) -> Iterator[Finding]:
         happens = Consequence.DIES if ROLE_NAME.fullmatch(role.name) else Consequence.REFUSED
         if is_lost:  # a job needs a task role
             happens = Consequence.REFUSED if len(job.task_roles) == 1 else Consequence.FAILS
-        fixes = _rename_fixes(job, role.name, new_names.get(role.name)) if not is_quoting else ()
+        fixes = () if is_quoting else _rename_fixes(job, role.name)
         if is_quoting and isinstance(key, Scalar) and key.text == role.name:
             fixes = quote_fix(key)
         yield Finding(span, message, fixes, consequence=happens)
@@ -137,22 +135,15 @@ def task_role_name_collision(job: Job) -> Iterator[Finding]:
             commands: [python train.py]
     """
     first: dict[str, TaskRole] = {}
-    new_names: dict[str, str] | None = None
     for role in job.task_roles:
         converted = converted_role_name(role.name)
         other = first.setdefault(converted, role)
         if other is role or not converted or other.name == role.name:
             continue
-        if new_names is None:
-            new_names = _new_names(job)
         renamed = other if role.name == converted else role
         message = f"task roles '{role.name}' and '{other.name}' have the same name in the cluster, '{converted}'"
-        yield Finding(
-            role.name_span,
-            message,
-            _rename_fixes(job, renamed.name, new_names.get(renamed.name)),
-            (Related(other.name_span, f"'{other.name}' also becomes '{converted}'"),),
-        )
+        related = (Related(other.name_span, f"'{other.name}' also becomes '{converted}'"),)
+        yield Finding(role.name_span, message, _rename_fixes(job, renamed.name), related)
 
 
 def _new_names(job: Job) -> dict[str, str]:
@@ -174,8 +165,8 @@ def _new_names(job: Job) -> dict[str, str]:
 
 
 @later
-def _rename_fixes(job: Job, name: str, new_name: str | None) -> Fixes:
-    if new_name is None:
+def _rename_fixes(job: Job, name: str) -> Fixes:
+    if (new_name := job.once(_new_names).get(name)) is None:
         return ()
     from pai_lsp.job.symbols import rename_role  # noqa: PLC0415 - only for a fix
 
@@ -255,9 +246,8 @@ def _name_fixes(job: Job, place: ErrorPlace) -> Fixes:
     if not isinstance(scalar, Scalar) or scalar.is_block or not place.error.expected:
         return ()
     old_name, new_name = scalar.text, place.error.expected[0]
-    if isinstance(place.node, Mapping) and place.node.own(new_name):
-        return ()
-    if old_name in job.task_roles_by_name:  # renamed together with the task role
+    is_taken = isinstance(place.node, Mapping) and place.node.own(new_name) is not None
+    if is_taken or old_name in job.task_roles_by_name:  # renamed together with the task role
         return ()
     edits = [TextEdit(name_span(scalar), new_name)]
     default = job.default_deployment_reference
@@ -320,19 +310,18 @@ def duplicate_deployment(job: Job) -> Iterator[Finding]:
           - name: development
             taskRoles: {worker: {preCommands: ["echo again"]}}
     """
-    first: dict[str, Deployment] = {}
+    first: dict[str, Span] = {}
     names = {deployment.name for deployment in job.deployments}
     for deployment in job.deployments:
         if deployment.name_scalar is None:
             continue
-        earlier = first.setdefault(deployment.name, deployment)
-        if earlier is deployment or earlier.name_scalar is None:
-            continue
         span = name_span(deployment.name_scalar)
-        new = free_name(deployment.name, names)
-        related = (Related(name_span(earlier.name_scalar), "first defined here"),)
-        fixes = fix_of(f"Rename this one to '{new}'", TextEdit, span, new)
-        yield Finding(span, f"another deployment is named '{deployment.name}'", fixes, related)
+        if deployment.name in first:
+            new = free_name(deployment.name, names)
+            fixes = fix_of(f"Rename this one to '{new}'", TextEdit, span, new)
+            related = (Related(first[deployment.name], "first defined here"),)
+            yield Finding(span, f"another deployment is named '{deployment.name}'", fixes, related)
+        first.setdefault(deployment.name, span)
 
 
 @rule(Severity.WARNING, order=Order.NAMES, stage=Stage.SERVER, consequence=Consequence.IGNORED, about=("deployments",))
@@ -393,16 +382,13 @@ def hived_unknown_role(job: Job) -> Iterator[Finding]:
 
 
 def _unknown_role_keys(job: Job, entries: tuple[Entry, ...]) -> Iterator[Finding]:
-    if not job.task_roles:
-        return  # missing task roles are reported elsewhere
     present = {entry.name for entry in entries}
-    for entry in entries:
-        if entry.name in job.task_roles_by_name or not isinstance(entry.key, Scalar):
-            continue
-        span = name_span(entry.key)
-        free = [name for name in job.task_roles_by_name if name not in present]
-        message = f"no task role is named '{entry.name}'{did_you_mean(entry.name, job.task_roles_by_name)}"
-        yield Finding(span, message, near_name_fixes(span, entry.name, free))
+    for entry in entries if job.task_roles else ():  # missing task roles are reported elsewhere
+        if entry.name not in job.task_roles_by_name and isinstance(entry.key, Scalar):
+            span = name_span(entry.key)
+            free = [name for name in job.task_roles_by_name if name not in present]
+            message = f"no task role is named '{entry.name}'{did_you_mean(entry.name, job.task_roles_by_name)}"
+            yield Finding(span, message, near_name_fixes(span, entry.name, free))
 
 
 @rule(Severity.WARNING, order=Order.NAMES, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("taskroles",))
@@ -433,15 +419,12 @@ def plugin_unknown_role(job: Job) -> Iterator[Finding]:
               parameters: {jobssh: true}
     """
     converted = {converted_role_name(role.name): role.name for role in job.task_roles}
-    if not converted:
-        return
-    for plugin in job.plugins:
+    for plugin in job.plugins if converted else ():
         for scalar in plugin.task_roles or ():
             name = scalar.text
             if name in converted:
                 continue
-            span = name_span(scalar)
-            spelt = converted_role_name(name)
+            span, spelt = name_span(scalar), converted_role_name(name)
             if converted.get(spelt) == name:
                 message = f"the runtime uses '{spelt}' for the task role '{name}', so the plugin never runs"
             else:

@@ -85,10 +85,9 @@ def job_too_large(job: Job) -> Iterator[Finding]:
     The rest-server responds with status 413 to a larger request. Put long scripts and data into an image or a storage.
     Source: rest-server, src/config/express.js (bodyParser.text with its default limit, 100kb).
     """
-    if job.is_catalog or len(job.text) * 4 <= MAX_BYTES:
-        return
-    size = len(job.text.encode("utf-8", "surrogatepass"))
-    if size > MAX_BYTES:
+    # A character has at most four bytes.
+    size = len(job.text.encode("utf-8", "surrogatepass")) if len(job.text) * 4 > MAX_BYTES else 0
+    if size > MAX_BYTES and not job.is_catalog:
         message = f"the file has {size:,} bytes; the rest-server accepts at most {MAX_BYTES:,}"
         yield Finding(line_of_content(job.text), message)
 
@@ -152,16 +151,13 @@ def task_role_name_missing(job: Job) -> Iterator[Finding]:
             instances: 1
             commands: [sleep 1]
     """
-    misplaced = job.misplaced_role_keys
-    if not misplaced:
-        return
-    first = misplaced[0]
-    names = job.misread_roles - {entry.name for entry in misplaced}
-    if names:
-        message = f"indent '{first.name}' and the keys after it deeper than the task role '{min(names)}'"
-    else:
-        message = f"'{first.name}' is a key of a task role; the name of the task role is missing above it"
-    yield Finding(first.key.span, message)
+    if misplaced := job.misplaced_role_keys:
+        name = misplaced[0].name
+        if names := job.misread_roles - {entry.name for entry in misplaced}:
+            message = f"indent '{name}' and the keys after it deeper than the task role '{min(names)}'"
+        else:
+            message = f"'{name}' is a key of a task role; the name of the task role is missing above it"
+        yield Finding(misplaced[0].key.span, message)
 
 
 @rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.SERVER, about=("dockerimage-extra-key",))
@@ -231,8 +227,7 @@ def v1_job(job: Job) -> Iterator[Finding]:
             commands:
               - python train.py
     """
-    span = job.once(key_of_version_1)
-    if span is not None:
+    if (span := job.once(key_of_version_1)) is not None:
         yield Finding(span, "this is a job of protocol version 1; 'pai-lsp convert' makes one of version 2 of it")
 
 
@@ -261,9 +256,8 @@ def _key_of_version_1(root: Node | None) -> Entry | None:
         return None
     if (name := root.entry("jobName")) is not None:
         return name
-    roles = root.get("taskRoles")
     _, keys = keys_of_version_1_only()
-    items = items_of(roles)
+    items = items_of(root.get("taskRoles"))
     return next((one for item in items if isinstance(item, Mapping) for one in item.entries if one.name in keys), None)
 
 
@@ -307,15 +301,13 @@ def _renamed(job: Job, place: ErrorPlace) -> Fixes:
     from pai_lsp.rules.structure.structure_fixes import as_list_fix, rename_fixes
 
     key = place.key
-    if key is None:
-        return ()
-    if place.error.expected == ("ports",) and not isinstance(key.value, Mapping):
+    if key is None or (place.error.expected == ("ports",) and not isinstance(key.value, Mapping)):
         return ()
     fixes = rename_fixes(job, place)
-    if place.error.expected == ("commands",) and not isinstance(key.value, Sequence):
-        lists = as_list_fix(job, key, key.value)
-        return tuple(Fix(fix.title, (*fix.edits, *one.edits), fix.safe) for one in lists for fix in fixes)
-    return fixes
+    if place.error.expected != ("commands",) or isinstance(key.value, Sequence):
+        return fixes
+    lists = as_list_fix(job, key, key.value)
+    return tuple(Fix(fix.title, (*fix.edits, *one.edits), fix.safe) for one in lists for fix in fixes)
 
 
 def _as_prerequisite(job: Job, place: ErrorPlace) -> Fixes:
@@ -440,8 +432,8 @@ def job_template(job: Job) -> Iterator[Finding]:
     end = line_end(job.text)
     at = 1 if job.text.startswith("\ufeff") else 0
     fixes = fix_of("Mark this file as a template", TextEdit, Span(at, at), f"# pai-lsp: template{end}")
-    fixes = () if job.text.startswith("%", at) else fixes
-    yield Finding(first, f"{message} (if it is a template, mark it with '# pai-lsp: template')", fixes)
+    message = f"{message} (if it is a template, mark it with '# pai-lsp: template')"
+    yield Finding(first, message, () if job.text.startswith("%", at) else fixes)
 
 
 def key_of_kubernetes(job: Job) -> Entry | None:
@@ -467,10 +459,8 @@ def placeholders(job: Job) -> tuple[Span, ...]:
         return ()
     found = placeholder_spans(job.text)
     braces = [span for span in found if job.text[span.start] != "$"]  # those of bash are part of many right values
-    is_template = any(any_overlaps(braces, span) for span in (*wrong, *statements)) or any(
-        is_placeholder(job.text[span.start : span.end]) for span in wrong
-    )
-    return found if is_template else ()
+    is_marked = any(any_overlaps(braces, span) for span in (*wrong, *statements))
+    return found if is_marked or any(is_placeholder(job.text[span.start : span.end]) for span in wrong) else ()
 
 
 @rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.SERVER, about=("type-mismatch",))
@@ -589,9 +579,8 @@ def invalid_job_name(job: Job) -> Iterator[Finding]:
         fixes: Fixes = ()
         if isinstance(node, Scalar) and not node.is_block:
             # Braces and brackets mark a placeholder; a valid name would hide that it must be replaced.
-            is_placeholder = not {"{", "<", "$", "%"}.isdisjoint(node.text)
-            span, names = name_span(node), place.error.expected
-            fixes = change_fix(span, *names, safe=not is_placeholder)
+            is_name = {"{", "<", "$", "%"}.isdisjoint(node.text)
+            fixes = change_fix(name_span(node), *place.error.expected, safe=is_name)
         yield Finding(place.span, place.error.message, fixes)
 
 
@@ -675,14 +664,13 @@ def ports_not_mapping(job: Job) -> Iterator[Finding]:
 
         found = Finding(place.span, place.error.message, ports_as_mapping_fixes(job, place))
         if job.platform.checks_mappings or (isinstance(place.node, Scalar) and not counts_as_false(place.node.value)):
-            yield replace(found, consequence=Consequence.REFUSED)
+            found = replace(found, consequence=Consequence.REFUSED)
         elif isinstance(place.node, Scalar) or not items_of(place.node):
-            yield replace(found, severity=Severity.WARNING, consequence=Consequence.IGNORED)
+            found = replace(found, severity=Severity.WARNING, consequence=Consequence.IGNORED)
         elif _are_numbers_of_ports(plain_value(place.node)):
             message = f"{found.message}; it reserves so many ports under the labels '0', '1' and so on"
-            yield replace(found, message=message, severity=Severity.WARNING, consequence=Consequence.FAILS)
-        else:
-            yield found
+            found = replace(found, message=message, severity=Severity.WARNING, consequence=Consequence.FAILS)
+        yield found
 
 
 def _are_numbers_of_ports(items: list[Any]) -> bool:

@@ -26,7 +26,7 @@ from pai_lsp.source.edits import (
     remove_item,
 )
 from pai_lsp.source.foreign import number_of
-from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence
+from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence, scalar_text
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import listed, nearest
 from pai_lsp.source.text import Span, TextEdit, end_of_line
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pai_lsp.job.job import Job
+    from pai_lsp.platform.job_schema import Field
     from pai_lsp.rules.structure.structure_places import ErrorPlace
 
 
@@ -48,8 +49,7 @@ def rename_fixes(job: Job, place: ErrorPlace) -> Fixes:
     if key is None or not isinstance(key.key, Scalar):
         return ()
     is_only = len(error.expected) == 1 and job.expected_keys[error.path, error.expected[:1]] == 1
-    span = name_span(key.key)
-    return change_fix(span, *error.expected, safe=is_only)
+    return change_fix(name_span(key.key), *error.expected, safe=is_only)
 
 
 @later
@@ -67,10 +67,9 @@ def move_fixes(job: Job, place: ErrorPlace) -> Fixes:
     section, name = _home(job, place)
     text, key = job.text, entry.key.span
     written = text[entry.value.span.start : entry.value.span.end]
-    is_plain_line = re.fullmatch(r"['\"]?:[ ]+", text[key.end : entry.value.span.start])
-    if name == "ports" and not isinstance(entry.value, Mapping):
-        return ()
-    if not section or "\n" in written or not is_plain_line or entry.value.span.start < key.start:
+    is_plain_line = re.fullmatch(r"['\"]?:[ ]+", text[key.end : entry.value.span.start]) and "\n" not in written
+    is_no_port = name == "ports" and not isinstance(entry.value, Mapping)
+    if not section or is_no_port or not is_plain_line or entry.value.span.start < key.start:
         return ()
     title = f"Move into '{section}'"
     target = mapping.own(section)
@@ -78,7 +77,7 @@ def move_fixes(job: Job, place: ErrorPlace) -> Fixes:
         pad = " " * (column(text, key.start) + 2)
         lines = f"{section}:{line_end(text)}{pad}{name}: {written}"
         flow = f"{section}: {{{name}: {written}}}"
-        return (Fix(title, (TextEdit(Span(key.start, entry.value.span.end), flow if mapping.is_flow else lines),)),)
+        return fix_of(title, TextEdit, Span(key.start, entry.value.span.end), flow if mapping.is_flow else lines)
     home = target.value
     if not isinstance(home, Mapping) or home.own(name) or home.span.start < target.key.span.start:
         return ()
@@ -91,26 +90,19 @@ def move_fixes(job: Job, place: ErrorPlace) -> Fixes:
 def _home(job: Job, place: ErrorPlace) -> tuple[str, str]:
     """The sibling section that an unknown key belongs to, and its name there; empty if there is no such section."""
     path, key = place.error.path, place.error.key or ""
-    name = _former_keys(place).get(key, "")
-    if "." in name:
-        section, _, inner = name.partition(".")
+    of_job, of_role = former_keys()  # the new names of protocol v1 keys
+    is_role = path[:1] == ("taskRoles",) and len(path) == 2
+    section, dot, name = (of_role if is_role else {} if path else of_job).get(key, "").partition(".")
+    if dot:
         # Images became list items and GPU types mappings: the old values do not fit.
-        return (section, inner) if section.isalpha() and section != "extras" else ("", "")
+        return (section, name) if section.isalpha() and section != "extras" else ("", "")
     # The documentation is the same for all task roles.
-    documented = ("taskRoles", "*") if path[:1] == ("taskRoles",) and len(path) == 2 else path
+    documented = ("taskRoles", "*") if is_role else path
     for beside in fields(documented, kind=job.schema_kind, platform=job.platform):
         within = fields((*documented, beside.key), kind=job.schema_kind, platform=job.platform)
         if "object" in beside.types and any(inner.key == key for inner in within):
             return str(beside.key), key
     return "", ""
-
-
-def _former_keys(place: ErrorPlace) -> dict[str, str]:
-    """The new names of protocol v1 keys, for the job itself and its task roles."""
-    path, (of_job, of_role) = place.error.path, former_keys()
-    if path == ():
-        return of_job
-    return of_role if len(path) == 2 and path[0] == "taskRoles" else {}
 
 
 @later
@@ -183,7 +175,7 @@ def _fill_fixes(job: Job, place: ErrorPlace, entry: Entry, owner: Mapping) -> Fi
         new_text = " " + (flow_value(value) if owner.is_flow else scalar_line(value))
     else:
         new_text = "".join(pad + line for line in value_lines(value))
-    return (Fix(f"Write a value for '{entry.name}'", (TextEdit(Span(colon.end(), end), new_text),)),)
+    return fix_of(f"Write a value for '{entry.name}'", TextEdit, Span(colon.end(), end), new_text)
 
 
 # A path in the job's value, as `StructureError.path`.
@@ -199,15 +191,15 @@ def skeleton(job: Job, path: Path) -> Any:
         return own
     if path[0] == "taskRoles" and len(path) == 2:
         return {"instances": 1, **_required(job, path)}
-    kind = prerequisite_type(job, path)
-    documented = field(path, prerequisite_type=kind, kind=job.schema_kind, platform=job.platform)
+    documented = _documented(job, path)
     if documented is None:
         return None
-    if documented.examples:
-        return documented.examples[0]
-    if documented.values:
-        return documented.values[0]
-    return _required(job, path) or None
+    known = documented.examples or documented.values
+    return known[0] if known else _required(job, path) or None
+
+
+def _documented(job: Job, path: Path) -> Field | None:
+    return field(path, prerequisite_type=prerequisite_type(job, path), kind=job.schema_kind, platform=job.platform)
 
 
 def prerequisite_type(job: Job, path: Path) -> str | None:
@@ -264,7 +256,7 @@ def type_fixes(job: Job, place: ErrorPlace) -> Fixes:
     """Write a value in one of the expected types."""
     node, types = place.node, place.error.types
     if isinstance(node, Scalar) and node.value is None:
-        return _null_fixes(job, place, node)
+        return empty_fixes(job, place)
     if "string" in types:
         return _as_string(job, place, node)
     if {"integer", "number"} & set(types):
@@ -276,13 +268,6 @@ def type_fixes(job: Job, place: ErrorPlace) -> Fixes:
     if "object" in types and isinstance(node, Sequence) and not node.items and node.is_flow:
         return (Fix("Write an empty mapping", (TextEdit(node.span, "{}"),), safe=True),)
     return ()
-
-
-def _null_fixes(job: Job, place: ErrorPlace, node: Scalar) -> Fixes:
-    owner = place.owner
-    if not isinstance(owner, Sequence):
-        return empty_fixes(job, place)
-    return fix_of("Remove the empty item", remove_item, job.text, owner, node, safe=True)
 
 
 def _as_string(job: Job, place: ErrorPlace, node: Node | None) -> Fixes:
@@ -302,12 +287,10 @@ def _as_string(job: Job, place: ErrorPlace, node: Node | None) -> Fixes:
 def _written_line(text: str, node: Node) -> str | None:
     """The text of an item on one line, with a colon at its end; None for several lines."""
     line = text[node.span.start : end_of_line(text, node.span.start)]
-    if node.span.end > node.span.start + len(line):
+    if len(node.span) > len(line):
         return None
-    if isinstance(node, Mapping) and not node.is_flow:
-        content = re.split(r"(?<=\s)#", line, maxsplit=1)[0]
-        return content.rstrip()
-    return text[node.span.start : node.span.end]
+    is_block = isinstance(node, Mapping) and not node.is_flow
+    return re.split(r"(?<=\s)#", line, maxsplit=1)[0].rstrip() if is_block else line[: len(node.span)]
 
 
 def _unwrapped(text: str, entry: Entry, sequence: Sequence) -> Fixes:
@@ -316,10 +299,9 @@ def _unwrapped(text: str, entry: Entry, sequence: Sequence) -> Fixes:
     between = text[entry.key.span.end : sequence.span.start]
     if not isinstance(item, Scalar) or not item.is_string or item.is_block or not re.fullmatch(r"['\"]?:\s+", between):
         return ()
-    written = text[item.span.start : item.span.end]
-    colon = text.index(":", entry.key.span.end)
-    edit = TextEdit(Span(colon + 1, sequence.span.end), f" {written}")
-    return (Fix("Remove the list around it", (edit,), safe=True),)
+    rest = Span(text.index(":", entry.key.span.end) + 1, sequence.span.end)
+    written = f" {text[item.span.start : item.span.end]}"
+    return fix_of("Remove the list around it", TextEdit, rest, written, safe=True)
 
 
 def _as_number(place: ErrorPlace, node: Node | None) -> Fixes:
@@ -336,9 +318,7 @@ def _as_number(place: ErrorPlace, node: Node | None) -> Fixes:
 
 
 def _as_list(job: Job, place: ErrorPlace, node: Node | None) -> Fixes:
-    path = place.error.path
-    kind = prerequisite_type(job, path)
-    documented = field(path, prerequisite_type=kind, kind=job.schema_kind, platform=job.platform)
+    documented = _documented(job, place.error.path)
     wanted = "mappings" if isinstance(node, Mapping) else "strings"
     return as_list_fix(job, place.entry, node) if documented is None or wanted in documented.type else ()
 
@@ -347,13 +327,13 @@ def _as_list(job: Job, place: ErrorPlace, node: Node | None) -> Fixes:
 def as_list_fix(job: Job, entry: Entry | None, node: Node | None) -> Fixes:
     """Wrap a single value in a list, whatever its style."""
     text = job.text
-    if isinstance(node, Scalar) and node.tag is None:
-        if node.is_block:
-            return _block_as_item(text, entry, node)
-        if not node.is_string:
-            return (Fix("Wrap in a list", (TextEdit(node.span, f"[{quoted(node.text)}]"),), safe=True),)
-        return wrap_in_list_fix(text, node)
-    return wrap_mapping_fixes(node) if node else ()
+    if not isinstance(node, Scalar) or node.tag is not None:
+        return wrap_mapping_fixes(node) if node else ()
+    if node.is_block:
+        return _block_as_item(text, entry, node)
+    if not node.is_string:
+        return fix_of("Wrap in a list", TextEdit, node.span, f"[{quoted(node.text)}]", safe=True)
+    return wrap_in_list_fix(text, node)
 
 
 def _block_as_item(text: str, entry: Entry | None, node: Scalar) -> Fixes:
@@ -361,9 +341,8 @@ def _block_as_item(text: str, entry: Entry | None, node: Scalar) -> Fixes:
     if entry is None or text[entry.key.span.end : node.span.start].strip(" '\"") != ":":
         return ()
     pad = " " * column(text, entry.key.span.start)
-    colon = text.index(":", entry.key.span.end)
-    edit = TextEdit(Span(colon + 1, node.span.start), f"{line_end(text)}{pad}- ")
-    return (Fix("Wrap in a list", (edit,), safe=True),)
+    gap = Span(text.index(":", entry.key.span.end) + 1, node.span.start)
+    return fix_of("Wrap in a list", TextEdit, gap, f"{line_end(text)}{pad}- ", safe=True)
 
 
 @later
@@ -431,12 +410,11 @@ def roles_as_mapping_fixes(job: Job, place: ErrorPlace) -> Fixes:
     edits: list[TextEdit] = []
     for item in node.items:
         first = item.entries[0] if isinstance(item, Mapping) and not item.is_flow and len(item.entries) > 1 else None
-        if first is None or first.name != "name" or not isinstance(first.value, Scalar) or not first.value.text:
-            return ()
-        if first.value.span.start < first.key.span.start:  # an alias
+        if first is None or first.name != "name" or not scalar_text(first.value):
             return ()
         dash = text.rfind("-", 0, first.key.span.start)
-        if column(text, dash) <= column(text, entry.key.span.start):
+        is_alias = first.value.span.start < first.key.span.start
+        if is_alias or column(text, dash) <= column(text, entry.key.span.start):
             return ()
         written = text[first.value.span.start : first.value.span.end]
         edits.append(TextEdit(Span(dash, first.value.span.end), f"{written}:"))

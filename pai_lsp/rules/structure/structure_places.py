@@ -11,7 +11,7 @@ from pai_lsp.job.definition import EXTENDED_KEYS, key_name_span
 from pai_lsp.source.edits import line_span
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Entry, Mapping, Node, ProblemKind, Scalar, Sequence
-from pai_lsp.source.text import Span, any_overlaps, end_of_line
+from pai_lsp.source.text import Span, any_overlaps, apart, end_of_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.job import Job
     from pai_lsp.platform.structure_errors import StructureError
-    from pai_lsp.source.nodes import SyntaxProblem
 
     _Entries: TypeAlias = dict[Mapping, dict[str, Entry]]
 
@@ -49,8 +48,7 @@ class ErrorPlace:
         """What becomes of the job where the rest-server takes what is wrong; None where it refuses it."""
         path = self.error.path
         is_extended = path[:1] == ("prerequisites",) and len(path) > 2 and path[2] in _UNCHECKED
-        is_extended = is_extended or path[:2] == ("extras", "reference_prerequisites")
-        if not is_extended and not self.error.is_accepted:
+        if not is_extended and path[:2] != ("extras", "reference_prerequisites") and not self.error.is_accepted:
             return None
         is_unreadable = isinstance(self.node, Scalar) and isinstance(self.node.runtime_value, ValueError)
         return Consequence.DIES if is_unreadable else Consequence.FAILS
@@ -164,32 +162,21 @@ def _is_near_unread_text(job: Job, place: ErrorPlace) -> bool:
     if not job.syntax.problems:
         return False
     unread, left_out = job.once(_unread_lines)
-    if place.key is not None and place.node is not None:
-        # Where a line was left out, what follows may hang in the wrong mapping.
-        return any_overlaps(left_out, place.node.span) or any_overlaps(unread, place.span)
-    if place.node is None:
+    if place.node is None or any_overlaps(unread, place.span):
         return any_overlaps(unread, place.span)
     span = place.node.span
+    if place.key is not None:
+        # Where a line was left out, what follows may hang in the wrong mapping.
+        return any_overlaps(left_out, span)
     start = min(span.start, place.entry.key.span.start) if place.entry else span.start
-    around = _with_next_line(job.text, Span(start, max(span.end, start)))
-    return any_overlaps(unread, around) or any_overlaps(unread, place.span)
+    return any_overlaps(unread, _with_next_line(job.text, Span(start, max(span.end, start))))
 
 
 def _unread_lines(job: Job) -> tuple[list[Span], list[Span]]:
     """The lines that could not be read, and those of them that were left out; in order and apart from each other."""
     problems = [problem for problem in job.syntax.problems if problem.kind in _UNREAD]
-    left_out = [problem for problem in problems if problem.fix is None]
-    return _lines(job.text, problems), _lines(job.text, left_out)
-
-
-def _lines(text: str, problems: list[SyntaxProblem]) -> list[Span]:
-    found: list[Span] = []
-    for span in sorted(line_span(text, problem.span) for problem in problems):
-        if found and span.start <= found[-1].end:
-            found[-1] = Span(found[-1].start, max(span.end, found[-1].end))
-        else:
-            found.append(span)
-    return found
+    lines = apart(line_span(job.text, problem.span) for problem in problems)
+    return lines, apart(line_span(job.text, problem.span) for problem in problems if problem.fix is None)
 
 
 def _with_next_line(text: str, span: Span) -> Span:
