@@ -13,7 +13,7 @@ from posixpath import normpath
 
 from pai_lsp.findings.diagnostic import Consequence, Finding, Fixes, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix, fix_of, near_name_fixes, wrap_in_list_fix, wrap_mapping_fixes
-from pai_lsp.job.definition import STORAGE_PLUGINS, Origin, name_span
+from pai_lsp.job.definition import STORAGE_PLUGINS, Origin, key_name_span, name_span
 from pai_lsp.job.parts import PluginEntry
 from pai_lsp.job.plugin_parameters import released_parameters, runtime_round_trip
 from pai_lsp.job.uses import item_place
@@ -43,6 +43,11 @@ def as_severe(use: PluginUse, found: Finding) -> Finding:
     return replace(found, severity=Severity.WARNING) if use.ignores_failure else found
 
 
+def parameters_of(job: Job, plugin: str, *names: str) -> Iterator[tuple[PluginUse, Entry]]:
+    """The parameters of these names, each with the use of the plugin that has it."""
+    return ((use, entry) for use in job.uses_of_plugin(plugin) for name in names if (entry := use.entry(name)))
+
+
 def prepared(job: Job, use: PluginUse) -> PluginScripts:
     """What the plugin makes of its parameters in the first task of the first task role; templates are text."""
     from pai_lsp.expansion.plugin_scripts import PluginScripts, plugin_scripts  # noqa: PLC0415 - few jobs need it
@@ -58,9 +63,8 @@ def prepared(job: Job, use: PluginUse) -> PluginScripts:
         parameters = runtime_round_trip(written)
     except ValueError as error:
         parameters = error
-    if isinstance(parameters, ValueError):
-        return PluginScripts(fails=True)
-    return plugin_scripts(job, use.plugin.name, parameters)
+    is_unreadable = isinstance(parameters, ValueError)
+    return PluginScripts(fails=True) if is_unreadable else plugin_scripts(job, use.plugin.name, parameters)
 
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=("plugin",))
@@ -160,13 +164,11 @@ def plugin_name_form(job: Job) -> Iterator[Finding]:
               parameters: {jobssh: true}
     """
     for entry in job.plugins:
-        if entry.plugin_scalar and entry.plugin.startswith(PLUGIN_PREFIX):
-            short = entry.plugin.removeprefix(PLUGIN_PREFIX)
-            if short not in job.platform.plugins and short not in job.site_plugins:
-                continue
+        short = entry.plugin.removeprefix(PLUGIN_PREFIX)
+        if entry.plugin_scalar and short != entry.plugin and short in {*job.platform.plugins, *job.site_plugins}:
             span = name_span(entry.plugin_scalar)
-            fixes = change_fix(span, short, safe=True)
-            yield Finding(span, f"use the short name '{short}' under 'extras'; the task dies before it starts", fixes)
+            message = f"use the short name '{short}' under 'extras'; the task dies before it starts"
+            yield Finding(span, message, change_fix(span, short, safe=True))
 
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=(RUNTIME_PLUGIN,))
@@ -206,10 +208,8 @@ def plugin_not_list(job: Job) -> Iterator[Finding]:
     for item in section.value.items:
         if not isinstance(item, Mapping):
             message = "a runtime plugin must be a mapping with 'plugin' and 'parameters'"
-            is_null = isinstance(item, Scalar) and item.value is None
-            yield Finding(
-                item_place(job, item), message, consequence=Consequence.REFUSED if is_null and is_read else None
-            )
+            is_refused = is_read and isinstance(item, Scalar) and item.value is None
+            yield Finding(item_place(job, item), message, consequence=Consequence.REFUSED if is_refused else None)
 
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=("taskroles",))
@@ -310,11 +310,9 @@ def plugin_missing_parameter(job: Job) -> Iterator[Finding]:
         if use.parameters is not None:
             values = {one.name: _EXAMPLES[one.name] for one in missing}
             fixes = fix_of(f"Add {names}", insert_values, job.text, use.parameters, values)
-        message = f"the plugin '{use.plugin.name}' needs {names}"
-        if use.ignores_failure:
-            yield Finding(use.name_span, f"{message}; without it, nothing happens", fixes, severity=Severity.WARNING)
-        else:
-            yield Finding(use.name_span, f"{message}, or the task dies before it starts", fixes)
+        happens = "; without it, nothing happens" if use.ignores_failure else ", or the task dies before it starts"
+        message = f"the plugin '{use.plugin.name}' needs {names}{happens}"
+        yield as_severe(use, Finding(use.name_span, message, fixes))
 
 
 def is_ignored(job: Job, use: PluginUse) -> bool:
@@ -331,11 +329,9 @@ def _has_no_parameters(use: PluginUse) -> bool:
     if use.parameters is not None:
         return not use.parameters.entries
     node = use.owner.parameters if isinstance(use.owner, PluginEntry) else None
-    return (
-        node is None
-        or (isinstance(node, Scalar) and node.runtime_value == "")
-        or (isinstance(node, Sequence) and not node.items)
-    )
+    if isinstance(node, Scalar):
+        return bool(node.runtime_value == "")
+    return node is None or (isinstance(node, Sequence) and not node.items)
 
 
 _EXAMPLES = {"repo_uri": "https://github.com/microsoft/pai.git", "port": 12345, "logdir": {"logs": "/mnt/tensorboard"}}
@@ -364,8 +360,7 @@ def plugin_hook_unsupported(job: Job) -> Iterator[Finding]:
               parameters: {jobssh: true}
     """
     for plugin in job.plugins:
-        entry = plugin.node.own("hook")
-        if entry:
+        if entry := plugin.node.own("hook"):
             fixes = fix_of("Remove 'hook'", remove_entry, job.text, plugin.node, entry, safe=True)
             yield Finding(entry.key.span, "'hook' has no effect; no released runtime supports it", fixes)
 
@@ -403,12 +398,8 @@ def plugin_key_rejected_by_portal(job: Job) -> Iterator[Finding]:
             fixes = fix_of("Add 'jobssh: false'", insert_entry, job.text, holder, "jobssh: false")
             yield Finding(span, "the portal refuses ssh without 'jobssh'", fixes)
         names = plugin.parameter("storageConfigNames")
-        if (
-            plugin.plugin == "teamwise_storage"
-            and names
-            and isinstance(names.value, Sequence)
-            and not names.value.items
-        ):
+        is_empty = names is not None and isinstance(names.value, Sequence) and not names.value.items
+        if plugin.plugin == "teamwise_storage" and names and is_empty:
             yield Finding(names.place, "the portal refuses an empty list of storages")
 
 
@@ -439,16 +430,21 @@ def git_clone_dir_loses_dotfiles(job: Job) -> Iterator[Finding]:
               parameters:
                 repo_uri: https://github.com/microsoft/pai.git
     """
-    for use in job.uses_of_plugin("git"):
-        entry = use.entry("clone_dir")
-        if entry:
-            yield Finding(entry.key.span, "hidden files, including '.git', are not moved to 'clone_dir'")
+    for _, entry in parameters_of(job, "git", "clone_dir"):
+        yield Finding(entry.key.span, "hidden files, including '.git', are not moved to 'clone_dir'")
 
 
 PLUGIN_KEYS = ("plugin", "parameters", "failurePolicy", "taskroles")
 
 # Other keys may be parameters of the extended protocol; only close matches are misspellings.
 _NEAR = 0.85
+
+
+def misspelt(entry: Entry, meant: str, *, is_free: bool) -> Finding:
+    """The finding about a key of which the right name is known; `is_free`: the right one is not there yet."""
+    span = key_name_span(entry)
+    message = f"unknown key '{entry.name}' has no effect; did you mean '{meant}'?"
+    return Finding(span, message, change_fix(span, meant, safe=True) if is_free else ())
 
 
 def misspelt_key(name: str, known: Collection[str]) -> str | None:

@@ -7,7 +7,8 @@ unchanged.
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Fixes, Severity, Stage, later, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fixes, Severity, Stage, later, rule
+from pai_lsp.findings.fixes import fix_of
 from pai_lsp.job.definition import CALLBACK_KEYS, COMMAND_KEYS, TEXT_KEYS
 from pai_lsp.job.plugin_parameters import NOT_PARAMETERS, Damage, damages
 from pai_lsp.job.uses import command_entries
@@ -112,19 +113,15 @@ def multiline_plugin_command(job: Job) -> Iterator[Finding]:
           worker:
             prerequisites: [setup]
     """
-    damaged = list(_damaged(job, Damage.LINE_BREAK))
+    damaged = [one for one in _damaged(job, Damage.LINE_BREAK) if "\n" in one.text]
     lists = {item: commands for commands in _command_lists(job) for item in commands.items} if damaged else {}
     for scalar in damaged:
         lines = scalar.text.rstrip("\r\n").split("\n")
-        message = _joined_message(len(lines))
-        fixes = _line_fixes(job, scalar, lines, lists.get(scalar))
-        yield Finding(scalar.span, message, fixes)
-
-
-def _joined_message(count: int) -> str:
-    if count > 1:
-        return "the runtime joins these lines with the two characters backslash and n, so bash runs one broken line"
-    return "the runtime adds the two characters backslash and n to this line, so bash runs a broken line"
+        message = "the runtime adds the two characters backslash and n to this line, so bash runs a broken line"
+        if len(lines) > 1:
+            how = "with the two characters backslash and n"
+            message = f"the runtime joins these lines {how}, so bash runs one broken line"
+        yield Finding(scalar.span, message, _line_fixes(job, scalar, lines, lists.get(scalar)))
 
 
 @later
@@ -132,19 +129,18 @@ def _line_fixes(job: Job, scalar: Scalar, lines: list[str], commands: Sequence |
     header = _HEADER.match(job.text, scalar.span.start) if scalar.is_block else None
     if len(lines) == 1 and header:
         written = f"{header[1]}{header[2] or header[4]}-"
-        edit = TextEdit(Span(*header.span()), written)
-        return (Fix(f"Remove the line end with '{written}'", (edit,), safe=True),)
+        title = f"Remove the line end with '{written}'"
+        return fix_of(title, TextEdit, Span(*header.span()), written, safe=True)
     if commands is None:
         return ()
     if commands.is_flow:
         text = ", ".join(map(flow_scalar, lines))
     else:
-        dash = job.text.rfind("-", 0, scalar.span.start)
-        pad = " " * column(job.text, dash)
+        pad = " " * column(job.text, job.text.rfind("-", 0, scalar.span.start))
         comment = _COMMENT.match(job.text, scalar.span.start) if scalar.is_block else None
         first, *rest = map(scalar_line, lines)
         text = f"{line_end(job.text)}{pad}- ".join([first + comment[1] if comment else first, *rest])
-    return (Fix("Write each line as an item", (TextEdit(scalar.span, text),), safe=True),)
+    return fix_of("Write each line as an item", TextEdit, scalar.span, text, safe=True)
 
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, about=("plugin",))
@@ -200,9 +196,8 @@ def tab_in_plugin_command(job: Job) -> Iterator[Finding]:
                   - "printf 'a\tb'"
     """
     for scalar in _damaged(job, Damage.TAB):
-        yield Finding(
-            scalar.span, "the runtime replaces the tab in this string with the two characters backslash and t"
-        )
+        message = "the runtime replaces the tab in this string with the two characters backslash and t"
+        yield Finding(scalar.span, message)
 
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, about=("plugin",))
@@ -232,19 +227,8 @@ def invisible_character_in_plugin_command(job: Job) -> Iterator[Finding]:
     """
     for scalar in _damaged(job, Damage.UNPRINTABLE):
         character = next(one for one in scalar.text if not one.isprintable() and one not in "\n\r\t")
-        yield Finding(
-            scalar.span, f"the runtime replaces U+{ord(character):04X} in this string with an escape sequence"
-        )
-
-
-# A character that must be present for this damage.
-_SIGNS = {
-    Damage.QUOTES: '"',
-    Damage.LINE_BREAK: "\n",
-    Damage.TAB: "\t",
-    Damage.BACKSLASH: "\\",
-    Damage.UNPRINTABLE: "\0",
-}
+        message = f"the runtime replaces U+{ord(character):04X} in this string with an escape sequence"
+        yield Finding(scalar.span, message)
 
 
 def _damaged(job: Job, damage: Damage) -> Iterator[Scalar]:
@@ -255,21 +239,11 @@ def _damaged(job: Job, damage: Damage) -> Iterator[Scalar]:
     if not _may_be(job, damage):
         return
     seen: set[Scalar] = set()
-    for entry in _parameters(job, every=damage is Damage.QUOTES):
-        if damage is Damage.QUOTES and not _may_hold_both_quotes(job, entry):
-            continue
-        for scalar in _scalars(entry, every=damage is Damage.QUOTES):
-            text = scalar.text
-            if _SIGNS[damage] not in text and (damage is not Damage.UNPRINTABLE or text.isprintable()):
-                continue
-            if damage in damages(text) and scalar not in seen and isinstance(scalar.runtime_value, str):
-                seen.add(scalar)
-                yield scalar
-
-
-def _may_hold_both_quotes(job: Job, entry: Entry) -> bool:
-    written = job.text[entry.key.span.start : entry.span.end]
-    return bool(job.syntax.aliases) or "\\" in written or ("'" in written and '"' in written)
+    is_any = damage is Damage.QUOTES
+    for scalar in (one for entry in _parameters(job, every=is_any) for one in _scalars(entry, every=is_any)):
+        if damage in damages(scalar.text) and scalar not in seen and isinstance(scalar.runtime_value, str):
+            seen.add(scalar)
+            yield scalar
 
 
 def _may_be(job: Job, damage: Damage) -> bool:

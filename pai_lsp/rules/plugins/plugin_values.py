@@ -8,8 +8,8 @@ from __future__ import annotations
 from pai_lsp.embedded.command_lines import parsed
 from pai_lsp.embedded.shell_script import Word
 from pai_lsp.findings.diagnostic import Consequence, Finding, Fixes, Related, Severity, Stage, later, rule
-from pai_lsp.findings.fixes import change_fix, fix_of, quote_fix, wrap_in_list_fix
-from pai_lsp.job.definition import PROTOCOL_KEYS, Definition, key_name_span, name_span
+from pai_lsp.findings.fixes import fix_of, quote_fix, wrap_in_list_fix
+from pai_lsp.job.definition import PROTOCOL_KEYS, Definition, key_name_span
 from pai_lsp.job.plugin_parameters import damages, runtime_round_trip
 from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.platform.clone_options import OpenQuoteError, clone_words, is_refused
@@ -20,14 +20,16 @@ from pai_lsp.rules.plugins.plugin_entries import (
     as_severe,
     has_only_old_storages,
     is_ignored,
+    misspelt,
     misspelt_key,
+    parameters_of,
     prepared,
 )
 from pai_lsp.rules.templates.parameters import first_item_fix, kind_of_value
 from pai_lsp.rules.templates.template_fixes import quote_insertions
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import replace
-from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, items_of, walk
+from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, entries_of, entry_at, items_of, walk
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.tags import runtime_value
@@ -83,7 +85,7 @@ def plugin_parameter_type(job: Job) -> Iterator[Finding]:
                     yield _for_server(job, found, fails=_is_null(entry.value))
                 else:
                     yield _for_task(job, use, found)
-        yield from _CHECKS.get(use.plugin.name, _nothing)(job, use)
+        yield from _CHECKS[use.plugin.name](job, use) if use.plugin.name in _CHECKS else ()
 
 
 def _for_server(job: Job, found: Finding, *, fails: bool) -> Finding:
@@ -99,13 +101,7 @@ def _for_task(job: Job, use: PluginUse, found: Finding) -> Finding:
 
 def _fails_without_mapping(use: PluginUse, value: Node) -> bool:
     # The runtime reads null as no parameters; the rest-server, which mounts team storages, fails on it.
-    is_null = isinstance(value, Scalar) and value.runtime_value is None
-    return use.plugin.name == "teamwise_storage" or not is_null
-
-
-def _nothing(job: Job, use: PluginUse) -> Iterator[Finding]:
-    del job, use
-    yield from ()
+    return use.plugin.name == "teamwise_storage" or not _is_null(value)
 
 
 def _git(job: Job, use: PluginUse) -> Iterator[Finding]:
@@ -150,9 +146,8 @@ def git_clone_option(job: Job) -> Iterator[Finding]:
                 repo_uri: https://example.com/team/code.git
                 options: [--origin team]
     """
-    for use in job.uses_of_plugin("git"):
-        options = use.entry("options")
-        items = items_of(options.value) if options else ()
+    for use, options in parameters_of(job, "git", "options"):
+        items = items_of(options.value)
         scalars = [item for item in items if isinstance(item, Scalar) and isinstance(item.runtime_value, str)]
         if not scalars or len(scalars) < len(items) or any("<%" in one.text or damages(one.text) for one in scalars):
             continue
@@ -175,9 +170,8 @@ def _place(job: Job, scalar: Scalar, word: CloneWord) -> Span:
 
 
 def _refused(use: PluginUse, span: Span, message: str, near: str = "") -> Finding:
-    if use.ignores_failure:
-        return Finding(span, f"{message}; nothing is cloned{near}", severity=Severity.WARNING)
-    return Finding(span, f"{message}; the task dies before it starts{near}")
+    happens = "nothing is cloned" if use.ignores_failure else "the task dies before it starts"
+    return as_severe(use, Finding(span, f"{message}; {happens}{near}"))
 
 
 def _clone_refusal(words: list[Word], found: list[CloneWord]) -> tuple[Span, str, str] | None:
@@ -222,38 +216,30 @@ _QUOTED_PART = lazy_pattern(r"""(['"])([^'"]*)\1""")
 def _passed_quotes(job: Job, words: list[Word]) -> Iterator[Finding]:
     for word in words:
         if _QUOTED_PART.search(word.text):
-            written = job.text[word.span.start : word.span.end]
+            is_written = job.text[word.span.start : word.span.end] == word.text
             plain = _QUOTED_PART.sub(r"\2", word.text)
-            fixes = fix_of("Remove the quotes", TextEdit, word.span, plain) if written == word.text else ()
+            fixes = fix_of("Remove the quotes", TextEdit, word.span, plain) if is_written else ()
             message = "OpenPAI passes these quotes on to 'git clone' as a part of the word"
             yield Finding(word.span, message, fixes, severity=Severity.WARNING)
 
 
 def _tensorboard(job: Job, use: PluginUse) -> Iterator[Finding]:
     logdir = use.entry("logdir")
-    if (
-        logdir is None
-        or is_ignored(job, use)
-        or (isinstance(logdir.value, Mapping) and logdir.value.effective_entries())
-    ):
+    if logdir is None or is_ignored(job, use) or entries_of(logdir.value):
         return
-    fixes: Fixes = ()
-    if _is_text(logdir.value) and "\n" not in job.text[logdir.value.span.start : logdir.value.span.end]:
-        written = job.text[logdir.value.span.start : logdir.value.span.end]
-        fixes = fix_of("Give it the name 'logs'", TextEdit, logdir.value.span, f"{{logs: {written}}}")
+    written = job.text[logdir.value.span.start : logdir.value.span.end]
+    is_line = _is_text(logdir.value) and "\n" not in written
+    fixes = fix_of("Give it the name 'logs'", TextEdit, logdir.value.span, f"{{logs: {written}}}") if is_line else ()
     message = "'logdir' must be a mapping of names to directories, with at least one entry"
     yield as_severe(use, Finding(logdir.place, message, fixes))
 
 
 def _ssh(job: Job, use: PluginUse) -> Iterator[Finding]:
     user = use.entry("userssh")
-    if user is None:
-        return
-    if isinstance(user.value, Mapping):
-        key = user.value.entry("value")
-        if key and user.value.entry("type") and not _is_text(key.value) and not _is_null(key.value):
-            yield _for_task(job, use, Finding(key.place, "the 'value' of 'userssh' must be a string, a public key"))
-    elif not _is_null(user.value):
+    key = entry_at(user.value, "value") if user else None
+    if user and key and entry_at(user.value, "type") and not _is_text(key.value) and not _is_null(key.value):
+        yield _for_task(job, use, Finding(key.place, "the 'value' of 'userssh' must be a string, a public key"))
+    elif user and not isinstance(user.value, Mapping) and not _is_null(user.value):
         found = Finding(user.place, "'userssh' must be a mapping with 'type' and 'value'")
         written = runtime_value(user.value)
         # The runtime searches in it, and reads 'type' if the user's account has a public key.
@@ -271,9 +257,8 @@ def _teamwise_storage(job: Job, use: PluginUse) -> Iterator[Finding]:
         yield _for_server(job, found, fails=not isinstance(names.value, Scalar) or bool(names.value.value))
     for item in items_of(names.value) if names else ():
         if not isinstance(item, Scalar):
-            yield _for_server(
-                job, Finding(item.span, "the name of a storage must be a string"), fails=isinstance(item, Mapping)
-            )
+            found = Finding(item.span, "the name of a storage must be a string")
+            yield _for_server(job, found, fails=isinstance(item, Mapping))
 
 
 _CHECKS = {"git": _git, "tensorboard": _tensorboard, "ssh": _ssh, "teamwise_storage": _teamwise_storage}
@@ -323,10 +308,7 @@ def _misspelt(holder: Mapping, known: Collection[str], ignored: frozenset[str]) 
     for entry in holder.effective_entries():
         meant = None if entry.name in ignored else misspelt_key(entry.name, known)
         if meant and isinstance(entry.key, Scalar):
-            span = name_span(entry.key)
-            is_free = holder.entry(meant) is None
-            fixes = change_fix(span, meant, safe=True) if is_free else ()
-            yield Finding(span, f"unknown key '{entry.name}' has no effect; did you mean '{meant}'?", fixes)
+            yield misspelt(entry, meant, is_free=holder.entry(meant) is None)
 
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("plugin",))
@@ -420,9 +402,8 @@ def tensorboard_wrong_role(job: Job) -> Iterator[Finding]:
     for use in job.uses_of_plugin("tensorboard"):
         if is_ignored(job, use):
             first = job.task_roles[0].name
-            yield Finding(
-                use.name_span, f"'tensorboard' has no effect here; it only runs in the first task role, '{first}'"
-            )
+            message = f"'tensorboard' has no effect here; it only runs in the first task role, '{first}'"
+            yield Finding(use.name_span, message)
 
 
 # Only these characters can end a quoted string.
@@ -502,9 +483,7 @@ def _inserted_value(node: Scalar, *, is_secret: bool) -> Any:
 @later
 def _quote_fixes(node: Scalar, *, is_secret: bool) -> Fixes:
     if is_secret:
-        if node.is_string:
-            return ()
-        return fix_of("Quote the secret", quote_insertions, node, safe=True)
+        return () if node.is_string else fix_of("Quote the secret", quote_insertions, node, safe=True)
     return quote_fix(node, "Quote the value") if node.style is ScalarStyle.PLAIN and node.tag is None else ()
 
 
@@ -554,11 +533,9 @@ def value_breaks_plugin_parameter(job: Job) -> Iterator[Finding]:
             continue
         is_secret = answer.root == "$secrets"
         value = _inserted_value(node, is_secret=is_secret)
-        if (
-            isinstance(value, str)
-            and not (value.isprintable() and _BREAKING.isdisjoint(value))
-            and _breaks(answer, value)
-        ):
+        if not isinstance(value, str) or (value.isprintable() and _BREAKING.isdisjoint(value)):
+            continue
+        if _breaks(answer, value):
             related = () if is_secret else (Related(node.span, "the value"),)
             cause = "a quote in the value" if value.isprintable() else "a character of the value"
             message = f"{cause} ends the string that it is inserted into, so the task dies before it starts"

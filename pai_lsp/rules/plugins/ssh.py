@@ -9,7 +9,7 @@ from __future__ import annotations
 from pai_lsp.findings.diagnostic import Consequence, Finding, Fixes, Severity, Stage, rule
 from pai_lsp.findings.fixes import choice_fixes, fix_of, near_name_fixes
 from pai_lsp.job.definition import Definition, name_span
-from pai_lsp.rules.plugins.plugin_entries import misspelt_key
+from pai_lsp.rules.plugins.plugin_entries import misspelt_key, parameters_of
 from pai_lsp.source.edits import insert_entry, remove_entry
 from pai_lsp.source.nodes import Mapping, Scalar, scalar_text
 from pai_lsp.source.patterns import lazy_pattern
@@ -47,17 +47,13 @@ def ssh_barrier_timeout_not_integer(job: Job) -> Iterator[Finding]:
             - plugin: ssh
               parameters: {jobssh: true, sshbarrier: true, sshbarrierTimeout: 30}
     """
-    for use in job.uses_of_plugin("ssh"):
-        entry = use.entry("sshbarrierTimeout")
-        if entry is None or not use.is_on("jobssh") or not use.is_on("sshbarrier") or not job.has_gang_allocation:
+    for use, entry in parameters_of(job, "ssh", "sshbarrierTimeout"):
+        if not use.is_on("jobssh") or not use.is_on("sshbarrier") or not job.has_gang_allocation:
             continue
-        if isinstance(entry.value, Scalar):
-            written = str(entry.value.runtime_value)
-            if _WHOLE_NUMBER.fullmatch(written.strip()) or "<%" in written:
-                continue
-        yield Finding(
-            entry.place, "'sshbarrierTimeout' must be an integer number of minutes, or the task fails at start"
-        )
+        written = str(entry.value.runtime_value) if isinstance(entry.value, Scalar) else ""
+        if not _WHOLE_NUMBER.fullmatch(written.strip()) and "<%" not in written:
+            message = "'sshbarrierTimeout' must be an integer number of minutes, or the task fails at start"
+            yield Finding(entry.place, message)
 
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("jobssh", "sshbarrier"))
@@ -80,13 +76,10 @@ def ssh_switch_not_boolean(job: Job) -> Iterator[Finding]:
             - plugin: ssh
               parameters: {jobssh: true}
     """
-    for use in job.uses_of_plugin("ssh"):
-        for name in ("jobssh", "sshbarrier"):
-            entry = use.entry(name)
-            if entry is None or (isinstance(entry.value, Scalar) and _is_switch(entry.value)):
-                continue
+    for _, entry in parameters_of(job, "ssh", "jobssh", "sshbarrier"):
+        if not isinstance(entry.value, Scalar) or not _is_switch(entry.value):
             fixes = choice_fixes(entry.value.span, _SWITCHES)
-            yield Finding(entry.place, f"'{name}' must be true or false; other values mean false", fixes)
+            yield Finding(entry.place, f"'{entry.name}' must be true or false; other values mean false", fixes)
 
 
 def _is_switch(scalar: Scalar) -> bool:
@@ -115,9 +108,8 @@ def ssh_barrier_without_jobssh(job: Job) -> Iterator[Finding]:
             - plugin: ssh
               parameters: {jobssh: true, sshbarrier: true}
     """
-    for use in job.uses_of_plugin("ssh"):
-        entry = use.entry("sshbarrier")
-        if entry is None or not use.is_on("sshbarrier") or use.is_on("jobssh"):
+    for use, entry in parameters_of(job, "ssh", "sshbarrier"):
+        if not use.is_on("sshbarrier") or use.is_on("jobssh"):
             continue
         switch = use.entry("jobssh")
         if switch and isinstance(switch.value, Scalar) and (not _is_switch(switch.value) or "<%" in switch.value.text):
@@ -164,21 +156,17 @@ def ssh_barrier_unreachable_role(job: Job) -> Iterator[Finding]:
         return
     reached = {role.name for use in uses for role in job.roles_of(use)}
     alone = [role.name for role in job.task_roles if role.name not in reached]
-    for use in barriers:
+    for use in barriers if alone else ():
         entry = use.entry("sshbarrier")
-        if entry is None or not alone or not job.roles_of(use):
+        if entry is None or not job.roles_of(use):
             continue
         fixes: Fixes = ()
-        filtered = None if isinstance(use.owner, Definition) else use.owner.node.own("taskroles")
-        if filtered and not isinstance(use.owner, Definition):
+        if not isinstance(use.owner, Definition) and (filtered := use.owner.node.own("taskroles")):
             fixes = fix_of("Use ssh in all task roles", remove_entry, job.text, use.owner.node, filtered)
         verb = "have" if alone[1:] else "has"
         names = " and ".join(f"'{name}'" for name in alone[:2]) + (f" and {len(alone) - 2} more" if alone[2:] else "")
-        yield Finding(
-            entry.key.span,
-            f"the barrier waits for {names}, which {verb} no ssh plugin with 'jobssh', and then fails",
-            fixes,
-        )
+        message = f"the barrier waits for {names}, which {verb} no ssh plugin with 'jobssh', and then fails"
+        yield Finding(entry.key.span, message, fixes)
 
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("jobssh",))
@@ -203,11 +191,8 @@ def ssh_needs_gang(job: Job) -> Iterator[Finding]:
             - plugin: ssh
               parameters: {jobssh: true}
     """
-    if job.has_gang_allocation:
-        return
-    for use in job.uses_of_plugin("ssh"):
-        entry = use.entry("jobssh")
-        if entry and use.is_on("jobssh") and not (job.platform.ssh_without_gang and use.is_off("sshbarrier")):
+    for use, entry in parameters_of(job, "ssh", "jobssh") if not job.has_gang_allocation else ():
+        if use.is_on("jobssh") and not (job.platform.ssh_without_gang and use.is_off("sshbarrier")):
             yield Finding(entry.key.span, "'jobssh' is disabled by 'gangAllocation: false'")
 
 
@@ -279,9 +264,8 @@ def userssh_type_unknown(job: Job) -> Iterator[Finding]:
                 jobssh: true
                 userssh: {type: custom, value: ""}
     """
-    for use in job.uses_of_plugin("ssh"):
-        user = use.entry("userssh")
-        if user is None or not isinstance(user.value, Mapping):
+    for _, user in parameters_of(job, "ssh", "userssh"):
+        if not isinstance(user.value, Mapping):
             continue
         kind, key = user.value.entry("type"), user.value.entry("value")
         if kind and not (isinstance(kind.value, Scalar) and (kind.value.text in _KEY_TYPES or "<%" in kind.value.text)):

@@ -73,11 +73,7 @@ def storage_mount_conflict(job: Job) -> Iterator[Finding]:
     """
     names: dict[str, Span] = {}
     paths: dict[str, Span] = {}
-    for item in job.storages:
-        read = _read_storage(item)
-        if read is None:
-            continue
-        name, path, name_place, path_place = read
+    for name, path, name_place, path_place in filter(None, map(_read_storage, job.storages)):
         if name in names:
             yield Finding(name_place, f"the storage '{name}' is mounted twice", related=(Related(names[name], "here"),))
         elif path in paths:
@@ -110,16 +106,11 @@ def storage_invalid(job: Job) -> Iterator[Finding]:
             - name: confignfs
     """
     used = (one for one in job.definitions if job.is_catalog or job.prerequisite_uses.is_used(one))
-    for item in (*job.storages, *(item for definition in used for item in _required(definition))):
-        read = _read_storage(item)
-        if read is None:
-            continue
-        name, path, name_place, path_place = read
+    items = (*job.storages, *(item for definition in used for item in _required(definition)))
+    for name, path, name_place, path_place in filter(None, map(_read_storage, items)):
         if not _VOLUME_NAME.fullmatch(name) and "{{" not in name:
-            message = (
-                "a storage name may contain only lower-case letters, digits and '-', or Kubernetes refuses the task"
-            )
-            yield Finding(name_place, message)
+            message = "a storage name may contain only lower-case letters, digits and '-'"
+            yield Finding(name_place, f"{message}, or Kubernetes refuses the task")
         elif ":" in path:
             yield Finding(path_place, "a mount path cannot contain ':'; Kubernetes refuses the task")
 
@@ -156,8 +147,7 @@ def _read_storage(node: Node) -> tuple[str, str, Span, Span] | None:
     path = value_at(node, "mountPath")
     if not isinstance(name, Scalar) or not name.text or (path is not None and not isinstance(path, Scalar)):
         return None
-    written = path.text if path and path.text else f"/mnt/{name.text}"
-    place = name_span(path) if path and path.text else name_span(name)
+    written, place = (path.text, name_span(path)) if path and path.text else (f"/mnt/{name.text}", name_span(name))
     return name.text, "/" + posixpath.normpath(written).strip("/"), name_span(name), place
 
 
@@ -184,11 +174,10 @@ def storage_path_relative(job: Job) -> Iterator[Finding]:
     required = (item for definition in job.definitions for item in _required(definition))
     for item in (*job.storages, *required):
         path = value_at(item, "mountPath")
-        if not isinstance(path, Scalar) or not path.text or not path.is_string or path.text[0] in "/{<$":
-            continue
-        span = name_span(path)
-        fixes = change_fix(span, f"/{path.text}", safe=True)
-        yield Finding(span, f"'{path.text}' is not an absolute path; it becomes '/{path.text}'", fixes)
+        if isinstance(path, Scalar) and path.is_string and path.text[:1] not in {"", "/", "{", "<", "$"}:
+            fixes = change_fix(name_span(path), f"/{path.text}", safe=True)
+            message = f"'{path.text}' is not an absolute path; it becomes '/{path.text}'"
+            yield Finding(name_span(path), message, fixes)
 
 
 def _required(definition: Definition) -> tuple[Node, ...]:
@@ -239,8 +228,8 @@ def storage_conflict(job: Job) -> Iterator[Finding]:
     for item in job.storages:
         mounts.add(item, "'extras.storages'", None)
     # As expansion mounts them: what is required first, so that both report the same place.
-    steps = (step for role in job.task_roles for step in expansion(graph, role.prerequisites).steps)
-    for definition in dict.fromkeys((*(step.definition for step in steps), *graph.definitions)):
+    steps = [step.definition for role in job.task_roles for step in expansion(graph, role.prerequisites).steps]
+    for definition in dict.fromkeys((*steps, *graph.definitions)):
         if job.is_catalog:
             mounts = _Mounts()  # only a job knows which definitions it combines
         elif not job.prerequisite_uses.is_used(definition):
@@ -248,13 +237,9 @@ def storage_conflict(job: Job) -> Iterator[Finding]:
         path = graph.path(definition)
         for item in _required(definition):
             conflict = mounts.add(item, f"'{definition.name}'", path)
-            if conflict is None:
-                continue
-            if not graph.is_outside(definition):
+            if conflict is not None and not graph.is_outside(definition):
                 yield conflict
-                continue
-            entry = next((one for one in graph.entries if definition in graph.reached(one)), None)
-            if entry:
+            elif conflict and (entry := next((one for one in graph.entries if definition in graph.reached(one)), None)):
                 message = f"'{entry.reference.name}' cannot be used here: {conflict.message}"
                 related = (Related(conflict.span, "required here", path), *conflict.related)
                 yield Finding(entry.reference.span, message, related=related)
@@ -316,19 +301,17 @@ def teamwise_storage_deprecated(job: Job) -> Iterator[Finding]:
 @later
 def _as_storages(job: Job, plugin: PluginEntry) -> Fixes:
     """Write `extras.storages` instead of the only runtime plugin, or next to the others."""
-    extras = job.extras
+    extras, names = job.extras, plugin.parameter("storageConfigNames")
     section = extras.own(RUNTIME_PLUGIN) if extras else None
     plugins = section.value if section else None
     if extras is None or section is None or not isinstance(plugins, Sequence):
         return ()
     is_only = len(plugins.items) == 1
-    if extras.is_flow or extras.entry("storages") or (is_only and len(extras.entries) == 1):
-        return ()
-    names = plugin.parameter("storageConfigNames")
     items = items_of(names.value) if names else ()
-    if any(not isinstance(item, Scalar) for item in items):
-        return ()
     storages = [{"name": item.text} for item in items if isinstance(item, Scalar)]
+    has_no_place = extras.is_flow or extras.entry("storages") or (is_only and len(extras.entries) == 1)
+    if has_no_place or len(storages) < len(items):
+        return ()
     removal = remove_entry(job.text, extras, section) if is_only else remove_item(job.text, plugins, plugin.node)
     edits = (*removal, insert_values(job.text, extras, {"storages": storages}))
     return (Fix("Convert to 'extras.storages'", edits),) if removal else ()
@@ -361,8 +344,7 @@ def storages_and_teamwise(job: Job) -> Iterator[Finding]:
         return
     for plugin in job.plugins:
         if plugin.plugin == "teamwise_storage" and plugin.plugin_scalar and isinstance(section, Sequence):
-            is_one_of_many = len(section.items) > 1
             removal = fix_of("Remove 'teamwise_storage'", remove_item, job.text, section, plugin.node)
             related = (Related(storages.key.span, "'extras.storages' is here"),)
             message = "'teamwise_storage' is ignored because of 'extras.storages'"
-            yield Finding(name_span(plugin.plugin_scalar), message, removal if is_one_of_many else (), related)
+            yield Finding(name_span(plugin.plugin_scalar), message, removal if section.items[1:] else (), related)

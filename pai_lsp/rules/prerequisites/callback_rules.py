@@ -28,7 +28,7 @@ from pai_lsp.job.require_graph import (
 )
 from pai_lsp.job.uses import callback_items, callbacks, command_entries, item_place
 from pai_lsp.platform.tables import event_at, events, released_events
-from pai_lsp.rules.plugins.plugin_entries import as_severe, prepared
+from pai_lsp.rules.plugins.plugin_entries import as_severe, parameters_of, prepared
 from pai_lsp.source.edits import append_item, insert_entry, line_span, remove_entry, remove_item
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence
@@ -77,11 +77,10 @@ def invalid_event(job: Job) -> Iterator[Finding]:
             entry = callback.entry("event")
             if entry is None or not isinstance(entry.value, Scalar) or entry.value.text in events():
                 continue
-            scalar = entry.value
-            if not scalar.text:
+            span, name = name_span(entry.value), entry.value.text
+            if not name:
                 yield Finding(entry.place, no_event(""))
                 continue
-            span, name = name_span(scalar), scalar.text
             if callback.entry("commands") is None and name.split(None, 1)[0] in events():
                 continue  # without the line 'commands:', its items are read as a part of the event
             fixes = first_of(near_name_fixes(span, name, events()), choice_fixes(span, released_events()))
@@ -268,16 +267,11 @@ def callbacks_with_pre_post_commands(job: Job) -> Iterator[Finding]:
                   - event: taskStarts
                     commands: [echo hello]
     """
-    for use in job.uses_of_plugin("cmd"):
-        together = use.entry("callbacks")
-        if together is None:
-            continue
-        for key in SIMPLE_KEYS:
-            entry = use.entry(key)
-            if entry:
-                related = (Related(together.key.span, "'callbacks' is here"),)
-                message = f"'{key}' cannot be used together with 'callbacks'; the task dies before it starts"
-                yield Finding(entry.key.span, message, _merge(job, use, together, entry), related)
+    for use, entry in parameters_of(job, "cmd", *SIMPLE_KEYS):
+        if together := use.entry("callbacks"):
+            related = (Related(together.key.span, "'callbacks' is here"),)
+            message = f"'{entry.name}' cannot be used together with 'callbacks'; the task dies before it starts"
+            yield Finding(entry.key.span, message, _merge(job, use, together, entry), related)
 
 
 @later
@@ -290,10 +284,9 @@ def _merge(job: Job, use: PluginUse, together: Entry, entry: Entry) -> Fixes:
     if not isinstance(holder, Mapping) or entry not in holder.entries or together.value.is_flow or first.is_flow:
         return ()
     written = [job.text[item.span.start : item.span.end] for item in commands.items if isinstance(item, Scalar)]
-    if len(written) < len(commands.items) or any("\n" in text or not text for text in written):
+    is_lossy = "#" in _between(job, entry, commands)  # a comment
+    if is_lossy or len(written) < len(commands.items) or any("\n" in text or not text for text in written):
         return ()
-    if "#" in _between(job, entry, commands):
-        return ()  # a comment would be lost
     event = event_at(SIMPLE_KEYS[entry.name])
     item = "\n".join([f"event: {event}", "commands:", *(f"  - {text}" for text in written)])
     edits = (*remove_entry(job.text, holder, entry), append_item(job.text, together.value, item))
@@ -340,12 +333,11 @@ def invalid_failure_policy(job: Job) -> Iterator[Finding]:
         span = name_span(scalar)
         lower = scalar.text.strip().lower()
         if lower in _POLICIES:
-            fixes = change_fix(span, lower, safe=True)
-            yield Finding(span or entry.key.span, f"write '{lower}' in lower case", fixes)
-            continue
-        fixes = near_name_fixes(span, scalar.text, _POLICIES) if scalar.text else ()
-        message = f"'{scalar.text}' is not a failure policy and means 'fail'; expected 'fail' or 'ignore'"
-        yield Finding(span if scalar.text else entry.place, message, fixes)
+            yield Finding(span, f"write '{lower}' in lower case", change_fix(span, lower, safe=True))
+        else:
+            fixes = near_name_fixes(span, scalar.text, _POLICIES) if scalar.text else ()
+            message = f"'{scalar.text}' is not a failure policy and means 'fail'; expected 'fail' or 'ignore'"
+            yield Finding(span if scalar.text else entry.place, message, fixes)
 
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=("failurePolicy",))
@@ -376,15 +368,13 @@ def failure_policy_not_text(job: Job) -> Iterator[Finding]:
     for entry in _failure_policies(job):
         if isinstance(entry.value, Scalar) and isinstance(entry.value.runtime_value, str | bytes):
             continue
-        fixes = choice_fixes(entry.value.span, _POLICIES)
-        if any(
-            use.owner.node.entry("failurePolicy") is entry and _has_no_commands(job, use) for use in job.plugin_uses
-        ):
-            yield Finding(entry.place, "'failurePolicy' must be 'fail' or 'ignore'", fixes, severity=Severity.WARNING)
-            continue
-        yield Finding(
-            entry.place, "'failurePolicy' must be 'fail' or 'ignore', or the task dies before it starts", fixes
+        uses = (use for use in job.plugin_uses if use.owner.node.entry("failurePolicy") is entry)
+        is_unread = any(_has_no_commands(job, use) for use in uses)
+        message = (
+            f"'failurePolicy' must be 'fail' or 'ignore'{'' if is_unread else ', or the task dies before it starts'}"
         )
+        severity = Severity.WARNING if is_unread else None
+        yield Finding(entry.place, message, choice_fixes(entry.value.span, _POLICIES), severity=severity)
 
 
 def _has_no_commands(job: Job, use: PluginUse) -> bool:
@@ -402,6 +392,5 @@ def _failure_policies(job: Job) -> Iterator[Entry]:
         if entry and definition.extended_plugin is not None and definition.type != "dockerimage":
             yield entry
     for plugin in job.plugins:
-        entry = plugin.node.entry("failurePolicy")
-        if entry:
+        if entry := plugin.node.entry("failurePolicy"):
             yield entry

@@ -26,7 +26,7 @@ from pai_lsp.job.uses import callbacks
 from pai_lsp.platform.tables import PLUGIN_PREFIX, events
 from pai_lsp.source.content import mapped
 from pai_lsp.source.edits import cut_entry, insert_entry, line_span
-from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.text import Span, TextEdit
 
@@ -41,16 +41,6 @@ if TYPE_CHECKING:
 
 
 _EXPAND = "submit the output of 'pai-lsp expand'"
-
-
-@dataclass(frozen=True, slots=True)
-class _Feature:
-    """One use of the extended protocol: its place, what a released cluster does, fixes that avoid expansion."""
-
-    span: Span
-    message: str
-    fixes: Fixes = ()
-    tags: tuple[DiagnosticTag, ...] = ()
 
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, order=Order.STRUCTURE, consequence=Consequence.IGNORED)
@@ -103,7 +93,7 @@ def needs_expansion(job: Job) -> Iterator[Finding]:
         return
     refused, ignored = job.once(_features)
     for feature in (*ignored, *refused[1:]):
-        yield Finding(feature.span, f"{feature.message}; {_EXPAND}", feature.fixes, tags=feature.tags)
+        yield replace(feature, message=f"{feature.message}; {_EXPAND}")
 
 
 @rule(Severity.ERROR, stage=Stage.SERVER, order=Order.STRUCTURE, explains_stop=False)
@@ -138,47 +128,50 @@ def refused_until_expanded(job: Job) -> Iterator[Finding]:
         yield Finding(refused[0].span, f"{refused[0].message}; {_EXPAND}")
 
 
-def _features(job: Job) -> tuple[tuple[_Feature, ...], tuple[_Feature, ...]]:
-    """What the rest-server refuses, in the order of the file, and what the cluster ignores."""
+def _features(job: Job) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+    """What the rest-server refuses, in the order of the file, and what the cluster ignores.
+
+    Each with what a released cluster does, and fixes that avoid expansion.
+    """
     return tuple(sorted(_refused(job), key=lambda feature: feature.span)), tuple(_ignored(job))
 
 
-def _refused(job: Job) -> Iterator[_Feature]:
+def _refused(job: Job) -> Iterator[Finding]:
     own = {definition.name for definition in job.prerequisites}
     for role in job.task_roles:
         for reference in role.prerequisites:
             name = reference.name
             if looks_like_address(name):
                 if not isinstance(read_address(name), AddressFault):
-                    yield _Feature(reference.span, f"a released cluster does not look up '{name}'")
+                    yield Finding(reference.span, f"a released cluster does not look up '{name}'")
             elif name not in own and name in job.definitions_by_name:
                 message = f"a released cluster does not find '{name}' in 'extras.reference_prerequisites'"
-                yield _Feature(reference.span, message)
+                yield Finding(reference.span, message)
     for definition in job.prerequisites:
         kind = definition.node.get("type")
         if definition.type == "storage" and isinstance(kind, Scalar):
-            yield _Feature(name_span(kind), "a released cluster refuses prerequisites of type 'storage'")
+            yield Finding(name_span(kind), "a released cluster refuses prerequisites of type 'storage'")
         for requirement in definition.requirements:
             if isinstance(requirement.node, Mapping):
                 message = "a released cluster accepts only names in 'require'"
-                yield _Feature(requirement.reference.span, message)
+                yield Finding(requirement.reference.span, message)
 
 
-def _ignored(job: Job) -> Iterator[_Feature]:
+def _ignored(job: Job) -> Iterator[Finding]:
     for definition in job.prerequisites:
         if definition.type == "dockerimage":
             continue  # the rest-server refuses such keys there; dockerimage_extra_key reports them
         for entry in definition.extended_entries:
-            yield _Feature(entry.key.span, f"a released cluster ignores '{entry.name}'")
+            yield Finding(entry.key.span, f"a released cluster ignores '{entry.name}'")
         yield from _plugin(job, definition)
     section = job.extras_entry("reference_prerequisites")
     if section and not is_empty(section.value):
-        yield _Feature(section.key.span, "a released cluster ignores 'reference_prerequisites'")
+        yield Finding(section.key.span, "a released cluster ignores 'reference_prerequisites'")
     yield from _events(job)
     yield from _this(job)
 
 
-def _this(job: Job) -> Iterator[_Feature]:
+def _this(job: Job) -> Iterator[Finding]:
     """Every `<% this.… %>` that expansion fills; it does not change definitions that no task role runs."""
     filled: dict[Span, None] = {}
     for definition in job.prerequisites if "this" in job.text else ():
@@ -187,10 +180,10 @@ def _this(job: Job) -> Iterator[_Feature]:
                 if fault is None and this_answer(job.require_graph, definition, tag).fault is None:
                     filled[mapped(job.text, scalar).span(tag.span.start, tag.span.end)] = None
     for span in filled:
-        yield _Feature(span, "a released cluster does not replace 'this'")
+        yield Finding(span, "a released cluster does not replace 'this'")
 
 
-def _plugin(job: Job, definition: Definition) -> Iterator[_Feature]:
+def _plugin(job: Job, definition: Definition) -> Iterator[Finding]:
     if not definition.plugin:
         entry = definition.parameter("callbacks")
         if entry and definition.plugin_scalar is None:
@@ -199,7 +192,7 @@ def _plugin(job: Job, definition: Definition) -> Iterator[_Feature]:
             is_sound = all(callback.event and callback.commands for callback in definition.callbacks)
             is_list = isinstance(entry.value, Sequence) and len(definition.callbacks) == len(entry.value.items)
             fixes = fix_of("Add the plugin", insert_entry, *place, safe=is_sound and is_list)
-            yield _Feature(entry.key.span, "a released cluster ignores 'callbacks' without a 'plugin'", fixes)
+            yield Finding(entry.key.span, "a released cluster ignores 'callbacks' without a 'plugin'", fixes)
         return
     scalar = definition.plugin_scalar
     if scalar is None or definition.runtime_plugin is not None:
@@ -207,12 +200,12 @@ def _plugin(job: Job, definition: Definition) -> Iterator[_Feature]:
     span, message = name_span(scalar), f"a released cluster ignores the plugin '{definition.plugin}'"
     if definition.plugin in job.platform.plugins or definition.plugin in job.site_plugins:
         full = f"{PLUGIN_PREFIX}{definition.plugin}"
-        yield _Feature(span, message, fix_of(f"Write '{full}'", TextEdit, span, full, safe=True))
+        yield Finding(span, message, fix_of(f"Write '{full}'", TextEdit, span, full, safe=True))
     elif definition.plugin in STORAGE_PLUGINS:
-        yield _Feature(span, message)
+        yield Finding(span, message)
 
 
-def _events(job: Job) -> Iterator[_Feature]:
+def _events(job: Job) -> Iterator[Finding]:
     for use in job.uses_of_plugin("cmd"):
         if isinstance(use.owner, Definition) and use.owner.origin is not Origin.JOB:
             continue
@@ -224,11 +217,10 @@ def _events(job: Job) -> Iterator[_Feature]:
             span = name_span(node)
             message = f"a released cluster never runs the callback for '{event.name}'"
             if event.replacement:
-                yield _Feature(
-                    span, message, change_fix(span, event.replacement, safe=True), (DiagnosticTag.DEPRECATED,)
-                )
+                fixes = change_fix(span, event.replacement, safe=True)
+                yield Finding(span, message, fixes, tags=(DiagnosticTag.DEPRECATED,))
             else:
-                yield _Feature(span, message)
+                yield Finding(span, message)
 
 
 @rule(Severity.ERROR, stage=Stage.EXPANSION, about=("plugin_params",))

@@ -166,9 +166,8 @@ def prerequisite_without_effect(job: Job) -> Iterator[Finding]:
                 continue
             fixes = _idle_fixes(job, role, reference, found[0])
             related = (Related(found[0].name_span, "defined here", graph.path(found[0])),)
-            yield Finding(
-                reference.span, f"listing '{reference.name}' here has no effect: {reasons[0]}", fixes, related
-            )
+            message = f"listing '{reference.name}' here has no effect: {reasons[0]}"
+            yield Finding(reference.span, message, fixes, related)
 
 
 @later
@@ -184,23 +183,19 @@ _ACTING = ("require", "requireStorages")
 def _idle(job: Job, definition: Definition) -> str | None:
     """Why a listed definition has no effect; None if it has one, in the released or the extended protocol."""
     if definition.type == "dockerimage":
-        is_outside = definition.origin is Origin.CATALOG
-        return (
-            "a job must define its docker images itself" if is_outside else "select a docker image with 'dockerImage'"
-        )
-    if definition.runtime_plugin is not None or definition.type == "storage":
+        is_own = definition.origin is not Origin.CATALOG
+        return "select a docker image with 'dockerImage'" if is_own else "a job must define its docker images itself"
+    acts = any(definition.node.entry(key) for key in _ACTING)
+    if acts or definition.runtime_plugin is not None or definition.type == "storage":
         return None
-    if any(definition.node.entry(key) for key in _ACTING):
-        return None
-    plugin = definition.extended_plugin
-    if plugin is None:
+    if definition.extended_plugin is None:
         return "it has no 'plugin'"
     if definition.origin is not Origin.JOB:
         return None  # unknown_plugin checks the plugins of the extended protocol
     if definition.plugin_scalar and not isinstance(definition.plugin_scalar.runtime_value, str):
         return None  # the runtime fails on it, which is reported there
     known = (*job.platform.plugins, *job.site_plugins)
-    if plugin in known or plugin in STORAGE_PLUGINS:
+    if definition.extended_plugin in {*known, *STORAGE_PLUGINS}:
         return None
     return f"'{definition.plugin}' is not a runtime plugin{did_you_mean(definition.plugin, known)}"
 
@@ -209,13 +204,11 @@ def _plugin_fixes(job: Job, definition: Definition) -> Fixes:
     if definition.plugin_scalar is None:
         return ()
     known = [PLUGIN_PREFIX + name for name in (*job.platform.plugins, *sorted(job.site_plugins))]
-    by_name = {nearest_name.rpartition(".")[2]: nearest_name for nearest_name in known}
+    by_name = {name.rpartition(".")[2]: name for name in known}
     near = nearest(definition.plugin.rpartition(".")[2], by_name) or nearest(definition.plugin, known)
     span = name_span(definition.plugin_scalar)
-    return tuple(
-        Fix(f"Change the plugin to '{name}'", (TextEdit(span, name),))
-        for name in dict.fromkeys(by_name.get(one, one) for one in near)
-    )
+    names = dict.fromkeys(by_name.get(one, one) for one in near)
+    return tuple(Fix(f"Change the plugin to '{name}'", (TextEdit(span, name),)) for name in names)
 
 
 @later
@@ -333,14 +326,12 @@ def image_name_shared(job: Job) -> Iterator[Finding]:
     images = {image.name: image for image in job.chosen_images}
     for definition in job.prerequisites:
         image = images.get(definition.name)
-        if image is None or definition.type == "dockerimage":
-            continue
-        yield Finding(
-            definition.name_span,
-            f"'{definition.name}' is also the name of a docker image; the runtime finds two and the task fails",
-            _rename(job, definition),
-            (Related(image.name_span, "the docker image"),),
-        )
+        if image is not None and definition.type != "dockerimage":
+            message = (
+                f"'{definition.name}' is also the name of a docker image; the runtime finds two and the task fails"
+            )
+            related = (Related(image.name_span, "the docker image"),)
+            yield Finding(definition.name_span, message, _rename(job, definition), related)
 
 
 @rule(Severity.WARNING, order=Order.NAMES, stage=Stage.RUNTIME, consequence=Consequence.IGNORED)
@@ -376,14 +367,10 @@ def prerequisite_name_shared_across_types(job: Job) -> Iterator[Finding]:
     last = {definition.name: definition for definition in job.prerequisites if definition.name in listed}
     for definition in job.prerequisites:
         taken = last.get(definition.name)
-        if taken is None or taken.type == definition.type:
-            continue
-        yield Finding(
-            definition.name_span,
-            f"a later prerequisite is also named '{definition.name}'; only that one runs",
-            _rename(job, definition),
-            (Related(taken.name_span, "the one that runs"),),
-        )
+        if taken is not None and taken.type != definition.type:
+            message = f"a later prerequisite is also named '{definition.name}'; only that one runs"
+            related = (Related(taken.name_span, "the one that runs"),)
+            yield Finding(definition.name_span, message, _rename(job, definition), related)
 
 
 @rule(Severity.HINT, order=Order.NAMES, stage=Stage.RUNTIME)
@@ -417,13 +404,10 @@ def unused_prerequisite(job: Job) -> Iterator[Finding]:
           worker:
             prerequisites: [setup]
     """
-    if job.is_catalog or not job.task_roles:
-        return
-    for definition in job.definitions:
-        if definition.name_scalar is None or job.prerequisite_uses.is_used(definition):
-            continue
-        message = f"no task role uses '{definition.name}'"
-        yield Finding(definition.name_span, message, _removal(job, definition), tags=(DiagnosticTag.UNNECESSARY,))
+    for definition in job.definitions if job.task_roles and not job.is_catalog else ():
+        if definition.name_scalar is not None and not job.prerequisite_uses.is_used(definition):
+            message = f"no task role uses '{definition.name}'"
+            yield Finding(definition.name_span, message, _removal(job, definition), tags=(DiagnosticTag.UNNECESSARY,))
 
 
 @later

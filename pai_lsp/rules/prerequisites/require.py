@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from pai_lsp.findings.diagnostic import Finding, Order, Related, Severity, Stage, rule
+from pai_lsp.findings.diagnostic import MOST_RELATED, Finding, Order, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import all_of, change_fix, near_name_fixes
 from pai_lsp.job.definition import Origin
 from pai_lsp.job.lookup import AddressFault, AddressKind, LookupState, looks_like_address, near_addresses, read_address
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.job import Job
     from pai_lsp.job.require_graph import Cycle, RequireLink
-
-# So many references of a cycle are shown with it.
-_MOST_RELATED = 20
 
 
 @rule(Severity.ERROR, order=Order.NAMES, stage=Stage.EXPANSION, about=("require",), spreads=True)
@@ -72,28 +69,27 @@ def unknown_marketplace_item(job: Job) -> Iterator[Finding]:
     when it has `mnist`. If it could not be reached, `marketplace-not-asked` is reported instead.
     Source: docs/protocol.md, "References"; openpai, issue 5345.
     """
-    known: tuple[str, ...] | None = None
     for link in job.require_graph.entries:
         name = link.reference.name
         if link.answer.state is not LookupState.ABSENT or not looks_like_address(name):
             continue
-        address = read_address(name)
-        if isinstance(address, AddressFault):
-            continue
-        known = job.lookup.names() if known is None else known
-        near = () if address.kind is AddressKind.WEB else near_addresses(name, known)
-        fixes = near_name_fixes(link.reference.span, name, near)
-        yield Finding(link.reference.span, nothing_at(name, known), fixes)
+        if not isinstance(address := read_address(name), AddressFault):
+            known = job.once(_known_names)
+            near = () if address.kind is AddressKind.WEB else near_addresses(name, known)
+            fixes = near_name_fixes(link.reference.span, name, near)
+            yield Finding(link.reference.span, nothing_at(name, known), fixes)
     yield from _missing_beyond(job, addresses=True)
+
+
+def _known_names(job: Job) -> tuple[str, ...]:
+    return job.lookup.names()
 
 
 def _missing_beyond(job: Job, *, addresses: bool) -> Iterator[Finding]:
     """Missing requirements of definitions outside the file, reported on the references that lead to them."""
     graph = job.require_graph
     for entry in graph.entries:
-        if not any(graph.is_outside(target) for target in entry.targets):
-            continue
-        for link in graph.beyond(entry):
+        for link in graph.beyond(entry) if any(map(graph.is_outside, entry.targets)) else ():
             name = link.reference.name
             if link.answer.state is LookupState.ABSENT and looks_like_address(name) == addresses:
                 message = needs_missing(entry.reference.name, name)
@@ -155,10 +151,7 @@ def malformed_reference(job: Job) -> Iterator[Finding]:
     """
     for link in job.require_graph.entries:
         name = link.reference.name
-        if not looks_like_address(name):
-            continue
-        fault = read_address(name)
-        if isinstance(fault, AddressFault):
+        if looks_like_address(name) and isinstance(fault := read_address(name), AddressFault):
             span = link.reference.span
             fixes = change_fix(span, fault.meant) if fault.meant else ()
             yield by_title(job, link.reference) or Finding(span, fault.message, fixes)
@@ -192,14 +185,12 @@ def prerequisite_cycle(job: Job) -> Iterator[Finding]:
             type: script
     """
     for cycle in cycles(job.require_graph):
-        place = _place(job, cycle)
-        if place is None:
-            continue
         related = tuple(
             Related(link.reference.span, f"'{definition.name}' requires '{link.reference.name}' here", link.path)
-            for definition, link in islice(zip(cycle.definitions, cycle.links, strict=True), _MOST_RELATED)
+            for definition, link in islice(zip(cycle.definitions, cycle.links, strict=True), MOST_RELATED)
         )
-        yield Finding(place.reference.span, cycle_found(cycle), related=related)
+        if (place := _place(job, cycle)) is not None:
+            yield Finding(place.reference.span, cycle_found(cycle), related=related)
 
 
 def _place(job: Job, cycle: Cycle) -> RequireLink | None:
@@ -220,8 +211,7 @@ def broken_lock_file(job: Job) -> Iterator[Finding]:
     again. Reported once in each job that uses a definition outside it.
     Source: docs/marketplace.md, "The lock file".
     """
-    fault = job.require_graph.lock_fault
-    if fault:
+    if fault := job.require_graph.lock_fault:
         entry, message = fault
         yield Finding(entry.reference.span, message)
 

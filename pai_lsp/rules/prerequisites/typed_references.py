@@ -77,7 +77,7 @@ def wrong_prerequisite_type(job: Job) -> Iterator[Finding]:
         else:
             described = f"is {_a(definition.type)} prerequisite" if definition.type else "has no type"
             message = f"'{field}' must name {_a(TYPED_FIELDS[field])} prerequisite; '{reference.name}' {described}"
-        fixes = near_name_fixes(reference.span, reference.name, _names(job, TYPED_FIELDS[field]), safe=False)
+        fixes = near_name_fixes(reference.span, reference.name, job.once(_names)[TYPED_FIELDS[field]], safe=False)
         right, entry = fields.get(definition.type), role.field(field)
         if right and entry and isinstance(entry.key, Scalar) and role.field(right) is None:
             fixes = all_of(fix_of(f"Use '{right}' instead", TextEdit, name_span(entry.key), right), fixes)
@@ -103,32 +103,30 @@ def _all_typed(job: Job) -> dict[str, list[tuple[TaskRole, Reference]]]:
     return found
 
 
-def _names(job: Job, kind: str) -> tuple[str, ...]:
-    return tuple(definition.name for definition in job.prerequisites if definition.type == kind and definition.name)
+def _names(job: Job) -> dict[str, tuple[str, ...]]:
+    """The names of the job's prerequisites, by their type."""
+    named = [one for one in job.prerequisites if one.name]
+    return {kind: tuple(one.name for one in named if one.type == kind) for kind in TYPED_FIELDS.values()}
 
 
 def _unknown(job: Job, field: str) -> Iterator[Finding]:
     kind = TYPED_FIELDS[field]
-    names: tuple[str, ...] | None = None
     for _, reference in _typed(job, field):
         name = reference.name
         if job.find_typed(kind, name) or name in job.definitions_by_name or job.may_define(name):
             continue
-        names = _names(job, kind) if names is None else names
+        names = job.once(_names)[kind]
         fixes = all_of(near_name_fixes(reference.span, name, names), prerequisite_stub(job, kind, name))
         if field == "dockerImage" and _ADDRESS.fullmatch(name):
             fixes = _image_at(job, reference)
         message = f"no {kind} prerequisite is named '{name}'{did_you_mean(name, names)}"
         happens = None
         if name in OBJECT_PROTOTYPE_NAMES:  # the server finds them in every mapping
-            is_needed = field == "dockerImage" or _is_in_plugins(job, f"${field}")
+            uses = (use.tag.content for use in job.template_uses if use.place in RUNTIME_PLACES)
+            # The runtime looks for an image, and for the prerequisite of a template in a plugin.
+            is_needed = field == "dockerImage" or any(content.startswith(f"${field}") for content in uses)
             happens = Consequence.DIES if is_needed else Consequence.FAILS
         yield Finding(reference.place, message, fixes, consequence=happens)
-
-
-def _is_in_plugins(job: Job, root: str) -> bool:
-    """Whether the runtime looks for the prerequisite of a task role, for a template of a plugin."""
-    return any(use.place in RUNTIME_PLACES and use.tag.content.startswith(root) for use in job.template_uses)
 
 
 @later
@@ -138,7 +136,7 @@ def _image_at(job: Job, reference: Reference) -> Fixes:
     uris = ((one.name, one.node.get("uri")) for one in job.prerequisites if one.type == "dockerimage" and one.name)
     known = next((name for name, uri in uris if isinstance(uri, Scalar) and uri.text == address), None)
     if known is not None:
-        return (Fix(f"Change to '{known}'", (TextEdit(reference.span, scalar_line(known)),), safe=True),)
+        return fix_of(f"Change to '{known}'", TextEdit, reference.span, scalar_line(known), safe=True)
     name = job.free_name(as_name(without_host(address).partition(":")[0].rpartition("/")[2], "image"))
     added = created_edit(job, {"type": "dockerimage", "name": name, "uri": address})
     if added is None:
@@ -313,8 +311,8 @@ def plugin_never_runs(job: Job) -> Iterator[Finding]:
 @later
 def _listed_too(job: Job, role: TaskRole, name: str) -> Fixes:
     title, entry = f"List '{name}' in 'prerequisites'", role.field("prerequisites")
-    if entry is not None and isinstance(entry.value, Sequence) and entry.value.items:
-        return (Fix(title, (append_value(job.text, entry.value, name),)),)
     if entry is None and role.node is not None:
-        return (Fix(title, (insert_values(job.text, role.node, {"prerequisites": [name]}),)),)
-    return ()
+        return fix_of(title, insert_values, job.text, role.node, {"prerequisites": [name]})
+    if entry is None or not isinstance(entry.value, Sequence) or not entry.value.items:
+        return ()
+    return fix_of(title, append_value, job.text, entry.value, name)

@@ -18,7 +18,7 @@ from pai_lsp.platform.image_addresses import (
     without_host,
 )
 from pai_lsp.source.edits import insert_entry
-from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, entries_of, value_at
+from pai_lsp.source.nodes import Mapping, Scalar, entries_of, entry_at, scalar_text, value_at
 from pai_lsp.source.scalar import counts_as_false
 from pai_lsp.source.text import Span, TextEdit
 
@@ -71,9 +71,7 @@ def image_uri_unsupported(job: Job) -> Iterator[Finding]:
         if not uri.text:
             place = uri.span if len(uri.span) else definition.name_span
             yield Finding(place, "'uri' is empty; the image checker refuses it and the task dies")
-            continue
-        wrong = _wrong_part(uri.text)
-        if wrong is not None:
+        elif wrong := _wrong_part(uri.text):
             start, end, message = wrong
             yield Finding(_within(uri, start, end), message, _address_fixes(uri))
 
@@ -105,9 +103,8 @@ def image_latest_tag(job: Job) -> Iterator[Finding]:
             continue
         repository, colon, tag = without_host(uri.text).partition(":")
         if not colon:
-            yield Finding(
-                name_span(uri), f"'{repository}' has no tag, which means 'latest' and can change at any time; pin a tag"
-            )
+            message = f"'{repository}' has no tag, which means 'latest' and can change at any time; pin a tag"
+            yield Finding(name_span(uri), message)
         elif tag == "latest":
             end = len(uri.text)
             yield Finding(_within(uri, end - len(tag), end), "'latest' can change at any time; pin a tag")
@@ -138,9 +135,8 @@ def _complaint(part: str, what: str, grammar: re.Pattern[str]) -> str:
     if not part:
         return f"the image checker refuses an address without a {what}"
     wrong = next((character for character in part if not TAG.fullmatch(character.lower()) and character != "/"), "/")
-    shown = wrong if wrong.isprintable() and wrong != " " else ("a space" if wrong.isspace() else f"U+{ord(wrong):04X}")
-    quoted = shown if len(shown) > 1 else f"'{shown}'"
-    return f"the image checker refuses {quoted} in the {what} '{' '.join(part.split())}'"
+    shown = "a space" if wrong.isspace() else f"'{wrong}'" if wrong.isprintable() else f"U+{ord(wrong):04X}"
+    return f"the image checker refuses {shown} in the {what} '{' '.join(part.split())}'"
 
 
 @later
@@ -164,9 +160,8 @@ def _address_fixes(uri: Scalar) -> Fixes:
 def _within(scalar: Scalar, start: int, end: int) -> Span:
     """The span of `text[start:end]`; the whole scalar if it is written with escapes."""
     span = name_span(scalar)
-    if scalar.style is ScalarStyle.PLAIN or (not scalar.is_block and len(span) == len(scalar.text)):
-        return Span(span.start + start, span.start + end) if len(span) == len(scalar.text) else span
-    return span
+    is_as_written = not scalar.is_block and len(span) == len(scalar.text)
+    return Span(span.start + start, span.start + end) if is_as_written else span
 
 
 def images(job: Job) -> tuple[Definition, ...]:
@@ -266,14 +261,11 @@ def auth_without_registryuri(job: Job) -> Iterator[Finding]:
           worker:
             dockerImage: image
     """
-    if not job.secrets:
-        return
-    for definition in checked_images(job):
+    for definition in checked_images(job) if job.secrets else ():
         auth = definition.node.entry("auth")
         if auth is None or not isinstance(auth.value, Mapping) or auth.value.entry("registryuri"):
             continue
-        username, password = auth.value.get("username"), auth.value.get("password")
-        if not (isinstance(username, Scalar) and username.text and isinstance(password, Scalar) and password.text):
+        if not scalar_text(auth.value.get("username")) or not scalar_text(auth.value.get("password")):
             continue
         uri = text_of(definition, "uri")
         registry = (image_host(uri.text) if uri else "") or DOCKER_HUB
@@ -315,9 +307,8 @@ def auth_without_account(job: Job) -> Iterator[Finding]:
         secrets:
           docker: "******"
     """
-    if job.is_catalog or not job.secrets:  # without secrets, `auth_without_secrets` reports it
-        return
-    for definition in images(job):
+    # Without secrets, `auth_without_secrets` reports it.
+    for definition in images(job) if job.secrets and not job.is_catalog else ():
         auth = definition.node.entry("auth")
         keys = {entry.name for entry in entries_of(auth.value)} & _ACCOUNT if auth is not None else set()
         missing = [f"'{key}'" for key in ("username", "password") if key not in keys]
@@ -363,10 +354,9 @@ def auth_without_secrets(job: Job) -> Iterator[Finding]:
         return
     for definition in images(job):
         auth = definition.node.entry("auth")
-        if auth is not None and isinstance(auth.value, Mapping) and auth.value.entry("password"):
-            yield Finding(
-                auth.key.span, "the image checker ignores 'auth' in a job without 'secrets'; put the password there"
-            )
+        if auth is not None and entry_at(auth.value, "password"):
+            message = "the image checker ignores 'auth' in a job without 'secrets'; put the password there"
+            yield Finding(auth.key.span, message)
 
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("auth",))
@@ -412,13 +402,9 @@ def registry_mismatch(job: Job) -> Iterator[Finding]:
         if not account or account == image or (account in DOCKER_HUB_HOSTS and image in DOCKER_HUB_HOSTS):
             continue
         source = f"from '{image}'" if image else "from Docker Hub, because its address has no registry"
-        place = name_span(registry)
         start = name_span(uri).start
         is_name = not image and not uri.is_block and "." in account
         fixes = fix_of(f"Pull the image from '{account}'", TextEdit, Span(start, start), f"{account}/")
-        yield Finding(
-            place,
-            f"this account is for '{account}', but the image comes {source}",
-            fixes if is_name else (),
-            (Related(name_span(uri), "the image"),),
-        )
+        message = f"this account is for '{account}', but the image comes {source}"
+        related = (Related(name_span(uri), "the image"),)
+        yield Finding(name_span(registry), message, fixes if is_name else (), related)

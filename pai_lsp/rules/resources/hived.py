@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from pai_lsp.embedded.server_rendering import OBJECT_PROTOTYPE_NAMES
 from pai_lsp.findings.diagnostic import HIVED, Consequence, Finding, Related, Severity, Stage, rule
-from pai_lsp.findings.fixes import all_of, change_fix, choice_fixes, first_of, fix_of, near_name_fixes, quote_fix
-from pai_lsp.job.definition import key_name_span, name_span
+from pai_lsp.findings.fixes import all_of, choice_fixes, first_of, fix_of, near_name_fixes, quote_fix
+from pai_lsp.job.definition import name_span
 from pai_lsp.job.parts import HIVED_PRIORITIES
 from pai_lsp.platform.job_schema import key_order
+from pai_lsp.rules.plugins.plugin_entries import misspelt
 from pai_lsp.source.edits import remove_entry
 from pai_lsp.source.frozen import replace
-from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence, entry_at, value_at
+from pai_lsp.source.nodes import Mapping, Node, Scalar, Sequence, entries_of, entry_at, value_at
 from pai_lsp.source.spelling import nearest
 
 TYPE_CHECKING = False
@@ -56,9 +57,8 @@ def hived_priority_invalid(job: Job) -> Iterator[Finding]:
         yield Finding(entry.place, f"'jobPriorityClass' must be {choices}")
         return
     span = name_span(entry.value)
-    fixes = first_of(
-        near_name_fixes(span, entry.value.text, HIVED_PRIORITIES), choice_fixes(span, tuple(HIVED_PRIORITIES))
-    )
+    near = near_name_fixes(span, entry.value.text, HIVED_PRIORITIES)
+    fixes = first_of(near, choice_fixes(span, tuple(HIVED_PRIORITIES)))
     yield Finding(span, f"'{entry.value.text}' is not a HiveD priority; expected {choices}", fixes)
 
 
@@ -87,20 +87,16 @@ def hived_wrong_type(job: Job) -> Iterator[Finding]:
                 skuType: "80"
     """
     scheduler = job.extras_entry("hivedScheduler")
-    if scheduler is None:
-        return
-    if not isinstance(scheduler.value, Mapping):
+    if scheduler is not None and not isinstance(scheduler.value, Mapping):
         yield Finding(scheduler.place, "'hivedScheduler' must be a mapping")
-        return
-    roles = scheduler.value.entry("taskRoles")
+    roles = entry_at(scheduler.value, "taskRoles") if scheduler else None
     if roles is not None and (not isinstance(roles.value, Mapping) or not roles.value.entries):
         found = Finding(roles.place, "'taskRoles' must be a mapping with at least one task role")
         yield replace(found, severity=Severity.WARNING) if _has_no_roles(roles.value) else found
     for entry in job.hived_role_entries:
         if not isinstance(entry.value, Mapping):
             yield Finding(entry.place, f"the HiveD settings of '{entry.name}' must be a mapping")
-            continue
-        for setting in entry.value.effective_entries():
+        for setting in entries_of(entry.value):
             value = setting.value
             is_text = isinstance(value, Scalar) and (value.value is None or isinstance(value.value, str))
             if setting.name in _TEXT_KEYS and not is_text:
@@ -136,8 +132,9 @@ def hived_key_misspelled(job: Job) -> Iterator[Finding]:
     """
     has_section = job.extras_entry("hivedScheduler") is not None
     for entry in job.extras.effective_entries() if job.extras else ():
-        if entry.name != "hivedScheduler" and _bare(entry.name) in {"hivedscheduler", "hived"}:
-            yield _misspelt(entry, "hivedScheduler", has_right_one=has_section)
+        bare = "".join(filter(str.isalnum, entry.name.lower()))
+        if entry.name != "hivedScheduler" and bare in {"hivedscheduler", "hived"}:
+            yield misspelt(entry, "hivedScheduler", is_free=not has_section)
     if job.hived is not None:
         of_job = key_order(_SECTION, platform=job.platform)
         yield from _misspelt_keys(job.hived, of_job)
@@ -175,9 +172,8 @@ def hived_sku_and_pinned(job: Job) -> Iterator[Finding]:
             continue
         sku, pinned = entry.value.entry("skuType"), entry.value.entry("pinnedCellId")
         if sku and pinned and not _is_null(sku.value) and not _is_null(pinned.value):
-            removals = (
-                fix_of(f"Remove '{one.name}'", remove_entry, job.text, entry.value, one) for one in (sku, pinned)
-            )
+            mapping, both = entry.value, (sku, pinned)
+            removals = (fix_of(f"Remove '{one.name}'", remove_entry, job.text, mapping, one) for one in both)
             message = f"'{entry.name}' has both 'skuType' and 'pinnedCellId'; HiveD accepts only one"
             yield Finding(pinned.key.span, message, all_of(*removals), (Related(sku.key.span, "the SKU type"),))
 
@@ -253,28 +249,16 @@ def hived_sku_number_ignored(job: Job) -> Iterator[Finding]:
                 skuType: K80
     """
     for entry in job.hived_role_entries:
-        number = entry_at(entry.value, "skuNumber")
-        if number is not None:
+        if (number := entry_at(entry.value, "skuNumber")) is not None:
             message = "'skuNumber' has no effect; it is computed from 'cpu', 'memoryMB' and 'gpu'"
             yield Finding(number.key.span, message)
 
 
 def _misspelt_keys(mapping: Mapping, known: tuple[str, ...]) -> Iterator[Finding]:
     for entry in mapping.effective_entries():
-        if entry.name not in known:
-            near = nearest(entry.name, known, _NEAR)
-            if near:
-                yield _misspelt(entry, near[0], has_right_one=mapping.entry(near[0]) is not None)
-
-
-def _misspelt(entry: Entry, meant: str, *, has_right_one: bool) -> Finding:
-    span = key_name_span(entry)
-    message = f"unknown key '{entry.name}' has no effect; did you mean '{meant}'?"
-    return Finding(span, message, () if has_right_one else change_fix(span, meant, safe=True))
-
-
-def _bare(name: str) -> str:
-    return "".join(character for character in name.lower() if character.isalnum())
+        near = nearest(entry.name, known, _NEAR) if entry.name not in known else ()
+        if near:
+            yield misspelt(entry, near[0], is_free=mapping.entry(near[0]) is None)
 
 
 def _is_null(node: Node) -> bool:

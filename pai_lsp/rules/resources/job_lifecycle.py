@@ -52,20 +52,14 @@ def task_retry_ignored(job: Job) -> Iterator[Finding]:
         extras:
           gangAllocation: false
     """
-    if not job.has_gang_allocation:
-        return
     gang = job.extras_entry("gangAllocation")
-    for role in job.task_roles:
+    for role in job.task_roles if job.has_gang_allocation else ():
         entry = role.field("taskRetryCount")
-        count = whole_number(entry.value) if entry else None
-        if entry is None or count is None or count == 0:
-            continue
-        fixes = fix_of("Disable gang allocation", _gang_off, job, gang)
-        message = (
-            "'taskRetryCount' has no effect without 'extras.gangAllocation: false'; 'jobRetryCount' retries the job"
-        )
-        related = (Related(gang.value.span, "gang allocation is on"),) if gang else ()
-        yield Finding(entry.key.span, message, fixes, related)
+        if entry and whole_number(entry.value):
+            fixes = fix_of("Disable gang allocation", _gang_off, job, gang)
+            message = "'taskRetryCount' has no effect without 'extras.gangAllocation: false'"
+            related = (Related(gang.value.span, "gang allocation is on"),) if gang else ()
+            yield Finding(entry.key.span, f"{message}; 'jobRetryCount' retries the job", fixes, related)
 
 
 @rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.IGNORED, about=("gangAllocation",))
@@ -94,11 +88,8 @@ def gang_allocation_not_boolean(job: Job) -> Iterator[Finding]:
 
 def _gang_off(job: Job, gang: Entry | None) -> TextEdit | None:
     if gang is not None:
-        return (
-            TextEdit(name_span(gang.value), "false")
-            if isinstance(gang.value, Scalar) and gang.value.value is True
-            else None
-        )
+        is_on = isinstance(gang.value, Scalar) and gang.value.value is True
+        return TextEdit(name_span(gang.value), "false") if is_on else None
     if job.extras is not None and job.extras.entries:
         return insert_values(job.text, job.extras, {"gangAllocation": False})
     if job.root is not None and job.section("extras") is None and not job.root.is_flow:
@@ -133,10 +124,8 @@ def min_failed_exceeds_instances(job: Job) -> Iterator[Finding]:
               minFailedInstances: -1
     """
     for role, entry, number in _exceeding(job, "minFailedInstances"):
-        message = (
-            f"'{role.name}' has {_instances(role)}, so {number} can never fail; write -1 to turn this condition off"
-        )
-        yield Finding(entry.value.span, message, number_fix(entry.value.span, -1), instances_place(role))
+        fixes = number_fix(entry.value.span, -1)
+        yield Finding(entry.value.span, _never(role, number, "fail"), fixes, instances_place(role))
 
 
 @rule(Severity.WARNING, stage=Stage.CLUSTER, consequence=Consequence.IGNORED, about=("minSucceededInstances",))
@@ -163,11 +152,8 @@ def min_succeeded_exceeds_instances(job: Job) -> Iterator[Finding]:
               minSucceededInstances: 2
     """
     for role, entry, number in _exceeding(job, "minSucceededInstances"):
-        message = (
-            f"'{role.name}' has {_instances(role)}, so {number} can never succeed; write -1 to turn this condition off"
-        )
         fixes = number_fix(entry.value.span, role.instances, -1)
-        yield Finding(entry.value.span, message, fixes, instances_place(role))
+        yield Finding(entry.value.span, _never(role, number, "succeed"), fixes, instances_place(role))
 
 
 @rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.IGNORED, about=("completion",))
@@ -195,14 +181,11 @@ def completion_zero_or_null(job: Job) -> Iterator[Finding]:
     """
     for role in job.task_roles:
         for entry in role.completion_limits:
-            if (
-                not isinstance(entry.value, Scalar)
-                or isinstance(entry.value.value, bool)
-                or entry.value.value not in {0, None}
-            ):
+            value = entry.value.value if isinstance(entry.value, Scalar) else ""
+            if isinstance(value, bool) or value not in {0, None}:
                 continue
             default = "1" if entry.name == "minFailedInstances" else "all instances"
-            written = "0" if entry.value.value == 0 else "null"
+            written = "0" if value == 0 else "null"
             node = role.get("completion")
             never = "-1" if len(entry.value.span) else " -1"
             fixes = fix_of("Change to -1 (never)", TextEdit, entry.value.span, never)
@@ -255,8 +238,9 @@ def _exceeding(job: Job, name: str) -> Iterator[tuple[TaskRole, Entry, int]]:
                 yield role, entry, number
 
 
-def _instances(role: TaskRole) -> str:
-    return plural(role.instances, "instance")
+def _never(role: TaskRole, number: int, what: str) -> str:
+    has = f"'{role.name}' has {plural(role.instances, 'instance')}"
+    return f"{has}, so {number} can never {what}; write -1 to turn this condition off"
 
 
 def beyond_instances(role: TaskRole, index: int) -> tuple[str, tuple[Related, ...]] | None:
@@ -303,11 +287,8 @@ def notification_unknown_key(job: Job) -> Iterator[Finding]:
         if entry.name not in _STATES:
             span = key_name_span(entry)
             expected = did_you_mean(entry.name, free) or f"; expected one of {', '.join(_STATES)}"
-            yield Finding(
-                span,
-                f"'{entry.name}' is not a notification state and has no effect{expected}",
-                near_name_fixes(span, entry.name, free),
-            )
+            message = f"'{entry.name}' is not a notification state and has no effect{expected}"
+            yield Finding(span, message, near_name_fixes(span, entry.name, free))
 
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, is_last=True)
