@@ -345,6 +345,11 @@ def walk(node: Node | None) -> Iterator[Node]:
             waiting += reversed(here.items)
 
 
+def entries_below(node: Node | None) -> Iterator[Entry]:
+    """The entries of the node and of all mappings below it, as `walk`."""
+    return (entry for below in walk(node) if isinstance(below, Mapping) for entry in below.entries)
+
+
 def nodes_along(node: Node | None, path: Iterable[str | int]) -> tuple[Node, ...]:
     """The node, and those that keys and indexes from 0 lead to; fewer than the path has where it ends too early."""
     found = [] if node is None else [node]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fixes, Severity, Stage, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Severity, Stage, rule
 from pai_lsp.findings.fixes import fix_of, near_name_fixes
 from pai_lsp.platform.platforms import ALL_NAMES, NAMES, Platform, may_be_marked, platform_comment, platform_named
-from pai_lsp.rules.commands.command_uses import edit_fix, uses
-from pai_lsp.source.nodes import Scalar
+from pai_lsp.rules.commands.command_uses import changed, uses
+from pai_lsp.source.edits import line_end
+from pai_lsp.source.nodes import scalar_text
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import Span, TextEdit
 
@@ -47,10 +48,9 @@ def job_for_other_platform(job: Job) -> Iterator[Finding]:
         span, words = found
         line = f"# pai-lsp: platform={name}"
         at = 1 if job.text.startswith("\ufeff") else 0
-        fixes: Fixes = ()
-        if not job.text.startswith("%", at):
-            end = "\r\n" if "\r\n" in job.text else "\n"
-            fixes = fix_of(f"Check this file for {other.title}", TextEdit, Span(at, at), f"{line}{end}")
+        marked = f"{line}{line_end(job.text)}"
+        fixes = fix_of(f"Check this file for {other.title}", TextEdit, Span(at, at), marked)
+        fixes = () if job.text.startswith("%", at) else fixes
         message = f"{words} is for {other.title}; this file is checked for {job.platform.title}"
         yield Finding(span, f"{message} (see 'platform' in .pai-lsp.yaml)", fixes)
         return
@@ -78,8 +78,7 @@ def _marked(job: Job, other: Platform) -> tuple[Span, str] | None:
             return plugin.plugin_scalar.span if plugin.plugin_scalar else plugin.node.span, f"'{plugin.plugin}'"
     for image in job.prerequisites:
         uri = image.node.entry("uri") if image.type == "dockerimage" else None
-        text = uri.value.text if uri and isinstance(uri.value, Scalar) else ""
-        if uri and text.startswith(other.own_registries):
+        if uri and scalar_text(uri.value).startswith(other.own_registries):
             return uri.place, "the image"
     return None
 
@@ -142,9 +141,9 @@ def platform_program(job: Job) -> Iterator[Finding]:
                 message = f"only {owner.title} has '{path}'; {job.platform.title} does not"
                 yield Finding(use.word(word), message)
             elif is_there and is_in_shell:
-                fixes = edit_fix(use.place, f"Remove '{name.text}'", Span(name.span.start, words[0].span.start), "")
+                removed = Span(name.span.start, words[0].span.start)
                 message = f"'{path}' is not a script, so '{name.text}' cannot run it; remove '{name.text}'"
-                yield Finding(use.word(name), message, fixes)
+                yield changed(use.place, removed, message, "", f"Remove '{name.text}'", at=name.span)
 
 
 @rule(Severity.ERROR)

@@ -8,7 +8,8 @@ from pai_lsp.findings.diagnostic import Consequence, Finding, Severity, Stage, r
 from pai_lsp.findings.fixes import quote_fix
 from pai_lsp.job.definition import Definition
 from pai_lsp.platform.clone_options import OpenQuoteError, clone_words, is_always_refused, is_refused
-from pai_lsp.source.nodes import Mapping, Scalar, items_of, plain_value
+from pai_lsp.rules.plugins.plugin_entries import as_severe
+from pai_lsp.source.nodes import Scalar, entries_of, entry_at, items_of, plain_value, scalar_text
 from pai_lsp.source.scalar import counts_as_false
 
 TYPE_CHECKING = False
@@ -45,16 +46,13 @@ def inference_parameter_missing(job: Job) -> Iterator[Finding]:
           API_KEY: "1234"
     """
     section = job.section("jobType")
-    if section is None or not isinstance(section.value, Scalar):
-        return
-    parameters = job.mapping("parameters")
-    written = {entry.name for entry in parameters.effective_entries()} if parameters else set()
-    required = job.platform.required_parameters.get(section.value.text, ())
-    missing = [name for name in required if name not in written]
-    if missing:
-        listed = "', '".join(missing)
-        kind = "parameter" if len(missing) == 1 else "parameters"
-        yield Finding(section.place, f"a job of the type '{section.value.text}' needs the {kind} '{listed}'")
+    kind = scalar_text(section.value) if section else ""
+    written = {entry.name for entry in entries_of(job.mapping("parameters"))}
+    missing = [name for name in job.platform.required_parameters.get(kind, ()) if name not in written]
+    if section and missing:
+        what = "parameter" if len(missing) == 1 else "parameters"
+        names = "', '".join(missing)
+        yield Finding(section.place, f"a job of the type '{kind}' needs the {what} '{names}'")
 
 
 @rule(Severity.WARNING, stage=Stage.SERVER, about=("jobType",))
@@ -82,18 +80,15 @@ def inference_parameter_not_string(job: Job) -> Iterator[Finding]:
           INTERNAL_SERVER_PORT: "8000"
           API_KEY: "1234"
     """
-    section, parameters = job.section("jobType"), job.mapping("parameters")
-    if section is None or parameters is None or not isinstance(section.value, Scalar):
+    section = job.section("jobType")
+    if section is None or scalar_text(section.value) not in job.platform.job_type_reads_strings:
         return
-    if section.value.text not in job.platform.job_type_reads_strings:
-        return
-    for entry in parameters.effective_entries():
+    for entry in entries_of(job.mapping("parameters")):
         value = entry.value
-        if isinstance(value, Scalar) and (value.is_string or value.value is None):
-            continue
-        fixes = quote_fix(value) if isinstance(value, Scalar) else ()
-        message = f"the model proxy ignores the job because the parameter '{entry.name}' is not a string"
-        yield Finding(entry.place, message, fixes)
+        if not isinstance(value, Scalar) or not (value.is_string or value.value is None):
+            fixes = quote_fix(value) if isinstance(value, Scalar) else ()
+            message = f"the model proxy ignores the job because the parameter '{entry.name}' is not a string"
+            yield Finding(entry.place, message, fixes)
 
 
 @rule(Severity.ERROR, stage=Stage.SERVER, about=("enableLocalStorage",))
@@ -127,7 +122,7 @@ def local_storage_invalid(job: Job) -> Iterator[Finding]:
     from pai_lsp.platform.local_storage import local_storage_faults  # noqa: PLC0415 - few jobs have it
 
     for fault in local_storage_faults(plain_value(section.value)):
-        entry = section.value.entry(fault.key) if fault.key and isinstance(section.value, Mapping) else None
+        entry = entry_at(section.value, fault.key) if fault.key else None
         yield Finding(entry.place if entry else section.key.span, f"{fault.message}; the rest-server refuses the job")
 
 
@@ -157,9 +152,7 @@ def local_storage_not_enabled(job: Job) -> Iterator[Finding]:
             mntpath: /data
     """
     section = job.extras_entry("enableLocalStorage")
-    if not job.platform.mounts_local_storage or section is None or not isinstance(section.value, Mapping):
-        return
-    entry = section.value.entry("enabled")
+    entry = entry_at(section.value, "enabled") if section and job.platform.mounts_local_storage else None
     if entry is not None and not isinstance(plain_value(entry.value), bool):
         yield Finding(entry.place, "'enabled' must be true; with any other value no folder is mounted")
 
@@ -255,9 +248,7 @@ def git_option_refused(job: Job) -> Iterator[Finding]:
                 options: [--depth=1]
     """
     refused = job.platform.git_refused_options
-    if not refused:
-        return
-    for use in job.uses_of_plugin("git"):
+    for use in job.uses_of_plugin("git") if refused else ():
         address, options = use.entry("repo_uri"), use.entry("options")
         written = address.value.text if address and isinstance(address.value, Scalar) else ""
         if address and "<%" not in written and re.match(job.platform.git_refused_addresses, written):
@@ -284,9 +275,8 @@ def _git_refusal(use: PluginUse, span: Span, what: str, *, is_always: bool) -> F
         happens = "nothing is cloned there" if use.ignores_failure else "there the task dies before it starts"
         message = f"newer clusters refuse {what} of the plugin 'git'; {happens}"
         return Finding(span, message, severity=Severity.WARNING)
-    if use.ignores_failure:
-        return Finding(span, f"the plugin 'git' refuses {what}; nothing is cloned", severity=Severity.WARNING)
-    return Finding(span, f"the plugin 'git' refuses {what}; the task dies before it starts")
+    happens = "nothing is cloned" if use.ignores_failure else "the task dies before it starts"
+    return as_severe(use, Finding(span, f"the plugin 'git' refuses {what}; {happens}"))
 
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=("teamwise_storage",))

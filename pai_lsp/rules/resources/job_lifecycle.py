@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from pai_lsp.findings.diagnostic import Consequence, Finding, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import all_of, boolean_fixes, fix_of, near_name_fixes, number_fix
-from pai_lsp.job.definition import key_name_span, name_span
+from pai_lsp.job.definition import key_name_span
 from pai_lsp.job.parts import MOST_INSTANCES, whole_number
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.rules.prerequisites.extension import expansion_of, uses_extended_protocol
 from pai_lsp.rules.structure.structure_places import line_of_content
 from pai_lsp.source.edits import remove_entry
-from pai_lsp.source.nodes import Entry, Mapping, Scalar
+from pai_lsp.source.nodes import Entry, Mapping, Scalar, plain_value
 from pai_lsp.source.spelling import did_you_mean, plural
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.tree_edits import insert_values
@@ -88,8 +88,8 @@ def gang_allocation_not_boolean(job: Job) -> Iterator[Finding]:
 
 def _gang_off(job: Job, gang: Entry | None) -> TextEdit | None:
     if gang is not None:
-        is_on = isinstance(gang.value, Scalar) and gang.value.value is True
-        return TextEdit(name_span(gang.value), "false") if is_on else None
+        is_on = plain_value(gang.value) is True
+        return TextEdit(gang.value.span, "false") if is_on else None
     if job.extras is not None and job.extras.entries:
         return insert_values(job.text, job.extras, {"gangAllocation": False})
     if job.root is not None and job.section("extras") is None and not job.root.is_flow:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 from itertools import chain
 
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Fixes, Related, Severity, Stage, later, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fixes, Related, Severity, Stage, later, rule
 from pai_lsp.findings.fixes import fix_of, number_fix
 from pai_lsp.job.parts import MOST_COUNTED, whole_number
 from pai_lsp.job.variable_places import RESERVED_PORTS
 from pai_lsp.source.edits import column, line_end
-from pai_lsp.source.nodes import Entry, Scalar
+from pai_lsp.source.nodes import Entry, Mapping, Scalar
 from pai_lsp.source.text import Span, TextEdit
 
 TYPE_CHECKING = False
@@ -32,11 +32,7 @@ _WELL_KNOWN_PORTS = {22: ("ssh", "sshd"), 80: ("http", "web"), 443: ("https",)}
 _INT_32, _INT_64 = 2**31 - 1, 2**63 - 1
 
 
-@rule(
-    Severity.ERROR,
-    stage=Stage.SERVER,
-    former=("hived-needs-instances", "instances-required-by-hived"),
-)
+@rule(Severity.ERROR, stage=Stage.SERVER, former=("hived-needs-instances", "instances-required-by-hived"))
 def instances_missing(job: Job) -> Iterator[Finding]:
     """A task role has no `instances`.
 
@@ -61,7 +57,7 @@ def instances_missing(job: Job) -> Iterator[Finding]:
         if role.node is None or not role.node.entries or role.field("instances") or role.node.entry("taskNumber"):
             continue
         message = f"'{role.name}' has no 'instances', so the server refuses the job with status 500"
-        yield Finding(role.name_span, message, _instances_fix(job, role))
+        yield Finding(role.name_span, message, _instances_fix(job, role.node))
 
 
 @rule(Severity.ERROR, stage=Stage.CLUSTER)
@@ -233,10 +229,9 @@ def shm_exceeds_memory(job: Job) -> Iterator[Finding]:
     for role in job.task_roles:
         shared = role.shared_memory
         memory = next((entry for entry in role.requests if entry.name == "memoryMB"), None)
-        if shared is None or memory is None:
-            continue
-        wanted, available = whole_number(shared.value), whole_number(memory.value)
-        if wanted is not None and available is not None and _INT_64 >= wanted > available > 0:
+        wanted = whole_number(shared.value) if shared else None
+        available = whole_number(memory.value) if memory else None
+        if shared and memory and wanted is not None and available is not None and _INT_64 >= wanted > available > 0:
             message = f"{wanted} MB of shared memory exceed the task's {available} MB of memory"
             yield Finding(shared.value.span, message, related=(Related(memory.value.span, "the task's memory"),))
 
@@ -306,10 +301,8 @@ def port_count_looks_like_number(job: Job) -> Iterator[Finding]:
 
 
 @later
-def _instances_fix(job: Job, role: TaskRole) -> Fixes:
+def _instances_fix(job: Job, node: Mapping) -> Fixes:
     """Write `instances: 1` before the role's first key."""
-    if role.node is None:
-        return ()
-    at = role.node.entries[0].key.span.start
-    separator = ", " if role.node.is_flow else line_end(job.text) + " " * column(job.text, at)
-    return (Fix("Add 'instances: 1'", (TextEdit(Span(at, at), f"instances: 1{separator}"),), safe=True),)
+    at = node.entries[0].key.span.start
+    separator = ", " if node.is_flow else line_end(job.text) + " " * column(job.text, at)
+    return fix_of("Add 'instances: 1'", TextEdit, Span(at, at), f"instances: 1{separator}", safe=True)

@@ -7,7 +7,8 @@ Source: rest-server, src/utils/protocolSecret.js: the text from `/(^secrets:)[^]
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Fixes, Related, Severity, Stage, later, rule
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fixes, Related, Severity, Stage, later, rule
+from pai_lsp.findings.fixes import fix_of
 from pai_lsp.platform.secrets_section import is_line_start, masked_span
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, ScalarStyle, Sequence
 from pai_lsp.source.patterns import lazy_pattern
@@ -83,9 +84,10 @@ def _plain_key_fix(job: Job, entry: Entry) -> Fixes:
     colon = _COLON.match(job.text, entry.key.span.end)
     if not is_own or colon is None or not is_line_start(job.text, start):
         return ()
-    if job.text[start : colon.end()] == _KEY:
-        return ()  # another 'secrets:' above is masked instead
-    return (Fix("Write 'secrets:'", (TextEdit(Span(start, colon.end()), _KEY),), safe=True),)
+    key = Span(start, colon.end())
+    # Where it is written so already, another 'secrets:' above is masked instead.
+    is_right = job.text[key.start : key.end] == _KEY
+    return () if is_right else fix_of("Write 'secrets:'", TextEdit, key, _KEY, safe=True)
 
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME)
@@ -143,9 +145,8 @@ def key_missing_in_stored_job(job: Job) -> Iterator[Finding]:
     for entry in _swallowed(job):
         names = _names(entry)
         if names and not any(_is_needed(job, name) for name in names):
-            happens = (
-                "its plugins do not run" if "extras" in names and job.plugins else "the stored job does not have it"
-            )
+            has_plugins = "extras" in names and job.plugins
+            happens = "its plugins do not run" if has_plugins else "the stored job does not have it"
             message = f"'{names[0]}' is masked with the secrets above: {happens}"
             yield Finding(entry.key.span, message, _unquote_fix(entry))
 
@@ -153,9 +154,7 @@ def key_missing_in_stored_job(job: Job) -> Iterator[Finding]:
 def _swallowed(job: Job) -> Iterator[Entry]:
     """The keys of the job that are masked with the secrets."""
     hidden = masked_span(job.text)
-    if job.root is None:
-        return
-    for entry in job.root.entries:
+    for entry in job.root.entries if job.root else ():
         if entry.name != "secrets" and hidden.start < entry.key.span.start < hidden.end:
             yield entry
 
@@ -176,11 +175,11 @@ def _is_needed(job: Job, name: str) -> bool:
 @later
 def _unquote_fix(entry: Entry) -> Fixes:
     key = entry.key
-    if not isinstance(key, Scalar) or key.style is ScalarStyle.PLAIN or not _ENDS_MASK.match(key.text):
+    if not isinstance(key, Scalar) or key.style is ScalarStyle.PLAIN:
         return ()
-    if written_key(key.text) != key.text:
+    if not _ENDS_MASK.match(key.text) or written_key(key.text) != key.text:
         return ()
-    return (Fix(f"Write '{key.text}' without quotes", (TextEdit(key.span, key.text),), safe=True),)
+    return fix_of(f"Write '{key.text}' without quotes", TextEdit, key.span, key.text, safe=True)
 
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME)
@@ -207,9 +206,8 @@ def masking_breaks_job(job: Job) -> Iterator[Finding]:
     hidden = masked_span(job.text)
     if not len(hidden) or job.root is None or job.syntax.problems or _is_regular(job, hidden):
         return
-    if any(
-        one.anchor and one.anchor.span.start in hidden for one in job.syntax.aliases if one.span.start not in hidden
-    ):
+    outside = (one for one in job.syntax.aliases if one.span.start not in hidden)
+    if any(one.anchor and one.anchor.span.start in hidden for one in outside):
         return  # secrets_anchor reports an alias without its anchor
     problems = parse(stored_text(job.text, hidden)).problems
     if any(problem.kind is ProblemKind.SYNTAX for problem in problems):

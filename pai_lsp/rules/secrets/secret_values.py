@@ -77,10 +77,9 @@ def secret_in_clear(job: Job) -> Iterator[Finding]:
     """
     masked = masked_span(job.text) if job.clear_secrets else Span(0, 0)
     for found in job.clear_secrets:
-        if len(masked) and masked.overlaps(found.span):
-            continue
-        message = f"this looks like {found.kind}; everyone who sees the job can read it, so move it to 'secrets'"
-        yield Finding(found.span, message, fixes_of(job, found))
+        if not len(masked) or not masked.overlaps(found.span):
+            message = f"this looks like {found.kind}; everyone who sees the job can read it, so move it to 'secrets'"
+            yield Finding(found.span, message, fixes_of(job, found))
 
 
 @rule(Severity.INFORMATION, stage=Stage.SERVER, about=("auth",))
@@ -171,7 +170,7 @@ def _refill_fixes(job: Job, value: Scalar) -> Fixes:
     if names:
         colon = job.text.rindex(":", 0, value.span.start) + 1
         lines = "".join(f"{line_end(job.text)}  {written_key(name)}: ''" for name in names)
-        return (Fix("Add the secrets that the job uses", (TextEdit(Span(colon, value.span.end), lines),)),)
+        return fix_of("Add the secrets that the job uses", TextEdit, Span(colon, value.span.end), lines)
     entry = root.own("secrets")
     return fix_of("Remove 'secrets'", remove_entry, job.text, root, entry) if entry else ()
 
@@ -237,13 +236,11 @@ def _parameter_fixes(job: Job, entry: Entry, written: str) -> Fixes:
     if section is None or entry not in section.entries or entry.name in job.secrets or "." in entry.name:
         return ()
     whole = job.root.own("parameters") if job.root else None
-    moved: tuple[TextEdit, ...] = ()
+    moved: tuple[TextEdit, ...]
     if whole and len(section.entries) == 1 and job.section("secrets") is None:
         # The section would become empty: rename it instead.
         moved = (TextEdit(key_name_span(whole), "secrets"), TextEdit(entry.value.span, written))
-    else:
-        moved = _moved_with_comment(job, section, entry, written)
-    if not moved:
+    elif not (moved := _moved_with_comment(job, section, entry, written)):
         return ()
     roots = {
         TextEdit(use.text.span(steps[0].span.start, steps[0].span.end), "$secrets")
@@ -272,13 +269,8 @@ def _text_fixes(job: Job, span: Span) -> Fixes:
     """Move a part of a string, if templates are filled there."""
     _, scalar = text_at(job, span.start)
     token = job.text[span.start : span.end]
-    if (
-        scalar is None
-        or place_at(job, span.start) is TemplatePlace.LITERAL
-        or "\n" in token
-        or "\\" in token
-        or "'" in token
-    ):
+    is_simple = {"\n", "\\", "'"}.isdisjoint(token)
+    if scalar is None or not is_simple or place_at(job, span.start) is TemplatePlace.LITERAL:
         return ()
     name = free_name("token", job.secrets)
     edit = add_to_section(job.text, job.root, "secrets", f"{name}: {quoted(token)}")
@@ -315,21 +307,21 @@ def secret_html_escaped(job: Job) -> Iterator[Finding]:
             commands:
               - login --token <% $secrets.token %>
     """
-    for answer in job.answers_with(PathOutcome.FOUND):
-        if answer.in_plugin or answer.root != "$secrets":
-            continue
+    for answer in _inserted_secrets(job):
         node = answer.node
         if isinstance(node, Scalar) and isinstance(node.value, str) and not ESCAPED_CHARACTERS.isdisjoint(node.value):
             where = "the image check logs in" if answer.use.place is TemplatePlace.AUTH else "the command runs"
             message = (
                 f"this secret contains & < > \" or ', which are escaped as HTML: {where} with different characters"
             )
-            yield Finding(answer.use.content_span, message, related=_secret_place(job, answer))
+            entry = job.secrets.get(str(answer.steps[1].name)) if len(answer.steps) > 1 else None
+            related = (Related(key_name_span(entry), "the secret"),) if entry else ()
+            yield Finding(answer.use.content_span, message, related=related)
 
 
-def _secret_place(job: Job, answer: TemplateAnswer) -> tuple[Related, ...]:
-    entry = job.secrets.get(str(answer.steps[1].name)) if len(answer.steps) > 1 else None
-    return (Related(key_name_span(entry), "the secret"),) if entry else ()
+def _inserted_secrets(job: Job) -> Iterator[TemplateAnswer]:
+    """What the runtime inserts into commands and `auth`."""
+    return (one for one in job.answers_with(PathOutcome.FOUND) if one.root == "$secrets" and not one.in_plugin)
 
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=("secrets",))
@@ -354,14 +346,11 @@ def unreadable_secret(job: Job) -> Iterator[Finding]:
     # PyYAML reads `=` as a key; other keys are read as values are.
     keys = {entry.key for node in nodes if isinstance(node, Mapping) for entry in node.entries if entry.name == "="}
     for scalar in nodes:
-        if not isinstance(scalar, Scalar) or scalar in keys:
+        if not isinstance(scalar, Scalar) or scalar in keys or not scalar.is_string:
             continue
-        if _MAYBE_UNREADABLE.fullmatch(scalar.text) and scalar.is_string:
-            try:
-                runtime_secrets(scalar.text, job.platform.reader)
-            except ValueError:
-                message = "the runtime cannot read this secret as the rest-server writes it; every task dies"
-                yield Finding(scalar.span, message)
+        if _MAYBE_UNREADABLE.fullmatch(scalar.text) and isinstance(_read_back(job, scalar), ValueError):
+            message = "the runtime cannot read this secret as the rest-server writes it; every task dies"
+            yield Finding(scalar.span, message)
 
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, about=("secrets",))
@@ -390,14 +379,17 @@ def secret_read_as_number(job: Job) -> Iterator[Finding]:
             commands:
               - login --pin <% $secrets.pin %>
     """
-    answers = (one for one in job.answers_with(PathOutcome.FOUND) if one.root == "$secrets" and not one.in_plugin)
-    nodes = dict.fromkeys(answer.node for answer in answers if answer.roles)
-    for node in nodes:
-        if isinstance(node, Scalar) and node.is_string and node.text[:1] in _NUMBER_STARTS:
-            try:
-                value = runtime_secrets(node.text, job.platform.reader)
-            except ValueError:
-                continue
-            if not isinstance(value, str):
-                message = "the runtime reads this secret as a number, so a command receives different characters"
-                yield Finding(node.span, message)
+    for node in dict.fromkeys(answer.node for answer in _inserted_secrets(job) if answer.roles):
+        if not isinstance(node, Scalar) or not node.is_string or node.text[:1] not in _NUMBER_STARTS:
+            continue
+        if not isinstance(_read_back(job, node), (str, ValueError)):
+            message = "the runtime reads this secret as a number, so a command receives different characters"
+            yield Finding(node.span, message)
+
+
+def _read_back(job: Job, secret: Scalar) -> object:
+    """What the runtime reads of a secret; a `ValueError` instance if it cannot read it."""
+    try:
+        return runtime_secrets(secret.text, job.platform.reader)
+    except ValueError as error:
+        return error

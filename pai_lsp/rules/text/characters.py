@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Fixes, Severity, Stage, later, rule
+from pai_lsp.findings.diagnostic import Finding, Fixes, Severity, Stage, later, rule
 from pai_lsp.findings.fixes import fix_of, quote_fix
 from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.platform.secrets_section import masked_span
 from pai_lsp.source.edits import column, line_span
-from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, ScalarStyle, walk
+from pai_lsp.source.nodes import ProblemKind, Scalar, ScalarStyle, entries_below, walk
 from pai_lsp.source.odd_characters import odd_characters
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
@@ -27,12 +27,11 @@ if TYPE_CHECKING:
     from pai_lsp.source.odd_characters import OddCharacter
 
 _TABS = lazy_pattern(r"\t+")
-_BLANKS_BEFORE = lazy_pattern(r"[ \t]*\Z")
 # Outside of scalars; quotes and brackets need no blank between them and a comment.
 _COMMENT = lazy_pattern(r"(?<![^ \t\r\n\ufeff\"'\[\]{},])#")
-_HEADER = lazy_pattern(r"[^\r\n]*")
 _INDENTED = lazy_pattern(r"^( *)[^ \r\n]", re.MULTILINE)
 _REST = lazy_pattern("([ ]*)([^\x85\u2028\u2029]?)")
+_HEADER = lazy_pattern(r"[^\r\n]*")
 # Line ends for PyYAML, ordinary characters for js-yaml.
 _LINE_ENDS = lazy_pattern("[\x85\u2028\u2029]")
 # After these, parts of the file are missing from the tree.
@@ -97,8 +96,8 @@ def stray_tab(job: Job) -> Iterator[Finding]:
     if "\t" not in job.text:
         return
     done: set[Scalar] = set()
+    text = job.text
     for span, scalar in _found(job, _TABS):
-        text = job.text
         if _may_hold_tab(text, scalar, span.start):
             continue
         is_plain = scalar is not None and scalar.style is ScalarStyle.PLAIN and span.start < scalar.span.end
@@ -117,31 +116,31 @@ def _may_hold_tab(text: str, scalar: Scalar | None, at: int) -> bool:
         if not scalar.is_block:
             return scalar.style is not ScalarStyle.PLAIN
         header = _HEADER.match(text, scalar.span.start)
-        end = header.end() if header else scalar.span.start
-        return at >= end or _COMMENT.search(text, scalar.span.start, at) is not None
-    line = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
+        return (header is not None and at >= header.end()) or _COMMENT.search(text, scalar.span.start, at) is not None
     if scalar is not None and scalar.is_block and not text[scalar.span.end : at].strip():
-        indentation = _block_indentation(text, scalar)
-        return 0 < indentation <= at - line and line >= scalar.span.end
+        line = _line_start(text, at)
+        return 0 < _block_indentation(text, scalar) <= at - line and line >= scalar.span.end
     return _is_comment(text, scalar, at)
 
 
 def _is_comment(text: str, scalar: Scalar | None, at: int) -> bool:
     """Whether `at` is inside a comment; `scalar` is the last one that begins before `at`."""
-    line = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
-    begin = max(line, scalar.span.end if scalar is not None else 0)
+    begin = max(_line_start(text, at), scalar.span.end if scalar is not None else 0)
     return _COMMENT.search(text, begin, at) is not None
+
+
+def _line_start(text: str, at: int) -> int:
+    return max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
 
 
 @later
 def _without_tab(text: str, span: Span) -> Fixes:
     """Replace the tab with a space; at the end of a line, remove it."""
-    end_of_line = re.compile(r"[ \t]*(?=[\r\n]|\Z)").match(text, span.end)
-    if end_of_line is not None:
-        before = _BLANKS_BEFORE.search(text, 0, span.start)
-        start = before.start() if before else span.start
-        return (Fix("Remove the tab", (TextEdit(Span(start, end_of_line.end()), ""),), safe=True),)
-    return (Fix("Write a space", (TextEdit(span, " "),), safe=True),)
+    rest = re.compile(r"[ \t]*(?=[\r\n]|\Z)").match(text, span.end)
+    if rest is not None:
+        start = len(text[: span.start].rstrip(" \t"))
+        return fix_of("Remove the tab", TextEdit, Span(start, rest.end()), "", safe=True)
+    return fix_of("Write a space", TextEdit, span, " ", safe=True)
 
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME)
@@ -220,25 +219,16 @@ def _breaks_line(job: Job, span: Span, scalar: Scalar | None) -> bool:
 
 
 def _brackets(job: Job) -> tuple[Span, ...]:
-    return tuple(node.span for node in walk(job.syntax.root) if _is_flow(node))
+    return tuple(node.span for node in walk(job.syntax.root) if not isinstance(node, Scalar) and node.is_flow)
 
 
 def _owners(job: Job) -> dict[Node, Entry]:
     """By key and by value, the entry that holds it; by a value with an anchor, the first one."""
     found: dict[Node, Entry] = {}
-    for node in walk(job.syntax.root):
-        for entry in _entries(node):
-            found.setdefault(entry.key, entry)
-            found.setdefault(entry.value, entry)
+    for entry in entries_below(job.syntax.root):
+        found.setdefault(entry.key, entry)
+        found.setdefault(entry.value, entry)
     return found
-
-
-def _is_flow(node: Node) -> bool:
-    return not isinstance(node, Scalar) and node.is_flow
-
-
-def _entries(node: Node) -> tuple[Entry, ...]:
-    return node.entries if isinstance(node, Mapping) else ()
 
 
 def _block_indentation(text: str, scalar: Scalar) -> int:

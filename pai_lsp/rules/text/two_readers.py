@@ -17,7 +17,7 @@ from pai_lsp.findings.fixes import fix_of, quote_fix
 from pai_lsp.job.template_uses import RUNTIME_PLACES
 from pai_lsp.platform.image_addresses import DOCKER_HUB, image_host, registry_host
 from pai_lsp.platform.secrets_section import masked_span
-from pai_lsp.source.nodes import NO_TYPE, Mapping, Scalar, ScalarStyle, Sequence, walk
+from pai_lsp.source.nodes import NO_TYPE, Mapping, Scalar, ScalarStyle, Sequence, entries_below, walk
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.tags import server_refusal, tag_span, with_tag
 from pai_lsp.source.text import TextEdit
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
-    from pai_lsp.job.template_uses import TemplateUse
-    from pai_lsp.source.nodes import Entry, Node
+    from pai_lsp.source.nodes import Node
 
 
 # Plain scalars that PyYAML may fail to construct: the two special ones, numbers without digits, numbers in base 60 that
@@ -79,7 +78,7 @@ def unreadable_value(job: Job) -> Iterator[Finding]:
         return
     masked = masked_span(job.text)
     # As a key, `=` is a string, and `<<` merges another mapping.
-    keys = {entry.key for entry in _entries(job.syntax.root) if entry.is_merge or entry.name in {"=", "<<"}}
+    keys = {entry.key for entry in entries_below(job.syntax.root) if entry.is_merge or entry.name in {"=", "<<"}}
     for scalar in suspects:
         if scalar.span.start in masked or scalar in keys:
             continue
@@ -165,7 +164,7 @@ def collection_key(job: Job) -> Iterator[Finding]:
         return
     masked = masked_span(job.text)
     seen: set[Node] = set()
-    for entry in _entries(job.syntax.root):
+    for entry in entries_below(job.syntax.root):
         key = entry.key
         if isinstance(key, Scalar) or key.span.start in masked or key in seen:
             continue
@@ -176,12 +175,6 @@ def collection_key(job: Job) -> Iterator[Finding]:
         is_plain = "\n" not in written and key.is_flow and entry.value.span.start >= key.span.end
         fixes = fix_of("Quote it", TextEdit, key.span, quoted(written)) if is_plain else ()
         yield Finding(key.span, message, fixes)
-
-
-def _entries(node: Node | None) -> Iterator[Entry]:
-    for below in walk(node):
-        if isinstance(below, Mapping):
-            yield from below.entries
 
 
 # Names that YAML 1.1 may not read as strings.
@@ -237,10 +230,8 @@ def _names_read_differently(job: Job) -> Iterator[Finding]:
             odd = next((one for one in (here, there) if is_read_differently(one)), None)
             if odd is None or here.runtime_value == there.runtime_value:
                 continue
-            message = (
-                f"the runtime does not read '{odd.text}' as a string and does not find the prerequisite; {_step(odd)}"
-            )
-            yield Finding(odd.span, message, _quote_fix(job, odd))
+            message = f"the runtime does not read '{odd.text}' as a string and does not find the prerequisite"
+            yield Finding(odd.span, f"{message}; {_step(odd)}", _quote_fix(job, odd))
 
 
 def _values_read_differently(job: Job) -> Iterator[Finding]:
@@ -267,37 +258,26 @@ def _of_image(job: Job, definition: Definition) -> Iterator[Node | None]:
 
 
 def _parameters_read_differently(job: Job) -> Iterator[Finding]:
-    odd = {name: entry for name, entry in job.parameters.items() if is_read_differently(entry.key)}
-    if not odd:
-        return
-    reported: set[str] = set()
-    for use in job.template_uses:
+    odd = {name: entry.key for name, entry in job.parameters.items() if is_read_differently(entry.key)}
+    for use in job.template_uses if odd else ():
         steps = use.tag.steps
-        if use.place not in RUNTIME_PLACES or len(steps) < 2:
+        if use.place not in RUNTIME_PLACES or len(steps) < 2 or steps[0].name != "$parameters":
             continue
         name = str(steps[1].name)
-        if steps[0].name != "$parameters" or name not in odd or name in reported or not _runs(job, use):
+        if name not in odd or (use.definition is not None and not job.roles_listing(use.definition)):
             continue
-        reported.add(name)
-        key = odd[name].key
+        key = odd.pop(name)  # reported once
         message = f"the runtime does not read the key '{name}' as a string and finds no '$parameters.{name}'; quote it"
         fixes = _quote_fix(job, key) if isinstance(key, Scalar) and key.text == name else ()
         yield Finding(key.span, message, fixes, (Related(use.span, "used here"),))
-
-
-def _runs(job: Job, use: TemplateUse) -> bool:
-    return use.definition is None or bool(job.roles_listing(use.definition))
 
 
 def is_read_differently(node: Node) -> bool:
     """Whether the rest-server reads a string, and the runtime something else: of a plain scalar, or one with `!`."""
     if not isinstance(node, Scalar):
         return False
-    if node.tag != NO_TYPE and not (
-        node.style is ScalarStyle.PLAIN
-        and node.text[:1] in _FIRST_OF_OTHERS
-        and _MAYBE_OTHERWISE.match(node.text) is not None
-    ):
+    is_plain = node.style is ScalarStyle.PLAIN and node.text[:1] in _FIRST_OF_OTHERS
+    if node.tag != NO_TYPE and not (is_plain and _MAYBE_OTHERWISE.match(node.text)):
         return False
     return not isinstance(node.runtime_value, (str, ValueError))
 

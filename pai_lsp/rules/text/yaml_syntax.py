@@ -75,10 +75,10 @@ def _remove_doubled(job: Job, problem: SyntaxProblem) -> Fixes:
     mapping, doubled = job.once(_doubled_keys).get(problem.span.start, (None, ()))
     edits: list[TextEdit] = []
     for entries in doubled:
-        first, *others = (job.text[one.key.span.end : entry_end(job.text, one)].strip() for one in entries)
-        if mapping is None or len(others) != 1 or (first != others[0] and ":" not in {first, *others}):
+        written = [job.text[one.key.span.end : entry_end(job.text, one)].strip() for one in entries]
+        if mapping is None or len(written) != 2 or (written[0] != written[1] and ":" not in written):
             return ()
-        edits += remove_entry(job.text, mapping, entries[0] if first == ":" else entries[1])
+        edits += remove_entry(job.text, mapping, entries[0] if written[0] == ":" else entries[1])
     return (Fix("Remove what is written twice", tuple(edits), safe=True),) if edits else ()
 
 
