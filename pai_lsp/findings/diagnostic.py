@@ -100,17 +100,6 @@ class Order(IntEnum):
     CHECKER = 8
 
 
-# The order of rules that name none.
-_ORDER_OF_STAGE = {
-    Stage.SERVER: Order.SERVER,
-    Stage.EXPANSION: Order.EXPANSION,
-    Stage.CLUSTER: Order.RUNTIME,
-    Stage.RUNTIME: Order.RUNTIME,
-    Stage.COMMANDS: Order.COMMANDS,
-    Stage.CHECKER: Order.CHECKER,
-}
-
-
 class Consequence(Enum):
     """What becomes of the job, or of the part of it that a finding is about.
 
@@ -138,21 +127,21 @@ class RuleStatus(Enum):
     DEPRECATED = "deprecated"
 
 
-# The usual consequence of an error, by who meets it.
-_OF_ERRORS = {
-    Stage.SERVER: Consequence.REFUSED,
-    Stage.CLUSTER: Consequence.DIES,
-    Stage.RUNTIME: Consequence.DIES,
-    Stage.COMMANDS: Consequence.FAILS,
-    Stage.EXPANSION: Consequence.REFUSED,
-    Stage.CHECKER: Consequence.IGNORED,
+# By who meets it, the order of rules that name none, and the usual consequence of an error.
+_OF_STAGE = {
+    Stage.SERVER: (Order.SERVER, Consequence.REFUSED),
+    Stage.EXPANSION: (Order.EXPANSION, Consequence.REFUSED),
+    Stage.CLUSTER: (Order.RUNTIME, Consequence.DIES),
+    Stage.RUNTIME: (Order.RUNTIME, Consequence.DIES),
+    Stage.COMMANDS: (Order.COMMANDS, Consequence.FAILS),
+    Stage.CHECKER: (Order.CHECKER, Consequence.IGNORED),
 }
 
 
 def consequence_of(severity: Severity, stage: Stage) -> Consequence:
     """The usual consequence of what has this severity and is met there."""
     if severity is Severity.ERROR:
-        return _OF_ERRORS[stage]
+        return _OF_STAGE[stage][1]
     return Consequence.FAILS if severity is Severity.WARNING else Consequence.STYLE
 
 
@@ -444,7 +433,7 @@ def rule(
     Errors explain a stop; `explains_stop` is false for one that ends with expansion. Without `consequence`, the
     severity and the stage decide it; without `order`, the stage, and whether it is about reading.
     """
-    order = order or (Order.SYNTAX if is_about_reading else _ORDER_OF_STAGE[stage])
+    order = order or (Order.SYNTAX if is_about_reading else _OF_STAGE[stage][0])
     explains_stop = explains_stop and severity is Severity.ERROR and not is_last
 
     def make(check: Callable[[Any], Iterable[Finding]]) -> Rule:

@@ -81,13 +81,8 @@ class ApplicableFixes:
         """Whether a fix takes an anchor out of the file and leaves an alias of it there."""
         starts, anchors, aliases = self._repeated
         edits = sorted(edit.span for edit in fix.edits)
-        taken = [
-            anchor
-            for span in edits
-            for anchor in anchors[bisect_left(starts, span.start) : bisect_left(starts, span.end)]
-        ]
-        if not taken:
-            return False
+        ranges = (slice(bisect_left(starts, span.start), bisect_left(starts, span.end)) for span in edits)
+        taken = [anchor for part in ranges for anchor in anchors[part]]
         kept = {name for edit in fix.edits for name in _ANCHOR.findall(edit.new_text)}
         begins = [span.start for span in edits]
 
@@ -121,8 +116,8 @@ _TRUE, _FALSE = frozenset({"true", "yes", "on", "y", "1"}), frozenset({"false", 
 def boolean_fixes(node: Scalar) -> Fixes:
     """Write the boolean that the author means; nothing for another word."""
     written = node.text.strip().lower()
-    word = "true" if written in _TRUE else "false" if written in _FALSE else None
-    return (Fix(f"Change to {word}", (TextEdit(node.span, word),), safe=True),) if word else ()
+    word = "true" if written in _TRUE else "false" if written in _FALSE else ""
+    return fix_of(f"Change to {word}", TextEdit, node.span, word, safe=True) if word else ()
 
 
 @later
@@ -143,23 +138,17 @@ def near_name_fixes(
 @later
 def quote_fix(scalar: Scalar, title: str = "Quote it", *, safe: bool = True) -> Fixes:
     """Write a plain scalar's characters in quotes, so that YAML reads them as text."""
-    return (Fix(title, (TextEdit(scalar.span, quoted(scalar.text)),), safe=safe),)
+    return fix_of(title, TextEdit, scalar.span, quoted(scalar.text), safe=safe)
 
 
 @later
 def wrap_in_list_fix(text: str, node: Node) -> Fixes:
     """Write a single value as a list of one."""
     written = text[node.span.start : node.span.end]
-    if (
-        isinstance(node, Scalar)
-        and node.style is ScalarStyle.PLAIN
-        and "\n" not in written
-        and is_plain_in_flow(written)
-    ):
-        return (Fix("Wrap in a list", (TextEdit(node.span, f"[{written}]"),), safe=True),)
-    if isinstance(node, Scalar) and not node.is_block and "\n" not in written:
-        return (Fix("Wrap in a list", (TextEdit(node.span, f"[{quoted(node.text)}]"),), safe=True),)
-    return ()
+    if not isinstance(node, Scalar) or node.is_block or "\n" in written:
+        return ()
+    stays = node.style is ScalarStyle.PLAIN and is_plain_in_flow(written)
+    return fix_of("Wrap in a list", TextEdit, node.span, f"[{written if stays else quoted(node.text)}]", safe=True)
 
 
 @later

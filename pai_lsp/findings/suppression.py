@@ -69,22 +69,20 @@ def silencing(
     meanings: MappingOf[str, NameMeaning],
 ) -> Silencing:
     """Which comments suppress which findings."""
-    by_line: dict[int | None, dict[str, list[Ignore]]] = {}
+    by_place: dict[tuple[int | None, str], list[Ignore]] = {}
     for comment in comments:
         for number in comment.lines or (None,):
             for code in meanings[comment.name].codes:
-                by_line.setdefault(number, {}).setdefault(code, []).append(comment)
+                by_place.setdefault((number, code), []).append(comment)
     used: set[Ignore] = set()
     silenced: set[Diagnostic] = set()
     for one in diagnostics:
-        for number in (None, lines.line_of(one.span.start)):
-            meant = by_line.get(number, {}).pop(one.code, None)
-            if meant is None:
-                continue
-            used.update(meant)
-            # All of them are used now; one is enough for the next findings.
-            by_line[number][one.code] = meant[:1]
-            silenced.add(one)
+        for place in ((None, one.code), (lines.line_of(one.span.start), one.code)):
+            if meant := by_place.get(place):
+                used.update(meant)
+                # All of them are used now; one is enough for the next findings.
+                by_place[place] = meant[:1]
+                silenced.add(one)
     return Silencing(frozenset(used), frozenset(silenced))
 
 
@@ -96,16 +94,8 @@ def ignores(text: str, lines: LineIndex) -> tuple[Ignore, ...]:
     for match in _COMMENT.finditer(text):
         applies_to = None if match["file"] else _lines_of(match.start(), text, lines)
         codes = list(_CODE.finditer(text, *match.span("codes")))
-        found += (
-            Ignore(
-                code[0],
-                Span(*code.span()),
-                Span(*match.span()),
-                applies_to,
-                len(codes) == 1,
-            )
-            for code in codes
-        )
+        comment, is_only = Span(*match.span()), len(codes) == 1
+        found += (Ignore(code[0], Span(*code.span()), comment, applies_to, is_only) for code in codes)
     return tuple(found)
 
 
@@ -141,9 +131,10 @@ def ineffective_comments(text: str, diagnostics: Collection[Diagnostic], lines: 
     for match in _ANY_COMMENT.finditer(text):
         if _EFFECTIVE.match(match[0]):
             continue
+        span = Span(*match.span())
         if _EFFECTIVE.match(repaired := _ANY_COMMENT_START.sub(lambda start: start[0].lower(), match[0], count=1)):
-            fixes = fix_of("Write it in lower case", TextEdit, Span(*match.span()), repaired)
-            yield Finding(Span(*match.span()), "this comment has no effect: it must be in lower case", fixes)
+            fixes = fix_of("Write it in lower case", TextEdit, span, repaired)
+            yield Finding(span, "this comment has no effect: it must be in lower case", fixes)
         elif match["word"].lower() == "ignore":
             end = match.end("word")
             if found is None:
@@ -153,14 +144,14 @@ def ineffective_comments(text: str, diagnostics: Collection[Diagnostic], lines: 
             codes = sorted(set().union(*(found.get(line, ()) for line in _lines_of(match.start(), text, lines))))
             fixes = fix_of("Name the rules", TextEdit, Span(end, end), f"[{', '.join(codes)}]") if codes else ()
             message = "this comment has no effect, because it names no rule; write ignore[CODE]"
-            yield Finding(Span(*match.span()), message, fixes)
+            yield Finding(span, message, fixes)
         else:
             message = "this comment has no effect; expected ignore[CODE], ignore-file[CODE], platform=NAME or template"
-            yield Finding(Span(*match.span()), message)
+            yield Finding(span, message)
 
 
 @rule(Severity.HINT, stage=Stage.CHECKER)
-def unused_ignore(job: Job) -> Iterable[Finding]:
+def unused_ignore(_job: Job) -> Iterable[Finding]:
     """An ignore comment silences nothing.
 
     The finding is fixed, or the comment or its code is misspelled; an unused comment could hide a later mistake. A
@@ -175,5 +166,4 @@ def unused_ignore(job: Job) -> Iterable[Finding]:
 
         name: train
     """
-    del job  # `unused_ignores` finds them after the other rules
-    return ()
+    return ()  # `unused_ignores` finds them after the other rules

@@ -49,11 +49,8 @@ _FAMILIES: dict[str, tuple[Rule, ...]] = {
 GROUPS = {"commands": tuple(commands.FAMILIES)}
 CLUSTER_RULES = rules_of(cluster_rules)
 # In the order in which they are asked.
-RULES: tuple[Rule, ...] = tuple(
-    sorted(
-        (*(rule for rules in _FAMILIES.values() for rule in rules), *rules_of(suppression)), key=lambda one: one.order
-    )
-)
+_UNORDERED = (*(rule for rules in _FAMILIES.values() for rule in rules), *rules_of(suppression))
+RULES: tuple[Rule, ...] = tuple(sorted(_UNORDERED, key=lambda one: one.order))
 KNOWN_RULES: tuple[Rule, ...] = (*RULES, *CLUSTER_RULES, *rules_of(command_rules))
 # With such a finding, a released cluster does not run the job as it is written, or not at all.
 EXPLAINING: dict[str, Rule] = {rule.code: rule for rule in RULES if rule.explains_stop}
