@@ -375,11 +375,7 @@ def expansion(graph: RequireGraph, references: Iterable[Reference]) -> Expansion
             elif known := begin(link, target, top.values):
                 top.required.append(known)
     return Expansion(
-        tuple(order),
-        tuple(unresolved),
-        tuple(found.values()),
-        tuple(unfilled.values()),
-        is_complete=not stack,
+        tuple(order), tuple(unresolved), tuple(found.values()), tuple(unfilled.values()), is_complete=not stack
     )
 
 

@@ -17,7 +17,6 @@ from itertools import pairwise
 from math import log2
 
 from pai_lsp.platform.tables import table
-from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
@@ -47,7 +46,9 @@ _READERS = (
 )
 # The name of a user, before a password, and arguments of a function: a text before others, and the one that counts.
 _USER = r"['\"]?[^\s:'\"<$]+:"
+_LOGIN = r"['\"]?[^\s:'\"<${}]+:"
 _TEXT = r"\\?['\"][^'\"\n]+['\"]\s*,\s*"
+_SHORT_TEXT = r"\\?['\"][^'\"\n]{1,100}['\"]\s*,\s*"
 _LAST_TEXT = r"\\?['\"]([^'\"\n\\]{4,200})"
 # Forms that the table lacks: a part of each such text in lower case, its pattern, and its name in messages.
 # Sources: Hugging Face, "User access tokens"; Docker, "Personal access tokens"; Tailscale, "Key prefixes"; Discord,
@@ -120,202 +121,163 @@ _OPTIONS = {
 # Sources: the manual pages of curl, htpasswd, smbclient, openssl, gpg, chpasswd and vncpasswd; the help of gh, skopeo
 # and etcdctl; Azure CLI, "az login"; Weights & Biases, "wandb login"; Microsoft, "net use"; Redis, "Configuration";
 # PostgreSQL, "CREATE ROLE"; Jupyter Server, "Config file"; RFC 7617.
-_ARGUMENTS = (
-    *(
-        (program.lower(), rf"(?<![\w.-]){program}\s{_SAME_COMMAND}(?<=\s){option}{_WORD}", "a password")
-        for programs, option in _OPTIONS.items()
-        for program in programs.split()
+_ARGUMENTS = {
+    "a Weights & Biases key": (
+        ("wandb", r"\bwandb\.login\([^)\n]{0,100}key\s*=\s*\\?['\"]([0-9a-f]{40})"),
+        ("wandb", r"\bwandb\s+login\s[^\n|;&#]{0,200}?(?<![\w-])((?:local-)?[0-9a-f]{40})\b"),
     ),
-    ("|", rf"{_PIPED}{_READERS}", "a password"),
-    ("<<<", rf"{_READERS}{_SAME_COMMAND}<<<\s*{_WORD}", "a password"),
-    ("password", r"(?i:\bpassword\s+(?:=\s*)?)\\?'([^'\n\\]{3,200})'", "a password"),
-    ("identified by", r"(?i:\bidentified by\s+)\\?'([^'\n\\]{3,200})'", "a password"),
-    ("requirepass", rf"\brequirepass[ =]\s*{_WORD}", "a password"),
-    ("masterauth", rf"\bmasterauth[ =]\s*{_WORD}", "a password"),
-    ("-password ", rf"\bset-(?:initial|default-admin)-password\s+{_WORD}", "a password"),
-    ("creds", rf"(?<=\s)--(?:\w+-)?creds[ =]{_USER}{_WORD}", "a password"),
-    ("etcdctl", rf"\betcdctl\s{_SAME_COMMAND}(?<=\s)--user[ =]{_USER}{_WORD}", "a password"),
-    ("curl", rf"\bcurl\s{_SAME_COMMAND}(?<=\s)(?:--pass\s+|(?:-E|--cert)\s+{_USER}){_WORD}", "a password"),
-    ("=", r"(?<=\s)(?:-b|--cookie)[ =]['\"]?\w{0,40}(?i:sess|token|auth)\w{0,20}=([\w%.-]{16,400})", "a token"),
-    ("/p:", rf"(?<=\s)/p:{_WORD}", "a password"),
-    ("net use", rf"\bnet use\s{_SAME_COMMAND}\s/user:\S+\s+{_WORD}", "a password"),
-    ("net use", rf"\bnet use\s+(?:\w:\s+)?\\\\\S+\s+(?![/*]){_WORD}", "a password"),
-    ("vault", rf"\bvault\s+login\s+(?:-\S+\s+)*(?=\S*[0-9]){_WORD}", "a token"),
-    ("mega-login", rf"\bmega-login\s+[^\s@]+@\S+\s+{_WORD}", "a password"),
-    ("bduss", r"(?i:\bbduss)\s?[ =]\s?['\"]?([\w~-]{60,400})", "a token"),
-    ("qshell", rf"\bqshell\s+account\s+(?:-\S+\s+)*\S+\s+{_WORD}", "a key"),
-    ("securestring", rf"\bConvertTo-SecureString\s+(?:-String\s+)?{_WORD}", "a password"),
-    (
-        "app.",
-        r"\b(?:Notebook|Server|Jupyter|Lab)App\.(?:token|password)\s*=\s*\\?['\"]([^'\"\s\\<>${}]{4,200})",
-        "a token",
+    "an AWS key": (
+        ("akia", r"\bAKIA[A-Z0-9]{16}\s+([A-Za-z0-9+/]{40})(?![\w+/=])"),
+        ("_secret_access_key ", r"\b(?:aws_)?secret_access_key\s+['\"]?([A-Za-z0-9+/]{40})(?![\w+/=])"),
     ),
-    ("minio(", rf"\bMinio\(\s*{_TEXT}{_TEXT}{_LAST_TEXT}", "a key"),
-    ("sql", rf"sql(?:db)?\.connect\(\s*{_TEXT}{_TEXT}{_LAST_TEXT}", "a password"),
-    ("redis(", rf"\bRedis\(\s*{_TEXT}[0-9]+\s*,\s*[0-9]+\s*,\s*{_LAST_TEXT}", "a password"),
-    (
-        "%s",
+    "an Azure storage key": (("accountkey ", r"\baccountKey[ \t]+([A-Za-z0-9+/]{40,}=*)"),),
+    "a Kaggle key": (("username", r"['\"]key\\?['\"]\s*:\s*\\?['\"]([0-9a-f]{32})\\?['\"]"),),
+    "a token": (
+        ("=", r"(?<=\s)(?:-b|--cookie)[ =]['\"]?\w{0,40}(?i:sess|token|auth)\w{0,20}=([\w%.-]{16,400})"),
+        ("vault", rf"\bvault\s+login\s+(?:-\S+\s+)*(?=\S*[0-9]){_WORD}"),
+        ("bduss", r"(?i:\bbduss)\s?[ =]\s?['\"]?([\w~-]{60,400})"),
+        ("app.", r"\b(?:Notebook|Server|Jupyter|Lab)App\.(?:token|password)\s*=\s*\\?['\"]([^'\"\s\\<>${}]{4,200})"),
+        ("login(", r"\blogin\(\s*\\?['\"](?=[^'\"\n]{0,200}[0-9])([\w-]{20,200})\\?['\"]\s*\)"),
+        ("authtoken", r"\bngrok\s+(?:config\s+add-)?authtoken\s+([\w-]{20,})"),
+        ("-bearer", rf"--oauth2-bearer[ =]{_WORD}"),
+        ("poetry", rf"\bpoetry\s+config\s+(?:-\S+\s+)*pypi-token\.\S+\s+{_WORD}"),
+        ("frp", r"(?m)^[ \t]*token[ \t]*=[ \t]*\"?([^\s'\"<>${}]{6,})\"?[ \t]*$"),
+        ("token(", r"token\(\s*\\?['\"](?=[^'\"\n]{0,200}[0-9])(?=[^'\"\n]{0,200}[A-Za-z])([\w.-]{16,200})\\?['\"]"),
         (
-            r"\bprintf\s+['\"][^'\"]{0,400}(?i:pass(?:word|wd)?|token|secret|key)['\"]?[ =:]{1,3}['\"]?%s"
-            r"[^'\"%]{0,200}['\"]"
-            rf"(?:\s[^\n|;&>#]{{0,200}})?\s{_WORD}['\"]?\s*(?=[>|\n]|\Z)"
+            "cookie",
+            r"(?i:cookie['\"]?[ \t]*[:=][^\n]{0,60}?(?:sess\w{0,40}|sid|\w{0,40}(?:token|auth)))=([\w%.-]{16,400})",
         ),
-        "a password",
-    ),
-    ("<(", rf"(?i:pass|secret|token|key)[\w-]*[ =]<\({_SAYS}{_WORD}", "a password"),
-    ("login", rf"(?<=\s)login\s{_SAME_COMMAND}(?<=\s)-p[ =]?(?!\d{{1,5}}(?:\s|\Z)){_WORD}", "a password"),
-    ("login", r"\.login\(\s*\\?['\"][^'\"\n]{1,100}['\"]\s*,\s*\\?['\"]([^'\"\n\\]{4,200})", "a password"),
-    ("login(", r"\blogin\(\s*\\?['\"](?=[^'\"\n]{0,200}[0-9])([\w-]{20,200})\\?['\"]\s*\)", "a token"),
-    ("auth", r"\\?\"auth\\?\"\s*:\s*\\?\"([A-Za-z0-9+/]{12,}=*)", "a password"),
-    ("passwd", rf"\bopenssl\s+passwd\s+(?:-\S+\s+)*{_WORD}", "a password"),
-    (
-        "assword",
-        r"assword\W[^\n]{0,80}\n?[ \t]{0,20}\bsend\s+(?:--\s+)?\\?[\"{]([^\"\n\\$]{3,200})\\+[rn]",
-        "a password",
-    ),
-    ("wandb", r"\bwandb\.login\([^)\n]{0,100}key\s*=\s*\\?['\"]([0-9a-f]{40})", "a Weights & Biases key"),
-    ("authtoken", r"\bngrok\s+(?:config\s+add-)?authtoken\s+([\w-]{20,})", "a token"),
-    ("-bearer", rf"--oauth2-bearer[ =]{_WORD}", "a token"),
-    ("lftp", rf"\blftp\s{_SAME_COMMAND}(?<=\s)-u\s*[^\s,'\"]+,{_WORD}", "a password"),
-    ("mc", rf"\bmc\s+(?:alias\s+set|config\s+host\s+add)\s+\S+\s+\S+\s+\S+\s+{_WORD}", "a key"),
-    ("wandb", r"\bwandb\s+login\s[^\n|;&#]{0,200}?(?<![\w-])((?:local-)?[0-9a-f]{40})\b", "a Weights & Biases key"),
-    (
-        "mount",
-        r"\bmount(?:\.\w+)?\s[^\n|;&#]{0,200}?[ ,]pass(?:word)?=((?:[^\s,'\"`<>${}|;&()]|&(?![&\s]))+)",
-        "a password",
-    ),
-    (
-        "curl",
-        rf"\bcurl\s{_SAME_COMMAND}(?<=\s)(?:-[A-Za-z]{{0,20}}u|--(?:proxy-)?user[ =])\s*['\"]?[^\s:'\"<${{}}]+:{_WORD}",
-        "a password",
-    ),
-    (
-        "htpasswd",
-        rf"\bhtpasswd\s+-[ac-zA-Z]*b[a-zA-Z]*\s+(?:-\S+\s+)*(?:\S+\s+){{1,2}}?{_WORD}[ \t]*(?=[\n'\"|;&)]|\Z)",
-        "a password",
-    ),
-    ("smbclient", rf"\bsmbclient\s{_SAME_COMMAND}(?<=\s)-U\s*['\"]?[^\s%'\"]+%{_WORD}", "a password"),
-    ("pass:", rf"\bopenssl\s{_SAME_COMMAND}(?<=\s)-pass(?:in|out)?\s+['\"]?pass:{_WORD}", "a password"),
-    (
-        "auth",
-        r"\b(?:\w{1,20}_)?auth\s*=\s*\(\s*['\"][^'\"\n]{1,100}['\"]\s*,\s*['\"]([^'\"\n]{3,200})['\"]",
-        "a password",
-    ),
-    (
-        "http",
-        rf"http(?<![\w./:-]http)s?\s{_SAME_COMMAND}(?<=\s)(?:-a|--auth)[ =]?['\"]?[^\s:'\"<${{}}]+:{_WORD}",
-        "a password",
-    ),
-    ("http-basic", rf"\b(?:poetry|composer)\s+config\s+(?:-\S+\s+)*http-basic\.\S+\s+\S+\s+{_WORD}", "a password"),
-    ("poetry", rf"\bpoetry\s+config\s+(?:-\S+\s+)*pypi-token\.\S+\s+{_WORD}", "a token"),
-    ("ssh-keygen", rf"\bssh-keygen\s{_SAME_COMMAND}(?<=\s)-[NP]\s*{_WORD}", "a password"),
-    (
-        "user",
-        r"\buser(?:add|mod)\s[^\n|;&#]{0,200}?(?:-p|--password)[ =]?\s*['\"]?(\$[0-9a-z]{1,2}\$[^\s'\"]{20,})",
-        "a password",
-    ),
-    ("storepass", rf"(?<=\s)-(?:src|dest|new)?storepass\s+{_WORD}", "a password"),
-    ("keypass", rf"(?<=\s)-(?:src|dest|new)?keypass\s+{_WORD}", "a password"),
-    ("-password ", rf"(?<=\s)-password\s+{_WORD}", "a password"),
-    (
-        "passwd-s3fs",
-        rf"{_ECHO}['\"]?[\w.-]+:([\w+/=-]{{6,}})['\"]?[^\n|;&]{{0,40}}>[^\n|;&]{{0,100}}passwd-s3fs",
-        "a key",
-    ),
-    ("sqlplus", r"\bsqlplus\s+(?:-\S+\s+)*['\"]?[\w.-]+/([^\s'\"`<>${}|;&()@/]+)(?=@|['\"\s]|\Z)", "a password"),
-    ("swanlab", rf"\bswanlab\s+login\s{_SAME_COMMAND}(?:-k|--api-key)[ =]{_WORD}", "a key"),
-    # A line of a file in which `pass` is a key, as in that of rclone; elsewhere it counts passes.
-    (
-        "pass",
-        r"(?m)^[ \t]*pass[ \t]*=[ \t]*(?=\S{0,400}[0-9])(?=\S{0,400}[A-Za-z])([\w+/!@#%^&*?=~-]{8,})[ \t]*$",
-        "a password",
-    ),
-    ("passwd", rf"{_TYPED}(?:\s*;\s*echo\s[^\n|;&]{{0,60}}\)?)?{_PIPED_TO_IT}", "a password"),
-    ("passwd", rf";\s*{_TYPED}\)?{_PIPED_TO_IT}", "a password"),
-    (
-        "smtp",
-        r"\bSMTP(?:_SSL)?\(\s*\\?['\"][^'\"\n@]{1,100}@[^'\"\n]{1,100}['\"]\s*,\s*\\?['\"]([^'\"\n\\]{4,200})",
-        "a password",
-    ),
-    ("pgpass", r"(?<![\w.:-])[\w.*-]+:(?:[0-9]+|\*):[\w.*-]+:[\w.*-]+:([^\s'\"`<>${}|;&():]+)", "a password"),
-    ("-pw ", rf"(?<=\s)-pw\s+{_WORD}", "a password"),
-    ("ftp", rf"(?m)^[ \t]*(?:quote[ \t]+)?user[ \t]+\S+[ \t]+{_WORD}[ \t]*$", "a password"),
-    ("frp", r"(?m)^[ \t]*token[ \t]*=[ \t]*\"?([^\s'\"<>${}]{6,})\"?[ \t]*$", "a token"),
-    ("key:", r"(?m)^[ \t]*key:[ \t]*[0-9]+:([0-9a-f-]{36})\b", "a key"),
-    ("akia", r"\bAKIA[A-Z0-9]{16}\s+([A-Za-z0-9+/]{40})(?![\w+/=])", "an AWS key"),
-    (
-        "sk",
+        ("--with-token", rf"{_PIPED}--with-token"),
         (
-            r"[sS][kK](?<![A-Za-z0-9]..)['\"]?(?:[ \t]*[=:][ \t]*|[ \t]+)['\"]?"
-            r"(?=\S{0,63}[0-9])(?=\S{0,63}[A-Za-z])([A-Za-z0-9+/]{28,64}=*)(?![\w+/=])"
+            "authorization",
+            r"(?i:authorization)['\"]?\s*[:=]\s*['\"]?(?i:bearer|basic|token|apikey|key)\s+(?=\S{0,400}[0-9]|\S{20})([^\s'\"\\`<>${}|;&()]{8,})",
         ),
-        "a key",
     ),
-    (".connect(", rf"\.connect\(\s*{_TEXT}[0-9]+\s*,\s*{_TEXT}{_LAST_TEXT}", "a password"),
-    (
-        "token(",
-        r"token\(\s*\\?['\"](?=[^'\"\n]{0,200}[0-9])(?=[^'\"\n]{0,200}[A-Za-z])([\w.-]{16,200})\\?['\"]",
-        "a token",
-    ),
-    (
-        "davfs2/secrets",
-        r"\b(?:echo|printf)\s+['\"]?\S+[ \t]+\S+[ \t]+([^\s'\"]+)[^\n|;&]{0,20}>[^\n|;&]{0,20}davfs2/secrets",
-        "a password",
-    ),
-    ("密码", r"密码[ \t]*(?:[:：=是为][ \t]*)?((?=\S{0,60}[0-9])(?=\S{0,60}[A-Za-z])[!-~]{6,60})", "a password"),
-    ("passwd(", r"\bpasswd\(\s*\\?['\"]([^'\"\n\\]{6,200})", "a password"),
-    ("-passwd ", rf"(?<=\s)-passwd\s+{_WORD}", "a password"),
-    (
-        "value",
+    "a key": (
+        ("qshell", rf"\bqshell\s+account\s+(?:-\S+\s+)*\S+\s+{_WORD}"),
+        ("minio(", rf"\bMinio\(\s*{_TEXT}{_TEXT}{_LAST_TEXT}"),
+        ("mc", rf"\bmc\s+(?:alias\s+set|config\s+host\s+add)\s+\S+\s+\S+\s+\S+\s+{_WORD}"),
+        ("passwd-s3fs", rf"{_ECHO}['\"]?[\w.-]+:([\w+/=-]{{6,}})['\"]?[^\n|;&]{{0,40}}>[^\n|;&]{{0,100}}passwd-s3fs"),
+        ("swanlab", rf"\bswanlab\s+login\s{_SAME_COMMAND}(?:-k|--api-key)[ =]{_WORD}"),
+        ("key:", r"(?m)^[ \t]*key:[ \t]*[0-9]+:([0-9a-f-]{36})\b"),
         (
-            r"\bname['\"]?:[ \t]*['\"]?\w{0,60}(?:PASSWORD|PASSWD|TOKEN|SECRET|API_?KEY|ACCESS_?KEY)['\"]?[\s,]{1,40}"
-            r"['\"]?value['\"]?:[ \t]*['\"]?([^\s'\"<>{}$]{6,200})"
+            "sk",
+            (
+                r"[sS][kK](?<![A-Za-z0-9]..)['\"]?(?:[ \t]*[=:][ \t]*|[ \t]+)['\"]?"
+                r"(?=\S{0,63}[0-9])(?=\S{0,63}[A-Za-z])([A-Za-z0-9+/]{28,64}=*)(?![\w+/=])"
+            ),
         ),
-        "a password",
-    ),
-    (
-        "s",
-        r"s(?<=\bs)([/|#,])[^/|#,\n]{0,60}(?:KEY|TOKEN|PASSWORD|SECRET)[^/|#,\n]{0,20}\1(?P<value>[^/|#,\s$]{8,200})\1",
-        "a key",
-    ),
-    (
-        ">",
         (
-            rf"{_ECHO}['\"]?(?=\S{{0,200}}[0-9!@#%^&*+?=])([^\s'\"`<>${{}}|;&()]{{6,200}})['\"]?\s*"
-            r">\s*[^\s|;&<>]{0,100}(?:pass(?:w(?:or)?d)?|secrets?|token|credentials?|api_?key)(?=[\s;|&)]|\Z)"
+            "s",
+            r"s(?<=\bs)([/|#,])[^/|#,\n]{0,60}(?:KEY|TOKEN|PASSWORD|SECRET)[^/|#,\n]{0,20}\1(?P<value>[^/|#,\s$]{8,200})\1",
         ),
-        "a password",
-    ),
-    (
-        ", ",
         (
-            r"['\"](?i:[a-z0-9_.]{0,60}(?:[_.]key|token|secret|password))['\"]\s*,\s*['\"]"
-            r"((?=[^'\"\n]{0,200}[0-9])(?=[^'\"\n]{0,200}[a-z])[^'\"\s]{8,200})['\"]"
+            ", ",
+            (
+                r"['\"](?i:[a-z0-9_.]{0,60}(?:[_.]key|token|secret|password))['\"]\s*,\s*['\"]"
+                r"((?=[^'\"\n]{0,200}[0-9])(?=[^'\"\n]{0,200}[a-z])[^'\"\s]{8,200})['\"]"
+            ),
         ),
-        "a key",
+        ("auth(", rf"\bAuth\(\s*{_SHORT_TEXT}\\?['\"]([^'\"\s\\]{{16,200}})['\"]"),
     ),
-    ("accountkey ", r"\baccountKey[ \t]+([A-Za-z0-9+/]{40,}=*)", "an Azure storage key"),
-    (
-        "cookie",
-        r"(?i:cookie)['\"]?[ \t]*[:=][^\n]{0,60}?(?i:sess\w{0,40}|sid|\w{0,40}token|\w{0,40}auth)=([\w%.-]{16,400})",
-        "a token",
+    "a password": (
+        *(
+            (program.lower(), rf"(?<![\w.-]){program}\s{_SAME_COMMAND}(?<=\s){option}{_WORD}")
+            for programs, option in _OPTIONS.items()
+            for program in programs.split()
+        ),
+        ("|", rf"{_PIPED}{_READERS}"),
+        ("<<<", rf"{_READERS}{_SAME_COMMAND}<<<\s*{_WORD}"),
+        ("password", r"(?i:\bpassword\s+(?:=\s*)?)\\?'([^'\n\\]{3,200})'"),
+        ("identified by", r"(?i:\bidentified by\s+)\\?'([^'\n\\]{3,200})'"),
+        ("requirepass", rf"\brequirepass[ =]\s*{_WORD}"),
+        ("masterauth", rf"\bmasterauth[ =]\s*{_WORD}"),
+        ("-password ", rf"\bset-(?:initial|default-admin)-password\s+{_WORD}"),
+        ("creds", rf"(?<=\s)--(?:\w+-)?creds[ =]{_USER}{_WORD}"),
+        ("etcdctl", rf"\betcdctl\s{_SAME_COMMAND}(?<=\s)--user[ =]{_USER}{_WORD}"),
+        ("curl", rf"\bcurl\s{_SAME_COMMAND}(?<=\s)(?:--pass\s+|(?:-E|--cert)\s+{_USER}){_WORD}"),
+        ("/p:", rf"(?<=\s)/p:{_WORD}"),
+        ("net use", rf"\bnet use\s{_SAME_COMMAND}\s/user:\S+\s+{_WORD}"),
+        ("net use", rf"\bnet use\s+(?:\w:\s+)?\\\\\S+\s+(?![/*]){_WORD}"),
+        ("mega-login", rf"\bmega-login\s+[^\s@]+@\S+\s+{_WORD}"),
+        ("securestring", rf"\bConvertTo-SecureString\s+(?:-String\s+)?{_WORD}"),
+        ("sql", rf"sql(?:db)?\.connect\(\s*{_TEXT}{_TEXT}{_LAST_TEXT}"),
+        ("redis(", rf"\bRedis\(\s*{_TEXT}[0-9]+\s*,\s*[0-9]+\s*,\s*{_LAST_TEXT}"),
+        (
+            "%s",
+            (
+                r"\bprintf\s+['\"][^'\"]{0,400}(?i:pass(?:word|wd)?|token|secret|key)['\"]?[ =:]{1,3}['\"]?"
+                rf"%s[^'\"%]{{0,200}}['\"](?:\s[^\n|;&>#]{{0,200}})?\s{_WORD}['\"]?\s*(?=[>|\n]|\Z)"
+            ),
+        ),
+        ("<(", rf"(?i:pass|secret|token|key)[\w-]*[ =]<\({_SAYS}{_WORD}"),
+        ("login", rf"(?<=\s)login\s{_SAME_COMMAND}(?<=\s)-p[ =]?(?!\d{{1,5}}(?:\s|\Z)){_WORD}"),
+        ("login", rf"\.login\(\s*{_SHORT_TEXT}{_LAST_TEXT}"),
+        ("auth", r"\\?\"auth\\?\"\s*:\s*\\?\"([A-Za-z0-9+/]{12,}=*)"),
+        ("passwd", rf"\bopenssl\s+passwd\s+(?:-\S+\s+)*{_WORD}"),
+        ("assword", r"assword\W[^\n]{0,80}\n?[ \t]{0,20}\bsend\s+(?:--\s+)?\\?[\"{]([^\"\n\\$]{3,200})\\+[rn]"),
+        ("lftp", rf"\blftp\s{_SAME_COMMAND}(?<=\s)-u\s*[^\s,'\"]+,{_WORD}"),
+        ("mount", r"\bmount(?:\.\w+)?\s[^\n|;&#]{0,200}?[ ,]pass(?:word)?=((?:[^\s,'\"`<>${}|;&()]|&(?![&\s]))+)"),
+        ("curl", rf"\bcurl\s{_SAME_COMMAND}(?<=\s)(?:-[A-Za-z]{{0,20}}u|--(?:proxy-)?user[ =])\s*{_LOGIN}{_WORD}"),
+        (
+            "htpasswd",
+            rf"\bhtpasswd\s+-[ac-zA-Z]*b[a-zA-Z]*\s+(?:-\S+\s+)*(?:\S+\s+){{1,2}}?{_WORD}[ \t]*(?=[\n'\"|;&)]|\Z)",
+        ),
+        ("smbclient", rf"\bsmbclient\s{_SAME_COMMAND}(?<=\s)-U\s*['\"]?[^\s%'\"]+%{_WORD}"),
+        ("pass:", rf"\bopenssl\s{_SAME_COMMAND}(?<=\s)-pass(?:in|out)?\s+['\"]?pass:{_WORD}"),
+        ("auth", r"\b(?:\w{1,20}_)?auth\s*=\s*\(\s*['\"][^'\"\n]{1,100}['\"]\s*,\s*['\"]([^'\"\n]{3,200})['\"]"),
+        ("http", rf"http(?<![\w./:-]http)s?\s{_SAME_COMMAND}(?<=\s)(?:-a|--auth)[ =]?{_LOGIN}{_WORD}"),
+        ("http-basic", rf"\b(?:poetry|composer)\s+config\s+(?:-\S+\s+)*http-basic\.\S+\s+\S+\s+{_WORD}"),
+        ("ssh-keygen", rf"\bssh-keygen\s{_SAME_COMMAND}(?<=\s)-[NP]\s*{_WORD}"),
+        (
+            "user",
+            r"\buser(?:add|mod)\s[^\n|;&#]{0,200}?(?:-p|--password)[ =]?\s*['\"]?(\$[0-9a-z]{1,2}\$[^\s'\"]{20,})",
+        ),
+        ("storepass", rf"(?<=\s)-(?:src|dest|new)?storepass\s+{_WORD}"),
+        ("keypass", rf"(?<=\s)-(?:src|dest|new)?keypass\s+{_WORD}"),
+        ("-password ", rf"(?<=\s)-password\s+{_WORD}"),
+        ("sqlplus", r"\bsqlplus\s+(?:-\S+\s+)*['\"]?[\w.-]+/([^\s'\"`<>${}|;&()@/]+)(?=@|['\"\s]|\Z)"),
+        # A line of a file in which `pass` is a key, as in that of rclone; elsewhere it counts passes.
+        ("pass", r"(?m)^[ \t]*pass[ \t]*=[ \t]*(?=\S{0,400}[0-9])(?=\S{0,400}[A-Za-z])([\w+/!@#%^&*?=~-]{8,})[ \t]*$"),
+        ("passwd", rf"{_TYPED}(?:\s*;\s*echo\s[^\n|;&]{{0,60}}\)?)?{_PIPED_TO_IT}"),
+        ("passwd", rf";\s*{_TYPED}\)?{_PIPED_TO_IT}"),
+        ("smtp", rf"\bSMTP(?:_SSL)?\(\s*\\?['\"][^'\"\n@]{{1,100}}@[^'\"\n]{{1,100}}['\"]\s*,\s*{_LAST_TEXT}"),
+        ("pgpass", r"(?<![\w.:-])[\w.*-]+:(?:[0-9]+|\*):[\w.*-]+:[\w.*-]+:([^\s'\"`<>${}|;&():]+)"),
+        ("-pw ", rf"(?<=\s)-pw\s+{_WORD}"),
+        ("ftp", rf"(?m)^[ \t]*(?:quote[ \t]+)?user[ \t]+\S+[ \t]+{_WORD}[ \t]*$"),
+        (".connect(", rf"\.connect\(\s*{_TEXT}[0-9]+\s*,\s*{_TEXT}{_LAST_TEXT}"),
+        (
+            "davfs2/secrets",
+            r"\b(?:echo|printf)\s+['\"]?\S+[ \t]+\S+[ \t]+([^\s'\"]+)[^\n|;&]{0,20}>[^\n|;&]{0,20}davfs2/secrets",
+        ),
+        ("密码", r"密码[ \t]*(?:[:：=是为][ \t]*)?((?=\S{0,60}[0-9])(?=\S{0,60}[A-Za-z])[!-~]{6,60})"),
+        ("passwd(", r"\bpasswd\(\s*\\?['\"]([^'\"\n\\]{6,200})"),
+        ("-passwd ", rf"(?<=\s)-passwd\s+{_WORD}"),
+        (
+            "value",
+            (
+                r"\bname['\"]?:[ \t]*['\"]?\w{0,60}(?:PASSW(?:OR)?D|TOKEN|SECRET|(?:API|ACCESS)_?KEY)['\"]?[\s,]{1,40}"
+                r"['\"]?value['\"]?:[ \t]*['\"]?([^\s'\"<>{}$]{6,200})"
+            ),
+        ),
+        (
+            ">",
+            (
+                rf"{_ECHO}['\"]?(?=\S{{0,200}}[0-9!@#%^&*+?=])([^\s'\"`<>${{}}|;&()]{{6,200}})['\"]?\s*"
+                r">\s*[^\s|;&<>]{0,100}(?:pass(?:w(?:or)?d)?|secrets?|token|credentials?|api_?key)(?=[\s;|&)]|\Z)"
+            ),
+        ),
+        ("auth", rf"(?<=\s)--[\w-]{{0,40}}auth[ =]['\"]?[^\s:/'\"<${{}}]+:(?=\S*[A-Za-z]){_WORD}"),
+        ("obscure", rf"\brclone\s+obscure\s+(?:-\S+\s+)*{_WORD}"),
+        ("add_user", rf"\brabbitmqctl\s{_SAME_COMMAND}\badd_user\s+\S+\s+{_WORD}"),
+        ("login", rf"\bmachine\s+\S+\s+login\s+\S+\s+password\s+{_WORD}"),
+        ("password ", rf"(?m)^[ \t]*(?:-[ \t]+)?password[ \t]+{_WORD}[ \t]*$"),
     ),
-    ("auth", rf"(?<=\s)--[\w-]{{0,40}}auth[ =]['\"]?[^\s:/'\"<${{}}]+:(?=\S*[A-Za-z]){_WORD}", "a password"),
-    ("auth(", r"\bAuth\(\s*\\?['\"][^'\"\n]{1,100}['\"]\s*,\s*\\?['\"]([^'\"\s\\]{16,200})['\"]", "a key"),
-    ("obscure", rf"\brclone\s+obscure\s+(?:-\S+\s+)*{_WORD}", "a password"),
-    ("--with-token", rf"{_PIPED}--with-token", "a token"),
-    ("add_user", rf"\brabbitmqctl\s{_SAME_COMMAND}\badd_user\s+\S+\s+{_WORD}", "a password"),
-    (
-        "authorization",
-        r"(?i:authorization)['\"]?\s*[:=]\s*['\"]?(?i:bearer|basic|token|apikey|key)\s+(?=\S{0,400}[0-9]|\S{20})([^\s'\"\\`<>${}|;&()]{8,})",
-        "a token",
-    ),
-    ("username", r"['\"]key\\?['\"]\s*:\s*\\?['\"]([0-9a-f]{32})\\?['\"]", "a Kaggle key"),
-    ("login", rf"\bmachine\s+\S+\s+login\s+\S+\s+password\s+{_WORD}", "a password"),
-    ("password ", rf"(?m)^[ \t]*(?:-[ \t]+)?password[ \t]+{_WORD}[ \t]*$", "a password"),
-    ("_secret_access_key ", r"\b(?:aws_)?secret_access_key\s+['\"]?([A-Za-z0-9+/]{40})(?![\w+/=])", "an AWS key"),
+}
+_SEARCHES = (
+    *((needle, lazy_pattern(pattern), kind) for needle, pattern, kind in _FORMS),
+    *((needle, lazy_pattern(pattern), kind) for kind, rows in _ARGUMENTS.items() for needle, pattern in rows),
 )
-_SEARCHES = tuple((needle, lazy_pattern(pattern), kind) for needle, pattern, kind in (*_FORMS, *_ARGUMENTS))
 # The last word of a name and what is between it and its value; the value in double, single or no quotes.
 _NAMED = lazy_pattern(
     r"((?i:pass(?:word|wd|wort|phrase|code)?|pwd?(?![a-z])|token|secret|credentials?|key|psw|kennwort|senha|mdp))['\"\\]{0,2}\]?"
@@ -424,15 +386,6 @@ _FOLDERS = lazy_pattern(r"/?(?:[\w.-]+/){2,}[\w.-]*")
 _FILE_NAME = lazy_pattern(r"[\w.-]+(?:/[\w.-]+)*\.[a-z][a-z0-9]{0,4}")
 
 
-@dataclass(frozen=True, slots=True)
-class _TokenForm:
-    """A row of schemas/secret_patterns.json: entropy is in bits a character, 0 where the form alone is enough."""
-
-    pattern: re.Pattern[str]
-    entropy: float
-    kind: str
-
-
 def secrets_in(text: str) -> Iterator[tuple[Span, str]]:
     """The place of each password, token or key in a text, and what it looks like; places can overlap.
 
@@ -447,7 +400,7 @@ def secrets_in(text: str) -> Iterator[tuple[Span, str]]:
     forms = len(_rows())
     for number in sorted(set().union(*map(_needles_in, lines), *map(_needles_in.__wrapped__, long))):
         if number < forms:
-            yield from _of_form(text, _token_form(number))
+            yield from _of_form(text, *_token_form(number))
             continue
         _, pattern, kind = _SEARCHES[number - forms]
         for match in pattern.finditer(text):
@@ -480,15 +433,15 @@ def words_of(name: str) -> list[str]:
     return [word.lower() for word in _NAME_WORD.findall(name)]
 
 
-def _of_form(text: str, row: _TokenForm) -> Iterator[tuple[Span, str]]:
-    for match in row.pattern.finditer(text):
+def _of_form(text: str, pattern: re.Pattern[str], entropy: float, kind: str) -> Iterator[tuple[Span, str]]:
+    for match in pattern.finditer(text):
         # A group that is nearly all of the match is the token without the signs around it.
-        group = 1 if row.pattern.groups and match[1] and 2 * len(match[1]) > len(match[0]) else 0
+        group = 1 if pattern.groups and match[1] and 2 * len(match[1]) > len(match[0]) else 0
         value = match[group]
-        if _entropy(value) >= row.entropy and not is_placeholder(value):
+        if _entropy(value) >= entropy and not is_placeholder(value):
             # The form may be a part of a longer word, of which nothing is shown.
             rest = _REST.match(text, match.end(group))
-            yield Span(match.start(group), rest.end() if rest else match.end(group)), row.kind
+            yield Span(match.start(group), rest.end() if rest else match.end(group)), kind
 
 
 def _named_values(text: str, lower: str) -> Iterator[tuple[Span, str]]:
@@ -555,16 +508,11 @@ def _kind_of_value(text: str, match: re.Match[str], value: str) -> str:
         return ""
     if not is_plain and _EXPRESSION.fullmatch(value):
         return ""
-    if kind != "a password" and (_NAME_OF_SECRET.fullmatch(value) or _PAIR_OF_NAMES.fullmatch(value)):
+    if kind == "a password":
+        return kind if _can_be_password(value, is_plain=is_plain) else ""
+    if _NAME_OF_SECRET.fullmatch(value) or _PAIR_OF_NAMES.fullmatch(value) or any(map(str.isspace, value)):
         return ""
-    if kind != "a password" and any(character.isspace() for character in value):
-        return ""
-    can_be = (
-        _can_be_password(value, is_plain=is_plain)
-        if kind == "a password"
-        else _can_be_token(value, name, is_plain=is_plain)
-    )
-    return kind if can_be else ""
+    return kind if _can_be_token(value, name, is_plain=is_plain) else ""
 
 
 def _may_be_password(name: str, *, is_set: bool) -> bool:
@@ -652,9 +600,10 @@ def _needles_of_forms() -> tuple[tuple[str, int], ...]:
 
 
 @cache
-def _token_form(number: int) -> _TokenForm:
+def _token_form(number: int) -> tuple[re.Pattern[str], float, str]:
+    """The pattern of a row of the table, its entropy in bits a character, 0 where the form is enough, and its kind."""
     row = _rows()[number]
-    return _TokenForm(lazy_pattern(row["pattern"]), row["entropy"], _kind_of_form(row["id"]))
+    return lazy_pattern(row["pattern"]), row["entropy"], _kind_of_form(row["id"])
 
 
 def _kind_of_form(identifier: str) -> str:

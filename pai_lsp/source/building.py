@@ -8,6 +8,7 @@ also replaces the escapes of surrogate pairs such as those of emoji, which libya
 from __future__ import annotations
 
 from pai_lsp.source.foreign import MAX_DEPTH
+from pai_lsp.source.frozen import dataclass_of_many, field
 from pai_lsp.source.libyaml import yaml
 from pai_lsp.source.nodes import (
     Alias,
@@ -93,17 +94,12 @@ def first_fault(text: str) -> int | None:
 
     This takes a fraction of the time of building the tree.
     """
-    parser = _Parser(text)
     depth = 0
     try:
-        while depth <= MAX_DEPTH:
-            event = parser.get_event()
-            if event is None:
+        for event in iter(_Parser(text).get_event, None):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > MAX_DEPTH:
                 break
-            if isinstance(event, yaml.CollectionStartEvent):
-                depth += 1
-            elif isinstance(event, yaml.CollectionEndEvent):
-                depth -= 1
     except yaml.MarkedYAMLError as error:
         return error.problem_mark.index if error.problem_mark else 0
     except yaml.YAMLError:
@@ -113,13 +109,10 @@ def first_fault(text: str) -> int | None:
 
 def nodes_in(text: str) -> int:
     """How many nodes a text has, those of its collections counted twice; 0 where it is not YAML."""
-    parser, found = _Parser(text), 0
     try:
-        while parser.get_event() is not None:
-            found += 1
+        return sum(1 for _ in iter(_Parser(text).get_event, None))
     except yaml.YAMLError:
         return 0
-    return found
 
 
 def duplicate_keys(entries: Iterable[Entry]) -> Iterator[SyntaxProblem]:
@@ -134,21 +127,19 @@ def duplicate_keys(entries: Iterable[Entry]) -> Iterator[SyntaxProblem]:
         yield SyntaxProblem(ProblemKind.DUPLICATE_KEY, again[0].key.span, message, seen[names[0]].key.span)
 
 
+@dataclass_of_many(slots=True, eq=False)
 class _OpenCollection:
     """A collection that is still being read: its children so far (keys and values in turn for a mapping).
 
     The node of an alias is written elsewhere; `aliases_end` is where the last alias itself ends.
     """
 
-    __slots__ = ("aliases_end", "anchor", "children", "content_start", "event", "weight")
-
-    def __init__(self, event: Any, content_start: int, anchor: tuple[str, Span] | None) -> None:
-        self.event = event
-        self.content_start = content_start
-        self.anchor = anchor
-        self.children: list[Node] = []
-        self.aliases_end = 0
-        self.weight = 1
+    event: Any
+    content_start: int
+    anchor: tuple[str, Span] | None
+    children: list[Node] = field(default_factory=list)
+    aliases_end: int = 0
+    weight: int = 1
 
 
 def _block_span(opened: _OpenCollection, *, is_mapping: bool) -> Span:
@@ -164,27 +155,10 @@ def _block_span(opened: _OpenCollection, *, is_mapping: bool) -> Span:
 
 
 class _Builder:
-    __slots__ = (
-        "_aliased",
-        "_has_stand_ins",
-        "_max_open",
-        "_named",
-        "_open",
-        "_part",
-        "_reader",
-        "_scalars",
-        "_text",
-        "_too_large",
-        "_tree",
-        "_weights",
-    )
+    """Makes the tree of one text, or of a part of it."""
 
     def __init__(self, text: str, part: Span, tree: Tree, depth: int, reader: Reader) -> None:
-        self._text = text
-        self._part = part
-        self._reader = reader
-        self._tree = tree
-        self._scalars = tree.scalars
+        self._text, self._part, self._reader, self._tree = text, part, reader, tree
         self._has_stand_ins = not text.isascii() and _TO_BE_PUT_BACK.search(text, part.start, part.end) is not None
         self._max_open = MAX_DEPTH - depth
         self._open: list[_OpenCollection] = []
@@ -197,12 +171,9 @@ class _Builder:
         tree, reader, shift = self._tree, self._reader, self._part.start
         next_event = _Parser(self._text[shift : self._part.end]).get_event
         scalar, starts, ends = yaml.ScalarEvent, _STARTS, _ENDS
-        scalars, collections, has_stand_ins = self._scalars, self._open, self._has_stand_ins
+        scalars, collections, has_stand_ins = tree.scalars, self._open, self._has_stand_ins
         try:
-            while not self._too_large:
-                event = next_event()
-                if event is None:
-                    break
+            while not self._too_large and (event := next_event()) is not None:
                 kind = type(event)
                 if kind is scalar:
                     start, end = event.start_mark.index + shift, event.end_mark.index + shift
@@ -228,24 +199,22 @@ class _Builder:
                     self._named.clear()
                     if tree.documents:
                         start = event.start_mark.index + shift
-                        self._several_documents(Span(start, max(event.end_mark.index + shift, start)))
+                        message = "a job file holds one document; this '---' begins another"
+                        span = Span(start, max(event.end_mark.index + shift, start))
+                        self._problem(ProblemKind.SEVERAL_DOCUMENTS, span, message)
                     tree.documents.append(None)
         finally:
             while self._open:
                 self._close(None)
 
-    def _several_documents(self, span: Span) -> None:
-        message = "a job file holds one document; this '---' begins another"
-        self._problem(ProblemKind.SEVERAL_DOCUMENTS, span, message)
-
     def _problem(self, kind: ProblemKind, span: Span, message: str, **others: Any) -> None:
         """Report a fault; `others` are those of SyntaxProblem."""
         self._tree.problems.append(SyntaxProblem(kind, span, message, **others))
 
-    def _stop(self, kind: ProblemKind, span: Span, message: str) -> None:
+    def _stop(self, span: Span, message: str) -> None:
         if not self._too_large:
             self._too_large = True
-            self._problem(kind, span, message)
+            self._problem(ProblemKind.TOO_LARGE, span, message)
 
     def _content_start(self, event: Any, start: int) -> tuple[int, tuple[str, Span] | None]:
         """Where the content of a node with an anchor or a tag begins after them, and the anchor."""
@@ -301,7 +270,7 @@ class _Builder:
         if self._has_stand_ins and not value.isascii():
             value = as_written(value)
         scalar = Scalar(Span(start, end), value, _STYLES[mark], tag, self._reader)
-        self._scalars.append(scalar)
+        self._tree.scalars.append(scalar)
         if tag is not None:
             self._check_tag(scalar)
         self._add(scalar, 1, anchor)
@@ -314,7 +283,7 @@ class _Builder:
                 self._named[anchor[0]] = None
         self._open.append(_OpenCollection(event, content_start, anchor))
         if len(self._open) > self._max_open:
-            self._stop(ProblemKind.TOO_LARGE, Span(start, start + 1), f"nested deeper than {MAX_DEPTH} levels")
+            self._stop(Span(start, start + 1), f"nested deeper than {MAX_DEPTH} levels")
 
     def _close(self, end: int | None) -> None:
         """Finish the innermost collection; `end` is None when the text broke off inside it."""
@@ -446,7 +415,7 @@ class _Builder:
             self._aliased += weight
             if self._aliased > MAX_ALIASED_NODES:
                 message = f"more than {MAX_ALIASED_NODES:,} values after all aliases are expanded"
-                self._stop(ProblemKind.TOO_LARGE, span, message)
+                self._stop(span, message)
                 return
         else:
             node, weight = Scalar(place, ""), 1
@@ -481,13 +450,9 @@ class _Builder:
         parent = self._open[-1]
         parent.weight += weight
         if parent.weight > MAX_NODES:
-            self._stop(
-                ProblemKind.TOO_LARGE,
-                Span(node.span.start, node.span.start + 1),
-                f"more than {MAX_NODES:,} values",
-            )
-            return
-        parent.children.append(node)
+            self._stop(Span(node.span.start, node.span.start + 1), f"more than {MAX_NODES:,} values")
+        else:
+            parent.children.append(node)
 
 
 _STARTS = frozenset({yaml.MappingStartEvent, yaml.SequenceStartEvent})

@@ -186,11 +186,7 @@ def trimmed(part: MappedText) -> MappedText:
 # A part of a scalar's text, and the place where it is written: a run of characters as they are, each in its own place,
 # or something else of which each character is in the whole place, such as an escape.
 _Piece = tuple[str, int, int]
-_RUNS = {
-    "": lazy_pattern(r"[^\r\n]+"),
-    "'": lazy_pattern(r"[^\r\n']+|'(?!')"),
-    '"': lazy_pattern(r"[^\r\n\\]+"),
-}
+_RUNS = {"": lazy_pattern(r"[^\r\n]+"), "'": lazy_pattern(r"[^\r\n']+|'(?!')"), '"': lazy_pattern(r"[^\r\n\\]+")}
 
 
 def _flow(source: str, start: int, end: int, quote: str) -> list[_Piece]:

@@ -43,13 +43,6 @@ def column(text: str, offset: int) -> int:
     return offset - (text.rfind("\n", 0, offset) + 1)
 
 
-def indentation(text: str, offset: int) -> str:
-    """The blanks at the start of the line of `offset`, a list's dash counted as a blank."""
-    start = text.rfind("\n", 0, offset) + 1
-    match = re.compile(r"[ ]*(?:- +)*").match(text, start)
-    return " " * len(match[0]) if match else ""
-
-
 def line_end(text: str) -> str:
     """The line end that the text uses, going by its first line."""
     end = text.find("\n")
@@ -66,37 +59,22 @@ def remove_entry(text: str, mapping: Mapping, entry: Entry) -> tuple[TextEdit, .
 
 def cut_entry(text: str, mapping: Mapping, entry: Entry) -> tuple[TextEdit, ...]:
     """As `remove_entry`, for a key that is written elsewhere: the comments in it and after it go too."""
-    edit = _entry_removal(text, mapping, entry)
-    return (edit,) if edit else ()
-
-
-def _entry_removal(text: str, mapping: Mapping, entry: Entry) -> TextEdit | None:
-    number = _number(mapping, entry)
     # The place of a key that is an alias is that of its anchor.
-    is_written_here = mapping.span.start <= entry.key.span.start <= entry.key.span.end <= mapping.span.end
-    if number is None or len(mapping.entries) == 1 or not is_written_here:
-        return None
+    if len(mapping.entries) == 1 or entry not in mapping.entries or not mapping.span.holds(entry.key.span):
+        return ()
+    number = mapping.entries.index(entry)
     if mapping.is_flow:
         first = max(number - 1, 0)
         near = mapping.entries[first : number + 2]
         spans = [Span(one.key.span.start, entry_end(text, one)) for one in near]
         (edit,) = without_parts(spans, [one is entry for one in near])
-        return edit if edit.span.start <= edit.span.end else None
+        return (edit,) if edit.span.start <= edit.span.end else ()
     start = entry.key.span.start
     span = line_span(text, Span(start, entry_end(text, entry)))
     if number == 0 and "-" in text[span.start : start]:
         # The first key follows a list's dash: the next key takes its place.
-        return TextEdit(Span(start, mapping.entries[1].key.span.start), "")
-    return TextEdit(span, "")
-
-
-def _number(mapping: Mapping, entry: Entry) -> int | None:
-    """Which one of a mapping's own entries it is. They are in order, except for keys that are aliases."""
-    entries = mapping.entries
-    at = bisect_left(entries, entry.key.span.start, key=lambda one: one.key.span.start)
-    if at < len(entries) and entries[at] is entry:
-        return at
-    return next((number for number, one in enumerate(entries) if one is entry), None)
+        span = Span(start, mapping.entries[1].key.span.start)
+    return (TextEdit(span, ""),)
 
 
 def entry_end(text: str, entry: Entry) -> int:
@@ -272,16 +250,13 @@ def _insert_below(text: str, offset: int, depth: int, lines: str) -> TextEdit:
 
 def add_to_section(text: str, root: Mapping | None, section: str, lines: str) -> TextEdit | None:
     """Add `key: value` lines to `parameters` or `secrets`; the section is made if the job has none."""
-    entry = root.entry(section) if root else None
     if root is None or not root.entries:
         return None
-    if entry is None:
+    value = root.get(section)
+    if value is None:
         indented = [f"  {line}" for line in lines.splitlines()]
         return None if root.is_flow else _new_section(text, root, [f"{section}:", *indented])
-    value = entry.value
-    if not isinstance(value, Mapping) or root.own(section) is None:
-        return None
-    if not value.entries and not value.is_flow:
+    if not isinstance(value, Mapping) or root.own(section) is None or not (value.entries or value.is_flow):
         return None
     return insert_entry(text, value, lines)
 

@@ -6,6 +6,7 @@ everything else is shared by all classes. To type checkers these *are* the funct
 in this package is not here: no inheritance, no `__post_init__`, no class variables among the fields.
 """
 
+# ruff: noqa: A002 - `repr` is the standard library's name
 from __future__ import annotations
 
 from _thread import RLock  # what `threading` gives; importing that takes longer than this module
@@ -26,42 +27,24 @@ _FIELDS = "__dataclass_values__"
 _FEW = 4
 
 
-class _FieldDescription:
-    """A field's default, and whether `repr` shows it and equality looks at it."""
-
-    __slots__ = ("default", "default_factory", "in_repr", "is_compared")
+class _Field:
+    """A field with a default, with one that is made anew for each instance, or hidden from `repr` or equality."""
 
     def __init__(
-        self, default: Any, default_factory: Callable[[], Any] | None, *, in_repr: bool, is_compared: bool
+        self, *, default: Any = _MISSING, default_factory: Any = None, repr: bool = True, compare: bool = True
     ) -> None:
-        self.default, self.default_factory, self.in_repr, self.is_compared = (
-            default,
-            default_factory,
-            in_repr,
-            is_compared,
-        )
-
-
-def _field(
-    *,
-    default: Any = _MISSING,
-    default_factory: Any = None,
-    repr: bool = True,  # noqa: A002 - its name
-    compare: bool = True,
-) -> Any:
-    """A field with a default, with one that is made anew for each instance, or hidden from `repr` or equality."""
-    return _FieldDescription(default, default_factory, in_repr=repr, is_compared=compare)
+        self.default, self.default_factory, self.in_repr, self.is_compared = default, default_factory, repr, compare
 
 
 def _dataclass(
     *, frozen: bool = False, slots: bool = False, eq: bool = True, order: bool = False, is_guarded: bool = True
-) -> Callable[[type[Any]], type[Any]]:
+) -> Callable[[type[Any]], Any]:
     """A class of the annotated fields: `__init__`, `__repr__`, and as asked equality, hash and order.
 
     is_guarded: whether a frozen class refuses changes; else it is held to it by the type checker alone.
     """
 
-    def make(cls: type[Any]) -> type[Any]:
+    def make(cls: type[Any]) -> Any:
         # The annotations are of this very class; inherited ones are not looked for.
         fields = {name: _described(cls, name) for name in vars(cls).get("__annotations__", {})}
         members = {name: value for name, value in vars(cls).items() if name not in {*fields, "__dict__", "__weakref__"}}
@@ -80,13 +63,12 @@ def _dataclass(
         made = metaclass(cls.__name__, cls.__bases__, members)
         made.__qualname__ = cls.__qualname__
         made.__init__ = _first_init(made, fields, is_guarded=frozen and is_guarded, has_slots=slots)
-        finished: type[Any] = made
-        return finished
+        return made
 
     return make
 
 
-def _dataclass_of_many(**options: bool) -> Callable[[type[Any]], type[Any]]:
+def _dataclass_of_many(**options: bool) -> Callable[[type[Any]], Any]:
     """The same for a class with thousands of instances for a text: without a guard, they are made twice as fast."""
     return _dataclass(**options, is_guarded=False)
 
@@ -97,12 +79,12 @@ def _replace(instance: Any, /, **changes: Any) -> Any:
     return type(instance)(**(values | changes))
 
 
-def _described(cls: type[Any], name: str) -> _FieldDescription:
+def _described(cls: type[Any], name: str) -> _Field:
     default = vars(cls).get(name, _MISSING)
-    return default if isinstance(default, _FieldDescription) else _field(default=default)
+    return default if isinstance(default, _Field) else _Field(default=default)
 
 
-def _first_init(cls: type[Any], fields: dict[str, _FieldDescription], *, is_guarded: bool, has_slots: bool) -> Any:
+def _first_init(cls: type[Any], fields: dict[str, _Field], *, is_guarded: bool, has_slots: bool) -> Any:
     """An `__init__` for the first few instances, without compiling anything, which replaces itself by the compiled one.
 
     Most classes have a few instances in a run. Wrong arguments are left to the compiled one as well.
@@ -130,7 +112,7 @@ def _first_init(cls: type[Any], fields: dict[str, _FieldDescription], *, is_guar
     return __init__
 
 
-def _init(cls: type[Any], fields: dict[str, _FieldDescription], *, is_guarded: bool, has_slots: bool) -> Any:
+def _init(cls: type[Any], fields: dict[str, _Field], *, is_guarded: bool, has_slots: bool) -> Any:
     """The class's `__init__`, which writes past the guard of a frozen class."""
     names: dict[str, Any] = {"_missing": _MISSING, "_write": object.__setattr__}
     parameters, lines = [], []
@@ -206,4 +188,4 @@ class _Lazy:
 
 
 if not TYPE_CHECKING:
-    dataclass, dataclass_of_many, field, replace, lazy = _dataclass, _dataclass_of_many, _field, _replace, _Lazy
+    dataclass, dataclass_of_many, field, replace, lazy = _dataclass, _dataclass_of_many, _Field, _replace, _Lazy

@@ -122,14 +122,11 @@ class Entry:
     @property
     def is_merge(self) -> bool:
         """Whether this is `<<`, which takes over another mapping's keys."""
-        if self.name not in _MERGE_NAMES:
-            return False
         key = self.key
-        if not isinstance(key, Scalar) or key.text not in {"<<", ""}:
+        if self.name not in _MERGE_NAMES or not isinstance(key, Scalar) or key.text not in {"<<", ""}:
             return False
-        return key.tag == f"{YAML_TAG}merge" or (
-            key.tag is None and key.text == "<<" and key.style is ScalarStyle.PLAIN
-        )
+        is_plain = key.tag is None and key.text == "<<" and key.style is ScalarStyle.PLAIN
+        return is_plain or key.tag == f"{YAML_TAG}merge"
 
 
 @dataclass_of_many(frozen=True, slots=True, eq=False)
@@ -161,10 +158,7 @@ class Mapping:
             return own
         if "<<" not in self.first_by_name:
             return None
-        for source in self.merged:
-            if found := source.entry(name):
-                return found
-        return None
+        return next((found for source in self.merged if (found := source.entry(name))), None)
 
     def get(self, name: str) -> Node | None:
         """The value of that name, own or merged."""
@@ -212,12 +206,7 @@ Node: TypeAlias = "Scalar | Mapping | Sequence"
 
 def mapping_of(span: Span, entries: tuple[Entry, ...], *, is_flow: bool = False, tag: str | None = None) -> Mapping:
     """A mapping with these entries."""
-    first_by_name = {entry.name: entry for entry in entries}
-    if len(first_by_name) < len(entries):
-        first_by_name = {}
-        for entry in entries:
-            first_by_name.setdefault(entry.name, entry)
-    return Mapping(span, entries, is_flow, tag, first_by_name)
+    return Mapping(span, entries, is_flow, tag, {entry.name: entry for entry in reversed(entries)})
 
 
 class ProblemKind(Enum):

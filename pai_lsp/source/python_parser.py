@@ -12,12 +12,11 @@ from pai_lsp.source.patterns import lazy_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
+    from typing import Any, NoReturn, TypeAlias
 
 _ENDS = "\0\r\n\x85\u2028\u2029"
 _BLANKS = f"{_ENDS} \t"
 _FLOW = ",[]{}"
-_LARGEST_INDENT = 9
 
 _WORDS = (
     (lazy_pattern(r"^found character '.+' that"), "found character that"),
@@ -40,11 +39,10 @@ class PythonParser(_Loader):  # type: ignore[misc]  # see above
     def get_event(self) -> yaml.Event | None:
         """The next event; None at the end."""
         try:
-            event: yaml.Event | None = super().get_event()
+            return super().get_event()  # type: ignore[no-any-return]  # as above
         except yaml.MarkedYAMLError as error:
             error.problem = _in_words_of_libyaml(str(error.problem), str(error.context))
             raise
-        return event
 
     def scan_to_next_token(self) -> None:
         """Skip blanks, comments and line ends; a tab is a blank where no block can begin."""
@@ -86,9 +84,7 @@ class PythonParser(_Loader):  # type: ignore[misc]  # see above
             following = self.peek(length + 1)
             if sign == ":" and self.flow_level and following in f"{_FLOW}?":
                 self.forward(length)
-                raise yaml.scanner.ScannerError(
-                    "while scanning a plain scalar", start, "found unexpected ':'", self.get_mark()
-                )
+                self._fail("a plain scalar", start, "found unexpected ':'")
             if (sign == ":" and following in _BLANKS) or (self.flow_level and sign in _FLOW):
                 break
             length += 1
@@ -105,20 +101,12 @@ class PythonParser(_Loader):  # type: ignore[misc]  # see above
                 breaks.append(self.scan_line_break())
                 continue
             if breaks and self.column < indent and sign == "\t":
-                raise yaml.scanner.ScannerError(
-                    "while scanning a plain scalar",
-                    start,
-                    "found a tab character that violates indentation",
-                    self.get_mark(),
-                )
+                self._fail("a plain scalar", start, "found a tab character that violates indentation")
             blanks += sign
             self.forward()
         if not breaks:
             return blanks
-        first, *others = breaks
-        if first == "\n":
-            return others or [" "]
-        return breaks
+        return breaks if breaks[0] != "\n" else breaks[1:] or [" "]
 
     def _is_at_document_sign(self) -> bool:
         return self.column == 0 and self.prefix(3) in {"---", "..."} and self.peek(3) in _BLANKS
@@ -133,12 +121,7 @@ class PythonParser(_Loader):  # type: ignore[misc]  # see above
             elif increment is None and sign in set("0123456789"):
                 increment = int(sign)
                 if increment == 0:
-                    raise yaml.scanner.ScannerError(
-                        "while scanning a block scalar",
-                        start_mark,
-                        "found an indentation indicator equal to 0",
-                        self.get_mark(),
-                    )
+                    self._fail("a block scalar", start_mark, "found an indentation indicator equal to 0")
             else:
                 break
             self.forward()
@@ -146,11 +129,11 @@ class PythonParser(_Loader):  # type: ignore[misc]  # see above
 
     def scan_block_scalar_ignored_line(self, start_mark: _Mark) -> None:
         """Skip the rest of the line with the signs."""
-        self._skip_line("while scanning a block scalar", start_mark)
+        self._skip_line("a block scalar", start_mark)
 
     def scan_directive_ignored_line(self, start_mark: _Mark) -> None:
         """Skip the rest of the line with a directive."""
-        self._skip_line("while scanning a directive", start_mark)
+        self._skip_line("a directive", start_mark)
 
     def _skip_line(self, context: str, start: _Mark) -> None:
         while self.peek() in {" ", "\t"}:
@@ -158,9 +141,7 @@ class PythonParser(_Loader):  # type: ignore[misc]  # see above
         if self.peek() == "#":
             self._skip_comment()
         if self.peek() not in _ENDS:
-            raise yaml.scanner.ScannerError(
-                context, start, "did not find expected comment or line break", self.get_mark()
-            )
+            self._fail(context, start, "did not find expected comment or line break")
         self.scan_line_break()
 
     def _skip_comment(self) -> None:
@@ -182,9 +163,11 @@ class PythonParser(_Loader):  # type: ignore[misc]  # see above
 
     def _refuse_tab(self) -> None:
         if self.peek() == "\t":
-            mark = self.get_mark()
             problem = "found a tab character where an indentation space is expected"
-            raise yaml.scanner.ScannerError("while scanning a block scalar", mark, problem, mark)
+            self._fail("a block scalar", self.get_mark(), problem)
+
+    def _fail(self, read: str, start: _Mark, problem: str) -> NoReturn:
+        raise yaml.scanner.ScannerError(f"while scanning {read}", start, problem, self.get_mark())
 
 
 def _in_words_of_libyaml(problem: str, context: str) -> str:

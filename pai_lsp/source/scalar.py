@@ -28,26 +28,27 @@ _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": 
 
 _INTEGER = lazy_pattern(
     r"[-+]?(?:0|0b[01_]*[01]|0x[0-9a-fA-F_]*[0-9a-fA-F]|0[0-7_]*[0-7]"
-    r"|[0-9][0-9_]*(?<!_)|[1-9][0-9_]*(?::[0-5]?[0-9])+)",
+    r"|[0-9][0-9_]*(?<!_)|[1-9][0-9_]*(?::[0-5]?[0-9])+)"
 )
 _FLOAT = lazy_pattern(
     r"[-+]?(?:0|[1-9][0-9_]*)(?:\.[0-9_]*)?(?:[eE][-+]?[0-9]+)?|\.[0-9_]+(?:[eE][-+]?[0-9]+)?"
-    r"|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+    r"|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )
 _TIMESTAMP = lazy_pattern(
-    r"(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
-    r"|(?P<year2>[0-9]{4})-(?P<month2>[0-9]{1,2})-(?P<day2>[0-9]{1,2})(?:[Tt]|[ \t]+)"
+    r"(?P<year>[0-9]{4})-(?P<month>[0-9]{1,2})-(?P<day>[0-9]{1,2})(?:(?:[Tt]|[ \t]+)"
     r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2}):(?P<second>[0-9]{2})(?:\.(?P<fraction>[0-9]*))?"
-    r"(?:[ \t]*(?:Z|(?P<sign>[-+])(?P<zone_hour>[0-9]{1,2})(?::(?P<zone_minute>[0-9]{2}))?))?",
+    r"(?:[ \t]*(?:Z|(?P<sign>[-+])(?P<zone_hour>[0-9]{1,2})(?::(?P<zone_minute>[0-9]{2}))?))?)?"
 )
+# Without a time, month and day have two digits.
+_LENGTH_OF_DATE = 10
 # js-yaml 4: octal numbers begin with `0o`, a leading zero means nothing, and there is no base 60.
 _INTEGER_4 = lazy_pattern(
     r"[-+]?(?:0|0b[01_]*[01]|0o[0-7_]*[0-7]|0x[0-9a-fA-F_]*[0-9a-fA-F]"
-    r"|0[0-9](?:[0-9_]*[0-9])?|[1-9](?:[0-9_]*[0-9])?)",
+    r"|0[0-9](?:[0-9_]*[0-9])?|[1-9](?:[0-9_]*[0-9])?)"
 )
 _FLOAT_4 = lazy_pattern(
     r"[-+]?[0-9][0-9_]*(?:\.[0-9_]*)?(?:[eE][-+]?[0-9]+)?|\.[0-9_]+(?:[eE][-+]?[0-9]+)?"
-    r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+    r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )
 _BEGIN_OF_NUMBERS = "-+.0123456789"
 # How a plain scalar begins that may be something else than a text.
@@ -129,47 +130,37 @@ def tagged_server_value(kind: str, text: str, reader: Reader = Reader.JS_YAML_3)
     return REFUSED if reading is None else reading(text)
 
 
-def _as_null(text: str) -> Any:
-    return None if text in _NULLS else REFUSED
-
-
-def _as_boolean(text: str) -> Any:
-    return _BOOLEANS.get(text, REFUSED)
-
-
 def _as_integer(text: str) -> Any:
     if not _INTEGER.fullmatch(text) or re.fullmatch(r"[-+]?0[0-7_]*[89][0-9_]*", text):
         return REFUSED
     return _number(_integer(text))
 
 
-def _as_float(text: str) -> Any:
-    if not _FLOAT.fullmatch(text) or text.endswith("_"):
-        return REFUSED
-    return _number(_float(text))
-
-
 def _as_integer_4(text: str) -> Any:
-    if not _INTEGER_4.fullmatch(text):
-        return REFUSED
-    text = text.replace("_", "")
-    sign = -1 if text[0] == "-" else 1
-    digits = text.lstrip("+-")
-    if digits[1:2] in {"b", "o", "x"}:
-        return _number(sign * int(digits, 0))
-    digits = digits.lstrip("0") or "0"
-    return _number(sign * int(digits) if len(digits) < 400 else sign * 10**400)
+    return _number(_integer(text, octal=10)) if _INTEGER_4.fullmatch(text) else REFUSED
 
 
-def _as_float_4(text: str) -> Any:
-    if not _FLOAT_4.fullmatch(text) or text.endswith("_"):
-        return REFUSED
-    return _number(_float(text))
+def _as_float(text: str, pattern: re.Pattern[str] = _FLOAT) -> Any:
+    return _number(_float(text)) if pattern.fullmatch(text) and not text.endswith("_") else REFUSED
 
 
 def _as_timestamp(text: str) -> Any:
     match = _TIMESTAMP.fullmatch(text)
-    return _date(match) if match else REFUSED
+    if match is None or (match["hour"] is None and len(text) != _LENGTH_OF_DATE):
+        return REFUSED
+    names = ("year", "month", "day", "hour", "minute", "second", "zone_hour", "zone_minute")
+    year, month, day, hour, minute, second, zone_hour, zone_minute = (int(match[name] or 0) for name in names)
+    year += 1900 if year < 100 else 0  # as Date.UTC takes it
+    clock = timedelta(hours=hour, minutes=minute, seconds=second)
+    fraction = timedelta(milliseconds=int((match["fraction"] or "")[:3].ljust(3, "0")))
+    zone = timedelta(hours=zone_hour, minutes=zone_minute)
+    try:
+        # Date.UTC carries what is out of range into the next unit: 2020-13-02 is the 2nd of January 2021.
+        moment = datetime(year + (month - 1) // 12, (month - 1) % 12 + 1, 1, tzinfo=timezone.utc)
+        moment += timedelta(days=day - 1) + clock + fraction
+        return Date(moment - zone if match["sign"] == "+" else moment + zone)
+    except (ValueError, OverflowError):
+        return text
 
 
 def _as_binary(text: str, *, is_array: bool = False) -> Any:
@@ -185,8 +176,8 @@ def _as_binary(text: str, *, is_array: bool = False) -> Any:
 
 
 _READINGS: dict[str, Callable[[str], Any]] = {
-    "null": _as_null,
-    "bool": _as_boolean,
+    "null": lambda text: None if text in _NULLS else REFUSED,
+    "bool": lambda text: _BOOLEANS.get(text, REFUSED),
     "int": _as_integer,
     "float": _as_float,
     "timestamp": _as_timestamp,
@@ -197,7 +188,7 @@ _READINGS: dict[str, Callable[[str], Any]] = {
 _READINGS_4: dict[str, Callable[[str], Any]] = {
     **_READINGS,
     "int": _as_integer_4,
-    "float": _as_float_4,
+    "float": lambda text: _as_float(text, _FLOAT_4),
     "binary": lambda text: _as_binary(text, is_array=True),
 }
 
@@ -213,17 +204,18 @@ def _number(value: float) -> int | float:
     return double
 
 
-def _integer(text: str) -> float:
+def _integer(text: str, octal: int = 8) -> float:
+    """The number; `octal` is the base of digits after a leading zero."""
     text = text.replace("_", "")
     sign = -1 if text[0] == "-" else 1
     digits = text.lstrip("+-")
-    if digits.startswith(("0b", "0x")):
+    if digits[1:2] in {"b", "o", "x"}:
         return sign * int(digits, 0)
     if ":" in digits:
         return sign * _sixties(digits)
-    if digits != "0" and digits.startswith("0"):
-        return sign * int(digits, 8)
-    return sign * int(digits) if len(digits) < 400 else sign * 10**400
+    base = octal if digits[0] == "0" else 10
+    digits = digits.lstrip("0") or "0"
+    return sign * int(digits, base) if len(digits) < 400 else sign * 10**400
 
 
 def _sixties(text: str) -> float:
@@ -247,30 +239,6 @@ def _float(text: str) -> float:
         return sign * _sixties(digits)
     # `._e1` was read as a number, and parseFloat finds no digit in it.
     return sign * (float(digits) if digits.partition("e")[0] != "." else math.nan)
-
-
-def _date(match: re.Match[str]) -> Date | str:
-    def number(*names: str) -> int:
-        return next((int(match[name]) for name in names if match[name]), 0)
-
-    # Date.UTC carries what is out of range into the next unit: 2020-13-02 is the 2nd of January 2021.
-    months = number("month", "month2") - 1
-    year = number("year", "year2")
-    year += 1900 if year < 100 else 0  # as Date.UTC takes it
-    fraction = int((match["fraction"] or "")[:3].ljust(3, "0") or 0)
-    offset = timedelta(hours=number("zone_hour"), minutes=number("zone_minute"))
-    try:
-        moment = datetime(year + months // 12, months % 12 + 1, 1, tzinfo=timezone.utc)
-        moment += timedelta(
-            days=number("day", "day2") - 1,
-            hours=number("hour"),
-            minutes=number("minute"),
-            seconds=number("second"),
-            milliseconds=fraction,
-        )
-        return Date(moment - offset if match["sign"] == "+" else moment + offset)
-    except (ValueError, OverflowError):
-        return match[0]
 
 
 def is_whole(value: float) -> bool:
@@ -318,14 +286,12 @@ def _number_text(value: float) -> str:
         return "Infinity" if value > 0 else "-Infinity"
     if value == 0:
         return "0"
-    mantissa, _, exponent = repr(abs(value)).partition("e")
-    whole, _, fraction = mantissa.partition(".")
-    digits = (whole + fraction.removesuffix("0" if fraction == "0" else "")).lstrip("0")
+    from decimal import Decimal  # noqa: PLC0415 - few jobs have such a number
+
+    _, every_digit, exponent = Decimal(repr(value)).normalize().as_tuple()
+    digits = "".join(map(str, every_digit))
     # The decimal point comes after `point` digits, counted from the first one that is not 0.
-    point = len(whole.lstrip("0")) + int(exponent or 0)
-    if not whole.lstrip("0"):
-        point = -(len(fraction) - len(fraction.lstrip("0"))) + int(exponent or 0)
-    digits = digits.rstrip("0") or "0"
+    point = len(digits) + int(exponent)
     sign = "-" if value < 0 else ""
     if 0 < point <= 21:
         return sign + (digits.ljust(point, "0") if len(digits) <= point else f"{digits[:point]}.{digits[point:]}")

@@ -152,10 +152,7 @@ class LineIndex:
         """Where `offset` is, the column counted in `unit`; an offset outside the text is drawn to its nearest end."""
         offset = min(max(offset, 0), len(self.text))
         line = self.line_of(offset)
-        start = self._starts[line]
-        if unit is ColumnUnit.CODE_POINT:
-            return Position(line, offset - start)
-        return Position(line, text_width(self.text[start:offset], unit))
+        return Position(line, text_width(self.text[self._starts[line] : offset], unit))
 
     def offset(self, line: int, column: int, unit: ColumnUnit = ColumnUnit.CODE_POINT) -> int:
         """The offset of a column counted in `unit`; past a line's end means its end, past the last line the text's."""
@@ -164,10 +161,8 @@ class LineIndex:
         if line >= len(self._starts):
             return len(self.text)
         span = self.line_span(line)
-        if unit is ColumnUnit.CODE_POINT:
-            return min(span.start + max(column, 0), span.end)
         here = self.text[span.start : span.end]
-        if here.isascii():
+        if unit is ColumnUnit.CODE_POINT or here.isascii():
             return min(span.start + max(column, 0), span.end)
         for index, character in enumerate(here):
             if column <= 0:

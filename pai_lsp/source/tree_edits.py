@@ -146,11 +146,7 @@ def _block(text: str, sequence: Sequence, values: SequenceOf[Any], comments: Seq
 
 
 def insert_values(
-    text: str,
-    mapping: Mapping,
-    values: MappingOf[str, Any],
-    after: Entry | None = None,
-    is_text: IsText = always,
+    text: str, mapping: Mapping, values: MappingOf[str, Any], after: Entry | None = None, is_text: IsText = always
 ) -> TextEdit:
     """Add keys with their values after one of a mapping's keys, usually the last; `is_text` as in writing.py."""
     lines: list[str] = []
