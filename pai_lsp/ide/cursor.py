@@ -297,20 +297,20 @@ def _find(document: Document, offset: int, mark: str, before: str = "", after: s
     scalar = location.node
     place = mapped(marked, scalar)
     index = place.text.index(mark)
-    at = place.starts[index]
+    at = place.place(index).start
     if at - len(before) != offset:
         return None
     first, last = index, index
     if not scalar.is_block:
         # On one line only: a plain scalar may go on over several.
-        while first > 0 and place.starts[first - 1] >= marked.rfind("\n", 0, at) + 1:
+        while first > 0 and place.place(first - 1).start >= marked.rfind("\n", 0, at) + 1:
             first -= 1
         end = end_of_line(marked, at)
-        while last + 1 < len(place.text) and place.ends[last + 1] <= end:
+        while last + 1 < len(place.text) and place.place(last + 1).end <= end:
             last += 1
     prefix, suffix = place.text[first:index], place.text[index + 1 : last + 1]
-    start = place.starts[first] if first < index else at
-    stop = place.ends[last] if last > index else at + 1
+    start = place.place(first).start if first < index else at
+    stop = place.place(last).end if last > index else at + 1
     added = len(before) + 1
     replace = Span(min(start, offset), max(offset, stop - added))
     return InsertionPoint(

@@ -19,7 +19,7 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, walk
 from pai_lsp.source.nodes import Sequence as SequenceNode
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.text import LineIndex, Span, any_overlaps
+from pai_lsp.source.text import LineIndex, Span, TextEdit, any_overlaps, apart, apply_edits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from pai_lsp.job.clear_secrets import ClearSecret
     from pai_lsp.job.tree import JobTree
     from pai_lsp.source.nodes import Entry, Node
-
-_STAND_IN = "***"
 
 # Values below `secrets` of letters or digits alone, and others, that are shorter than this can be ordinary words.
 _SHORTEST_PLAIN = 8
@@ -102,15 +100,7 @@ class Hidden:
 
 def with_hidden(text: str, hidden: Iterable[Span]) -> str:
     """The text with every visible character inside `hidden` replaced by `*`, as long as before."""
-    parts: list[str] = []
-    done = 0
-    for span in sorted(hidden):
-        start, end = max(span.start, done), span.end
-        if start >= end:
-            continue
-        parts += text[done:start], "".join(c if c.isspace() else "*" for c in text[start:end])
-        done = end
-    return "".join([*parts, text[done:]])
+    return _replaced(text, hidden, lambda part: "".join(c if c.isspace() else "*" for c in part))
 
 
 class _Texts:
@@ -386,23 +376,11 @@ def _lines(text: str, span: Span) -> Iterator[Span]:
 
 def _united(spans: Iterable[Span]) -> tuple[Span, ...]:
     """The places sorted, without empty ones; those that touch are joined."""
-    found: list[Span] = []
-    for span in sorted(span for span in spans if len(span)):
-        if found and span.start <= found[-1].end:
-            found[-1] = Span(found[-1].start, max(found[-1].end, span.end))
-        else:
-            found.append(span)
-    return tuple(found)
+    return tuple(apart(span for span in spans if len(span)))
 
 
-def _replaced(text: str, spans: Iterable[Span]) -> str:
-    parts: list[str] = []
-    done = 0
-    for span in sorted(spans):
-        if span.start >= done:
-            parts += text[done : span.start], _STAND_IN
-            done = span.end
-    return "".join([*parts, text[done:]])
+def _replaced(text: str, spans: Iterable[Span], replacement: Callable[[str], str] = lambda _: "***") -> str:
+    return apply_edits(text, [TextEdit(span, replacement(text[span.start : span.end])) for span in _united(spans)])
 
 
 def _whole_word(text: str) -> str:

@@ -6,11 +6,12 @@ from functools import cached_property
 
 from pai_lsp.job.as_meant import emptied_role, misplaced_role_keys, root_as_meant
 from pai_lsp.job.clear_secrets import ClearSecret, clear_secrets
+from pai_lsp.job.definition import Definition
 from pai_lsp.job.require_graph import RequireGraph, require_graph
 from pai_lsp.job.template_answers import PathOutcome, TemplateAnswer, template_answers
 from pai_lsp.job.template_uses import TemplateUse, template_uses
 from pai_lsp.job.tree import JobTree
-from pai_lsp.job.uses import PluginUse, PrerequisiteUses, plugin_uses, prerequisite_uses, roles_acted_for, roles_running
+from pai_lsp.job.uses import PluginUse, plugin_uses, roles_running, used_definitions
 from pai_lsp.job.variable_places import Mention, ScriptPlace, mentions, role_scripts
 from pai_lsp.platform.secrets_section import job_syntax
 from pai_lsp.platform.tables import converted_role_name
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
     from typing import Any, TypeVar
 
-    from pai_lsp.job.definition import Definition
     from pai_lsp.job.hidden import Hidden
     from pai_lsp.job.parts import PluginEntry, TaskRole
     from pai_lsp.source.nodes import Entry, Node
@@ -69,9 +69,12 @@ class Job(JobTree):
         return require_graph(self)
 
     @cached_property
-    def prerequisite_uses(self) -> PrerequisiteUses:
-        """Who lists, names and requires which prerequisite."""
-        return prerequisite_uses(self, self.require_graph)
+    def _used_definitions(self) -> frozenset[Mapping]:
+        return used_definitions(self, self.require_graph)
+
+    def is_used(self, definition: Definition) -> bool:
+        """Whether a task role lists or names a definition, or a used one requires it."""
+        return definition.node in self._used_definitions
 
     @cached_property
     def _roles_running(self) -> dict[Mapping, tuple[TaskRole, ...]]:
@@ -92,7 +95,9 @@ class Job(JobTree):
 
     def roles_of(self, use: PluginUse) -> tuple[TaskRole, ...]:
         """The task roles that a plugin acts for."""
-        return roles_acted_for(self, use, self.prerequisite_uses)
+        if isinstance(use.owner, Definition):
+            return self.roles_listing(use.owner)
+        return tuple(role for role in self.task_roles if use.owner.acts_for(converted_role_name(role.name)))
 
     @cached_property
     def skipped_plugins(self) -> tuple[PluginEntry, ...]:

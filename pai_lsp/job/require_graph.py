@@ -142,7 +142,6 @@ class RequireGraph:
     entries: tuple[RequireLink, ...]
     _links: MappingOf[Mapping, tuple[RequireLink, ...]] = field(repr=False)
     _homes: MappingOf[Mapping, LookupAnswer] = field(repr=False)
-    _nearest: list[tuple[Definition, tuple[tuple[Definition, bool], ...]]] = field(default_factory=list, repr=False)
     _answers: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def links(self, definition: Definition) -> tuple[RequireLink, ...]:
@@ -155,27 +154,13 @@ class RequireGraph:
             self._answers[key] = compute()
         return self._answers[key]  # type: ignore[no-any-return]  # what the same function gave before
 
-    def nearest(self, definition: Definition) -> tuple[tuple[Definition, bool], ...]:
-        """A definition and all that it requires, nearest first, each with whether what it requires itself is known.
+    def required(self, definition: Definition) -> Iterator[Definition]:
+        """The definitions that a definition of the graph requires itself, in written order."""
+        return (target for _, target in _targets(self.links(definition)))
 
-        The last answer is kept, as the tags of a definition are looked up one after the other.
-        """
-        kept = self._nearest[-1] if self._nearest else None
-        if kept is not None and kept[0] is definition:
-            return kept[1]
-        found: list[tuple[Definition, bool]] = []
-        waiting, seen = [definition], {definition}
-        for one in waiting:  # grows while it is read
-            links = self.links(one)
-            found.append((one, all(link.answer.state is not LookupState.UNKNOWN for link in links)))
-            for link in links:
-                for target in link.targets:
-                    if target not in seen:
-                        seen.add(target)
-                        waiting.append(target)
-        answer = tuple(found)
-        self._nearest[:] = [(definition, answer)]
-        return answer
+    def reachable(self, first: Iterable[Definition]) -> Iterator[Definition]:
+        """These definitions and all that they require, each once, nearest first."""
+        return _reachable(first, self.required)
 
     def path(self, definition: Definition) -> str | None:
         """The file with a definition; None for the job's file."""
@@ -193,15 +178,8 @@ class RequireGraph:
 
     def reached(self, entry: RequireLink) -> Iterator[Definition]:
         """Every definition outside the file that a reference of the file leads to, each once."""
-        waiting = [target for target in entry.targets if self.is_outside(target)]
-        seen = {target.node for target in waiting}
-        for definition in waiting:  # grows while it is read
-            yield definition
-            for link in self.links(definition):
-                for target in link.targets:
-                    if self.is_outside(target) and target.node not in seen:
-                        seen.add(target.node)
-                        waiting.append(target)
+        outside = filter(self.is_outside, entry.targets)
+        return _reachable(outside, lambda one: filter(self.is_outside, self.required(one)))
 
     def beyond(self, entry: RequireLink) -> Iterator[RequireLink]:
         """Every reference outside the file that a reference of the file leads to, each once."""
@@ -303,6 +281,18 @@ def cycles(graph: RequireGraph) -> tuple[Cycle, ...]:
                 through.append(link)
                 waiting.append(_targets(graph.links(target)))
     return tuple(found)
+
+
+def _reachable(
+    first: Iterable[Definition], required: Callable[[Definition], Iterable[Definition]]
+) -> Iterator[Definition]:
+    waiting = list(first)
+    seen: set[Mapping] = set()
+    for definition in waiting:  # grows while it is read
+        if definition.node not in seen:
+            seen.add(definition.node)
+            yield definition
+            waiting += required(definition)
 
 
 def _targets(links: Iterable[RequireLink]) -> Iterator[tuple[RequireLink, Definition]]:

@@ -11,6 +11,7 @@ import re
 
 from pai_lsp.embedded.template import CLOSING, OPENING, tags_without_dollar
 from pai_lsp.job.definition import COMMAND_KEYS
+from pai_lsp.job.lookup import LookupState
 from pai_lsp.job.require_graph import no_parameter
 from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass
@@ -107,28 +108,25 @@ def this_answer(graph: RequireGraph, definition: Definition, tag: TemplateTag) -
     return graph.once((definition, tag.content), lambda: _this_answer(graph, definition, tag))
 
 
-def _asked_in(graph: RequireGraph, definition: Definition) -> tuple[Asked, bool]:
-    """As `graph.nearest`, of which the last answer is kept too; and whether all that is required is known."""
-    kept = graph.once("asked", list[tuple[Asked, bool]])
-    if not kept or kept[0][0].definitions[0] is not definition:
-        found = graph.nearest(definition)
-        kept[:] = [(asked(one for one, _ in found), all(knows_required for _, knows_required in found))]
-    return kept[0]
-
-
 def _this_answer(graph: RequireGraph, definition: Definition, tag: TemplateTag) -> ThisAnswer:
-    definitions, is_known = _asked_in(graph, definition)
-    answer = looked_up(tag, definitions)
-    is_certain = answer.fault is None or is_known or _form_fault(tag) is not None
+    # The last one is kept, as the tags of a definition are looked up one after the other.
+    kept = graph.once("asked", list[Asked])
+    if not kept or kept[0].definitions[0] is not definition:
+        kept[:] = [asked(graph.reachable([definition]))]
+    answer = looked_up(tag, kept[0])
+    links = (link for one in kept[0].definitions for link in graph.links(one))
+    is_certain = answer.fault is None or _form_fault(tag) is not None
+    is_certain = is_certain or all(link.answer.state is not LookupState.UNKNOWN for link in links)
     return answer if is_certain else ThisAnswer()
 
 
 def this_parameters(graph: RequireGraph, definition: Definition) -> dict[str, Entry]:
     """The parameters that `this.NAME` can mean in a definition of the graph, nearest first."""
     found: dict[str, Entry] = {}
-    for one, _ in graph.nearest(definition):
-        for entry in _parameters(one):
-            found.setdefault(entry.name, entry)
+    for one in graph.reachable([definition]):
+        for entry in one.parameters:
+            if entry.name not in COMMAND_KEYS:
+                found.setdefault(entry.name, entry)
     return found
 
 
@@ -186,10 +184,6 @@ def with_required(first: _T, required: Callable[[_T], Iterable[_T]]) -> Iterator
                 waiting.append(further)
 
 
-def _parameters(definition: Definition) -> Iterator[Entry]:
-    return (entry for entry in definition.parameters if entry.name not in COMMAND_KEYS)
-
-
 def _first(tag: TemplateTag) -> int:
     """Which step of the path is the parameter's name: `this.NAME` or `this.parameters.NAME`."""
     return 2 if len(tag.steps) > 2 and tag.steps[1].name == "parameters" else 1
@@ -234,13 +228,12 @@ def _below(steps: tuple[PathStep, ...], first: int, holder: Definition, top: Ent
         if fault is not None:
             return ThisAnswer(fault=fault)
         path += f"[{name}]" if isinstance(step.name, int) else f".{name}"
+    message = ""
     if isinstance(here, Scalar) and here.value is None:
-        return ThisAnswer(fault=ThisFault(f"'{path}' has no value", len(steps) - 1))
-    if isinstance(here, Mapping):
-        return ThisAnswer(
-            fault=ThisFault(f"'{path}' is a mapping; expected one of its keys, '{path}.KEY'", len(steps) - 1)
-        )
-    return ThisAnswer(here, last, holder)
+        message = f"'{path}' has no value"
+    elif isinstance(here, Mapping):
+        message = f"'{path}' is a mapping; expected one of its keys, '{path}.KEY'"
+    return ThisAnswer(fault=ThisFault(message, len(steps) - 1)) if message else ThisAnswer(here, last, holder)
 
 
 def _no_item(index: str, path: str, count: int) -> str:

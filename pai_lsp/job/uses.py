@@ -9,7 +9,7 @@ src/init.d/initializer.py, collect_plugin_configs (the list, and `extras`); docs
 from __future__ import annotations
 
 from pai_lsp.job.definition import SIMPLE_KEYS, Definition, name_span, scalars
-from pai_lsp.platform.tables import PLUGIN_PREFIX, Plugin, converted_role_name
+from pai_lsp.platform.tables import PLUGIN_PREFIX, Plugin
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, if_mapping, items_of
 from pai_lsp.source.text import Span
@@ -17,81 +17,33 @@ from pai_lsp.source.text import Span
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from collections.abc import Mapping as MappingOf
 
-    from pai_lsp.job.definition import Reference
     from pai_lsp.job.parts import PluginEntry, TaskRole
     from pai_lsp.job.require_graph import RequireGraph
     from pai_lsp.job.tree import JobTree
     from pai_lsp.source.nodes import Entry, Node
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Listing:
-    """One entry of a task role's `prerequisites`."""
-
-    role: TaskRole
-    reference: Reference
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PrerequisiteUses:
-    """The uses of a job's prerequisites."""
-
-    _listings: MappingOf[Mapping, tuple[Listing, ...]]
-    _used: frozenset[Mapping]
-
-    def listings(self, definition: Definition) -> tuple[Listing, ...]:
-        """Where task roles list a definition by its name; of several with one name, the last is meant."""
-        return self._listings.get(definition.node, ())
-
-    def is_used(self, definition: Definition) -> bool:
-        """Whether a task role lists or names it, or a used one requires it."""
-        return definition.node in self._used
+def used_definitions(job: JobTree, graph: RequireGraph) -> frozenset[Mapping]:
+    """The nodes of the definitions that a task role lists or names, and of those that they require."""
+    listed = (target for role in job.task_roles for target in _listed(graph, role))
+    references = (one for role in job.task_roles for one in (*role.prerequisites, *role.typed_references.values()))
+    named = {reference.name for reference in references}
+    # Other rules report names that several share and wrong types; here, all of them are used.
+    used = (definition.node for definition in job.definitions if definition.name in named)
+    return frozenset((*used, *(definition.node for definition in graph.reachable(listed))))
 
 
-def prerequisite_uses(job: JobTree, graph: RequireGraph) -> PrerequisiteUses:
-    """Gather the uses once for a job."""
-    listings: dict[Mapping, list[Listing]] = {}
-    reached: list[Definition] = []
-    for role in job.task_roles:
-        for reference in role.prerequisites:
-            targets = graph.link(reference).targets
-            reached += targets
-            for target in targets:
-                listings.setdefault(target.node, []).append(Listing(role, reference))
-    used: set[Mapping] = set()
-    while reached:
-        definition = reached.pop()
-        if definition.node not in used:
-            used.add(definition.node)
-            reached += (target for link in graph.links(definition) for target in link.targets)
-    named = {
-        reference.name
-        for role in job.task_roles
-        for reference in (*role.prerequisites, *role.typed_references.values())
-    }
-    used |= {
-        definition.node
-        for definition in job.definitions
-        # Other rules report names that several share and wrong types; here, all of them are used.
-        if definition.name in named
-    }
-    return PrerequisiteUses({key: tuple(found) for key, found in listings.items()}, frozenset(used))
+def _listed(graph: RequireGraph, role: TaskRole) -> Iterator[Definition]:
+    return (target for reference in role.prerequisites for target in graph.link(reference).targets)
 
 
 def roles_running(job: JobTree, graph: RequireGraph) -> dict[Mapping, tuple[TaskRole, ...]]:
     """By the node of a definition: the roles that list it, or list one that requires it, by any number of steps."""
     running: dict[Mapping, list[TaskRole]] = {}
     for role in job.task_roles:
-        waiting = [target for reference in role.prerequisites for target in graph.link(reference).targets]
-        seen: set[Mapping] = set()
-        while waiting:
-            definition = waiting.pop()
-            if definition.node not in seen:
-                seen.add(definition.node)
-                running.setdefault(definition.node, []).append(role)
-                waiting += (target for link in graph.links(definition) for target in link.targets)
+        for definition in graph.reachable(_listed(graph, role)):
+            running.setdefault(definition.node, []).append(role)
     return {key: tuple(roles) for key, roles in running.items()}
 
 
@@ -149,14 +101,6 @@ class PluginUse:
         return str(entry.value.runtime_value).lower()
 
 
-def roles_acted_for(job: JobTree, use: PluginUse, uses: PrerequisiteUses) -> tuple[TaskRole, ...]:
-    """The task roles that a plugin acts for."""
-    if isinstance(use.owner, Definition):
-        listed = {listing.role.name for listing in uses.listings(use.owner)}
-        return tuple(role for role in job.task_roles if role.name in listed)
-    return tuple(role for role in job.task_roles if use.owner.acts_for(converted_role_name(role.name)))
-
-
 def plugin_uses(job: JobTree) -> tuple[PluginUse, ...]:
     """Every use of a plugin that the released runtime has, in any form of its name."""
     definitions = (one for one in job.definitions if one.type != "dockerimage")
@@ -180,13 +124,9 @@ def callbacks(use: PluginUse) -> Iterator[Mapping]:
 def command_entries(use: PluginUse) -> Iterator[Entry]:
     """Every key that holds commands: those of callbacks, `preCommands` and `postCommands`."""
     for callback in callbacks(use):
-        entry = callback.entry("commands")
-        if entry:
+        if entry := callback.entry("commands"):
             yield entry
-    for key in SIMPLE_KEYS:
-        entry = use.entry(key)
-        if entry:
-            yield entry
+    yield from filter(None, map(use.entry, SIMPLE_KEYS))
 
 
 def command_lists(uses: Iterable[PluginUse], holding: str = "") -> list[tuple[Scalar, ...]]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
 from functools import cached_property
 from itertools import accumulate, chain
 
@@ -20,64 +19,69 @@ from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import TypeAlias, overload
-
-    _Places: TypeAlias = tuple[Sequence[int], Sequence[int]]
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import TypeAlias
 
 _ESCAPE_LENGTH = {"x": 4, "u": 6, "U": 10}
 _LINE_BREAK = lazy_pattern(r"\r\n|\r|\n")
 _HEADER = lazy_pattern(r"[|>][^\r\n]*(?:\r\n|\r|\n|$)")
 
 
+# A number of characters, and where they are written: each in its own place where the numbers are equal, else, such as
+# an escape, each in the whole place.
+_Piece: TypeAlias = "tuple[int, int, int]"
+
+
 @dataclass(frozen=True, eq=False)
 class MappedText:
-    """A text and the place of each of its characters: character `i` is written in `starts[i]` to `ends[i]`.
+    """A text and the place of each of its characters.
 
     outside: the place of the whole text in the file, with its quotes.
-    find_places: gives `starts` and `ends`, which few texts are asked for.
+    find_pieces: gives the places of its characters, which few texts are asked for.
     """
 
     text: str
     outside: Span
-    find_places: Callable[[], _Places]
+    find_pieces: Callable[[], Iterable[_Piece]]
 
     @cached_property
-    def _places(self) -> _Places:
-        return self.find_places()
+    def _pieces(self) -> tuple[list[_Piece], list[int]]:
+        """The pieces, and how many characters there are up to the end of each."""
+        pieces = [piece for piece in self.find_pieces() if piece[0]]
+        return pieces, list(accumulate(length for length, _, _ in pieces))
 
-    @property
-    def starts(self) -> Sequence[int]:
-        """For each character, the offset in the file at which it begins."""
-        return self._places[0]
-
-    @property
-    def ends(self) -> Sequence[int]:
-        """For each character, the offset in the file at which it ends."""
-        return self._places[1]
+    def place(self, index: int) -> Span:
+        """The place in the file of character `index`, from 0."""
+        pieces, ends = self._pieces
+        number = bisect_right(ends, index)
+        length, start, end = pieces[number]
+        at = end - ends[number] + index
+        return Span(at, at + 1) if length == end - start else Span(start, end)
 
     def span(self, start: int, end: int) -> Span:
         """The place in the file of `text[start:end]`; for an empty range, the place between its neighbours."""
         if start >= end:
             at = self.offset(start)
             return Span(at, at)
-        first = self.starts[start]
-        return Span(first, max(first, self.ends[end - 1]))
+        first = self.place(start).start
+        return Span(first, max(first, self.place(end - 1).end))
 
     def offset(self, index: int) -> int:
         """The place in the file in front of character `index`; at the end, after the last one."""
-        if index < len(self.starts):
-            return self.starts[index]
-        return self.ends[-1] if self.ends else self.outside.start
+        if index < len(self.text):
+            return self.place(index).start
+        return self.place(len(self.text) - 1).end if self.text else self.outside.start
 
     def index(self, offset: int) -> int | None:
         """The character at (or the gap before) a place in the file; None outside the text."""
         if not self.outside.touches(offset):
             return None
-        for index, (start, end) in enumerate(zip(self.starts, self.ends, strict=True)):
-            if start <= offset < end:
-                return index
-        return next((index for index, start in enumerate(self.starts) if start >= offset), len(self.starts))
+        at = 0
+        for length, start, end in self._pieces[0]:
+            if offset < end or offset <= start:
+                return at + (offset - start if start < offset and length == end - start else 0)
+            at += length
+        return at
 
 
 def mapped(source: str, scalar: Scalar) -> MappedText:
@@ -85,13 +89,13 @@ def mapped(source: str, scalar: Scalar) -> MappedText:
 
     Where the way it is written is not understood, every character is placed on the whole scalar.
     """
-    return MappedText(scalar.text, scalar.span, lambda: _places(source, scalar))
+    return MappedText(scalar.text, scalar.span, lambda: _pieces(source, scalar))
 
 
-def _places(source: str, scalar: Scalar) -> _Places:
+def _pieces(source: str, scalar: Scalar) -> list[_Piece]:
     span, text = scalar.span, scalar.text
     if len(span) == len(text) and scalar.style is ScalarStyle.PLAIN:
-        return range(span.start, span.end), range(span.start + 1, span.end + 1)
+        return [(len(text), span.start, span.end)]
     if scalar.is_block:
         pieces = _block(source, scalar)
     elif scalar.style is ScalarStyle.PLAIN:
@@ -104,94 +108,50 @@ def _places(source: str, scalar: Scalar) -> _Places:
     written = "".join([piece[0] for piece in pieces])
     missing = text[len(written) :]
     if not text.startswith(written) or missing.strip():
-        return [span.start] * len(text), [span.end] * len(text)
-    starts: list[Sequence[int]] = []
-    ends: list[Sequence[int]] = []
-    for shown, start, end in pieces:
-        is_run = len(shown) == end - start
-        starts.append(range(start, end) if is_run else (start,) * len(shown))
-        ends.append(range(start + 1, end + 1) if is_run else (end,) * len(shown))
-    at_end = (span.end,) * len(missing)
-    return _Joined([*starts, at_end]), _Joined([*ends, at_end])
+        return [(1, span.start, span.end)] * len(text)
+    return [*((len(shown), start, end) for shown, start, end in pieces), *[(1, span.end, span.end)] * len(missing)]
 
 
 def joined_lines(source: str, scalars: Sequence[Scalar]) -> MappedText:
     """The texts of scalars, each trimmed, as lines; a line end is placed at the end of the scalar before it."""
     outside = Span(scalars[0].span.start, scalars[-1].span.end) if scalars else Span(0, 0)
     text = "\n".join([scalar.text.strip() for scalar in scalars])
-    return MappedText(text, outside, lambda: _joined_places([trimmed(mapped(source, one)) for one in scalars], 1))
+    return MappedText(text, outside, lambda: _joined(source, scalars))
 
 
-def _joined_places(parts: Sequence[MappedText], width: int) -> _Places:
-    starts: list[Sequence[int]] = []
-    ends: list[Sequence[int]] = []
-    for number, part in enumerate(parts):
+def _joined(source: str, scalars: Sequence[Scalar]) -> Iterator[_Piece]:
+    for number, scalar in enumerate(scalars):
         if number:
-            at = (parts[number - 1].outside.end,) * width
-            starts.append(at)
-            ends.append(at)
-        starts.append(part.starts)
-        ends.append(part.ends)
-    return _Joined(starts), _Joined(ends)
-
-
-class _Joined(Sequence[int]):
-    """Sequences one after the other, not copied: only the places of a few characters of a script are asked for."""
-
-    __slots__ = ("_ends", "_pieces")
-
-    def __init__(self, pieces: Sequence[Sequence[int]]) -> None:
-        self._pieces = [piece for piece in pieces if piece]
-        self._ends = list(accumulate(map(len, self._pieces)))
-
-    def __len__(self) -> int:
-        return self._ends[-1] if self._ends else 0
-
-    def __iter__(self) -> Iterator[int]:
-        return chain.from_iterable(self._pieces)
-
-    if TYPE_CHECKING:
-
-        @overload
-        def __getitem__(self, index: int) -> int: ...
-        @overload
-        def __getitem__(self, index: slice) -> Sequence[int]: ...
-
-    def __getitem__(self, index: int | slice) -> int | Sequence[int]:
-        if isinstance(index, slice):
-            return self._part(*index.indices(len(self))[:2])
-        place = index + len(self) if index < 0 else index
-        if not 0 <= place < len(self):
-            raise IndexError(index)
-        number = bisect_right(self._ends, place)
-        return self._pieces[number][place - (self._ends[number - 1] if number else 0)]
-
-    def _part(self, start: int, stop: int) -> _Joined:
-        """The numbers from `start` on, up to `stop`."""
-        begins = [0, *self._ends]
-        pairs = zip(self._pieces, begins, strict=False)
-        return _Joined([piece[max(start - begin, 0) : max(stop - begin, 0)] for piece, begin in pairs])
+            end = scalars[number - 1].span.end
+            yield 1, end, end
+        yield from trimmed(mapped(source, scalar)).find_pieces()
 
 
 def trimmed(part: MappedText) -> MappedText:
     """The text without white space at both ends."""
     text = part.text.strip()
-    if len(text) == len(part.text):
-        return part
     start = len(part.text) - len(part.text.lstrip())
-    end = start + len(text)
-    return MappedText(text, part.outside, lambda: (part.starts[start:end], part.ends[start:end]))
+    return MappedText(text, part.outside, lambda: _cut(part.find_pieces(), start, start + len(text)))
 
 
-# A part of a scalar's text, and the place where it is written: a run of characters as they are, each in its own place,
-# or something else of which each character is in the whole place, such as an escape.
-_Piece = tuple[str, int, int]
+def _cut(pieces: Iterable[_Piece], start: int, end: int) -> Iterator[_Piece]:
+    """The pieces of the characters from `start` on, up to `end`."""
+    at = 0
+    for length, begin, stop in pieces:
+        first, last = max(start - at, 0), min(end - at, length)
+        if first < last:
+            yield (last - first, begin + first, begin + last) if length == stop - begin else (last - first, begin, stop)
+        at += length
+
+
+# A part of a scalar's text as it is written: a run of characters as they are, or something else, such as an escape.
+_Written: TypeAlias = "tuple[str, int, int]"
 _RUNS = {"": lazy_pattern(r"[^\r\n]+"), "'": lazy_pattern(r"[^\r\n']+|'(?!')"), '"': lazy_pattern(r"[^\r\n\\]+")}
 
 
-def _flow(source: str, start: int, end: int, quote: str) -> list[_Piece]:
+def _flow(source: str, start: int, end: int, quote: str) -> list[_Written]:
     """A plain or quoted scalar's text, its lines folded."""
-    pieces: list[_Piece] = []
+    pieces: list[_Written] = []
     runs = _RUNS[quote]
     at = start
     while at < end:
@@ -208,7 +168,7 @@ def _flow(source: str, start: int, end: int, quote: str) -> list[_Piece]:
     return pieces
 
 
-def _fold(source: str, at: int, end: int, pieces: list[_Piece]) -> int:
+def _fold(source: str, at: int, end: int, pieces: list[_Written]) -> int:
     """Read line ends and the white space around them; one becomes a blank, each further one a line end."""
     while pieces and pieces[-1][2] - pieces[-1][1] == len(pieces[-1][0]):
         text, start, _ = pieces.pop()
@@ -222,7 +182,7 @@ def _fold(source: str, at: int, end: int, pieces: list[_Piece]) -> int:
     return at
 
 
-def _breaks(source: str, at: int, end: int, pieces: list[_Piece]) -> int:
+def _breaks(source: str, at: int, end: int, pieces: list[_Written]) -> int:
     """Read line ends and the white space around them; each after the first is a line end of the text."""
     is_first = True
     while at < end and source[at] in " \t\r\n":
@@ -235,7 +195,7 @@ def _breaks(source: str, at: int, end: int, pieces: list[_Piece]) -> int:
     return at
 
 
-def _escape(source: str, at: int, end: int, pieces: list[_Piece]) -> int:
+def _escape(source: str, at: int, end: int, pieces: list[_Written]) -> int:
     letter = source[at + 1 : at + 2]
     if letter in {"\r", "\n"}:
         return _breaks(source, at + 1, end, pieces)
@@ -261,7 +221,7 @@ _ESCAPES = {
 }  # fmt: skip
 
 
-def _block(source: str, scalar: Scalar) -> list[_Piece]:
+def _block(source: str, scalar: Scalar) -> list[_Written]:
     """A literal or folded block's characters, without the line ends that chomping leaves at its end."""
     span = scalar.span
     header = _HEADER.match(source, span.start)
@@ -290,10 +250,10 @@ def _block(source: str, scalar: Scalar) -> list[_Piece]:
     return []
 
 
-def _block_lines(source: str, lines: list[tuple[int, int, int]], indentation: int, *, fold: bool) -> list[_Piece]:
-    pieces: list[list[_Piece]] = []
+def _block_lines(source: str, lines: list[tuple[int, int, int]], indentation: int, *, fold: bool) -> list[_Written]:
+    pieces: list[list[_Written]] = []
     previous_folds = False
-    waiting: list[_Piece] = []  # line ends since the last line with text
+    waiting: list[_Written] = []  # line ends since the last line with text
     for start, end, after in lines:
         content = min(start + indentation, end)
         text = source[content:end]

@@ -27,7 +27,7 @@ _FIELDS = "__dataclass_values__"
 _FEW = 4
 
 
-class _Field:
+class _FieldOptions:
     """A field with a default, with one that is made anew for each instance, or hidden from `repr` or equality."""
 
     def __init__(
@@ -79,12 +79,12 @@ def _replace(instance: Any, /, **changes: Any) -> Any:
     return type(instance)(**(values | changes))
 
 
-def _described(cls: type[Any], name: str) -> _Field:
+def _described(cls: type[Any], name: str) -> _FieldOptions:
     default = vars(cls).get(name, _MISSING)
-    return default if isinstance(default, _Field) else _Field(default=default)
+    return default if isinstance(default, _FieldOptions) else _FieldOptions(default=default)
 
 
-def _first_init(cls: type[Any], fields: dict[str, _Field], *, is_guarded: bool, has_slots: bool) -> Any:
+def _first_init(cls: type[Any], fields: dict[str, _FieldOptions], *, is_guarded: bool, has_slots: bool) -> Any:
     """An `__init__` for the first few instances, without compiling anything, which replaces itself by the compiled one.
 
     Most classes have a few instances in a run. Wrong arguments are left to the compiled one as well.
@@ -112,7 +112,7 @@ def _first_init(cls: type[Any], fields: dict[str, _Field], *, is_guarded: bool, 
     return __init__
 
 
-def _init(cls: type[Any], fields: dict[str, _Field], *, is_guarded: bool, has_slots: bool) -> Any:
+def _init(cls: type[Any], fields: dict[str, _FieldOptions], *, is_guarded: bool, has_slots: bool) -> Any:
     """The class's `__init__`, which writes past the guard of a frozen class."""
     names: dict[str, Any] = {"_missing": _MISSING, "_write": object.__setattr__}
     parameters, lines = [], []
@@ -188,4 +188,4 @@ class _Lazy:
 
 
 if not TYPE_CHECKING:
-    dataclass, dataclass_of_many, field, replace, lazy = _dataclass, _dataclass_of_many, _Field, _replace, _Lazy
+    dataclass, dataclass_of_many, field, replace, lazy = _dataclass, _dataclass_of_many, _FieldOptions, _replace, _Lazy

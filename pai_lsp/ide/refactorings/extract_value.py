@@ -288,13 +288,13 @@ def _is_command(keys: tuple[str, ...]) -> bool:
 
 def _selected(job: Job, scalar: Scalar, chosen: Span) -> Span | None:
     """The range of the scalar's text that a selection in the file holds, where it begins and ends with a character."""
-    places = mapped(job.text, scalar)
+    text = mapped(job.text, scalar)
     if chosen == scalar.span and not scalar.is_block:
         return Span(0, len(scalar.text))
     # The line end that a block adds is not in the file.
-    shown = range(len(scalar.text.rstrip()))
-    starts = [index for index in shown if places.starts[index] == chosen.start]
-    ends = [index for index in shown if places.ends[index] == chosen.end]
+    places = [text.place(index) for index in range(len(scalar.text.rstrip()))]
+    starts = [index for index, place in enumerate(places) if place.start == chosen.start]
+    ends = [index for index, place in enumerate(places) if place.end == chosen.end]
     return Span(starts[0], ends[-1] + 1) if starts and ends and starts[0] <= ends[-1] else None
 
 

@@ -151,7 +151,7 @@ def _used(job: Job) -> set[tuple[Origin, str]]:
     return {
         (one.origin, one.name)
         for one in job.definitions
-        if job.prerequisite_uses.is_used(one) and (one.origin is Origin.JOB or one.name not in own)
+        if job.is_used(one) and (one.origin is Origin.JOB or one.name not in own)
     }
 
 

@@ -264,7 +264,7 @@ def _parameters(job: Job, *, every: bool) -> Iterator[Entry]:
     repaired = _REPAIRED_KEYS if uses_extended_protocol(job) else frozenset[str]()
     for definition in job.prerequisites:
         name = definition.runtime_plugin
-        if name is not None and job.prerequisite_uses.listings(definition):
+        if name is not None and job.roles_listing(definition):
             for entry in definition.node.effective_entries():
                 if entry.name in repaired and (name == "cmd" or entry.name not in COMMAND_KEYS):
                     continue

@@ -105,7 +105,7 @@ def storage_invalid(job: Job) -> Iterator[Finding]:
           storages:
             - name: confignfs
     """
-    used = (one for one in job.definitions if job.is_catalog or job.prerequisite_uses.is_used(one))
+    used = (one for one in job.definitions if job.is_catalog or job.is_used(one))
     items = (*job.storages, *(item for definition in used for item in _required(definition)))
     for name, path, name_place, path_place in filter(None, map(_read_storage, items)):
         if not _VOLUME_NAME.fullmatch(name) and "{{" not in name:
@@ -232,7 +232,7 @@ def storage_conflict(job: Job) -> Iterator[Finding]:
     for definition in dict.fromkeys((*steps, *graph.definitions)):
         if job.is_catalog:
             mounts = _Mounts()  # only a job knows which definitions it combines
-        elif not job.prerequisite_uses.is_used(definition):
+        elif not job.is_used(definition):
             continue
         path = graph.path(definition)
         for item in _required(definition):

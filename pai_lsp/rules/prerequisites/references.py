@@ -405,7 +405,7 @@ def unused_prerequisite(job: Job) -> Iterator[Finding]:
             prerequisites: [setup]
     """
     for definition in job.definitions if job.task_roles and not job.is_catalog else ():
-        if definition.name_scalar is not None and not job.prerequisite_uses.is_used(definition):
+        if definition.name_scalar is not None and not job.is_used(definition):
             message = f"no task role uses '{definition.name}'"
             yield Finding(definition.name_span, message, _removal(job, definition), tags=(DiagnosticTag.UNNECESSARY,))
 

@@ -281,7 +281,8 @@ def _close_fix(text: MappedText, start: int, end: int) -> Fixes:
     if match is None or not (match["root"] in ROOTS or (match["root"][0] == "$" and nearest(match["root"], ROOTS))):
         return ()
     at = match.start("end") if match["end"] else match.end()
-    place = text.span(at, match.end()) if match["end"] else Span(text.ends[at - 1], text.ends[at - 1])
+    end = text.place(at - 1).end
+    place = text.span(at, match.end()) if match["end"] else Span(end, end)
     return (Fix(f"Close the template with '{CLOSING}'", (TextEdit(place, f" {CLOSING}"),), safe=not match["end"]),)
 
 
