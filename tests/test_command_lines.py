@@ -301,7 +301,7 @@ def test_a_launcher_is_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
     found["programs"]["prun"] = ["Open MPI"]
     tables = {"launchers.json": found}
     monkeypatch.setattr("pai_lsp.platform.programs.table", lambda name: tables.get(name) or table(name))
-    caches = (programs.launchers, programs._implementations, programs._launchers_table)
+    caches = (programs.launchers, programs._launchers_table)
     for one in caches:
         one.cache_clear()
     try:

@@ -375,7 +375,7 @@ def _lines(text: str, span: Span) -> Iterator[Span]:
 
 
 def _united(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """The places sorted, without empty ones; those that touch are joined."""
+    """The places in order and apart, without empty ones."""
     return tuple(apart(span for span in spans if len(span)))
 
 

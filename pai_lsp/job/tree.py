@@ -20,7 +20,7 @@ from pai_lsp.job.lookup import Lookup, LookupAnswer, LookupState, NoLookup
 from pai_lsp.job.parts import Deployment, PluginEntry, TaskRole
 from pai_lsp.platform.job_schema import key_order, structure_errors
 from pai_lsp.platform.platforms import OPENPAI, Platform
-from pai_lsp.platform.tables import RUNTIME_PLUGIN, as_name, free_prerequisite_name
+from pai_lsp.platform.tables import RUNTIME_PLUGIN, as_name
 from pai_lsp.source.content import MappedText, joined_lines
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import (
@@ -45,7 +45,7 @@ from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator
     from typing import Any
 
     from pai_lsp.embedded.shell_script import Script
@@ -165,13 +165,9 @@ class JobTree:
             return counted(one for node in documents for one in read_definitions(node, Origin.CATALOG))
         return counted(self.prerequisites + self.reference_prerequisites)
 
-    def free_name(self, wanted: str, taken: Collection[str] = ()) -> str:
+    def free_name(self, wanted: str) -> str:
         """A name near the wanted one that no prerequisite has, whatever its type."""
-        if taken:
-            return free_prerequisite_name(wanted, self._taken_names.union(taken))
-        if wanted not in self._free_names:
-            self._free_names[wanted] = free_prerequisite_name(wanted, self._taken_names)
-        return self._free_names[wanted]
+        return next(self.free_names(wanted))
 
     def free_names(self, wanted: str) -> Iterator[str]:
         """As `free_name`, for several prerequisites that want the same name."""
@@ -182,20 +178,13 @@ class JobTree:
         return frozenset(one.name for one in self.definitions)
 
     @cached_property
-    def _free_names(self) -> dict[str, str]:
-        return {}
-
-    @cached_property
     def definitions_by_name(self) -> dict[str, Definition]:
         """The definition that a plain name finds: the job's, else one of `extras`; of several the last.
 
         Source: openpai-runtime, src/init.d/initializer.py: a dict over all prerequisites.
         """
-        found = {definition.name: definition for definition in self.reference_prerequisites if definition.name}
-        found |= {definition.name: definition for definition in self.prerequisites if definition.name}
-        if self.is_catalog:
-            found |= {definition.name: definition for definition in self.definitions if definition.name}
-        return found
+        in_file = self.definitions if self.is_catalog else (*self.reference_prerequisites, *self.prerequisites)
+        return {definition.name: definition for definition in in_file if definition.name}
 
     @cached_property
     def chosen_images(self) -> tuple[Definition, ...]:

@@ -34,14 +34,8 @@ VERSIONS = ("ltp/1.0", "ltp/1.1", "ltp/1.2", "ltp/1.3", "ltp/1.4", "ltp/1.5")
 ALL_NAMES = (*NAMES, *VERSIONS)
 # A job without any of these words has no mark of another platform, so no table is read for it.
 _MARK_WORDS = (
-    "jobType",
-    "enableLocalStorage",
-    "forceNodes",
-    "allowAzCopy",
-    "dind",
-    "luciatrainingplatform",
-    "runtime.d/barrier",
-)
+    "jobType", "enableLocalStorage", "forceNodes", "allowAzCopy", "dind", "luciatrainingplatform", "runtime.d/barrier",
+)  # fmt: skip
 _COMMENT = lazy_pattern(r"#[ \t]*pai-lsp:[ \t]*platform[ \t]*=[ \t]*(?P<name>[^\s#]+)")
 
 

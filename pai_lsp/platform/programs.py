@@ -201,11 +201,6 @@ def launchers() -> frozenset[str]:
 
 
 @cache
-def _implementations(name: str) -> tuple[str, ...]:
-    return tuple(_launchers_table()["programs"][name])
-
-
-@cache
 def _launchers_table() -> dict[str, Any]:
     """A small table of its own: every file with commands is compared with it."""
     found: dict[str, Any] = table("launchers.json")
@@ -229,14 +224,13 @@ def launch_line(name: str, words: Sequence[Word], text: str, implementation: str
 
     implementation: which it is where that is known, else the options tell.
     """
-    possible = _implementations(name)
+    possible = _launchers_table()["programs"][name]
     if implementation in possible:
-        possible = (implementation,)
+        possible = [implementation]
     read = [LaunchLine(one, len(possible) == 1, _arguments(one, words, text)) for one in possible]
     fewest = min(len(one.arguments.unknown) for one in read)
-    fitting = [one for one in read if len(one.arguments.unknown) == fewest]
-    best = fitting[0]
-    return LaunchLine(best.implementation, len(fitting) == 1, best.arguments)
+    best, *others = [one for one in read if len(one.arguments.unknown) == fewest]
+    return LaunchLine(best.implementation, not others, best.arguments)
 
 
 def launch_of(line: CommandLine, implementation: str | None = None) -> LaunchLine:

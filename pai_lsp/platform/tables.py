@@ -241,19 +241,11 @@ def plugins() -> Mapping[str, Plugin]:
 
 def plugins_in(entries: Mapping[str, Any]) -> Mapping[str, Plugin]:
     """The plugins of a table like schemas/plugins.json, by short name."""
-    return MappingProxyType(
-        {
-            name: Plugin(
-                name,
-                entry["title"],
-                entry["description"],
-                entry["deprecated"],
-                _parameters(entry["parameters"], entry["required"]),
-                entry["source"],
-            )
-            for name, entry in entries.items()
-        }
-    )
+    found: dict[str, Plugin] = {}
+    for name, entry in entries.items():
+        columns = {key: entry[key] for key in ("title", "description", "deprecated", "source")}
+        found[name] = Plugin(name=name, parameters=_parameters(entry["parameters"], entry["required"]), **columns)
+    return MappingProxyType(found)
 
 
 @cache

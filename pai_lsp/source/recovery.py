@@ -255,8 +255,7 @@ def _joined(parts: SequenceOf[Tree]) -> Tree:
         entries = tuple(entry for mapping in mappings for entry in mapping.entries)
         if not entries:
             raise _ReadWholeError
-        last = entries[-1]
-        root = mapping_of(Span(entries[0].key.span.start, max(last.key.span.end, last.value.span.end)), entries)
+        root = mapping_of(Span(entries[0].key.span.start, entries[-1].span.end), entries)
         tree.problems[:] = _problems_of_all(tree.problems, entries)
     elif sequences := _all_of(Sequence, roots):
         items = tuple(item for sequence in sequences for item in sequence.items)
@@ -300,10 +299,7 @@ def build_repaired(text: str, broken_off: Tree, error: yaml.YAMLError | None, re
     `broken_off` is what had been read when libyaml raised the `error`.
     """
     places = list(range(len(text) + 1))
-    problems: list[SyntaxProblem] = []
-    repaired = text
-    repaired, markers = _without_conflict_markers(repaired)
-    problems += markers
+    repaired, problems = _without_conflict_markers(text)
     budget = MAX_CHARACTERS_READ
     first_moved: int | None = None
     tree, fault = (broken_off, error) if repaired == text else build(repaired, reader=reader)
@@ -387,7 +383,7 @@ def _without_conflict_markers(text: str) -> tuple[str, list[SyntaxProblem]]:
     parts: list[str] = []
     hidden = False
     offset = 0
-    for line in text.splitlines(keepends=True) if "\x0b" not in text and "\x0c" not in text else _lines(text):
+    for line in re.findall(r"[^\n]*\n|[^\n]+", text):
         body = line.rstrip("\r\n")
         marker = _CONFLICT.fullmatch(body)
         if marker:
@@ -398,10 +394,6 @@ def _without_conflict_markers(text: str) -> tuple[str, list[SyntaxProblem]]:
         parts.append("#" * len(body) + line[len(body) :] if marker or hidden else line)
         offset += len(line)
     return "".join(parts), problems
-
-
-def _lines(text: str) -> list[str]:
-    return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
 def relocated(tree: Tree, relocation: Relocation, unmoved: int = 0) -> Tree:

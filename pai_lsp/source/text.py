@@ -64,10 +64,10 @@ def any_overlaps(spans: Sequence[Span], span: Span) -> bool:
 
 
 def apart(spans: Iterable[Span]) -> list[Span]:
-    """The same places as spans that are in order and apart: those that overlap or touch are one."""
+    """The same places as spans that are in order and apart: those that overlap are one."""
     found: list[Span] = []
     for span in sorted(spans):
-        if found and span.start <= found[-1].end:
+        if found and found[-1].overlaps(span):
             found[-1] = Span(found[-1].start, max(found[-1].end, span.end))
         else:
             found.append(span)
