@@ -607,26 +607,25 @@ def _without_echoes(found: tuple[Diagnostic, ...], document: Document) -> tuple[
     """The diagnostics without those that only follow from a syntax problem, or from another error, at their place."""
     if not document.syntax.problems:
         return found
+    lines, text, problems = document.lines, document.text, document.syntax.problems
     aliases = _misread_aliases(document)
-    problems = [one for one in document.syntax.problems if one.span not in aliases]  # what explains others is reported
-    echoes = [span for problem in document.syntax.problems for span in (problem.span, problem.other) if span]
-    torn = (one.span.start for one in problems if one.kind is ProblemKind.SYNTAX)
-    faulty = sorted(set(map(document.lines.line_of, torn)))
-    unread, holders = _unread_lines(document.lines, faulty), _lines_of_holders(document.lines, faulty)
-    texts = (*map(document.lines.line_text, faulty), *(document.text[span.start : span.end] for span in unread))
-    words = set(_NAME.findall(" ".join(texts)))
+    echoes = [span for problem in problems for span in (problem.span, problem.other) if span]
+    torn = (one for one in problems if one.kind is ProblemKind.SYNTAX and one.span not in aliases)
+    faulty = {lines.line_of(one.span.start) for one in torn}  # what explains others is reported
+    unread, holders = _unread_lines(lines, faulty), _lines_of_holders(lines, faulty)
+    misread = (*map(lines.line_text, faulty), *(text[span.start : span.end] for span in unread))
+    words = set(_NAME.findall(" ".join(misread)))
 
     def is_misread(one: Diagnostic) -> bool:
         """Whether a torn block may explain it: it is in the block, where it belongs, or about a word that is in it."""
-        written = document.text[one.span.start : one.span.end]
         if one.code == ProblemKind.SYNTAX.value and one.span in aliases:
             return True
         if _is_about_reading(one):
             return one.code in _OF_MAPPINGS and any(one.span.start in span for span in unread)
         return (
             any(one.span.start in span for span in unread)
-            or document.lines.line_of(one.span.start) in holders
-            or any(word in words for word in _NAME.findall(written))
+            or lines.line_of(one.span.start) in holders
+            or not words.isdisjoint(_NAME.findall(text, one.span.start, one.span.end))
         )
 
     return tuple(
@@ -649,29 +648,29 @@ def _misread_aliases(document: Document) -> set[Span]:
     return {one for one in aliases if re.search(rf"&{re.escape(text[one.start + 1 : one.end])}(?![\w-])", text)}
 
 
-def _unread_lines(lines: LineIndex, faulty: Sequence[int]) -> list[Span]:
-    """The lines after a line with a syntax problem that are indented deeper, or have a problem too.
+def _unread_lines(lines: LineIndex, faulty: set[int]) -> list[Span]:
+    """The lines after a faulty one, which has a syntax problem, that are indented deeper or are faulty, too.
 
     The first problem is likely the cause of the others, such as one line with the wrong indentation.
     """
     found: list[Span] = []
-    last, torn = -1, set(faulty)
-    for first in faulty:
+    last = -1
+    for first in sorted(faulty):
         if first <= last:
             continue
         depth, last = _indentation(lines.line_text(first)), first
         for number in range(first + 1, len(lines)):
             line = lines.line_text(number)
-            if line.strip() and number not in torn and _indentation(line) <= depth:
+            if line.strip() and number not in faulty and _indentation(line) <= depth:
                 break
             last = number
         if last > first:
-            found.append(Span(lines.line_start(first + 1), lines.line_start(last) + len(lines.line_text(last)) + 1))
+            found.append(Span(lines.line_start(first + 1), lines.line_span(last).end + 1))
     return found
 
 
-def _lines_of_holders(lines: LineIndex, faulty: Sequence[int]) -> set[int]:
-    """The lines that a line with a syntax problem may belong to, by the indentation of the two lines above it.
+def _lines_of_holders(lines: LineIndex, faulty: set[int]) -> set[int]:
+    """The lines that a faulty line may belong to, by the indentation of the two lines above it.
 
     A line with the wrong indentation may be valid, and only the next one have the problem.
     """
@@ -681,9 +680,9 @@ def _lines_of_holders(lines: LineIndex, faulty: Sequence[int]) -> set[int]:
     holder: dict[int, int] = {}
     open_lines: list[tuple[int, int]] = []  # lines and their indentation, which grows
     walked: set[int] = set()
-    last, torn = -1, set(faulty)
+    last = -1
     for number in range(max(faulty, default=-1) + 1):
-        if number in torn:
+        if number in faulty:
             near = [one for one in (last, above.get(last, -1)) if one >= 0]
             found.update(near)
             one = holder[near[-1]] if near else -1

@@ -95,7 +95,7 @@ def test_identity_and_cached_parts() -> None:
 
 # What changes while something is read, written or run; all other classes of values are frozen.
 MUTABLE = {
-    "Arguments", "Converted", "LazyLookup", "Pieces", "PluginScripts", "RecordingLookup", "Step", "Tree",
+    "Arguments", "Converted", "Pieces", "PluginScripts", "RecordingLookup", "Step", "Tree",
     "_Answers", "_Frame", "_Line", "_OpenCollection", "_OpenStep", "_Pod", "_Run", "_UnfinishedCommand", "_Worker",
 }  # fmt: skip
 # Values with a part that is made when it is first asked for have no slots; these have none for other reasons.

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import insort
+from itertools import chain
 
 from pai_lsp.job.definition import name_span
 from pai_lsp.job.secret_forms import is_placeholder, kind_of_name, secrets_in
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, entry_at, walk
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.text import Span
+from pai_lsp.source.text import Span, any_overlaps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job.tree import JobTree
-    from pai_lsp.source.nodes import Entry, Node
+    from pai_lsp.source.nodes import Entry
 
 _SHORTEST_TOKEN = 8
 _OUTSIDE = lazy_pattern(r"[./~$]|[a-z]+://|ssh-")
@@ -40,10 +41,9 @@ def clear_secrets(job: JobTree) -> tuple[ClearSecret, ...]:
         found.setdefault(span, ClearSecret(span, kind, entry))
     taken = sorted(found)
     for span, kind in secrets_in(job.text):
-        at = bisect_right(taken, span)
-        if not any(one.overlaps(span) for one in taken[max(at - 1, 0) : at + 1]):
+        if not any_overlaps(taken, span):
             found[span] = ClearSecret(span, kind)
-            taken.insert(at, span)
+            insort(taken, span)
     hidden = section.value.span if section else Span(0, 0)
     return tuple(one for one in found.values() if not (len(hidden) and hidden.overlaps(one.span)))
 
@@ -55,14 +55,11 @@ def _named_by_key(job: JobTree) -> Iterator[tuple[Entry, str]]:
         password = entry_at(auth, "password")
         if password is not None and isinstance(password.value, Scalar) and _is_literal(password.value):
             yield password, "a registry's password"
-    places: list[Node | None] = [job.mapping("parameters"), job.extras]
-    places += [definition.node for definition in job.definitions]
-    for place in places:
-        for node in walk(place):
-            if isinstance(node, Mapping):
-                for entry in node.entries:
-                    if isinstance(entry.value, Scalar) and (kind := _kind(entry.name, entry.value)):
-                        yield entry, kind
+    places = (job.mapping("parameters"), job.extras, *(definition.node for definition in job.definitions))
+    mappings = (node for place in places for node in walk(place) if isinstance(node, Mapping))
+    for entry in chain.from_iterable(mapping.entries for mapping in mappings):
+        if isinstance(entry.value, Scalar) and (kind := _kind(entry.name, entry.value)):
+            yield entry, kind
 
 
 def _kind(name: str, value: Scalar) -> str:

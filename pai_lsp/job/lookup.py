@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import re
 from enum import Enum
+from functools import cached_property
 
 from pai_lsp.platform.tables import PREREQUISITE_NAME, TYPES
 from pai_lsp.source.files import is_in_folder
@@ -270,7 +271,7 @@ def displayed_path(path: str, folder: str) -> str:
     return path
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class LazyLookup:
     """Answers as the lookup that `read` returns; it is called at most once, for the first question.
 
@@ -278,25 +279,23 @@ class LazyLookup:
     """
 
     read: Callable[[], Lookup]
-    _known: Lookup | None = None
+
+    @cached_property
+    def _lookup(self) -> Lookup:
+        return self.read()
 
     def find(self, reference: str) -> LookupAnswer:
         """The definition(s) that an address names."""
-        return self._lookup().find(reference)
+        return self._lookup.find(reference)
 
     def names(self) -> tuple[str, ...]:
         """Every address that `find` would find."""
-        return self._lookup().names()
+        return self._lookup.names()
 
     def suggestions(self, typed: str, most: int) -> tuple[SuggestedDefinition, ...]:
         """At most `most` definitions that match what is `typed`, best first."""
-        return self._lookup().suggestions(typed, most)
+        return self._lookup.suggestions(typed, most)
 
     def job_templates(self) -> tuple[JobTemplate, ...]:
         """The jobs to begin a new one with."""
-        return self._lookup().job_templates()
-
-    def _lookup(self) -> Lookup:
-        if self._known is None:
-            self._known = self.read()
-        return self._known
+        return self._lookup.job_templates()

@@ -10,6 +10,7 @@ The messages at the end are shared by rules and expansion.
 from __future__ import annotations
 
 from _weakref import ref  # what `weakref` gives; importing that takes longer than this module
+from operator import itemgetter
 
 from pai_lsp.embedded.template import filled
 from pai_lsp.job.lookup import (
@@ -87,7 +88,7 @@ class ExpansionStep:
 
 
 def _identity(definition: Definition, values: MappingOf[str, Any]) -> tuple[Mapping, str]:
-    return definition.node, repr(sorted(values.items(), key=_name))
+    return definition.node, repr(sorted(values.items(), key=itemgetter(0)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -258,18 +259,14 @@ def cycles(graph: RequireGraph) -> tuple[Cycle, ...]:
         if root.node in done:
             continue
         open_at = {root.node: 0}
-        path = [root]
-        through: list[RequireLink] = []
-        waiting = [_targets(graph.links(root))]
+        path, through, waiting = [root], list[RequireLink](), [_targets(graph.links(root))]
         while waiting:
             link, target = next(waiting[-1], (None, None))
             if link is None or target is None:
-                closed = path.pop()
                 waiting.pop()
-                del open_at[closed.node]
+                closed = path.pop()
+                del open_at[closed.node], through[-1:]
                 done.add(closed.node)
-                if through:
-                    through.pop()
             elif target.node in open_at:
                 first = open_at[target.node]
                 found.append(Cycle(tuple(path[first:]), (*through[first:], link)))
@@ -367,10 +364,6 @@ def expansion(graph: RequireGraph, references: Iterable[Reference]) -> Expansion
     return Expansion(
         tuple(order), tuple(unresolved), tuple(found.values()), tuple(unfilled.values()), is_complete=not stack
     )
-
-
-def _name(item: tuple[str, Any]) -> str:
-    return item[0]
 
 
 def _values(link: RequireLink, definition: Definition, scope: MappingOf[str, Any]) -> dict[str, Any]:

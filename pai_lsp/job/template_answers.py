@@ -70,70 +70,58 @@ class PathEnd:
 def followed(tag: TemplateTag, top: Mapping | None, definition: Definition | None, *, in_plugin: bool) -> PathEnd:
     """Follow a tag's path from the value of its root, `top`; None if the job has no such section."""
     steps = tag.runtime_steps if in_plugin else tag.server_steps
+    last = len(steps) - 1
     if top is None:
-        return PathEnd(PathOutcome.UNDEFINED, min(1, len(steps) - 1))
-    return (_followed_by_runtime if in_plugin else _followed_by_server)(steps, top, definition)
-
-
-def _followed_by_server(steps: tuple[PathStep, ...], node: Node, definition: Definition | None) -> PathEnd:
-    """Follow names as JavaScript does: keys, indexes of lists and strings, and their `length`."""
-    here: Node = node
+        return PathEnd(PathOutcome.UNDEFINED, min(1, last))
+    is_secret = steps[0].name == "$secrets"
+    here: Node = top
     for number, step in enumerate(steps[1:], 1):
-        name = str(step.name)
-        below: Node | None = None
-        outcome = PathOutcome.NO_MEMBER
-        if isinstance(here, Mapping):
-            below = here.get(name)
-            outcome = _missing(definition, number)
-        elif isinstance(here, Sequence) or here.is_string:
-            if _is_last_of_text(here, name) and number == len(steps) - 1:
-                return PathEnd(PathOutcome.FOUND, number, here, None, definition)
-            if isinstance(here, Sequence) and _INDEX.fullmatch(name) and number_of(name) < len(here.items):
-                below = here.items[number_of(name)]
-            elif name.isdigit():
-                outcome = PathOutcome.OUT_OF_RANGE
+        if in_plugin:
+            below, outcome = _runtime_step(here, step.name, is_last=number == last, is_secret=is_secret)
+        else:
+            below, outcome = _server_step(here, str(step.name), is_last=number == last)
         if below is None:
-            return PathEnd(outcome, number, here, None, definition)
-        if isinstance(below, Scalar) and below.value is None:
+            is_name = number == 1 and definition is None and outcome is PathOutcome.NO_MEMBER
+            return PathEnd(PathOutcome.UNDEFINED if is_name else outcome, number, here, None, definition)
+        if not in_plugin and isinstance(below, Scalar) and below.value is None:
             return PathEnd(PathOutcome.NULL, number, here, below, definition)
         here = below
-    return PathEnd(PathOutcome.FOUND, len(steps) - 1, None, here, definition)
+    is_null = in_plugin and isinstance(here, Scalar) and (here.value if is_secret else here.runtime_value) is None
+    return PathEnd(PathOutcome.NULL if is_null else PathOutcome.FOUND, last, None, here, definition)
 
 
-def _is_last_of_text(node: Node, name: str) -> bool:
-    """Whether a name ends a path with something other than a node: a length, or a character of a string."""
-    if name == "length":
-        return True
-    return isinstance(node, Scalar) and _INDEX.fullmatch(name) is not None and number_of(name) < len(node.text)
+def _server_step(here: Node, name: str, *, is_last: bool) -> tuple[Node | None, PathOutcome]:
+    """Follow a name as JavaScript does: keys, indexes of lists and strings, and their `length`.
+
+    The node, and the outcome if there is none: a length or a character of a string is found, and not a node.
+    """
+    if isinstance(here, Mapping):
+        return here.get(name), PathOutcome.NO_MEMBER
+    if isinstance(here, Sequence) or here.is_string:
+        size = len(here.items) if isinstance(here, Sequence) else len(here.text)
+        is_index = _INDEX.fullmatch(name) is not None and number_of(name) < size
+        if isinstance(here, Sequence) and is_index:
+            return here.items[number_of(name)], PathOutcome.FOUND
+        if is_last and (is_index or name == "length"):
+            return None, PathOutcome.FOUND
+        if name.isdigit():
+            return None, PathOutcome.OUT_OF_RANGE
+    return None, PathOutcome.NO_MEMBER
 
 
-def _followed_by_runtime(steps: tuple[PathStep, ...], node: Node, definition: Definition | None) -> PathEnd:
-    """Follow names as Python does: keys by value and type, indexes in brackets."""
-    is_secret = steps[0].name == "$secrets"
-    here: Node = node
-    for number, step in enumerate(steps[1:], 1):
-        below: Node | None = None
-        outcome = PathOutcome.NO_MEMBER
-        if isinstance(here, Mapping):
-            entry = _entry(here, step.name, is_secret=is_secret)
-            below = entry.value if entry else None
-            outcome = _missing(definition, number)
-        elif isinstance(here, Sequence):
-            if isinstance(step.name, int):
-                below = here.items[step.name] if step.name < len(here.items) else None
-                outcome = PathOutcome.OUT_OF_RANGE
-            elif step.name.isdigit():
-                outcome = PathOutcome.DOTTED_INDEX
-        elif isinstance(step.name, int) and isinstance(here.runtime_value, str):
-            if step.name < len(here.text) and number == len(steps) - 1:
-                return PathEnd(PathOutcome.FOUND, number, here, None, definition)
-            outcome = PathOutcome.OUT_OF_RANGE
-        if below is None:
-            return PathEnd(outcome, number, here, None, definition)
-        here = below
-    if isinstance(here, Scalar) and (here.value if is_secret else here.runtime_value) is None:
-        return PathEnd(PathOutcome.NULL, len(steps) - 1, None, here, definition)
-    return PathEnd(PathOutcome.FOUND, len(steps) - 1, None, here, definition)
+def _runtime_step(here: Node, name: str | int, *, is_last: bool, is_secret: bool) -> tuple[Node | None, PathOutcome]:
+    """As `_server_step`, as Python does: keys by value and type, indexes in brackets."""
+    if isinstance(here, Mapping):
+        entry = _entry(here, name, is_secret=is_secret)
+        return entry.value if entry else None, PathOutcome.NO_MEMBER
+    if isinstance(here, Sequence):
+        if isinstance(name, int):
+            return here.items[name] if name < len(here.items) else None, PathOutcome.OUT_OF_RANGE
+        return None, PathOutcome.DOTTED_INDEX if name.isdigit() else PathOutcome.NO_MEMBER
+    if isinstance(name, int) and isinstance(here.runtime_value, str):
+        is_character = is_last and name < len(here.text)
+        return None, PathOutcome.FOUND if is_character else PathOutcome.OUT_OF_RANGE
+    return None, PathOutcome.NO_MEMBER
 
 
 def _entry(mapping: Mapping, name: str | int, *, is_secret: bool) -> Entry | None:
@@ -142,10 +130,6 @@ def _entry(mapping: Mapping, name: str | int, *, is_secret: bool) -> Entry | Non
     if entry is None or isinstance(name, str) or not isinstance(entry.key, Scalar):
         return entry
     return entry if not is_secret and entry.key.runtime_value == name else None
-
-
-def _missing(definition: Definition | None, number: int) -> PathOutcome:
-    return PathOutcome.UNDEFINED if definition is None and number == 1 else PathOutcome.NO_MEMBER
 
 
 # Characters that a path does not have: of variables that are filled first, and of a tag that is not closed.

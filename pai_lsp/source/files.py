@@ -88,7 +88,8 @@ def candidates(path: str, is_excluded: Callable[[str, bool], bool]) -> Iterator[
         for entry in entries:
             here = entry.path.removeprefix(_HERE)
             if entry.is_dir(follow_symlinks=False):
-                if not _is_skipped(entry.name) and not is_excluded(here, True):
+                is_skipped = entry.name.startswith(".") or entry.name in _SKIPPED_FOLDERS
+                if not is_skipped and not is_excluded(here, True):
                     inner.append(here)
             elif entry.name.lower().endswith(YAML_ENDINGS) and os.path.isfile(here) and not is_excluded(here, False):
                 yield Candidate(here, is_named=False)
@@ -207,12 +208,7 @@ def write_text(source: SourceFile, text: str) -> None:
     if status.st_nlink > 1:
         _write_in_place(path, new, data)
         return
-
-    def keep_owner(temporary: Path) -> None:
-        if hasattr(os, "chown") and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
-            _keep_owner(temporary, status)
-
-    write_at_once(path, [new], S_IMODE(status.st_mode), keep_owner)
+    write_at_once(path, [new], S_IMODE(status.st_mode), lambda temporary: _keep_owner(temporary, status))
 
 
 def _write_in_place(path: Path, new: bytes, old: bytes) -> None:
@@ -260,11 +256,8 @@ def write_at_once(
 
 
 def _keep_owner(path: Path, status: os.stat_result) -> None:
-    try:
-        os.chown(path, status.st_uid, status.st_gid)
-    except OSError:  # only root may give files away; the text matters more
-        return
-
-
-def _is_skipped(folder: str) -> bool:
-    return folder.startswith(".") or folder in _SKIPPED_FOLDERS
+    if hasattr(os, "chown") and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
+        try:
+            os.chown(path, status.st_uid, status.st_gid)
+        except OSError:  # only root may give files away; the text matters more
+            return

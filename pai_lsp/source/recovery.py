@@ -40,7 +40,7 @@ from pai_lsp.source.text import Span, TextEdit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from collections.abc import Sequence as SequenceOf
     from typing import TypeAlias, TypeVar
 
@@ -189,7 +189,8 @@ class _SectionReader:
         begin = _DASH if _LIST.match(self._text, first.start()) else _KEY
         child = re.compile(f"^ {{{depth}}}{begin}", re.MULTILINE)
         starts = [match.start() for match in child.finditer(self._text, first.start(), end)]
-        if not starts or starts[0] != first.start() or (depth and _is_shallower(self._text, first.start(), end, depth)):
+        shallower = re.compile(f"^ {{0,{depth - 1}}}(?=[^\\s#])", re.MULTILINE)
+        if not starts or starts[0] != first.start() or (depth and shallower.search(self._text, first.start(), end)):
             return None
         children = self.collection([*starts, end], 1)
         opening, _ = self._part([start, starts[0]], 0, 0)
@@ -226,11 +227,6 @@ class _SectionReader:
         return tree
 
 
-def _is_shallower(text: str, start: int, end: int, depth: int) -> bool:
-    """Whether one of these lines is indented by less than `depth`."""
-    return re.compile(f"^ {{0,{depth - 1}}}(?=[^\\s#])", re.MULTILINE).search(text, start, end) is not None
-
-
 def _demand_collection(tree: Tree) -> None:
     """Make sure that a part is a block collection that nothing outside of it refers to.
 
@@ -256,7 +252,10 @@ def _joined(parts: SequenceOf[Tree]) -> Tree:
         if not entries:
             raise _ReadWholeError
         root = mapping_of(Span(entries[0].key.span.start, entries[-1].span.end), entries)
-        tree.problems[:] = _problems_of_all(tree.problems, entries)
+        # The keys that occur twice in the whole, instead of those in a part.
+        keys = {entry.key.span for entry in entries}
+        of_parts = (one for one in tree.problems if one.kind is not ProblemKind.DUPLICATE_KEY or one.span not in keys)
+        tree.problems[:] = [*of_parts, *duplicate_keys(entries)]
     elif sequences := _all_of(Sequence, roots):
         items = tuple(item for sequence in sequences for item in sequence.items)
         start = sequences[0].span.start
@@ -271,13 +270,6 @@ def _all_of(kind: type[Collection], nodes: SequenceOf[Node | None]) -> tuple[Col
     """The nodes, if all are of that kind and have children."""
     found = tuple(node for node in nodes if isinstance(node, kind))
     return found if len(found) == len(nodes) else ()
-
-
-def _problems_of_all(problems: Iterable[SyntaxProblem], entries: SequenceOf[Entry]) -> list[SyntaxProblem]:
-    """The problems of the parts, with the keys that occur twice in the whole instead of those in a part."""
-    keys = {entry.key.span for entry in entries}
-    kept = [one for one in problems if one.kind is not ProblemKind.DUPLICATE_KEY or one.span not in keys]
-    return kept + list(duplicate_keys(entries))
 
 
 def _with_value(opening: Tree, value: Tree) -> Tree:
@@ -408,15 +400,10 @@ def relocated(tree: Tree, relocation: Relocation, unmoved: int = 0) -> Tree:
         Alias(alias.name, relocation(alias.span), None if alias.anchor is None else anchors.get(alias.anchor))
         for alias in tree.aliases
     ]
-    scalars = [_moved(scalar, relocation, unmoved, moved) for scalar in tree.scalars]
+    nodes = (_moved(scalar, relocation, unmoved, moved) for scalar in tree.scalars)
+    scalars = [scalar for scalar in nodes if isinstance(scalar, Scalar)]
     problems = [_relocated_problem(problem, relocation) for problem in tree.problems]
-    return Tree(
-        documents,
-        list(anchors.values()),
-        aliases,
-        [scalar for scalar in scalars if isinstance(scalar, Scalar)],
-        problems,
-    )
+    return Tree(documents, list(anchors.values()), aliases, scalars, problems)
 
 
 # No function inside the other: one that calls itself is garbage that only Python's collector finds, with all the nodes.
@@ -450,7 +437,5 @@ def _moved(node: Node, relocation: Relocation, unmoved: int, moved: dict[Node, N
 
 def _relocated_problem(problem: SyntaxProblem, relocation: Relocation) -> SyntaxProblem:
     other = relocation(problem.other) if problem.other else None
-    fix = problem.fix
-    if fix is not None:
-        fix = (fix[0], TextEdit(relocation(fix[1].span), fix[1].new_text))
+    fix = problem.fix and (problem.fix[0], replace(problem.fix[1], span=relocation(problem.fix[1].span)))
     return replace(problem, span=relocation(problem.span), other=other, fix=fix)
