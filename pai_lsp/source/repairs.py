@@ -21,6 +21,7 @@ from pai_lsp.source.writing import quoted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
 
 _TEMPLATE_VALUE = lazy_pattern(r"(?:^|[:-] +|[,\[] *)(\{\{[^\n]*\}\}[^\n,\]]*)")
@@ -78,10 +79,10 @@ class _ParserFault:
 def next_repair(text: str, error: yaml.YAMLError, tree: Tree, reader: Reader) -> Repair:
     """The fault that libyaml stopped at, and a repair of it."""
     if isinstance(error, yaml.reader.ReaderError):
-        at = min(int(error.position), len(text) - 1)
-        at = _character_at_byte(text, error, at)
-        character = text[at]
-        message = f"the control character U+{ord(character):04X} is not allowed in YAML"
+        # Its position is counted in bytes of UTF-8.
+        character = chr(error.character)
+        at = text.index(character)
+        message = f"the control character U+{error.character:04X} is not allowed in YAML"
         return Repair(message, Span(at, at + 1), ((at, at + 1, STAND_INS.get(character, "_")),))
     fault = _fault(text, error, tree, reader)
     for attempt in (
@@ -129,30 +130,11 @@ def _outside(text: str, at: int) -> str:
     return "the value above is already complete, so nothing can follow it"
 
 
-def _fault(text: str, error: yaml.YAMLError, tree: Tree, reader: Reader = Reader.JS_YAML_3) -> _ParserFault:
-    at = _index(getattr(error, "problem_mark", None), text)
-    context_mark = getattr(error, "context_mark", None)
-    return _ParserFault(
-        text,
-        str(getattr(error, "problem", "") or ""),
-        str(getattr(error, "context", "") or ""),
-        at,
-        _index(context_mark, text) if context_mark else at,
-        tree,
-        reader,
-    )
-
-
-def _index(mark: object, text: str) -> int:
-    return min(int(getattr(mark, "index", len(text))), len(text))
-
-
-def _character_at_byte(text: str, error: yaml.YAMLError, at: int) -> int:
-    """Libyaml counts a forbidden character's place in bytes of UTF-8; find it by what it is."""
-    character = getattr(error, "character", None)
-    if isinstance(character, int) and (found := text.find(chr(character))) >= 0:
-        return found
-    return at
+def _fault(text: str, error: Any, tree: Tree, reader: Reader = Reader.JS_YAML_3) -> _ParserFault:
+    """What an error of YAML's scanner or parser says, which has types nowhere."""
+    at = min(error.problem_mark.index, len(text))
+    context_at = min(error.context_mark.index, len(text)) if error.context_mark else at
+    return _ParserFault(text, error.problem, error.context or "", at, context_at, tree, reader)
 
 
 def _line(text: str, at: int) -> tuple[int, int]:
@@ -303,17 +285,11 @@ def _open_quote(fault: _ParserFault) -> Repair | None:
             message = f"{_wrong_escape(written, problem)}; in double quotes write '\\{written}', or use single quotes"
             return Repair(message, Span(backslash, backslash + 2), ((backslash, backslash + 1, "/"),))
     last = fault.tree.scalars[-1] if fault.tree.scalars else None
-    if (
-        last
-        and last.style.value in {"'", '"'}
-        and "\n" in text[last.span.start : last.span.end]
-        and at >= last.span.end
-    ):
-        inside = text[last.span.start : last.span.end]
-        between = text[last.span.end : at]
-        if "\n" not in between and _NEXT_ITEM.search(inside):
-            return _close_quote(text, last.span.start)
-    return None
+    if last is None or last.style.value not in {"'", '"'} or at < last.span.end:
+        return None
+    is_before = "\n" not in text[last.span.end : at]
+    is_swallowing = is_before and _NEXT_ITEM.search(text, last.span.start, last.span.end)
+    return _close_quote(text, last.span.start) if is_swallowing else None
 
 
 def _wrong_escape(written: str, problem: str) -> str:
@@ -499,12 +475,8 @@ def _bad_indentation(fault: _ParserFault) -> Repair | None:
     if "'-' indicator" in problem:
         return _hide_line(text, at, f"expected '- ' before '{shown}', as in the lines above")
     if depth != wanted and context_at < start:
-        replacement = (start, content.start, " " * wanted)
-        return Repair(
-            f"'{shown}' is indented by {depth}, but the lines that it belongs to are indented by {wanted}",
-            content,
-            (replacement,),
-        )
+        message = f"'{shown}' is indented by {depth}, but the lines that it belongs to are indented by {wanted}"
+        return Repair(message, content, ((start, content.start, " " * wanted),))
     return _hide_line(text, at, f"'{shown}' does not belong here")
 
 
