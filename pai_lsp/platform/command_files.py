@@ -1,4 +1,4 @@
-"""The files and folders that commands make, by what each program does with its words."""
+"""The files and folders that commands write, by what each program does with its words."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ if TYPE_CHECKING:
     from pai_lsp.embedded.command_lines import CommandLine
     from pai_lsp.embedded.shell_script import Word
 
-# Programs that make everything that they are given.
-_MAKING = frozenset({"mkdir", "touch", "tee", "mkfifo"})
-# Programs that make the last of their words.
-_MAKING_LAST = frozenset({"cp", "mv", "ln", "install", "rsync", "scp"})
-
 
 def made_files(line: CommandLine) -> Iterator[str]:
-    """The paths that a command surely makes, as written but without `./`; what bash makes of words is left out."""
+    """The files that a command surely writes, as written but without `./`; what bash makes of words is left out.
+
+    A copy keeps the mode of its file, so that it is not among them.
+    """
     for one in line.step.redirections:
         if one.is_output and one.target.is_literal:
             yield _path(one.target.text)
-    for name in _made_by(line):
-        yield _path(name)
+    if line.program in {"wget", "curl"}:
+        yield from map(_path, _downloaded(line))
+    elif line.program in {"touch", "tee"}:
+        yield from (_path(word.text) for word in line.arguments if word.is_literal and not word.text.startswith("-"))
 
 
 def clone_folder(operands: list[Word]) -> str | None:
@@ -34,21 +34,6 @@ def clone_folder(operands: list[Word]) -> str | None:
         return _path(operands[1].text)
     # git-clone(1): "The \"humanish\" part of the source repository is used".
     return operands[0].text.rstrip("/").removesuffix("/.git").rpartition("/")[2].rpartition(":")[2].removesuffix(".git")
-
-
-def _made_by(line: CommandLine) -> Iterator[str]:
-    if line.program in {"wget", "curl"}:
-        yield from _downloaded(line)
-    elif line.program == "git":
-        known = known_line(line)
-        folder = clone_folder(known.arguments.operands) if known is not None and known.name == "git clone" else None
-        if folder:
-            yield folder
-    elif line.program in _MAKING or line.program in _MAKING_LAST:
-        operands = [word for word in line.arguments if not word.text.startswith("-")]
-        for word in operands if line.program in _MAKING else operands[-1:]:
-            if word.is_literal:
-                yield word.text
 
 
 def _downloaded(line: CommandLine) -> Iterator[str]:
