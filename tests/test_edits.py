@@ -6,11 +6,19 @@ import textwrap
 
 import pytest
 
-from pai_lsp.source.edits import append_item, cut_entry, insert_entry, remove_entry, remove_item
-from pai_lsp.source.nodes import Mapping, Sequence
+from pai_lsp.source.edits import (
+    add_to_section,
+    append_item,
+    cut_entry,
+    insert_entry,
+    line_end,
+    remove_entry,
+    remove_item,
+)
+from pai_lsp.source.nodes import Mapping, Sequence, if_mapping, scalar_text
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import apply_edits
-from pai_lsp.source.tree_edits import items_after, without_items
+from pai_lsp.source.tree_edits import insert_values, items_after, items_in_front, without_entries, without_items
 
 
 def mapping(text: str, *path: str | int) -> Mapping:
@@ -215,3 +223,79 @@ def test_an_item_is_added_after_an_alias() -> None:
     before = "x: &x 1\nb:\n  - 2\n  - *x\nlast: 5\n"
     after = apply_edits(before, (append_item(before, sequence(before, "b"), "3"),))
     assert after == "x: &x 1\nb:\n  - 2\n  - *x\n  - 3\nlast: 5\n"
+
+
+SECTIONS = {
+    "at the end": ("a: 1\nsecrets:\n  b: 2\n", "a: 1\nsecrets:\n  b: 2\n  k: v\n"),
+    "at the end without a line end": ("secrets:\n  b: 2", "secrets:\n  b: 2\n  k: v"),
+    "above another": ("secrets:\n  b: 2\n\n# next\na: 1\n", "secrets:\n  b: 2\n  k: v\n\n# next\na: 1\n"),
+    "in braces": ("secrets: {b: 2}\n", "secrets: {b: 2, k: v}\n"),
+    "in empty braces": ("secrets: {}\n", "secrets: {k: v}\n"),
+    "line ends of Windows": ("secrets:\r\n  b: 2\r\n", "secrets:\r\n  b: 2\r\n  k: v\r\n"),
+    "a new one": ("a: 1\n\n", "a: 1\nsecrets:\n  k: v\n\n"),
+    "a new one in a document that ends": ("a: 1\n...\n", "a: 1\nsecrets:\n  k: v\n...\n"),
+    "a new one after a value with dots": ("a: 1...\n", "a: 1...\nsecrets:\n  k: v\n"),
+    "a new one in an indented job": ("  a: 1\n", "  a: 1\n  secrets:\n    k: v\n"),
+    "a job in braces": ("{a: 1}\n", None),
+    "an empty one": ("a: 1\nsecrets:\n", None),
+    "a list": ("secrets: [b]\n", None),
+    "of another mapping": ("a: &a {secrets: {b: 2}}\n<<: *a\n", None),
+    "no job": ("{}\n", None),
+    "nothing": ("", None),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), SECTIONS.values(), ids=SECTIONS)
+def test_a_key_is_added_to_a_section(before: str, after: str | None) -> None:
+    edit = add_to_section(before, if_mapping(parse(before).root), "secrets", "k: v")
+    assert (None if edit is None else apply_edits(before, (edit,))) == after
+
+
+@pytest.mark.parametrize(("text", "end"), [("a\r\nb\n", "\r\n"), ("a\nb\r\n", "\n"), ("a", "\n"), ("\n", "\n")])
+def test_the_line_end_of_a_text_is_that_of_its_first_line(text: str, end: str) -> None:
+    assert line_end(text) == end
+
+
+KEYS = {
+    "block": (
+        "x:\n  a: 1\n\n  b: 2\n\n  c: 3\n",
+        {(0,): "b: 2 c: 3", (1,): "a: 1 c: 3", (2,): "a: 1 b: 2", (0, 1): "c: 3"},
+    ),
+    "braces": ("x: {a: 1, b: 2, c: 3}\n", {(0,): "b: 2 c: 3", (1,): "a: 1 c: 3", (1, 2): "a: 1", (0, 2): "b: 2"}),
+    "after a dash": ("- a: 1\n  b: 2\n  c: 3\n", {(0,): "b: 2 c: 3", (0, 1): "c: 3", (2,): "a: 1 b: 2"}),
+}
+
+
+@pytest.mark.parametrize(("before", "rows"), KEYS.values(), ids=KEYS)
+def test_several_keys_are_taken_out(before: str, rows: dict[tuple[int, ...], str]) -> None:
+    path: tuple[str | int, ...] = ("x",) if before.startswith("x") else (0,)
+    for numbers, left in rows.items():
+        node = mapping(before, *path)
+        after = apply_edits(before, without_entries(before, node, [node.entries[number] for number in numbers]))
+        assert " ".join(f"{one.name}: {scalar_text(one.value)}" for one in mapping(after, *path).entries) == left
+        assert parse(after).problems == ()
+
+
+def test_items_in_front_and_behind() -> None:
+    block, braces = "list:\n  # first\n  - a\n  - b", "list: [a, b]\n"
+    first = items_in_front(block, sequence(block, "list"), ["x", {"k": 1}])
+    assert apply_edits(block, first) == "list:\n  - x\n  - k: 1\n  # first\n  - a\n  - b"
+    last = items_after(block, sequence(block, "list"), ["x", "y"], comments=["one"])
+    assert apply_edits(block, last) == f"{block}\n  # one\n  - x\n  - y"
+    inner = items_after(block, sequence(block, "list"), ["x"], 0)
+    assert apply_edits(block, inner) == "list:\n  # first\n  - a\n  - x\n  - b"
+    assert apply_edits(braces, items_in_front(braces, sequence(braces, "list"), ["x"])) == "list: [x, a, b]\n"
+    assert apply_edits(braces, items_after(braces, sequence(braces, "list"), ["x"], 0)) == "list: [a, x, b]\n"
+    assert items_in_front(block, sequence(block, "list"), []) == items_after(block, sequence(block, "list"), []) == ()
+    for text, after in ((braces, "list: []\n"), ("list: []\n", "list: []\n")):
+        node = sequence(text, "list")
+        assert apply_edits(text, without_items(text, node, range(len(node.items)))) == after
+
+
+def test_values_are_written_in_the_style_of_their_mapping() -> None:
+    block, braces = "x:\n  a: 1\n", "x: {a: 1}\n"
+    values = {"b": [1, "2"], "c": {"d": None}}
+    added = apply_edits(block, (insert_values(block, mapping(block, "x"), values),))
+    assert added == "x:\n  a: 1\n  b:\n    - 1\n    - '2'\n  c:\n    d: null\n"
+    added = apply_edits(braces, (insert_values(braces, mapping(braces, "x"), values),))
+    assert added == "x: {a: 1, b: [1, '2'], c: {d: null}}\n"

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from pai_lsp.source.spelling import did_you_mean, nearest
+from pai_lsp.source.spelling import did_you_mean, free_name, free_names, nearest, plural
 
 
 @pytest.mark.parametrize(
@@ -21,10 +21,29 @@ from pai_lsp.source.spelling import did_you_mean, nearest
         ("same", ["same"], ()),
         ("", ["a"], ()),
         ("a", [], ()),
+        ("Data-Sets", ["data_set", "dataset", "datasett"], ("data_set", "dataset")),
+        ("abcde", ["abcxy", "abxyz"], ("abcxy",)),  # six letters of ten are enough
+        ("abcd", ["bcda", "dcba", "abdc", "acbd"], ("abdc", "acbd", "bcda")),  # three at most, the best first
+        ("a" * 64 + "b", ["a" * 64], ()),  # longer than what anybody mistypes
+        ("a" * 63 + "b", ["a" * 64], ("a" * 64,)),
     ],
 )
 def test_nearest(name: str, candidates: list[str], expected: tuple[str, ...]) -> None:
     assert nearest(name, candidates) == expected
+
+
+def test_a_candidate_that_is_not_meant() -> None:
+    assert nearest("lr", ["lr2", "lr1"], besides="lr1") == ("lr2",)
+    assert did_you_mean("lr", ["lr1"], besides="lr1") == ""
+    assert nearest("abcd", ["abxy"], 0.5) == ("abxy",)
+    assert nearest("abcd", ["abxy"], 0.51) == ()
+
+
+def test_free_names() -> None:
+    assert [free_name("a", taken) for taken in ((), ("a",), ("a", "a_2"), ("a_2",))] == ["a", "a_2", "a_3", "a"]
+    names = free_names("a", {"a", "a2"}, separator="")
+    assert [next(names), next(names)] == ["a3", "a4"]
+    assert [plural(number, "task") for number in range(3)] == ["0 tasks", "1 task", "2 tasks"]
 
 
 def test_did_you_mean() -> None:

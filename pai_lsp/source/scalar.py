@@ -284,8 +284,6 @@ def _number_text(value: float) -> str:
         return "NaN"
     if math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
-    if value == 0:
-        return "0"
     from decimal import Decimal  # noqa: PLC0415 - few jobs have such a number
 
     _, every_digit, exponent = Decimal(repr(value)).normalize().as_tuple()
