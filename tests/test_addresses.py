@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from pai_lsp.job.lookup import Address, AddressFault, AddressKind, looks_like_address, near_addresses, read_address
+from pai_lsp.job.lookup import (
+    Address,
+    AddressFault,
+    AddressKind,
+    displayed_path,
+    looks_like_address,
+    near_addresses,
+    read_address,
+)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +65,40 @@ def test_wrong(reference: str, meant: str) -> None:
     assert fault.message
     assert fault.meant == meant
     assert not meant or isinstance(read_address(meant), Address)
+
+
+FORMS = "'marketplace://name/NAME', 'marketplace://TYPE/NAME' or 'marketplace://prerequisites/itemId/ID'"
+
+
+@pytest.mark.parametrize(
+    ("reference", "message"),
+    [
+        ("marketplace:/name/a", "an address must begin with 'marketplace://', not 'marketplace:/'"),
+        ("https//a.b", "an address must begin with 'https://', not 'https//'"),
+        ("ftp://x", "'ftp://x' must begin with 'marketplace://', 'https://' or 'http://'"),
+        ("https:// a", "'https:// a' is not a valid URL"),
+        ("/x", f"'/x' is neither a name nor an address; expected a name or {FORMS}"),
+        ("marketplace://tool", "expected 'marketplace://name/tool'"),
+        ("marketplace://dat/a b", f"'dat' is not a kind of address; expected {FORMS}; did you mean 'data'?"),
+        ("marketplace://zzz/a", f"'zzz' is not a kind of address; expected {FORMS}"),
+        ("marketplace:///x", f"'marketplace:///x' is not an address; expected {FORMS}"),
+        ("marketplace://name/", "a name is missing after 'marketplace://name/'"),
+        ("marketplace://data/a/b", "'a/b' is not a prerequisite name; only letters, digits, '_' and '-' are allowed"),
+        ("marketplace://itemId/7", "the address of a marketplace item must be 'marketplace://prerequisites/itemId/ID'"),
+    ],
+)
+def test_what_is_said_of_a_wrong_address(reference: str, message: str) -> None:
+    fault = read_address(reference)
+    assert isinstance(fault, AddressFault)
+    assert fault.message == message
+
+
+@pytest.mark.parametrize(
+    ("path", "folder", "shown"),
+    [("/a/b/c", "/a", "b/c"), ("/ab/c", "/a", "/ab/c"), ("https://a/b", "/a", "https://a/b"), ("/x", "", "/x")],
+)
+def test_paths_in_messages(path: str, folder: str, shown: str) -> None:
+    assert displayed_path(path, folder) == shown
 
 
 def test_what_looks_like_an_address() -> None:

@@ -7,6 +7,7 @@ The same holds for the keys of a task role that are written directly under `task
 from __future__ import annotations
 
 from bisect import bisect_left
+from itertools import pairwise
 
 from pai_lsp.platform.job_schema import fields
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence, entry_at, mapping_of, nodes_along
@@ -57,13 +58,10 @@ def misplaced_role_keys(roles: Node | None) -> tuple[Entry, ...]:
     return found if len(found) > 1 else ()
 
 
-def emptied_role(roles: Node | None) -> Entry | None:
+def emptied_role(roles: Node | None, misplaced: tuple[Entry, ...]) -> Entry | None:
     """The task role without a value that the misplaced keys follow, if there is one."""
-    misplaced = misplaced_role_keys(roles)
-    if not misplaced or not isinstance(roles, Mapping):
-        return None
-    number = roles.entries.index(misplaced[0])
-    before = roles.entries[number - 1] if number else None
+    entries = roles.entries if isinstance(roles, Mapping) and misplaced else ()
+    before = next((one for one, following in pairwise(entries) if following is misplaced[0]), None)
     return before if before and isinstance(before.value, Scalar) and before.value.value is None else None
 
 
@@ -73,7 +71,7 @@ def _with_roles_filled(root: Mapping) -> Mapping:
     misplaced = misplaced_role_keys(section.value) if section else ()
     if section is None or not misplaced or not isinstance(section.value, Mapping):
         return root
-    empty = emptied_role(section.value)
+    empty = emptied_role(section.value, misplaced)
     span = Span(misplaced[0].span.start, misplaced[-1].span.end)
     filled = Entry(empty.key, mapping_of(span, misplaced), empty.name) if empty else None
     entries = (filled if entry is empty else entry for entry in section.value.entries if entry not in misplaced)

@@ -56,8 +56,8 @@ class Job(JobTree):
     @cached_property
     def misread_roles(self) -> frozenset[str]:
         """The names under `taskRoles` that are not those of task roles as they are meant."""
-        empty = emptied_role(self._written_roles) if self.misplaced_role_keys else None
-        return frozenset(entry.name for entry in (*self.misplaced_role_keys, *([empty] if empty else [])))
+        empty = emptied_role(self._written_roles, self.misplaced_role_keys)
+        return frozenset(entry.name for entry in (*self.misplaced_role_keys, empty) if entry)
 
     @property
     def _written_roles(self) -> Node | None:

@@ -15,7 +15,7 @@ from pai_lsp.source.nodes import Node, Scalar, entries_of, walk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from pai_lsp.job.definition import Definition
@@ -81,11 +81,10 @@ def template_uses(job: JobTree) -> tuple[TemplateUse, ...]:
         for scalar in job.command_parts(role):
             waiting.pop(scalar, None)
     for place, node, owner in _filled_nodes(job) if waiting else ():
-        read = _in_plugin_text if place in RUNTIME_PLACES else _in_text
         for scalar in _taken(node, waiting) if place is not TemplatePlace.COMMANDS else ():
-            found += read(job, scalar, place, **owner)
+            found += _in_scalar(job, scalar, place, **owner)
     for scalar in tuple(waiting) if job.root else ():
-        found += _in_text(job, scalar, TemplatePlace.LITERAL)
+        found += _in_scalar(job, scalar, TemplatePlace.LITERAL)
     return tuple(found)
 
 
@@ -140,12 +139,9 @@ def _taken(node: Node | None, waiting: dict[Scalar, None]) -> Iterator[Scalar]:
             yield below
 
 
-def _in_text(job: JobTree, scalar: Scalar, place: TemplatePlace, **owner: Any) -> list[TemplateUse]:
+def _in_scalar(job: JobTree, scalar: Scalar, place: TemplatePlace, **owner: Any) -> list[TemplateUse]:
+    found: Iterable[TemplateTag] = tags(scalar.text)[0]
+    if place in RUNTIME_PLACES:
+        found = sorted((*runtime_tags(scalar.text), *tags_without_dollar(scalar.text)), key=lambda tag: tag.span)
     text = mapped(job.text, scalar)
-    return [TemplateUse(tag, text, place, **owner) for tag in tags(scalar.text)[0]]
-
-
-def _in_plugin_text(job: JobTree, scalar: Scalar, place: TemplatePlace, **owner: Any) -> list[TemplateUse]:
-    text = mapped(job.text, scalar)
-    found = sorted((*runtime_tags(scalar.text), *tags_without_dollar(scalar.text)), key=lambda tag: tag.span)
     return [TemplateUse(tag, text, place, **owner) for tag in found]

@@ -146,7 +146,6 @@ def _unknown_key(
 
 def _wrong_value(path: Path, keyword: str, schema: Mapping[str, Any], instance: Any) -> StructureError:
     value = _value_in_words(path, schema)
-    code = schema.get("x-code")
     if keyword == "type":
         return _wrong_type(path, schema, instance)
     if keyword == "enum":
@@ -159,14 +158,15 @@ def _wrong_value(path: Path, keyword: str, schema: Mapping[str, Any], instance: 
         word = "at least" if keyword == "minimum" else "at most"
         message = f"{value} must be {word} {limit}, not {instance}"
         return StructureError("out-of-range", path, None, message, (str(limit),))
+    expected: tuple[str, ...] = ()
     if keyword == "maxLength":
-        limit = schema[keyword]
-        message = f"{value} has {len(instance)} characters; at most {limit} are allowed"
-        return StructureError(code or "invalid-name", path, None, message)
-    if instance == "":
-        return StructureError(code or "invalid-name", path, None, f"{value} is empty")
-    message = f"{value} may contain only {schema['x-words']}, unlike '{one_line(str(instance))}'"
-    return StructureError(code or "invalid-name", path, None, message, _repaired(instance, schema["pattern"]))
+        message = f"{value} has {len(instance)} characters; at most {schema[keyword]} are allowed"
+    elif instance == "":
+        message = f"{value} is empty"
+    else:
+        message = f"{value} may contain only {schema['x-words']}, unlike '{one_line(str(instance))}'"
+        expected = _repaired(instance, schema["pattern"])
+    return StructureError(schema.get("x-code", "invalid-name"), path, None, message, expected)
 
 
 def _wrong_choice(path: Path, schema: Mapping[str, Any], instance: Any) -> StructureError:

@@ -190,7 +190,7 @@ class _SectionReader:
         child = re.compile(f"^ {{{depth}}}{begin}", re.MULTILINE)
         starts = [match.start() for match in child.finditer(self._text, first.start(), end)]
         shallower = re.compile(f"^ {{0,{depth - 1}}}(?=[^\\s#])", re.MULTILINE)
-        if not starts or starts[0] != first.start() or (depth and shallower.search(self._text, first.start(), end)):
+        if starts[:1] != [first.start()] or (depth and shallower.search(self._text, first.start(), end)):
             return None
         children = self.collection([*starts, end], 1)
         opening, _ = self._part([start, starts[0]], 0, 0)
