@@ -241,6 +241,7 @@ class CommandLines:
 
     def __init__(self, script: Script) -> None:
         self.by_program: dict[str, list[CommandLine]] = {}
+        self._folders: dict[tuple[Step | None, Step | None], tuple[list[int], list[str | None]]] = {}
         self.tree = structure(script)
         steps = ((step, step.command) for step in self.tree.all)
         self.all = counted(_line(script, step, command.words) for step, command in steps if command is not None)
@@ -313,10 +314,6 @@ class CommandLines:
         number = bisect_left(starts, step.span.start)
         return folders[number - 1] if number else ""
 
-    @cached_property
-    def _folders(self) -> dict[tuple[Step | None, Step | None], tuple[list[int], list[str | None]]]:
-        return {}
-
     def _folders_for(self, step: Step) -> tuple[list[int], list[str | None]]:
         """For the steps beside one: where the working folder changes for them, and what it is from there on."""
         ancestors = set(step.ancestors)
@@ -374,8 +371,7 @@ def command_lines(script: Script) -> CommandLines:
 def _line(script: Script, step: Step, words: tuple[Word, ...]) -> CommandLine:
     at, wrappers, variables = 0, [], [one.name for one in step.assigned]
     user: str | None = ""
-    while (wrapper := WRAPPERS.get(words[at].text.rpartition("/")[2])) is not None:
-        starter = words[at].text.rpartition("/")[2]
+    while (wrapper := WRAPPERS.get(starter := words[at].text.rpartition("/")[2])) is not None:
         after = _after_options(words, at + 1, wrapper) + wrapper.operands
         while wrapper.assigns and after < len(words) and (match := _ASSIGNMENT.match(words[after].text)):
             variables.append(match[0][:-1])
@@ -386,22 +382,20 @@ def _line(script: Script, step: Step, words: tuple[Word, ...]) -> CommandLine:
         if wrapper.user:
             user = _user(words[at + 1 : after], wrapper)
         at = after
-    name = words[at].text.rpartition("/")[2] if words[at].is_literal else ""
-    arguments = words[at + 1 :]
+    name, is_module = starter if words[at].is_literal else "", False
     if PYTHON.fullmatch(name):
         name = "python"
-        for number, word in enumerate(arguments[:-1]):
+        for number, word in enumerate(words[at + 1 : -1], at + 2):
             if word.text == "-m":
-                module = arguments[number + 1]
-                name, rest = MODULES.get(module.text, module.text), arguments[number + 2 :]
-                return CommandLine(
-                    script, step, name, module, rest, words, tuple(wrappers), tuple(variables), user, True
-                )
+                at, is_module = number, True
+                name = MODULES.get(words[at].text, words[at].text)
+                break
             if not word.text.startswith("-") or word.text in {"-c", "-"}:
                 break
     elif _PIP.fullmatch(name):
         name = "pip"
-    return CommandLine(script, step, name, words[at], arguments, words, tuple(wrappers), tuple(variables), user)
+    rest = words[at + 1 :]
+    return CommandLine(script, step, name, words[at], rest, words, tuple(wrappers), tuple(variables), user, is_module)
 
 
 def _after_options(words: tuple[Word, ...], at: int, wrapper: Wrapper) -> int:
@@ -440,11 +434,7 @@ def _user(words: tuple[Word, ...], wrapper: Wrapper) -> str | None:
 
 def quoted_words(words: Iterable[str | None]) -> str:
     """The script in which bash runs exactly these words; None is a word that is not known before it runs."""
-    return " ".join('"$UNKNOWN"' if word is None else f"'{_in_quotes(word)}'" for word in words)
-
-
-def _in_quotes(word: str) -> str:
-    return word.replace("'", "'\\''")
+    return " ".join('"$UNKNOWN"' if word is None else "'" + word.replace("'", "'\\''") + "'" for word in words)
 
 
 def parsed(words: Sequence[Word], program: Program, text: str) -> Arguments:

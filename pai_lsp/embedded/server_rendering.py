@@ -180,15 +180,10 @@ _STRING_MEMBERS = _functions(
         '<a href="undefined">[object Object]</a>': "link",
         '<font color="undefined">[object Object]</font>': "fontcolor",
         '<font size="undefined">[object Object]</font>': "fontsize",
-        "<big>[object Object]</big>": "big",
-        "<blink>[object Object]</blink>": "blink",
-        "<b>[object Object]</b>": "bold",
-        "<tt>[object Object]</tt>": "fixed",
-        "<i>[object Object]</i>": "italics",
-        "<small>[object Object]</small>": "small",
-        "<strike>[object Object]</strike>": "strike",
-        "<sub>[object Object]</sub>": "sub",
-        "<sup>[object Object]</sup>": "sup",
+        **{
+            f"<{tag}>{_OBJECT_TEXT}</{tag}>": name for name, tag in {"bold": "b", "fixed": "tt", "italics": "i"}.items()
+        },
+        **{f"<{tag}>{_OBJECT_TEXT}</{tag}>": tag for tag in ("big", "blink", "small", "strike", "sub", "sup")},
     },
     "toString valueOf",
 )

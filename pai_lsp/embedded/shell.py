@@ -16,7 +16,7 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 
 from pai_lsp.embedded.shell_expansions import NAME, arithmetic_end
-from pai_lsp.embedded.shell_grammar import Conditional, Grammar, Role
+from pai_lsp.embedded.shell_grammar import Conditional, Expected, Grammar, Role
 from pai_lsp.embedded.shell_script import HERE_DOCUMENT, Assignment, EventKind, PartKind, Script, SimpleCommand
 from pai_lsp.embedded.shell_words import LineReader
 from pai_lsp.source.frozen import dataclass, field, replace
@@ -70,17 +70,6 @@ class _UnfinishedCommand:
 
 class _ScriptReader(LineReader):
     """Reads a text from its start to its end."""
-
-    __slots__ = (
-        "_background",
-        "_functions",
-        "_grammars",
-        "_has_pipeline",
-        "_loop_words",
-        "_made",
-        "_separate",
-        "_tested",
-    )
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -146,7 +135,8 @@ class _ScriptReader(LineReader):
             elif character == "#":
                 self._comment()
             elif character == "(":
-                command = self._opening_bracket(command, grammar)
+                self._opening_bracket(command, grammar)
+                command = _UnfinishedCommand()
             elif character == ")" and closing and grammar.closes():
                 self._finish(command, grammar)
                 command = _UnfinishedCommand()
@@ -156,11 +146,9 @@ class _ScriptReader(LineReader):
             elif (
                 character in "<>&0123456789{"
                 and not text.startswith("<%", at)
-                and self._redirection(
-                    EventKind.REDIRECTION_AFTER if grammar.is_after_compound else EventKind.REDIRECTION
-                )
+                and self._redirection(is_after_compound=grammar.expected is Expected.AFTER)
             ):
-                command.is_begun = not grammar.is_after_compound
+                command.is_begun = grammar.expected is not Expected.AFTER
                 grammar.begin()
             elif character in ";&|)\n" and (match := _OPERATOR.match(text, at, self._end)):
                 self._finish(command, grammar)
@@ -186,10 +174,11 @@ class _ScriptReader(LineReader):
         self._background += grammar.background
         return is_closed
 
-    def _opening_bracket(self, command: _UnfinishedCommand, grammar: Grammar) -> _UnfinishedCommand:
-        """Read a `(`: arithmetic, a function's brackets, or a subshell."""
+    def _opening_bracket(self, command: _UnfinishedCommand, grammar: Grammar) -> None:
+        """Read a `(`: arithmetic, a function's brackets, or a subshell. The command before it ends."""
         text, at = self._text, self._at
-        if grammar.may_be_arithmetic and text.startswith("((", at) and (end := arithmetic_end(text, at + 2, self._end)):
+        may_be_arithmetic = text.startswith("((", at) and (grammar.expects_command or grammar.is_loop_head)
+        if may_be_arithmetic and (end := arithmetic_end(text, at + 2, self._end)):
             self._inner += 1
             self._arithmetic(at + 2, end - 2)
             self._inner -= 1
@@ -198,27 +187,25 @@ class _ScriptReader(LineReader):
                 self._found_fault(Span(at, end))
             self._part(PartKind.EXPANSION, at)
             grammar.compound(Span(at, end))
-            return _UnfinishedCommand()
+            return
         match = _NO_BRACKETS.match(text, at, self._end)
-        if match and grammar.awaits_body:
+        if match and grammar.expected is Expected.FUNCTION_BODY:
             self._at = match.end()
-            return _UnfinishedCommand()
-        if match and grammar.is_in_simple_command and len(command.words) == 1 and not command.is_begun:
+        elif match and grammar.expected is Expected.WORDS and len(command.words) == 1 and not command.is_begun:
             self._at = match.end()
             self._functions.add(command.words[0].text)
             grammar.function_brackets(command.words[0].text, command.words[0].span)
-            return _UnfinishedCommand()
-        self._finish(command, grammar)
-        self._at += 1
-        grammar.operator_token("(", Span(at, at + 1))
-        return _UnfinishedCommand()
+        else:
+            self._finish(command, grammar)
+            self._at += 1
+            grammar.operator_token("(", Span(at, at + 1))
 
     def _command_word(self, command: _UnfinishedCommand, grammar: Grammar) -> _UnfinishedCommand:
         """Read a word, give it the place that the grammar has for it, and give the command that continues."""
         text, at = self._text, self._at
         words = command.words
-        is_first = not words and grammar.may_assign
-        is_declared = bool(words) and words[0].text in _TAKING_ARRAYS and grammar.is_in_simple_command
+        is_first = not words and grammar.expected in {Expected.COMMAND, Expected.WORDS}
+        is_declared = bool(words) and words[0].text in _TAKING_ARRAYS and grammar.expected is Expected.WORDS
         word, sets = self._word(may_assign=is_first or is_declared)
         if self._at == at:  # nothing that a word can begin with, in broken text
             self._at += 1

@@ -75,28 +75,22 @@ def _evaluated(node: ast.expr, names: dict[str, int]) -> int | None:
         value = _evaluated(node.operand, names)
         return None if value is None else -value
     if isinstance(node, ast.BinOp):
-        left, right = _evaluated(node.left, names), _evaluated(node.right, names)
-        if left is None or right is None:
-            return None
-        if isinstance(node.op, ast.Add):
-            return left + right
-        if isinstance(node.op, ast.Sub):
-            return left - right
-        if isinstance(node.op, ast.Mult):
-            return left * right
-        if isinstance(node.op, ast.Mod) and right:
-            return left % right
+        kind: type[ast.AST] = type(node.op)
+        operands = node.left, node.right
+    elif isinstance(node, ast.Compare) and len(node.ops) == 1:
+        kind, operands = type(node.ops[0]), (node.left, node.comparators[0])
+    else:
         return None
-    if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        left, right = _evaluated(node.left, names), _evaluated(node.comparators[0], names)
-        if left is None or right is None:
-            return None
-        results: dict[type[ast.cmpop], bool] = {
-            ast.Eq: left == right, ast.NotEq: left != right, ast.Lt: left < right, ast.LtE: left <= right,
-            ast.Gt: left > right, ast.GtE: left >= right,
-        }  # fmt: skip
-        return int(results[type(node.ops[0])]) if type(node.ops[0]) in results else None
-    return None
+    left, right = (_evaluated(operand, names) for operand in operands)
+    if left is None or right is None:
+        return None
+    results: dict[type[ast.AST], int | None] = {
+        ast.Add: left + right, ast.Sub: left - right, ast.Mult: left * right, ast.Mod: left % right if right else None,
+        ast.Eq: left == right, ast.NotEq: left != right, ast.Lt: left < right, ast.LtE: left <= right,
+        ast.Gt: left > right, ast.GtE: left >= right,
+    }  # fmt: skip
+    result = results.get(kind)
+    return None if result is None else int(result)
 
 
 def as_assignment(expression: str) -> str:

@@ -44,12 +44,6 @@ _BRACKET = lazy_pattern(r"[()]|\\.|'[^']{0,200}'|\"(?:[^\"\\]|\\.){0,200}\"|['\"
 class ExpansionReader(ABC):
     """Reads expansions in a text, and keeps what it finds; its subclasses read what is inside of them."""
 
-    __slots__ = (
-        "_assignments", "_at", "_bad_substitutions", "_conditional", "_depth", "_document", "_end", "_events",
-        "_fault", "_fault_inside", "_inner", "_last_template_end", "_parts", "_positionals", "_text", "_unchecked",
-        "_unclosed", "_uses",
-    )  # fmt: skip
-
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0

@@ -31,7 +31,7 @@ class Role(Enum):
     CONDITIONAL = auto()  # `[[`
 
 
-class _Expected(Enum):
+class Expected(Enum):
     """What comes next."""
 
     __hash__ = object.__hash__  # the one of Enum is many times slower
@@ -55,14 +55,14 @@ class _Expected(Enum):
 
 # By reserved word: the part of the compound command that it begins, and the position there.
 _OPENING = {
-    "if": ("condition", _Expected.COMMAND),
-    "while": ("condition", _Expected.COMMAND),
-    "until": ("condition", _Expected.COMMAND),
-    "for": ("head", _Expected.FOR_NAME),
-    "select": ("head", _Expected.FOR_NAME),
-    "case": ("head", _Expected.CASE_WORD),
-    "{": ("body", _Expected.COMMAND),
-    "(": ("body", _Expected.COMMAND),
+    "if": ("condition", Expected.COMMAND),
+    "while": ("condition", Expected.COMMAND),
+    "until": ("condition", Expected.COMMAND),
+    "for": ("head", Expected.FOR_NAME),
+    "select": ("head", Expected.FOR_NAME),
+    "case": ("head", Expected.CASE_WORD),
+    "{": ("body", Expected.COMMAND),
+    "(": ("body", Expected.COMMAND),
 }
 # Bash 5.2 refuses the next `(` or `{`, as its parser's stack is full; of other compound commands it takes fewer.
 _MOST_OPEN = 4999
@@ -85,15 +85,14 @@ NEXT = {
 ENDING = frozenset(word for words in NEXT.values() for word in words)
 _PREFIXES = frozenset({"!", "time", "coproc"})
 JOINING = frozenset({"&&", "||", "|", "|&"})
-# Where a command may begin or has just ended, where its words may come, and where it may end.
-_AT_COMMAND = frozenset({_Expected.COMMAND, _Expected.AFTER, _Expected.FUNCTION_BODY})
-_AT_WORD = frozenset({_Expected.COMMAND, _Expected.WORDS})
-_AT_END = frozenset({_Expected.WORDS, _Expected.AFTER})
+# Where a command may begin or has just ended, and where it may end.
+_AT_COMMAND = frozenset({Expected.COMMAND, Expected.AFTER, Expected.FUNCTION_BODY})
+_AT_END = frozenset({Expected.WORDS, Expected.AFTER})
 # Line ends have no meaning here.
 _SKIPPING = frozenset(
     {
-        _Expected.FUNCTION_BODY, _Expected.FOR_IN, _Expected.FOR_HEAD, _Expected.FOR_DO, _Expected.CASE_IN,
-        _Expected.PATTERNS,
+        Expected.FUNCTION_BODY, Expected.FOR_IN, Expected.FOR_HEAD, Expected.FOR_DO, Expected.CASE_IN,
+        Expected.PATTERNS,
     }
 )  # fmt: skip
 
@@ -117,26 +116,20 @@ class _Frame:
 class Grammar:
     """The state after some tokens. `count` gives the number of simple commands so far, by which they are marked."""
 
-    __slots__ = (
-        "_count", "_expected", "_fault", "_frames", "_prefix", "_record", "_required", "background", "function",
-        "has_pipeline", "is_full", "keyword", "operator", "separate", "subshells",
-    )  # fmt: skip
-
     def __init__(
         self,
         count: Callable[[], int],
         fault: Callable[[Span, Unclosed | None], None],
         record: Callable[[Event], None],
-        function: str = "",
     ) -> None:
         self._count = count
         self._record = record
         self._fault = fault
-        self._frames = [_Frame("", None, "", function, list_start=count(), pipeline_start=count())]
-        self._expected = _Expected.COMMAND
+        self._frames = [_Frame("", None, "", "", list_start=count(), pipeline_start=count())]
+        self.expected = Expected.COMMAND
         self._required: Unclosed | None = None  # what must be followed by a command
         self._prefix = ""  # `!` or `time` directly before
-        self.function = function
+        self.function = ""
         self.is_full = False  # bash stops here, and nothing after it is worth reading
         self.subshells = 0
         self.keyword = ""
@@ -149,63 +142,38 @@ class Grammar:
     @property
     def expects_command(self) -> bool:
         """Whether a command may begin here."""
-        return self._expected in {_Expected.COMMAND, _Expected.FUNCTION_BODY}
-
-    @property
-    def may_be_arithmetic(self) -> bool:
-        """Whether `((` may begin arithmetic here: a command, or the head of a loop."""
-        return self.expects_command or self.is_loop_head
+        return self.expected in {Expected.COMMAND, Expected.FUNCTION_BODY}
 
     @property
     def is_loop_head(self) -> bool:
         """Whether the head of a `for` loop comes here, a name or arithmetic."""
-        return self._expected is _Expected.FOR_NAME and self._frames[-1].keyword == "for"
-
-    @property
-    def awaits_body(self) -> bool:
-        """Whether the body of a function comes here."""
-        return self._expected is _Expected.FUNCTION_BODY
-
-    @property
-    def may_assign(self) -> bool:
-        """Whether an assignment is allowed here, if the command has no name yet."""
-        return self._expected in _AT_WORD
-
-    @property
-    def is_after_compound(self) -> bool:
-        """Whether a compound command has just ended."""
-        return self._expected is _Expected.AFTER
-
-    @property
-    def is_in_simple_command(self) -> bool:
-        """Whether a word here belongs to a simple command."""
-        return self._expected is _Expected.WORDS
+        return self.expected is Expected.FOR_NAME and self._frames[-1].keyword == "for"
 
     def word(self, written: str, span: Span) -> Role:
         """Read a word; `written` with its quotes, as no quoted word is a reserved one."""
-        expected = self._expected
-        if expected is _Expected.WORDS or expected is _Expected.FOR_WORDS:
-            return Role.ARGUMENT if expected is _Expected.WORDS else Role.LISTED
+        expected = self.expected
+        if expected is Expected.WORDS or expected is Expected.FOR_WORDS:
+            return Role.ARGUMENT if expected is Expected.WORDS else Role.LISTED
         if expected in _AT_COMMAND:
             return self._first_word(written, span)
-        if expected is _Expected.FUNCTION_NAME:
+        if expected is Expected.FUNCTION_NAME:
             self.function = written
             self._awaits_body(span)
             return Role.FUNCTION
-        if expected is _Expected.FOR_NAME:
-            self._expected = _Expected.FOR_IN
+        if expected is Expected.FOR_NAME:
+            self.expected = Expected.FOR_IN
             return Role.VARIABLE
-        if expected is _Expected.CASE_WORD:
-            self._expected = _Expected.CASE_IN
-        elif expected is _Expected.PATTERNS and written == "esac":
+        if expected is Expected.CASE_WORD:
+            self.expected = Expected.CASE_IN
+        elif expected is Expected.PATTERNS and written == "esac":
             self._pop(span)
-        elif expected in {_Expected.PATTERNS, _Expected.PATTERN}:
-            self._expected = _Expected.PATTERN_END
-        elif expected is _Expected.CASE_IN and written == "in":
-            self._expected = _Expected.PATTERNS
-        elif expected is _Expected.FOR_IN and written == "in":
-            self._expected = _Expected.FOR_WORDS
-        elif expected in {_Expected.FOR_IN, _Expected.FOR_HEAD, _Expected.FOR_DO} and written in {"do", "{"}:
+        elif expected in {Expected.PATTERNS, Expected.PATTERN}:
+            self.expected = Expected.PATTERN_END
+        elif expected is Expected.CASE_IN and written == "in":
+            self.expected = Expected.PATTERNS
+        elif expected is Expected.FOR_IN and written == "in":
+            self.expected = Expected.FOR_WORDS
+        elif expected in {Expected.FOR_IN, Expected.FOR_HEAD, Expected.FOR_DO} and written in {"do", "{"}:
             self._begin_part("body" if written == "do" else "braces", written)
         else:
             self._unexpected(span)
@@ -214,7 +182,7 @@ class Grammar:
     def _first_word(self, written: str, span: Span) -> Role:
         """Read a word where a command begins or has just ended."""
         frame = self._frames[-1]
-        is_body = self._expected is _Expected.FUNCTION_BODY
+        is_body = self.expected is Expected.FUNCTION_BODY
         if written in ENDING and not is_body:
             following = NEXT.get((frame.keyword, frame.part), {}).get(written)
             if following is None or self._required or not (frame.is_filled or written == "esac"):
@@ -224,7 +192,7 @@ class Grammar:
             else:
                 self._pop(span)
             return Role.RESERVED
-        if self._expected is _Expected.AFTER or (is_body and written != "[[" and written not in _OPENING):
+        if self.expected is Expected.AFTER or (is_body and written != "[[" and written not in _OPENING):
             self._unexpected(span)
         if written in _OPENING:
             self._push(written, span)
@@ -233,7 +201,7 @@ class Grammar:
         if written in _PREFIXES and not is_body and not (is_piped and written == "time"):
             if is_piped:
                 self._unexpected(span)
-            self._begin_command(_Expected.COMMAND)
+            self._begin_command(Expected.COMMAND)
             self.keyword = written
             if written == "coproc":
                 frame.is_pipeline = True
@@ -243,57 +211,57 @@ class Grammar:
             self._record((EventKind.PREFIX, written, span))
             return Role.RESERVED
         if written == "function" and not is_body:
-            self._begin_command(_Expected.FUNCTION_NAME)
+            self._begin_command(Expected.FUNCTION_NAME)
             self._required = Unclosed(written, span)
             return Role.RESERVED
         if written in {"in", "]]"}:
             self._unexpected(span)
-        self._begin_command(_Expected.WORDS)
+        self._begin_command(Expected.WORDS)
         return Role.CONDITIONAL if written == "[[" else Role.ARGUMENT
 
     def begin(self) -> None:
         """Read an assignment or a redirection, with which a simple command may begin."""
-        if self._expected is _Expected.COMMAND:
-            self._begin_command(_Expected.WORDS)
+        if self.expected is Expected.COMMAND:
+            self._begin_command(Expected.WORDS)
 
     def compound(self, span: Span) -> None:
         """Read a whole compound command: `((…))`, or a `[[` whose words the reader took."""
         if self.is_loop_head:
-            self._expected = _Expected.FOR_HEAD
+            self.expected = Expected.FOR_HEAD
             return
-        if self._expected not in {_Expected.COMMAND, _Expected.FUNCTION_BODY, _Expected.WORDS}:
+        if self.expected not in {Expected.COMMAND, Expected.FUNCTION_BODY, Expected.WORDS}:
             self._unexpected(span)
-        self._begin_command(_Expected.AFTER)
+        self._begin_command(Expected.AFTER)
         self._record((EventKind.COMPOUND, "", span))
         self.function = self._frames[-1].function
 
     def function_brackets(self, name: str, span: Span) -> None:
         """Read `()` after a name, or after `function` and a name."""
-        if self._expected is _Expected.WORDS:
+        if self.expected is Expected.WORDS:
             self.function = name
             self._awaits_body(span)
 
     def operator_token(self, operator: str, span: Span) -> None:
         """Read a control operator, a bracket or a line end."""
         self._record((EventKind.OPERATOR, operator, span))
-        expected = self._expected
+        expected = self.expected
         if operator == "\n":
             self._line_end(span)
         elif operator == "(":
             self._opening_bracket(span)
         elif operator == ")":
             self._closing_bracket(span)
-        elif expected is _Expected.PATTERN_END and operator == "|":
-            self._expected = _Expected.PATTERN
-        elif operator == ";" and expected in {_Expected.FOR_IN, _Expected.FOR_WORDS, _Expected.FOR_HEAD}:
-            self._expected = _Expected.FOR_DO
+        elif expected is Expected.PATTERN_END and operator == "|":
+            self.expected = Expected.PATTERN
+        elif operator == ";" and expected in {Expected.FOR_IN, Expected.FOR_WORDS, Expected.FOR_HEAD}:
+            self.expected = Expected.FOR_DO
         elif operator in {";;", ";&", ";;&"}:
             frame = self._frames[-1]
             if (frame.keyword, frame.part) != ("case", "body") or self._required or not self._is_at_end:
                 self._unexpected(span)
             else:
                 self._end_list()
-                self._expected, frame.part = _Expected.PATTERNS, "patterns"
+                self.expected, frame.part = Expected.PATTERNS, "patterns"
         elif expected in _AT_END or (self._prefix and operator == ";"):
             self._end_command(operator, span)
         else:
@@ -302,19 +270,19 @@ class Grammar:
 
     @property
     def _is_at_end(self) -> bool:
-        return self._expected in {_Expected.COMMAND, _Expected.WORDS, _Expected.AFTER} and not self._prefix
+        return self.expected in {Expected.COMMAND, Expected.WORDS, Expected.AFTER} and not self._prefix
 
     def _line_end(self, span: Span) -> None:
-        if self._expected in _AT_END or self._prefix:
+        if self.expected in _AT_END or self._prefix:
             self._end_command("\n", span)
-        elif self._expected is _Expected.FOR_WORDS:
-            self._expected = _Expected.FOR_DO
-        elif self._expected is not _Expected.COMMAND and self._expected not in _SKIPPING:
+        elif self.expected is Expected.FOR_WORDS:
+            self.expected = Expected.FOR_DO
+        elif self.expected is not Expected.COMMAND and self.expected not in _SKIPPING:
             self._unexpected(span)
 
     def _opening_bracket(self, span: Span) -> None:
-        if self._expected is _Expected.PATTERNS:
-            self._expected = _Expected.PATTERN
+        if self.expected is Expected.PATTERNS:
+            self.expected = Expected.PATTERN
             return
         if not self.expects_command:
             self._unexpected(span)
@@ -323,7 +291,7 @@ class Grammar:
 
     def _closing_bracket(self, span: Span) -> None:
         frame = self._frames[-1]
-        if self._expected is _Expected.PATTERN_END:
+        if self.expected is Expected.PATTERN_END:
             self._begin_part("body", "")
         elif frame.keyword == "(" and frame.is_filled and self._is_at_end and not self._required:
             self.subshells -= 1
@@ -350,11 +318,11 @@ class Grammar:
         self._end_list()
         return [*found, self._required] if self._required else found
 
-    def _begin_command(self, expected: _Expected) -> None:
+    def _begin_command(self, expected: Expected) -> None:
         self._frames[-1].is_filled = True
         self._required = None
         self._prefix = ""
-        self._expected = expected
+        self.expected = expected
 
     def _begin_part(self, part: str, keyword: str) -> None:
         frame = self._frames[-1]
@@ -362,11 +330,11 @@ class Grammar:
         frame.part, frame.is_filled = part, part == "body" and frame.keyword == "case"
         self._record((EventKind.PART, part, None))
         self._prefix = ""
-        self.keyword, self._expected = keyword, _Expected.COMMAND
+        self.keyword, self.expected = keyword, Expected.COMMAND
 
     def _awaits_body(self, span: Span) -> None:
         self._record((EventKind.FUNCTION, self.function, span))
-        self._begin_command(_Expected.FUNCTION_BODY)
+        self._begin_command(Expected.FUNCTION_BODY)
         self._required = Unclosed("function", span)
 
     def _push(self, keyword: str, span: Span) -> None:
@@ -374,8 +342,8 @@ class Grammar:
             self.is_full = True
             self._unexpected(span)
             return
-        self._begin_command(_Expected.COMMAND)
-        part, self._expected = _OPENING[keyword]
+        self._begin_command(Expected.COMMAND)
+        part, self.expected = _OPENING[keyword]
         count = self._count()
         self._frames.append(_Frame(keyword, span, part, self.function, list_start=count, pipeline_start=count))
         self.keyword = keyword
@@ -387,11 +355,11 @@ class Grammar:
         self._end_list()
         self._frames.pop()
         self.function = self._frames[-1].function
-        self._expected, self.keyword, self._prefix = _Expected.AFTER, "", ""
+        self.expected, self.keyword, self._prefix = Expected.AFTER, "", ""
 
     def _end_command(self, operator: str, span: Span) -> None:
         frame = self._frames[-1]
-        self._expected, self._prefix = _Expected.COMMAND, ""
+        self.expected, self._prefix = Expected.COMMAND, ""
         if operator in {"|", "|&"}:
             frame.is_pipeline = self.has_pipeline = True
         elif operator in {"&&", "||"}:
@@ -420,8 +388,8 @@ class Grammar:
         self._fault(span, Unclosed(frame.keyword, frame.span) if frame.span else None)
         self._required, self._prefix = None, ""
         self.function = self._frames[-1].function
-        if self._expected is not _Expected.WORDS:
-            self._expected = _Expected.COMMAND
+        if self.expected is not Expected.WORDS:
+            self.expected = Expected.COMMAND
 
 
 _UNARY = frozenset(f"-{letter}" for letter in "abcdefghkprstuwxGLNORSvnoz")
@@ -438,8 +406,6 @@ class _ExpectedInTest(Enum):
 
 class Conditional:
     """The grammar of `[[ … ]]`: the state after some tokens."""
-
-    __slots__ = ("_expected", "_fault", "_opened", "_operator")
 
     def __init__(self, fault: Callable[[Span], None]) -> None:
         self._fault = fault

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 _PIPES = frozenset({"|", "|&"})
 _JOINED = frozenset({"&&", "||", "|", "|&"})
-# How the kinds of substitutions end, which can be in quotes.
-_SUBSTITUTIONS = ("$(", "`", "<(", ">(", "$((")
 _MOST_STEPS = 60
 _NOWHERE = Span(0, 0)
 # The events with which a step begins.
@@ -85,15 +83,12 @@ class Step:
 
     def following(self) -> Step | None:
         """The next step of the list."""
-        siblings = self.siblings
         at = self.number + 1
-        return siblings[at] if at < len(siblings) else None
+        return self.siblings[at] if at < len(self.siblings) else None
 
     def preceding(self) -> Step | None:
         """The step before it in the list."""
-        siblings = self.siblings
-        at = self.number
-        return siblings[at - 1] if at else None
+        return self.siblings[self.number - 1] if self.number else None
 
     @property
     def pipeline(self) -> list[Step]:
@@ -109,27 +104,20 @@ class Step:
     @property
     def has_piped_input(self) -> bool:
         """Whether it, or a compound command around it, reads a pipe or a file."""
-        for step in self.around:
-            if step.before in _PIPES or any(one.operator.startswith("<") for one in step.redirections):
-                return True
-            if step.kind == ">(":
-                return True
-        return False
+        return any(
+            step.before in _PIPES or step.kind == ">(" or any(one.operator[0] == "<" for one in step.redirections)
+            for step in self.around
+        )
 
     @property
     def is_background(self) -> bool:
         """Whether it, or a list around it, runs in the background."""
-        step: Step | None = self
-        while step is not None:
+        for step in self.around:
             last = step
-            siblings = step.siblings
-            at = step.number
-            while last.after in _JOINED and at + 1 < len(siblings):
-                at += 1
-                last = siblings[at]
+            while last.after in _JOINED and (following := last.following()) is not None:
+                last = following
             if last.after == "&":
                 return True
-            step = step.owner if step.is_substitution else step.parent
         return False
 
     @property
@@ -151,6 +139,19 @@ class Step:
         return self.following() is None
 
 
+@dataclass(slots=True)
+class _Level:
+    """A step that is being read: its part, the list there, and what the next step of the list has in front."""
+
+    step: Step
+    part: str = ""
+    siblings: list[Step] = field(default_factory=list)
+    substitutions: list[Step] = field(default_factory=list)
+    prefixes: list[str] = field(default_factory=list)
+    assigned: list[Assignment] = field(default_factory=list)
+    redirections: list[Redirection] = field(default_factory=list)
+
+
 class Structure:
     """The tree of a script's steps."""
 
@@ -168,23 +169,16 @@ class Structure:
                 self.calls.setdefault(step.command.name, []).append(step)
 
     def _build(self, events: tuple[Event, ...], steps: list[Step]) -> None:
-        here = self.root
-        part: list[str] = [""]
-        lists: list[list[Step]] = [[]]
-        waiting: list[list[Step]] = [[]]  # substitutions of the command that is being read
-        prefixes: list[str] = []
-        assigned: list[Assignment] = []
-        redirections: list[Redirection] = []
-        outer: list[tuple[list[str], list[Assignment], list[Redirection]]] = []
+        levels = [_Level(self.root)]
         function = ""
         for kind, text, value in events:
-            span = value if isinstance(value, Span) else None
+            level = levels[-1]
+            span = value if isinstance(value, Span) else _NOWHERE
             if kind in _STEP_EVENTS:
-                step = Step("assignment", here, part[-1], span or _NOWHERE)
-                step.siblings = siblings = lists[-1]
-                step.number = len(siblings)
+                siblings = level.siblings
+                step = Step("assignment", level.step, level.part, span, siblings=siblings, number=len(siblings))
                 step.before = siblings[-1].after if siblings else ""
-                step.prefixes, prefixes = tuple(prefixes), []
+                step.prefixes, level.prefixes = tuple(level.prefixes), []
                 if kind is EventKind.COMPOUND:
                     if siblings and siblings[-1].after == "" and siblings[-1].kind == "command":
                         continue  # the brackets of `[[ … ]]`, whose command is there already
@@ -196,62 +190,50 @@ class Structure:
                     first, last = step.command.words[0].span, step.command.words[-1].span
                     step.span = Span(first.start, last.end)
                 if kind is not EventKind.OPEN:
-                    step.substitutions, waiting[-1] = waiting[-1], []
+                    step.substitutions, level.substitutions = level.substitutions, []
                     for one in step.substitutions:
                         one.owner = step
-                    step.assigned, step.redirections = tuple(assigned), tuple(redirections)
-                    assigned, redirections = [], []
+                    step.assigned, step.redirections = tuple(level.assigned), tuple(level.redirections)
+                    level.assigned, level.redirections = [], []
                     if step.assigned:
                         step.span = Span(step.assigned[0].span.start, max(step.span.end, step.assigned[-1].whole.end))
-                here.steps.append(step)
+                level.step.steps.append(step)
                 siblings.append(step)
                 steps.append(step)
                 if kind is EventKind.OPEN:
-                    here = step
-                    part.append("")
-                    lists.append([])
-                    waiting.append([])
+                    levels.append(_Level(step))
             elif kind is EventKind.PART:
-                for one in waiting[-1]:  # those in the words of `for` and `case`, whose failure ends nothing
-                    one.owner = here
-                part[-1], lists[-1], waiting[-1] = text, [], []
-            elif kind is EventKind.CLOSE and here.parent is not None and len(part) > 1:
-                for one in waiting.pop():
-                    one.owner = here
-                here.end = span.end if span is not None else 0
-                here, _, _ = here.parent, part.pop(), lists.pop()
+                for one in level.substitutions:  # those in the words of `for` and `case`, whose failure ends nothing
+                    one.owner = level.step
+                level.part, level.siblings, level.substitutions = text, [], []
+            elif kind is EventKind.CLOSE and len(levels) > 1:
+                for one in level.substitutions:
+                    one.owner = level.step
+                level.step.end = span.end
+                levels.pop()
             elif kind is EventKind.SUBSTITUTION:
-                step = Step(text, here, part[-1], span or _NOWHERE)
-                step.is_substitution = text.endswith(_SUBSTITUTIONS)
+                step = Step(text, level.step, level.part, span, is_substitution=True)
                 step.siblings = [step]
                 if not text.startswith("<<"):
-                    waiting[-1].append(step)
-                outer.append((prefixes, assigned, redirections))
-                prefixes, assigned, redirections = [], [], []
-                here = step
-                part.append("")
-                lists.append([])
-                waiting.append([])
+                    level.substitutions.append(step)
+                levels.append(_Level(step))
             elif kind is EventKind.SUBSTITUTION_END:
-                while not here.is_substitution and here.parent is not None:  # what broken text leaves open
-                    here, _, _, _ = here.parent, part.pop(), lists.pop(), waiting.pop()
-                here.span = span or here.span
-                here, _, _, _ = here.parent or self.root, part.pop(), lists.pop(), waiting.pop()
-                prefixes, assigned, redirections = outer.pop()
+                while not levels[-1].step.is_substitution:  # what broken text leaves open
+                    levels.pop()
+                levels.pop().step.span = span
             elif kind is EventKind.OPERATOR:
-                siblings = lists[-1]
-                if siblings and not siblings[-1].after:
-                    siblings[-1].after = text
+                if level.siblings and not level.siblings[-1].after:
+                    level.siblings[-1].after = text
             elif kind is EventKind.PREFIX:
-                prefixes.append(text)
+                level.prefixes.append(text)
             elif kind is EventKind.FUNCTION:
                 function = text
             elif isinstance(value, Assignment):
-                assigned.append(value)
+                level.assigned.append(value)
             elif isinstance(value, Redirection) and kind is EventKind.REDIRECTION:
-                redirections.append(value)
-            elif isinstance(value, Redirection) and here.steps:
-                here.steps[-1].redirections = (*here.steps[-1].redirections, value)
+                level.redirections.append(value)
+            elif isinstance(value, Redirection) and level.step.steps:
+                level.step.steps[-1].redirections = (*level.step.steps[-1].redirections, value)
 
     def ends_script(self, step: Step, seen: tuple[str, ...] = ()) -> bool:
         """Whether the script ends when this step fails: with errexit and pipefail, and nothing that catches it."""

@@ -71,25 +71,25 @@ def _fault(script: Script, span: Span) -> ScriptProblem:
     # A placeholder with a remark: `<path (of the model)>`.
     end = script.line_end(span.start) if written == "(" else span.start
     placeholder = angle_placeholder(script.text, end)
-    if placeholder is not None and placeholder.start < span.start:
-        name = _short(script.text[placeholder.start : placeholder.end])
-        return ScriptProblem(True, placeholder, line, f"'{name}' is a placeholder; {PLACEHOLDER_ADVICE}", related)
     redirection = next((one for one in script.open_redirections if one.end <= span.start), None)
-    if written in {"", "\n"}:
-        if redirection is not None:
-            operator = script.text[redirection.start : redirection.end]
-            return ScriptProblem(True, redirection, line, f"'{operator}' needs a file name after it", related)
-        return ScriptProblem(True, span, line, "bash does not expect the end of the line here", related)
-    if written in ENDING:
-        return ScriptProblem(True, span, line, _ending(script, written, inside), related)
-    if written == "(":
+    if placeholder is not None and placeholder.start < span.start:
+        span, name = placeholder, _short(script.text[placeholder.start : placeholder.end])
+        message = f"'{name}' is a placeholder; {PLACEHOLDER_ADVICE}"
+    elif written in {"", "\n"} and redirection is not None:
+        span = redirection
+        message = f"'{script.text[span.start : span.end]}' needs a file name after it"
+    elif written in {"", "\n"}:
+        message = "bash does not expect the end of the line here"
+    elif written in ENDING:
+        message = _ending(script, written, inside)
+    elif written == "(":
         message = "bash does not expect '(' here; quote it if it is text"
     elif written == ")" and inside is None:
         message = "this ')' closes nothing; quote it if it is text"
-    elif written in JOINING or written in {";", "&", ";;", ";&", ";;&"}:
+    elif written in {";;", ";&", ";;&"}:
+        message = f"'{written}' is only allowed in 'case'"
+    elif written in JOINING or written in {";", "&"}:
         message = f"a command is missing before '{written}'"
-        if written in {";;", ";&", ";;&"}:
-            message = f"'{written}' is only allowed in 'case'"
     else:
         message = f"bash does not expect '{_short(written)}' here"
     return ScriptProblem(True, span, line, message, related)

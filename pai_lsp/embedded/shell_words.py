@@ -39,8 +39,6 @@ _REDIRECTION = lazy_pattern(
 class WordReader(ExpansionReader):
     """Reads words."""
 
-    __slots__ = ("_extended_patterns",)
-
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._extended_patterns = False  # `shopt -s extglob`
@@ -198,8 +196,6 @@ class _HereDocument:
 class LineReader(WordReader):
     """Reads what is between words."""
 
-    __slots__ = ("_comments", "_here_documents", "_line_ends", "_open_redirections")
-
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._here_documents: list[_HereDocument] = []  # announced, to begin after the next line end
@@ -227,8 +223,8 @@ class LineReader(WordReader):
         self._comments.append(Span(start, self._at))
         self._part(PartKind.COMMENT, start)
 
-    def _redirection(self, kind: EventKind) -> bool:
-        """Read a redirection, if there is one here, and record it as an event of `kind`."""
+    def _redirection(self, *, is_after_compound: bool) -> bool:
+        """Read a redirection, if there is one here."""
         text, at = self._text, self._at
         match = _REDIRECTION.match(text, at, self._end)
         if match is None or (match[2] in {"<", ">"} and text.startswith("(", match.end()) and match[0] == match[2]):
@@ -241,6 +237,7 @@ class LineReader(WordReader):
         target, _ = self._word()
         operator = match[2] or "&>"
         descriptor = text[at : match.start(2)] if match[2] else ""
+        kind = EventKind.REDIRECTION_AFTER if is_after_compound else EventKind.REDIRECTION
         self._events.append((kind, operator, Redirection(operator, Span(at, self._at), target, descriptor)))
         if self._at == start or text[start] == "#":
             self._found_fault(Span(start, min(start + 1, len(text))))

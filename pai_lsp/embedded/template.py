@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from enum import Enum
 from functools import cached_property, lru_cache
+from itertools import zip_longest
 
 from pai_lsp.source.frozen import dataclass, dataclass_of_many
 from pai_lsp.source.patterns import lazy_pattern
@@ -114,16 +115,13 @@ class TemplateTag:
         cuts = list(_SERVER_CUT.finditer(content))
         if not cuts or cuts[0].start() == 0:
             return (PathStep(content, self.content_span),)
-        steps: list[PathStep] = []
-        start, prefix = 0, ""
-        for number, cut in enumerate(cuts):
-            if number == 0:
-                steps.append(PathStep(content[: cut.start()], Span(at, at + cut.start())))
-            start, prefix = (cut.start(1), cut[1]) if cut[1] is not None else (cut.end(), "")
-            end = cuts[number + 1].start() if number + 1 < len(cuts) else len(content)
+        steps = [PathStep(content[: cuts[0].start()], Span(at, at + cuts[0].start()))]
+        for cut, following in zip_longest(cuts, cuts[1:]):
+            end = following.start() if following else len(content)
             rest = content[cut.end() : end]
-            span = Span(start, cut.end(1)) if cut[1] is not None and not rest else Span(start, end)
-            steps.append(PathStep(prefix + rest, span.shifted(at)))
+            index = cut[1] or ""
+            span = Span(cut.start(1), end if rest else cut.end(1)) if index else Span(cut.end(), end)
+            steps.append(PathStep(index + rest, span.shifted(at)))
         return tuple(steps)
 
     @cached_property
