@@ -15,7 +15,7 @@ parameters: openpai-runtime, src/plugins/cmd/init.py; of the forms of storages: 
 from __future__ import annotations
 
 import posixpath
-from functools import lru_cache, partial
+from functools import lru_cache
 
 from pai_lsp.embedded.template import MISSING, filled
 from pai_lsp.findings.diagnostic import Diagnostic, Related, Severity
@@ -395,11 +395,8 @@ class EffectiveJob:
 
 def effective_job(job: Job) -> EffectiveJob:
     """What the job means; one with syntax problems has only these. A job is read once."""
-    if job.syntax.problems:
-        return EffectiveJob(
-            (),
-            tuple(problem(one.kind.value, one.span, one.message) for one in job.syntax.problems),
-        )
+    if problems := tuple(problem(one.kind.value, one.span, one.message) for one in job.syntax.problems):
+        return EffectiveJob((), problems)
     return job.once(_read_effective_job)
 
 
@@ -414,8 +411,6 @@ def _read_effective_job(job: Job) -> EffectiveJob:
 
 class _EffectiveJobReader:
     """Reads one job; a prerequisite that several roles need with the same values is the same object."""
-
-    __slots__ = ("_job", "_known", "_plugins", "_problems")
 
     def __init__(self, job: Job) -> None:
         self._job = job
@@ -450,19 +445,19 @@ class _EffectiveJobReader:
         return EffectiveRole(role, prerequisites, plugins)
 
     def _prerequisite(self, step: ExpansionStep, entry: RequireLink) -> Prerequisite:
-        identity = step.identity
-        known = self._known.get(identity)
-        if known is None:
-            known = self._known[identity] = self._read_prerequisite(step, entry)
-        return known
+        if step.identity not in self._known:
+            self._known[step.identity] = self._read_prerequisite(step, entry)
+        return self._known[step.identity]
 
     def _read_prerequisite(self, step: ExpansionStep, entry: RequireLink) -> Prerequisite:
         definition = step.definition
         is_own = not self._job.require_graph.is_outside(definition)
         where = None if is_own else entry.reference.span
-        report = self._problem
-        if where:
-            report = partial(self._report_outside, Related(definition.name_span, "defined here", step.path))
+        outside = (Related(definition.name_span, "defined here", step.path),) if where else ()
+
+        def report(code: str, span: Span, message: str) -> None:
+            self._problem(code, span, message, *outside)
+
         plugin = None if is_storage(definition) else definition.extended_plugin
         storages = tuple(needed_storages(step, where, report))
         self._unfilled(step, where, report)
@@ -477,12 +472,9 @@ class _EffectiveJobReader:
         definition = step.definition
         declared = [one.name for one in definition.template_variables]
         for scalar, variable in undeclared_variables(definition):
-            span = (
-                mapped(self._job.text, scalar).span(variable.name_span.start, variable.name_span.end)
-                if where is None
-                else where
-            )
+            name = variable.name_span
             message = undeclared_variable(variable.name, declared, definition.name if where else "")
+            span = where or mapped(self._job.text, scalar).span(name.start, name.end)
             report("undeclared-template-variable", span, message)
         for scalar, tag, fault in this_faults(self._job.require_graph, definition):
             span = where or fault.span(tag, mapped(self._job.text, scalar))
@@ -490,17 +482,12 @@ class _EffectiveJobReader:
 
     def _report(self, code: str, link: RequireLink, entries: dict[RequireLink, RequireLink], message: str) -> None:
         """Report on a reference; for one in another file, on the reference in the job that leads there."""
-        entry = entries.get(link)
-        if entry is None:
-            self._problem(code, link.reference.place, message)
-        elif link.path is None:
+        entry = entries.get(link, link)
+        if entry is link or link.path is None:
             self._problem(code, entry.reference.place, message)
         else:
             related = Related(link.reference.span, "required here", link.path)
             self._problem(code, entry.reference.span, message, related)
-
-    def _report_outside(self, definition: Related, code: str, span: Span, message: str) -> None:
-        self._problem(code, span, message, definition)
 
     def _problem(self, code: str, span: Span, message: str, *related: Related) -> None:
         self._problems.setdefault((code, span), problem(code, span, message, *related))

@@ -50,16 +50,17 @@ def plugin_scripts(
     try:
         if name == "cmd":
             _write_cmd(parameters, failure_policy, scripts)
-        elif name in _COMMANDS:
-            is_first = not role or [converted_role_name(one.name) for one in job.task_roles[:1]] == [
-                converted_role_name(role)
-            ]
-            commands = _COMMANDS[name](job, parameters, is_first_task=is_first and index == 0)
-            scripts.pre = _script(commands, failure_policy)
+        elif name in _COMMANDS and not (name == "tensorboard" and (index or not _is_first(role, job))):
+            scripts.pre = _script(_COMMANDS[name](job, parameters), failure_policy)
     except (TypeError, LookupError, AttributeError, ValueError):
         # Any exception for a value of a wrong type ends the plugin's process in the same way.
         scripts.fails = True
     return scripts
+
+
+def _is_first(role: str, job: Job) -> bool:
+    names = [converted_role_name(one.name) for one in job.task_roles[:1]]
+    return not role or names == [converted_role_name(role)]
 
 
 def _write_cmd(parameters: Any, failure_policy: Any, scripts: PluginScripts) -> None:
@@ -75,13 +76,11 @@ def _write_cmd(parameters: Any, failure_policy: Any, scripts: PluginScripts) -> 
                 pre.extend(callback["commands"])
             elif callback["event"] == "taskSucceeds":
                 post.extend(callback["commands"])
-        scripts.pre = _script(pre, failure_policy)
-        scripts.post = _script(post, failure_policy)
-        return
-    if "preCommands" in parameters:
-        scripts.pre = _script(parameters["preCommands"], failure_policy)
-    if "postCommands" in parameters:
-        scripts.post = _script(parameters["postCommands"], failure_policy)
+    else:
+        pre = parameters["preCommands"] if "preCommands" in parameters else []  # noqa: SIM401 - a text has no 'get'
+        post = parameters["postCommands"] if "postCommands" in parameters else []  # noqa: SIM401 - as above
+    scripts.pre = _script(pre, failure_policy)
+    scripts.post = _script(post, failure_policy)
 
 
 def _script(commands: Any, failure_policy: Any) -> str:
@@ -93,9 +92,8 @@ def _script(commands: Any, failure_policy: Any) -> str:
     return f"set -o errexit\n{body}"
 
 
-def _ssh_commands(job: Job, parameters: Any, *, is_first_task: bool) -> list[str]:
+def _ssh_commands(job: Job, parameters: Any) -> list[str]:
     """Keys of the user's account are not known here."""
-    del is_first_task
     if not parameters:
         return []
     folder = f"{HOME}/plugins/ssh"
@@ -128,10 +126,9 @@ def _lower(parameters: Any, key: str, default: str = "") -> str:
     return str(parameters[key]).lower() if key in parameters else default
 
 
-def _tensorboard_commands(job: Job, parameters: Any, *, is_first_task: bool) -> list[str]:
+def _tensorboard_commands(_job: Job, parameters: Any) -> list[str]:
     """It runs in the first task of the first role only."""
-    del job
-    if not parameters or not is_first_task:
+    if not parameters:
         return []
     if not parameters["logdir"].items():
         raise LookupError
@@ -140,9 +137,8 @@ def _tensorboard_commands(job: Job, parameters: Any, *, is_first_task: bool) -> 
     return [f"chmod u+x {program}", program]
 
 
-def _git_commands(job: Job, parameters: Any, *, is_first_task: bool) -> list[str]:
+def _git_commands(_job: Job, parameters: Any) -> list[str]:
     """The repository itself is cloned while the task is prepared."""
-    del job, is_first_task
     if not parameters or "repo_uri" not in parameters:
         raise LookupError
     _text(parameters["repo_uri"])
@@ -154,13 +150,12 @@ def _git_commands(job: Job, parameters: Any, *, is_first_task: bool) -> list[str
     return [f"{HOME}/{GIT_CHECK} {folder}", f"mkdir -p {folder}", f"mv -f {code}/* {folder}"]
 
 
-def _docker_commands(job: Job, parameters: Any, *, is_first_task: bool) -> list[str]:
-    del job, parameters, is_first_task
+def _docker_commands(_job: Job, _parameters: Any) -> list[str]:
     program = f"{HOME}/plugins/dind/install_docker.sh"
     return [f"chmod +x {program}", f"bash {program}"]
 
 
-_COMMANDS: dict[str, Callable[..., list[str]]] = {
+_COMMANDS: dict[str, Callable[[Job, Any], list[str]]] = {
     "ssh": _ssh_commands,
     "tensorboard": _tensorboard_commands,
     "git": _git_commands,

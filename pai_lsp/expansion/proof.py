@@ -103,7 +103,7 @@ def _stops(run: ReleasedRun, after: Job, form: ReleasedForm) -> Iterator[Diagnos
     """What keeps the expanded job from starting, except a role's name, which expansion does not change."""
     names = {role.name_span for role in after.task_roles}
     places = {
-        form.name(one): one.definition.name_span if one.is_own else one.entry.reference.span
+        form.names[one]: one.definition.name_span if one.is_own else one.entry.reference.span
         for one in form.listed_anywhere
     }
     for stop in run.stops:

@@ -141,16 +141,13 @@ class _Wrapping:
         for name, copy in self.copies.values():
             lines += item_lines({"name": name, **copy})
         protocol = self._job_text(first.name, lines)
-        wrapped = Job(parse(protocol))
-        own = wrapped.root.get("prerequisites") if wrapped.root else None
-        if found := structure_errors(wrapped.plain):
+        if found := structure_errors(Job(parse(protocol)).plain):
             for error in found:
                 number = next((one for one in error.path[1:2] if isinstance(one, int)), 0)
                 part = self.job.definitions[min(number, len(self.job.definitions) - 1)].node
                 where = nodes_along(part, error.path[2:])[-1].span
                 self.refusals.append(ItemRefusal(where, f"the server refuses this: {error.message}; {_FOLDER}"))
             return tuple(dict.fromkeys(self.refusals))
-        assert isinstance(own, Sequence)  # noqa: S101 - the schema has found a list
         titled = _text(first, "title") or first.name
         header = header_of(first)
         names, notes = tuple(self.names), tuple(dict.fromkeys(self.notes))

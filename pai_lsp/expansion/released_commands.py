@@ -13,7 +13,7 @@ Source of the grammar: the bash reference manual, "Quoting".
 from __future__ import annotations
 
 import re
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 
 from pai_lsp.embedded.server_rendering import CallFailedError, looked_up, well_formed, written
 from pai_lsp.embedded.shell import read_script
@@ -35,6 +35,7 @@ from pai_lsp.job.plugin_parameters import damages, runtime_round_trip
 from pai_lsp.source.foreign import as_mapping
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.text import TextEdit, apply_edits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -318,20 +319,19 @@ def command_text(commands: Sequence[str], values: RoleValues) -> str:
     text = "\n".join(map(without_last_line_ends, commands))
     if OPENING not in text:
         return text
-    parts: list[tuple[str, bool]] = []
+    parts: list[str | RuntimeReference] = []
     at = 0
     for reference in references(text):
-        parts.append((text[at : reference.span.start], False))
+        parts.append(text[at : reference.span.start])
         if reference.names_secret:
             _check_secret(reference, values)
-            parts.append((f"<% {reference.server_path} %>", True))
-        elif _value(reference, values):
-            parts.append((f"<% {reference.server_path} %>", True))
+        if reference.names_secret or _value(reference, values):
+            parts.append(reference)
         at = reference.span.end
-    parts.append((text[at:], False))
-    if not any(OPENING in part for part, is_reference in parts if not is_reference):
-        return "".join(part for part, _ in parts)
-    return _without_own_marks(parts, values)
+    parts.append(text[at:])
+    if any(OPENING in part for part in parts if isinstance(part, str)):
+        return _without_own_marks(parts, values)
+    return "".join(part if isinstance(part, str) else part.for_server for part in parts)
 
 
 def shown_text(command: str, values: RoleValues) -> str:
@@ -342,15 +342,17 @@ def shown_text(command: str, values: RoleValues) -> str:
         return command
 
 
-def _without_own_marks(parts: list[tuple[str, bool]], values: RoleValues) -> str:
+def _without_own_marks(parts: list[str | RuntimeReference], values: RoleValues) -> str:
     """Text that holds `<%` of its own, which the rest-server must not see: as one `eval` that writes it differently."""
-    written_parts: list[str] = []
-    for part, is_reference in parts:
-        if is_reference and not all(_is_inert(reference, values) for reference in references(part)):
+    text = ""
+    for part in parts:
+        if isinstance(part, str):
+            text += ansi_quoted(part)[2:-1].replace(OPENING, r"\x3c%")
+        elif _is_inert(part, values):
+            text += part.for_server
+        else:
             raise CanNotExpressError("the value of a reference must be plain text in a command that also contains '<%'")
-        text = part if is_reference else ansi_quoted(part)[2:-1].replace(OPENING, r"\x3c%")
-        written_parts.append(text)
-    return f"eval $'{''.join(written_parts)}'"
+    return f"eval $'{text}'"
 
 
 def _lines(commands: Sequence[str]) -> tuple[str, ...]:
@@ -360,14 +362,8 @@ def _lines(commands: Sequence[str]) -> tuple[str, ...]:
 
 def _with_references_on_one_line(command: str) -> str:
     """The command with each reference on one line, so that the command can be split at line ends."""
-    parts: list[str] = []
-    at = 0
-    for reference in references(command):
-        span = reference.span
-        if "\n" in command[span.start : span.end]:
-            parts += (command[at : span.start], f"<% ${reference.path} %>")
-            at = span.end
-    return "".join([*parts, command[at:]])
+    broken = (one for one in references(command) if "\n" in command[one.span.start : one.span.end])
+    return apply_edits(command, [TextEdit(one.span, f"<% ${one.path} %>") for one in broken])
 
 
 def _check_secret(reference: RuntimeReference, values: RoleValues) -> None:
@@ -421,17 +417,15 @@ def _are_inert(commands: Sequence[str], roles: Sequence[RoleValues], *, only_sec
 
 def _with_values(command: str, roles: Sequence[RoleValues]) -> str:
     """The command with every reference but those to secrets replaced by its value, the same in all roles."""
-    parts: list[str] = []
-    at = 0
+    edits: list[TextEdit] = []
     for reference in references(command):
         if reference.names_secret:
             continue
         found = {_value(reference, values) for values in roles}
         if len(found) > 1:
             raise CanNotExpressError(f"'${reference.path}' has different values in the task roles that use it")
-        parts += (command[at : reference.span.start], *found)
-        at = reference.span.end
-    return "".join([*parts, command[at:]])
+        edits += (TextEdit(reference.span, value) for value in found)
+    return apply_edits(command, edits)
 
 
 def _come_through(items: Sequence[str], roles: Sequence[RoleValues]) -> str | None:
@@ -440,18 +434,13 @@ def _come_through(items: Sequence[str], roles: Sequence[RoleValues]) -> str | No
         runtime = values.runtime
         if runtime is None:
             continue
+        filled = partial(with_references_filled, role=runtime, shows_secrets=True)
         for item in items:
             if OPENING not in item:
                 continue
             try:
-                meant = with_references_filled(item, runtime, shows_secrets=True)
-                passed = runtime_round_trip([item], _filler(runtime))
+                if runtime_round_trip([item], filled) != [filled(item)]:
+                    return "a value in this command holds quotes or other characters that the runtime changes"
             except RuntimeStopError as error:
                 return str(error)
-            if passed != [meant]:
-                return "a value in this command holds quotes or other characters that the runtime changes"
     return None
-
-
-def _filler(runtime: RuntimeRole) -> Any:
-    return lambda text: with_references_filled(text, runtime, shows_secrets=True)

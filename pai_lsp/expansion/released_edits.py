@@ -77,8 +77,14 @@ def definition_edits(
     node = definition.node
     if node.merged or any(entry.name == "plugin_params" for entry in definition.extended_entries):
         return _rewritten(text, definition, prerequisite, items)
+    plugin = definition.extended_plugin
     # Empty ones ask for nothing: they go where something else has to be changed.
-    removed = [entry for key in EXTENDED_KEYS if (entry := node.own(key))] if is_extended(definition) else []
+    gone = {*EXTENDED_KEYS} if is_extended(definition) else set()
+    if definition.type == "dockerimage":
+        gone |= {"plugin", "failurePolicy", "callbacks"}
+    elif plugin in STORAGE_PLUGINS:
+        gone.add("plugin")
+    removed = [entry for entry in node.entries if entry.name in gone]
     kept_type = _kept_type(definition)
     edits: list[TextEdit] = []
     inserted: list[str] = []
@@ -86,17 +92,13 @@ def definition_edits(
         inserted.append(f"type: {kept_type}")
     elif kept_type != definition.type:
         edits.append(TextEdit(entry.value.span, kept_type))
-    plugin = definition.extended_plugin
-    if definition.type == "dockerimage":
-        removed += [entry for key in ("plugin", "failurePolicy", "callbacks") if (entry := node.own(key))]
-    elif plugin in STORAGE_PLUGINS:
-        removed += [entry for key in ("plugin",) if (entry := node.own(key))]
-    elif plugin is not None and definition.runtime_plugin is None and (prerequisite or plugin in plugins):
+    is_short = plugin is not None and definition.runtime_plugin is None and "plugin" not in gone
+    if is_short and (prerequisite or plugin in plugins):
         # Where no role needs the definition, an unknown plugin does nothing; with its full name, every task would die.
         full_name = flow_scalar(f"{PLUGIN_PREFIX}{plugin}")
         if definition.plugin_scalar is None:
             inserted.append(f"plugin: {full_name}")
-        elif "." not in plugin:  # else it stays as written
+        elif "." not in (plugin or ""):  # else it stays as written
             edits.append(TextEdit(definition.plugin_scalar.span, full_name))
     if definition.type != "dockerimage" and plugin == "cmd":
         commands = prerequisite.commands if prerequisite else ()
@@ -351,8 +353,7 @@ def plugin_edits(
     if not isinstance(holder, Mapping):
         return ()
     edits, emptied = callback_edits(text, holder, plugin.commands, items)
-    for entry in emptied:
-        edits.append(TextEdit(entry.value.span, "[]"))
+    edits += [TextEdit(entry.value.span, "[]") for entry in emptied]
     return (*edits, limited_to(text, plugin, task_roles)) if task_roles else tuple(edits)
 
 
@@ -448,13 +449,14 @@ def extras_edits(
     removed_plugins: tuple[Entry, Collection[int]] | None,
 ) -> tuple[TextEdit, ...]:
     """Remove keys and plugin entries from `extras`, and add storages."""
-    section, extras = job.section("extras"), job.extras
+    text, section, extras = job.text, job.section("extras"), job.extras
     values = [{"name": one.name, "mountPath": one.mount_path} for one in storages]
     if extras is not None and not extras.entries:
         return (TextEdit(extras.span, flow_value({"storages": values})),) if values else ()
     if extras is None or section is None:
-        return (_at_the_end(job.text, entry_lines("extras", {"storages": values})),) if values else ()
-    text = job.text
+        break_before = "" if text.endswith("\n") else "\n"
+        lines = [f"{line}\n" for line in entry_lines("extras", {"storages": values})]
+        return (TextEdit(Span(len(text), len(text)), break_before + "".join(lines)),) if values else ()
     gone = [entry for name in removed if (entry := extras.own(name))]
     edits: list[TextEdit] = []
     if removed_plugins is not None:
@@ -466,7 +468,11 @@ def extras_edits(
     kept = [entry for entry in extras.entries if not any(entry is one for one in gone)]
     listed = extras.entry("storages")
     if values and listed is not None:
-        edits += _more_storages(text, listed, values)
+        node = listed.value
+        if isinstance(node, Sequence) and node.items:
+            edits += items_after(text, node, values)
+        else:
+            edits.append(TextEdit(node.span, flow_value(values)))
     elif values:
         lines = [f"storages: {flow_value(values)}"] if extras.is_flow else entry_lines("storages", values)
         if kept:
@@ -482,15 +488,3 @@ def extras_edits(
             edits += [one] if one.new_text else without_lines(text, one.span)
         return tuple(edits)
     return (*edits, *without_entries(text, extras, gone))
-
-
-def _more_storages(text: str, listed: Entry, values: list[dict[str, str]]) -> tuple[TextEdit, ...]:
-    node = listed.value
-    if isinstance(node, Sequence) and node.items:
-        return items_after(text, node, values)
-    return (TextEdit(node.span, flow_value(values)),)
-
-
-def _at_the_end(text: str, lines: list[str]) -> TextEdit:
-    break_before = "" if text.endswith("\n") or not text else "\n"
-    return TextEdit(Span(len(text), len(text)), break_before + "".join(f"{line}\n" for line in lines))

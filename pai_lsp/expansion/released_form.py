@@ -62,10 +62,6 @@ class ReleasedForm:
     commands: dict[str, AddedCommands]
     problems: list[Diagnostic]
 
-    def name(self, prerequisite: Prerequisite) -> str:
-        """The prerequisite's name in the released job."""
-        return self.names[prerequisite]
-
     @cached_property
     def added(self) -> dict[str, Prerequisite]:
         """By their names in the released job, the prerequisites whose definitions are not in the job yet."""

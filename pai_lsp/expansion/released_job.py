@@ -222,10 +222,10 @@ class _ReleasedJobWriter:
 
     def _role_list(self, role: EffectiveRole) -> None:
         entry = role.role.field("prerequisites")
-        names = tuple(self._form.name(one) for one in self._form.listed[role.role.name])
+        names = tuple(self._form.names[one] for one in self._form.listed[role.role.name])
         if entry is None or not self._agree(entry.value, "prerequisites", names, role.role):
             return
-        listed = {one.step: self._form.name(one) for one in self._form.listed[role.role.name]}
+        listed = {one.step: self._form.names[one] for one in self._form.listed[role.role.name]}
         released = released_references(self._job, role, listed)
         edits = role_list_edits(self._text, role.role, names, released)
         self._edit(edits)
@@ -267,7 +267,7 @@ class _ReleasedJobWriter:
             if not sequence.is_flow:
                 for number in removed:
                     self._drop_comments(item_span(self._text, sequence, number))
-        values = [new_definition(one, self._form.name(one), self._form.items) for one in new]
+        values = [new_definition(one, self._form.names[one], self._form.items) for one in new]
         comments = [origin_comment(one) for one in new]
         if sequence is not None:
             self._edit(items_after(self._text, sequence, values, comments=comments))

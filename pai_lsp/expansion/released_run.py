@@ -30,12 +30,12 @@ from pai_lsp.job.plugin_parameters import NOT_PARAMETERS, runtime_round_trip
 from pai_lsp.platform.secrets_section import masked_span, runtime_secrets
 from pai_lsp.platform.tables import PLUGIN_PREFIX, ROLE_TYPES, RUNTIME_PLUGIN, converted_role_name
 from pai_lsp.source.foreign import as_mapping, number_of
-from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Mapping, plain_value
+from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.tags import runtime_value
-from pai_lsp.source.text import Span
+from pai_lsp.source.text import Span, TextEdit, apply_edits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,11 +86,9 @@ def runtime_job(job: Job) -> RuntimeJob:
         raise RuntimeStopError("the runtime's YAML reader fails on a value of the job") from None
     if not isinstance(values, dict):
         raise RuntimeStopError("the runtime finds no job in the text")
-    secrets = job.plain.get("secrets") if isinstance(job.syntax.root, Mapping) else None
-    if not isinstance(secrets, dict) or not secrets:
-        return RuntimeJob(values, None)
+    secrets = as_mapping(as_mapping(job.plain).get("secrets"))
     try:
-        return RuntimeJob(values, runtime_secrets(secrets, job.platform.reader))
+        return RuntimeJob(values, runtime_secrets(secrets, job.platform.reader) if secrets else None)
     except ValueError:
         raise RuntimeStopError(
             "the runtime's YAML reader fails on the secrets as the rest-server writes them"
@@ -149,84 +147,65 @@ def _by_position(value: Any) -> Any:
     return {key: _by_position(one) for key, one in value.items()} if isinstance(value, dict) else value
 
 
-@dataclass(frozen=True, slots=True)
-class _Name:
-    """A tag that writes a value, as HTML or as it is."""
+@dataclass(slots=True)
+class _Tag:
+    """A tag that writes a value, as HTML or as it is; or a section, whose `span` includes both of its tags.
 
-    name: str
-    span: Span
-    is_raw: bool
+    kind: nothing or `&` for a value; `#` or `^` for a section, of which `parts` is the content.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class _Section:
-    """The content between `<%# name %>` or `<%^ name %>` and `<%/ name %>`; `span` includes both tags."""
-
-    name: str
-    span: Span
-    is_inverted: bool
-    parts: list[_Part]
-
-
-_Part = str | _Name | _Section
-
-
-@dataclass(frozen=True, slots=True)
-class _SecretTag:
     kind: str
-    content: str
+    name: str
     span: Span
+    parts: list[str | _Tag] = field(default_factory=list)
 
 
-def _parsed(text: str) -> list[_Part]:
+def _parsed(text: str) -> list[str | _Tag]:
     """The text in parts. If a section stays open, pystache loses everything in front of it.
 
     Raises:
         RuntimeStopError: for a section that ends before it begins, and for delimiters that are not two words.
     """
     marks = OPENING, CLOSING
-    parts: list[_Part] = []
-    opened: list[tuple[_SecretTag, list[_Part]]] = []
+    parts: list[str | _Tag] = []
+    opened: list[tuple[_Tag, list[str | _Tag]]] = []
     at = 0
     while tag := _next_tag(text, at, *marks):
         start, end = tag.span.start, tag.span.end
         if tag.kind not in {"", "&"}:
-            line = Span(_before_blanks(text, at, start), end)
-            if text[line.start - 1 : line.start] in _LINE_ENDS and text[end : end + 1] in _LINE_ENDS:
-                start = line.start
+            line_start = at + len(text[at:start].rstrip(" \t"))
+            if text[line_start - 1 : line_start] in _LINE_ENDS and text[end : end + 1] in _LINE_ENDS:
+                start = line_start
                 end += text.startswith("\r", end)
                 end += text.startswith("\n", end)
         parts.append(text[at:start])
         at = end
         if tag.kind in {"#", "^"}:
             opened.append((tag, parts))
-            parts = []
+            parts = tag.parts
             if len(opened) > _DEEPEST:
                 raise RuntimeStopError("the runtime fails on the commands: sections are nested too deeply")
         elif tag.kind == "/":
-            if not opened or opened[-1][0].content != tag.content:
+            if not opened or opened[-1][0].name != tag.name:
                 raise RuntimeStopError("the runtime fails on the commands: a section ends that has not begun")
-            first, outer = opened.pop()
-            outer.append(_Section(tag.content, Span(first.span.start, tag.span.end), first.kind == "^", parts))
-            parts = outer
+            section, parts = opened.pop()
+            section.span = Span(section.span.start, tag.span.end)
+            parts.append(section)
         elif tag.kind == "=":
-            words = tag.content.split()
+            words = tag.name.split()
             if len(words) < 2:
                 raise RuntimeStopError("the runtime fails on the commands: a change of marks needs two of them")
             marks = words[0], words[1]
         elif tag.kind in {"", "&"}:
-            parts.append(_Name(tag.content, tag.span, is_raw=tag.kind == "&"))
-    return [*map(_with_indexes, parts), text[at:]]
+            parts.append(tag)
+    for part in parts:
+        if isinstance(part, _Tag) and not part.kind:
+            # The runtime takes `[0]` for `.0` in names that are written as HTML outside of sections.
+            part.name = _INDEX.sub(r".\1", part.name)
+    return [*parts, text[at:]]
 
 
-def _with_indexes(part: _Part) -> _Part:
-    """The runtime takes `[0]` for `.0` in names that are written as HTML outside of sections."""
-    if isinstance(part, _Name) and not part.is_raw:
-        return _Name(_INDEX.sub(r".\1", part.name), part.span, is_raw=False)
-    return part
-
-
-def _next_tag(text: str, at: int, opening: str, closing: str) -> _SecretTag | None:
+def _next_tag(text: str, at: int, opening: str, closing: str) -> _Tag | None:
     """The next closed tag; an open one ends the search."""
     start = text.find(opening, at)
     if start < 0:
@@ -237,20 +216,18 @@ def _next_tag(text: str, at: int, opening: str, closing: str) -> _SecretTag | No
         content = text[inner + 1 : end].rstrip()
         is_whole = content.endswith("=" if kind == "=" else "}") and "\n" not in (name := content[:-1].strip())
         if is_whole and name:
-            return _SecretTag("&" if kind == "{" else kind, name, Span(start, end + len(closing)))
+            return _Tag("&" if kind == "{" else kind, name, Span(start, end + len(closing)))
     kind = kind if kind in _KINDS else ""
     first = _after_space(text, inner + len(kind))
     end = text.find(closing, first + 1)
+    name = text[first:end].rstrip()
     if end < 0:
         # The last tag may hold nothing but blanks, or nothing but its kind, which is a name then.
-        end = text.find(closing, first)
+        end, name = text.find(closing, first), text[first - 1 : first]
         kind = kind if first > inner + 1 else ""
-        return (
-            _SecretTag(kind, text[first - 1 : first], Span(start, end + len(closing)))
-            if end > start + len(opening)
-            else None
-        )
-    return _SecretTag(kind, text[first:end].rstrip(), Span(start, end + len(closing)))
+        if end <= start + len(opening):
+            return None
+    return _Tag(kind, name, Span(start, end + len(closing)))
 
 
 def _after_space(text: str, at: int) -> int:
@@ -259,14 +236,7 @@ def _after_space(text: str, at: int) -> int:
     return at
 
 
-def _before_blanks(text: str, first: int, at: int) -> int:
-    """The start of the blanks in front of a place, `first` at the earliest."""
-    while at > first and text[at - 1] in " \t":
-        at -= 1
-    return at
-
-
-def _rendered(parts: list[_Part], text: str, stack: list[Any], *, shows_secrets: bool) -> Iterator[str]:
+def _rendered(parts: list[str | _Tag], text: str, stack: list[Any], *, shows_secrets: bool) -> Iterator[str]:
     for part in parts:
         if isinstance(part, str):
             yield part
@@ -276,13 +246,17 @@ def _rendered(parts: list[_Part], text: str, stack: list[Any], *, shows_secrets:
             value = _decoded(value)
         if value is not MISSING and not shows_secrets:
             yield text[part.span.start : part.span.end]
-        elif isinstance(part, _Name):
+            continue
+        value = "" if value is MISSING else value
+        if part.kind in {"", "&"}:
             from html import escape  # noqa: PLC0415 - only for a secret among commands
 
-            written = "" if value is MISSING else str(value)
-            yield written if part.is_raw else escape(written)
+            yield str(value) if part.kind else escape(str(value))
+        elif part.kind == "^":
+            yield from () if value else _rendered(part.parts, text, stack, shows_secrets=shows_secrets)
         else:
-            yield from _section(part, "" if value is MISSING else value, text, stack, shows_secrets=shows_secrets)
+            for item in value if isinstance(value, list) else [value] if value else []:
+                yield from _rendered(part.parts, text, [*stack, item], shows_secrets=shows_secrets)
 
 
 def _decoded(value: bytes) -> str:
@@ -291,15 +265,6 @@ def _decoded(value: bytes) -> str:
         return value.decode()
     except UnicodeDecodeError:
         raise RuntimeStopError("a secret that is used in the commands is not text: its bytes are not UTF-8") from None
-
-
-def _section(section: _Section, value: Any, text: str, stack: list[Any], *, shows_secrets: bool) -> Iterator[str]:
-    if section.is_inverted:
-        if not value:
-            yield from _rendered(section.parts, text, stack, shows_secrets=shows_secrets)
-        return
-    for item in value if isinstance(value, list) else [value] if value else []:
-        yield from _rendered(section.parts, text, [*stack, item], shows_secrets=shows_secrets)
 
 
 def _found(name: str, stack: list[Any]) -> Any:
@@ -327,19 +292,16 @@ def with_references_filled(text: str, role: RuntimeRole, *, shows_secrets: bool)
     Raises:
         RuntimeStopError: if a reference finds nothing, or something that is not text.
     """
-    parts: list[str] = []
-    at = 0
+    edits: list[TextEdit] = []
     for reference in references(text):
         value = _value_at(reference.path, role)
         if value is not None and not isinstance(value, str):
             raise RuntimeStopError(
                 f"'${reference.path}' is not text, and the runtime fills only text into plugin parameters"
             )
-        parts.append(text[at : reference.span.start])
-        at = reference.span.end
-        is_left = value is not None and reference.names_secret and not shows_secrets
-        parts.append(text[reference.span.start : at] if is_left else value or "")
-    return "".join([*parts, text[at:]])
+        if value is None or shows_secrets or not reference.names_secret:
+            edits.append(TextEdit(reference.span, value or ""))
+    return apply_edits(text, edits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,6 +320,11 @@ class RuntimeReference:
     def server_path(self) -> str:
         """The path as the rest-server looks it up in commands, with `$` and with indexes after dots."""
         return "$" + _SERVER_INDEX.sub(r".\1", self.path)
+
+    @property
+    def for_server(self) -> str:
+        """The reference as the rest-server reads it in commands."""
+        return f"<% {self.server_path} %>"
 
 
 def references(text: str) -> Iterator[RuntimeReference]:
@@ -498,8 +465,8 @@ def _role_run(job: Job, role: TaskRole, known: RuntimeJob, *, shows_secrets: boo
             if scripts is None:
                 platform.append(str(plugin.name))
                 continue
-            pre += [scripts[0]] if scripts[0] else []
-            post += [scripts[1]] if scripts[1] else []
+            pre += filter(None, scripts[:1])
+            post += filter(None, scripts[1:])
         plugin = None
         command = after_runtime(command, known.secrets, shows_secrets=shows_secrets)
     except RuntimeStopError as error:

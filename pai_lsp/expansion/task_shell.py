@@ -97,7 +97,7 @@ def added_commands(
     ends: list[str] = []
     needs_process = False
     for callback in _callbacks(sources, (Moment.START,), values, report):
-        is_shared = shares_shell and _can_share(callback.script)
+        is_shared = shares_shell and callback.script.is_complete and not callback.script.changes_process
         needs_process = needs_process or not is_shared
         starts.append(_shared(callback) if is_shared else _apart(_RUN, callback))
     for callback in _callbacks(sources[::-1], (Moment.SUCCESS, *moments_with(EventForm.COMMANDS)), values, report):
@@ -157,10 +157,6 @@ def _callbacks(
                     code = CANNOT_BE_EXPANDED if isinstance(error, FindsNothingError) else CANNOT_BE_EXPRESSED
                     report(problem(code, place_of(source, items), str(error), *source.related))
                 yield _AddedCallback(source, moment, text)
-
-
-def _can_share(script: Script) -> bool:
-    return script.is_complete and not script.changes_process
 
 
 def _shared(callback: _AddedCallback) -> str:
