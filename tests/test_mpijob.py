@@ -15,7 +15,7 @@ from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.lsp.client import Client
 from pai_lsp.lsp.documents import OpenDocument
 from pai_lsp.mpijob.conversion import ConversionError, manifest_text, upgraded
-from pai_lsp.mpijob.manifest import is_quantity, manifests, plain_value
+from pai_lsp.mpijob.manifest import manifests, plain_value, quantity
 from pai_lsp.mpijob.manifest_rules import MANIFEST_RULES
 from pai_lsp.source.syntax import parse
 
@@ -289,8 +289,8 @@ def test_plain_scalars(text: str, kind: str, content: object) -> None:
 
 
 def test_quantities() -> None:
-    assert all(map(is_quantity, ("0.5", "500m", "1G", "16Gi", "1e3")))
-    assert not any(map(is_quantity, ("16GB", "1Gi ", "two", "")))
+    assert [quantity(text) for text in ("0.5", "500m", "1e3", "1G", "16Gi")] == [0.5, 0.5, 1e3, 1e9, 16 * 1024**3]
+    assert [quantity(text) for text in ("16GB", "1Gi ", "two", "")] == [None] * 4
 
 
 LAUNCHER = "spec.mpiReplicaSpecs.Launcher.template.spec.containers[0]"

@@ -49,11 +49,14 @@ def converted_text(job: Job, to: str) -> ConvertedText:
     manifest = next(manifests(job.syntax), None)
     if manifest is None:
         raise ConversionError("not-an-mpijob", "this file has no MPIJob")
-    others = [number for number, one in enumerate(job.syntax.documents) if one and one is not manifest.root.node]
     if to == V2BETA1:
-        return _upgraded(job, manifest, comments)
+        converted = upgraded(manifest.root.plain)
+        edits = edits_towards(manifest, converted.result)
+        text = apply_edits(job.text, edits) if edits else comments + manifest_text(converted.result)
+        return _with(converted, text)
     _refuse_wrong_types(manifest)
     converted = manifest_to_job(manifest.root.plain)
+    others = [number for number, one in enumerate(job.syntax.documents) if one and one is not manifest.root.node]
     converted.lost += [Lost(f"documents[{number}]", "only the first MPIJob is converted") for number in others]
     comments += "".join(f"# {line}\n" for line in converted.comments)
     return _with(converted, comments + job_text(converted.result))
@@ -67,14 +70,6 @@ def _refuse_wrong_types(manifest: Manifest) -> None:
     wrong = next((fault for fault in structure_faults(manifest) if fault.kind == "mistyped"), None)
     if wrong is not None:
         raise ConversionError("wrong-type", wrong.message)
-
-
-def _upgraded(job: Job, manifest: Manifest, comments: str) -> ConvertedText:
-    converted = upgraded(manifest.root.plain)
-    edits = edits_towards(manifest, converted.result)
-    if edits:
-        return _with(converted, apply_edits(job.text, edits))
-    return _with(converted, comments + manifest_text(converted.result))
 
 
 def _with(converted: Converted, text: str) -> ConvertedText:

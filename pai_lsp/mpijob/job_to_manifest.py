@@ -61,8 +61,6 @@ class _Hosts:
 class _JobReader:
     """Reads one job."""
 
-    __slots__ = ("_job", "_lost", "_scripts", "_values")
-
     def __init__(self, job: Job) -> None:
         self._job = job
         self._values: dict[str, Any] = job.plain
@@ -162,11 +160,8 @@ class _JobReader:
         option = f"-f {HOST_FILE}" if is_hydra else f"--hostfile {HOST_FILE}"
         for line in reversed(lines):
             for one in reversed(launch_of(line).host_lists):
-                first, last = one.span.start, one.end
-                if worker is None:
-                    while text[first - 1 : first] in {" ", "\t"}:
-                        first -= 1
-                text = text[:first] + (option if worker is not None else "") + text[last:]
+                before, after = text[: one.span.start], text[one.end :]
+                text = before.rstrip(" \t") + after if worker is None else before + option + after
         words = _plain_words(text)
         return {"command": words} if words else {"command": list(_BASH), "args": [text]}
 
@@ -180,17 +175,11 @@ class _JobReader:
         if self._values["prerequisites"][number].get("auth"):
             reason = "write it as an imagePullSecret of the namespace"
             self._lost.append(Lost(f"prerequisites[{number}].auth", reason))
-        resources, options = (
-            as_mapping(values.get("resourcePerInstance")),
-            as_mapping(values.get("extraContainerOptions")),
-        )
-        limits: dict[str, Any] = {}
-        if resources.get("cpu"):
-            limits["cpu"] = resources["cpu"]
-        if resources.get("memoryMB"):
-            limits["memory"] = f"{resources['memoryMB']}Mi"
-        if resources.get("gpu"):
-            limits[GPU] = resources["gpu"]
+        resources = as_mapping(values.get("resourcePerInstance"))
+        options = as_mapping(values.get("extraContainerOptions"))
+        memory = resources.get("memoryMB") and f"{resources['memoryMB']}Mi"
+        amounts = {"cpu": resources.get("cpu"), "memory": memory, GPU: resources.get("gpu")}
+        limits: dict[str, Any] = {name: amount for name, amount in amounts.items() if amount}
         container: dict[str, Any] = {"name": name, "image": image}
         if options.get("infiniband") is True:
             container["securityContext"] = {"capabilities": {"add": ["IPC_LOCK"]}}

@@ -213,14 +213,9 @@ def is_text(text: str) -> bool:
     return plain_value(text)[0] == "string"
 
 
-def is_quantity(text: str) -> bool:
-    """Whether the API server takes the text for a quantity, such as `500m` or `16Gi`."""
-    return _QUANTITY.fullmatch(text) is not None
-
-
 def quantity(text: str) -> float | None:
-    """The number that a quantity means, at most 2^63; None for any other text."""
-    if not is_quantity(text):
+    """The number that a quantity, such as `500m` or `16Gi`, means to the API server, at most 2^63; None for others."""
+    if not _QUANTITY.fullmatch(text):
         return None
     unit = next((one for one in _UNITS if text.endswith(one)), "")
     number = float(text.removesuffix(unit)) * _UNITS.get(unit, 1)

@@ -19,6 +19,7 @@ from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.foreign import as_list, as_mapping, as_text, as_whole
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.text import Span, TextEdit, apply_edits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,10 +70,6 @@ class _Pod:
 
 class _ManifestReader:
     """Reads one manifest."""
-
-    __slots__ = (
-        "_is_mpich", "_lost", "_metadata", "_name", "_slots", "_spec", "_storages", "_workers", "_works", "comments",
-    )  # fmt: skip
 
     def __init__(self, spec: dict[str, Any], metadata: dict[str, Any], lost: list[Lost]) -> None:
         self._spec, self._metadata, self._lost = spec, metadata, lost
@@ -179,9 +176,8 @@ class _ManifestReader:
         exports, names = [], []
         for number, entry in enumerate(map(as_mapping, as_list(container.get("env")))):
             if entry.get("valueFrom") is not None:
-                self._lost.append(
-                    Lost(f"{path}.env[{number}]", "only values that are written in the manifest can be kept")
-                )
+                reason = "only values that are written in the manifest can be kept"
+                self._lost.append(Lost(f"{path}.env[{number}]", reason))
                 continue
             names.append(str(entry.get("name")))
             exports.append(f"export {entry.get('name')}={_quoted(str(entry.get('value') or ''))}")
@@ -252,30 +248,21 @@ class _ManifestReader:
         hosts = ",".join(f"{name}:{self._slots}" for name in names)
         is_horovod = launch.implementation == HOROVOD
         option = "-hosts" if self._is_mpich and not is_horovod else "-H"
-        edits: list[tuple[int, int, str]] = []
-        for one in launch.host_files:
-            start = one.span.start
-            while text[start - 1 : start] in {" ", "\t"}:
-                start -= 1
-            edits.append((start, one.end, ""))
+        edits = [TextEdit(Span(len(text[: one.span.start].rstrip(" \t")), one.end), "") for one in launch.host_files]
         for one in launch.host_lists:
             if one.value is not None and one.value_span is not None:
                 renamed = ",".join(map(self._task_host, one.value.split(",")))
                 written = text[one.value_span.start : one.end]
-                edits.append((one.value_span.start, one.end, written.replace(one.value, renamed)))
-        count = launch.counts[0].end if launch.counts else None
-        start = line.name.span.end
-        if not (self._is_mpich or is_horovod or allows_root or launch.allows_root):
-            edits.append((start, start, f" {_ROOT}"))
+                edits.append(TextEdit(one.value_span, written.replace(one.value, renamed)))
+        front = "" if self._is_mpich or is_horovod or allows_root or launch.allows_root else f" {_ROOT}"
         if names and not launch.host_lists:
-            if count is None:
-                total = f"-np {len(names) * self._slots}"
-                edits.append((start, start, f" {total} {option} {hosts}"))
+            if launch.counts:
+                count = launch.counts[0].end
+                edits.append(TextEdit(Span(count, count), f" {option} {hosts}"))
             else:
-                edits.append((count, count, f" {option} {hosts}"))
-        for first, last, new in sorted(edits, key=lambda edit: edit[:2], reverse=True):
-            text = text[:first] + new + text[last:]
-        return text
+                front = f" -np {len(names) * self._slots} {option} {hosts}{front}"
+        start = line.name.span.end
+        return apply_edits(text, [*edits, TextEdit(Span(start, start), front)])
 
     def _task_host(self, item: str) -> str:
         host, colon, slots = item.partition(":")
@@ -318,12 +305,10 @@ def _worker_commands(pod: _Pod) -> list[str]:
         start = words[0].span.start if words else line.span.start
         if line is server:
             stays = line is lines[-1] or any(text.startswith("-D") for text in line.texts)
-            edits.append((start, line.span.end, _LASTS if stays else "true"))
+            edits.append(TextEdit(Span(start, line.span.end), _LASTS if stays else "true"))
         if is_plain and line.step.command and line.step.command.operator == "&&":
-            edits.append((text.rindex("&&", 0, start), start, "\n"))
-    for first, last, new in sorted(edits, reverse=True):
-        text = text[:first] + new + text[last:]
-    return [line for line in _lines(text) if line.strip() != "true"]
+            edits.append(TextEdit(Span(text.rindex("&&", 0, start), start), "\n"))
+    return [line for line in _lines(apply_edits(text, edits)) if line.strip() != "true"]
 
 
 def _starts_ssh(line: CommandLine) -> bool:

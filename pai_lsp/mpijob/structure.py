@@ -40,15 +40,8 @@ _SUBDOMAIN = lazy_pattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[
 LABEL = lazy_pattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _NAME = lazy_pattern(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _LONGEST = 63
-_ARTICLES = {
-    "string": "a string",
-    "integer": "an integer",
-    "number": "a number",
-    "boolean": "a boolean",
-    "object": "a mapping",
-    "array": "a list",
-    "null": "null",
-}
+_ARTICLES = {kind: f"a {kind}" for kind in ("string", "number", "boolean")}
+_ARTICLES |= {"integer": "an integer", "object": "a mapping", "array": "a list", "null": "null"}
 # Keys of older versions of the MPIJob, with their place today.
 MOVED = {
     **{
@@ -232,36 +225,29 @@ def _dropped(name: str, place: str | None, names: set[str]) -> str:
 
 def _metadata(manifest: Manifest) -> Iterator[Fault]:
     metadata = manifest.get("metadata")
-    if metadata is None or metadata.kind != "object":
-        if metadata is None:
-            yield Fault(
-                "refused",
-                "metadata.name",
-                manifest.place("metadata"),
-                "'metadata.name' is required; the API server refuses the job",
-            )
+    if metadata is not None and metadata.kind != "object":
         return
-    name, prefix = metadata.get("name"), metadata.get("generateName")
-    if (name is None or name.content == "") and (prefix is None or prefix.content == ""):
+    fields = {field: manifest.get(field) for field in ("metadata.name", "metadata.generateName")}
+    if all(one is None or one.content == "" for one in fields.values()):
         span = manifest.place("metadata.name")
         yield Fault("refused", "metadata.name", span, "'metadata.name' is required; the API server refuses the job")
-    for one, field in ((name, "metadata.name"), (prefix, "metadata.generateName")):
-        if one is None or one.kind != "string" or not one.content:
-            continue
-        written = one.content
+    for field, one in fields.items():
+        written = (one.text if one is not None else None) or ""
         if field == "metadata.generateName" and len(written) > 1 and written.endswith("-"):
             written = f"{written[:-2]}a"  # as Kubernetes checks it
-        if len(written) > 253 or not _SUBDOMAIN.fullmatch(written):
-            rule = "lower-case letters, digits, '-' and '.', at most 253 characters"
-            message = f"'{shortened(one.content, 60)}' is not a valid name; use {rule}"
-            yield Fault("refused", field, one.span, message)
-    namespace = metadata.get("namespace")
-    written = namespace.content if namespace is not None and namespace.kind == "string" else ""
+        if one is not None and written and (len(written) > 253 or not _SUBDOMAIN.fullmatch(written)):
+            yield _invalid(field, one, "name", "lower-case letters, digits, '-' and '.', at most 253 characters")
+    namespace = manifest.get("metadata.namespace")
+    written = (namespace.text if namespace is not None else None) or ""
     if namespace is not None and written and (len(written) > _LONGEST or not LABEL.fullmatch(written)):
         rule = f"lower-case letters, digits and '-', at most {_LONGEST} characters"
-        message = f"'{shortened(written, 60)}' is not a valid namespace; use {rule}"
-        yield Fault("refused", "metadata.namespace", namespace.span, message)
-    yield from _labels(metadata)
+        yield _invalid("metadata.namespace", namespace, "namespace", rule)
+    yield from _labels(manifest)
+
+
+def _invalid(field: str, value: Value, what: str, rule: str) -> Fault:
+    message = f"'{shortened(value.content, 60)}' is not a valid {what}; use {rule}"
+    return Fault("refused", field, value.span, message)
 
 
 def _is_qualified(name: str) -> bool:
@@ -271,31 +257,20 @@ def _is_qualified(name: str) -> bool:
     return is_domain and len(last) <= _LONGEST and _NAME.fullmatch(last) is not None
 
 
-def _labels(metadata: Value) -> Iterator[Fault]:
-    for number, one in enumerate(metadata.items("finalizers")):
-        if one.kind == "string" and not _is_qualified(one.content):
-            message = f"'{shortened(one.content, 60)}' is not a valid finalizer; use a name such as example.com/name"
-            yield Fault("refused", f"metadata.finalizers[{number}]", one.span, message)
+def _labels(manifest: Manifest) -> Iterator[Fault]:
+    for number, one in enumerate(manifest.root.items("metadata", "finalizers")):
+        if one.text is not None and not _is_qualified(one.text):
+            yield _invalid(f"metadata.finalizers[{number}]", one, "finalizer", "a name such as example.com/name")
     for group in ("labels", "annotations"):
-        for name, value in metadata.entries(group).items():
+        for name, value in manifest.root.entries("metadata", group).items():
             field = f"metadata.{group}.{name}"
             if not _is_qualified(name.lower() if group == "annotations" else name):
-                yield Fault(
-                    "refused",
-                    field,
-                    value.key.span if value.key else value.span,
-                    f"'{shortened(name, 60)}' is not a valid key of {group}",
-                )
-            content = value.content
-            if (
-                group == "labels"
-                and value.kind == "string"
-                and content
-                and (len(content) > _LONGEST or not _NAME.fullmatch(content))
-            ):
+                span = value.key.span if value.key else value.span
+                yield Fault("refused", field, span, f"'{shortened(name, 60)}' is not a valid key of {group}")
+            text = value.text if group == "labels" else ""
+            if text and (len(text) > _LONGEST or not _NAME.fullmatch(text)):
                 rule = f"letters, digits, '-', '_' and '.', at most {_LONGEST} characters"
-                message = f"'{shortened(content, 60)}' is not a valid label value; use {rule}"
-                yield Fault("refused", field, value.span, message)
+                yield _invalid(field, value, "label value", rule)
 
 
 _LABEL_FROM_LETTER = lazy_pattern(r"[a-z]([-a-z0-9]*[a-z0-9])?")
@@ -399,28 +374,21 @@ def _launchers(manifest: Manifest) -> Iterator[Fault]:
 
 
 def _no_container(manifest: Manifest, name: str) -> Iterator[Fault]:
-    path = f"{_REPLICAS}.{name}"
-    template = manifest.get(f"{path}.template")
-    if template is not None and template.kind != "object":
+    path = f"{_REPLICAS}.{name}.template"
+    template, spec = manifest.get(path), manifest.get(f"{path}.spec")
+    if any(one is not None and one.kind != "object" for one in (template, spec)):
         return
-    spec = manifest.get(f"{path}.template.spec")
-    if spec is not None and spec.kind != "object":
-        return
-    containers = manifest.get(f"{path}.template.spec.containers")
-    is_empty = containers is not None and containers.kind == "array" and not containers.content
-    if spec is None or is_empty:
-        yield _refused(manifest, f"{path}.template.spec.containers", f"'{name}' has no container")
+    containers = manifest.get(f"{path}.spec.containers")
+    if spec is None or (containers is not None and containers.content == []):
+        yield _refused(manifest, f"{path}.spec.containers", f"'{name}' has no container")
 
 
 def _name(manifest: Manifest) -> Iterator[Fault]:
-    name = manifest.text("metadata.name")
-    if not name:
-        prefix = manifest.text("metadata.generateName")
-        if not prefix:
-            return
+    field, name = "metadata.name", manifest.text("metadata.name")
+    if not name and (prefix := manifest.text("metadata.generateName")):
         field, name = "metadata.generateName", f"{prefix[:58]}aaaaa"
-    else:
-        field = "metadata.name"
+    if not name:
+        return
     count = manifest.number(f"{_REPLICAS}.Worker.replicas") or 1
     pod = f"{name}-worker-{max(count, 1) - 1}"
     if len(pod) > _LONGEST:
@@ -462,12 +430,9 @@ def manifest_fields(path: Sequence[str | int], version: str = SERVED) -> list[Fi
     found = [one for name in dict.fromkeys(known) if (one := _field((*names, name), version))]
     if names in {(), ("metadata",)}:
         found = [one for one in found if one.description]  # the others are the server's
-    order = {text: number for number, text in enumerate(_documented())}
+    documented = mpijob_table()["keys"]["documented"].values()
+    order = {one["description"]: number for number, one in enumerate(documented)}
     return sorted(found, key=lambda one: (one.deprecated, not one.required, order.get(one.description, len(order))))
-
-
-def _documented() -> list[str]:
-    return [one["description"] for one in mpijob_table()["keys"]["documented"].values()]
 
 
 @cache
