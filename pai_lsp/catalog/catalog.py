@@ -63,12 +63,10 @@ class Catalog:
         if isinstance(address, AddressFault):
             return LookupAnswer(LookupState.ABSENT, note=address.message)
         is_page = address.kind is AddressKind.WEB
-        if self.lock is None:
-            return self._known(reference, is_page=is_page)
-        if locked := self.lock.entries.get(reference):
-            return replace(self._locked(reference, locked), title=self._title(reference))
+        if self.lock and (locked := self.lock.entries.get(reference)):
+            return replace(self._locked(reference, locked, self.lock), title=self._title(reference))
         answer = self._known(reference, is_page=is_page)
-        return replace(answer, lock_fault=self.lock.fault) if self.lock.fault else answer
+        return replace(answer, lock_fault=self.lock.fault) if self.lock and self.lock.fault else answer
 
     def names(self) -> tuple[str, ...]:
         """Every address that `find` would find, by name first."""
@@ -181,23 +179,21 @@ class Catalog:
     def _page(self, address: str) -> LookupAnswer:
         if reason := why_not_asked(address, self.setup.allowed_hosts):
             return LookupAnswer(LookupState.UNKNOWN, note=reason)
-        page = self.pages.get(page_key(address))
-        if page is None:
-            return LookupAnswer(LookupState.UNKNOWN, note=NOT_LOADED_NOTE)
-        if page.text is not None and page.text.headers:
-            return LookupAnswer(LookupState.FOUND, page.text.definitions(), page.note, page.text.path)
-        if page.text is not None and page.text.fault:
-            return LookupAnswer(LookupState.UNKNOWN, note=f"the file at this address cannot be read: {page.text.fault}")
+        page = self.pages.get(page_key(address), WebPage("", None, SourceState.UNREACHABLE, NOT_LOADED_NOTE))
+        text = page.text
+        if text and text.headers:
+            return LookupAnswer(LookupState.FOUND, text.definitions(), page.note, text.path)
+        if text and text.fault:
+            return LookupAnswer(LookupState.UNKNOWN, note=f"the file at this address cannot be read: {text.fault}")
         if page.state is SourceState.READY:
-            return LookupAnswer(
-                LookupState.ABSENT, note="the file at this address has no definition" if page.text else page.note
-            )
+            note = "the file at this address has no definition" if text else page.note
+            return LookupAnswer(LookupState.ABSENT, note=note)
         return LookupAnswer(LookupState.UNKNOWN, note=page.note)
 
-    def _locked(self, reference: str, locked: tuple[LockedDefinition, ...]) -> LookupAnswer:
+    def _locked(self, reference: str, locked: tuple[LockedDefinition, ...], lock: Lock) -> LookupAnswer:
         """The locked definitions; for those in the project, the file itself, marked if it differs from the lock."""
         held = tuple(one.definition for one in locked if one.definition is not None)
-        path = self.displayed(self.lock.path) if self.lock else None
+        path = self.displayed(lock.path)
         if len(held) == len(locked):
             return LookupAnswer(LookupState.FOUND, held, "locked", path)
         live = self._known(reference, is_page=False)
@@ -206,7 +202,7 @@ class Catalog:
         wanted = sorted(one.sha256 for one in locked)
         if wanted == sorted(map(definition_hash, live.definitions)):
             return live
-        changed = f"it differs from '{Path(path or '').name}'; run 'pai-lsp marketplace lock' to accept the change"
+        changed = f"it differs from '{Path(path).name}'; run 'pai-lsp marketplace lock' to accept the change"
         return replace(live, changed=changed)
 
 

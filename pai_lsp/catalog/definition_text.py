@@ -74,9 +74,8 @@ class DefinitionText:
 
     def definition(self, number: int) -> Definition:
         """The definition of the header with that number; always the same object."""
-        known = self._read.get(number)
-        if known is not None:
-            return known
+        if number in self._read:
+            return self._read[number]
         found = None if self.is_entangled else _read_part(self.text, self.headers[number].span)
         if found is None:
             for other, definition in enumerate(_definitions(parse(self.text), self.content)):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import stat
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from pai_lsp.catalog.catalog import Catalog
@@ -30,6 +31,7 @@ from pai_lsp.catalog.remote_sources import (
 from pai_lsp.catalog.setup import DirectorySource
 from pai_lsp.catalog.store import LoadedSource, SourceState, Store, Stored
 from pai_lsp.job.lookup import LookupState
+from pai_lsp.source.failures import why
 from pai_lsp.source.files import YAML_ENDINGS, UnreadableFile, decoded, read_bytes
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.user_folders import user_cache_folder
@@ -71,12 +73,10 @@ def read_directory(
     if not os.path.isdir(directory):
         return LoadedSource(directory, state=SourceState.UNREACHABLE, note=f"'{directory}' is not a folder")
     found, skipped, size = _files(directory)
-    is_large = store is not None and size >= _WORTH_STORING
-    known = {text.path: text for text in before.texts} if before else {}
-    stamps = dict(before.stamps) if before else {}
-    stored = store.load(directory) if store and is_large and before is None else None
-    if stored is not None:
-        known, stamps = {text.path: text for text in stored.texts}, dict(stored.stamps)
+    is_large = size >= _WORTH_STORING
+    former = before or (store.load(directory) if store and is_large else None)
+    known = {text.path: text for text in former.texts} if former else {}
+    stamps = former.stamps if former else {}
     texts: list[DefinitionText] = []
     new_stamps: dict[str, str] = {}
     news = 0
@@ -93,7 +93,8 @@ def read_directory(
         if stamp:
             new_stamps[path] = stamp
     if store and is_large and (news or len(texts) != len(known)):
-        _keep(store, directory, Stored(tuple(texts), new_stamps))
+        with suppress(OSError):  # next time it is read again
+            store.save(directory, Stored(tuple(texts), new_stamps))
     return LoadedSource(directory, tuple(texts), skipped=(*skipped, *_faults(directory, texts)), stamps=new_stamps)
 
 
@@ -144,7 +145,7 @@ def _files(directory: str) -> tuple[list[tuple[str, str]], list[str], int]:
             with os.scandir(folder) as listing:
                 entries = [entry for entry in listing if not entry.name.startswith(".")]
         except OSError as error:
-            skipped.append(f"{_below(directory, folder)} cannot be listed: {(error.strerror or 'an error').lower()}")
+            skipped.append(f"{_below(directory, folder)} cannot be listed: {why(error)}")
             continue
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
@@ -170,7 +171,7 @@ def _file_stamp(entry: os.DirEntry[str], real: str, unsettled: float) -> tuple[s
         if not stat.S_ISREG(status.st_mode):
             return "is not a regular file", "", 0
     except OSError as error:
-        return f"cannot be read: {(error.strerror or 'an error').lower()}", "", 0
+        return f"cannot be read: {why(error)}", "", 0
     if status.st_size > MOST_BYTES:
         return f"is larger than {MOST_BYTES:,} bytes", "", 0
     stamp = f"{status.st_mtime_ns}:{status.st_size}" if status.st_mtime < unsettled else ""
@@ -183,13 +184,6 @@ def _read(directory: str, path: str) -> DefinitionText | str:
     if isinstance(source, UnreadableFile):
         return f"{_below(directory, path)}: {source.message}"
     return _definition_text(path, source.text)
-
-
-def _keep(store: Store, directory: str, stored: Stored) -> None:
-    try:
-        store.save(directory, stored)
-    except OSError:  # next time it is read again
-        return
 
 
 def _below(directory: str, path: str) -> str:
@@ -243,9 +237,9 @@ def load_catalog(setup: CatalogSetup, surroundings: Surroundings, before: Catalo
     known = {one.label: one for one in before.sources} if before else {}
     servers = surroundings.servers_of(setup)
     sources = tuple(
-        _read_directory(setup, source.directory, surroundings, known.get(source.directory))
+        _read_directory(setup, source.directory, surroundings, known.get(source.label))
         if isinstance(source, DirectorySource)
-        else load_server(source, store, known.get(source.url), is_trusted=source in servers)
+        else load_server(source, store, known.get(source.label), is_trusted=source in servers)
         for source in setup.sources
     )
     asked = pages_last_asked(setup.folder, store)
@@ -276,8 +270,7 @@ def overlaid_catalog(catalog: Catalog, open_texts: Mapping[str, str], before: Ca
         sources[directory] = with_open_texts(source, texts, former.get(directory))
     if all(sources.get(one.label) is one for one in catalog.sources) and len(sources) == len(catalog.sources):
         return catalog
-    labels = (source.directory if isinstance(source, DirectorySource) else source.url for source in setup.sources)
-    found = tuple(sources[label] for label in labels if label in sources)
+    found = tuple(sources[one.label] for one in setup.sources if one.label in sources)
     return replace(catalog, sources=_relevant(setup, found))
 
 
@@ -299,24 +292,19 @@ def refreshed_catalog(
     setup = catalog.setup
     servers, hosts = surroundings.servers_of(setup), surroundings.hosts_of(setup)
     known = {one.label: one for one in catalog.sources}
-    sources: list[LoadedSource] = []
-    for source in setup.sources:
-        if source not in servers:
-            label = source.directory if isinstance(source, DirectorySource) else source.url
-            sources += filter(None, (known.get(label),))
-            continue
-        begin(source.url)
-        sources.append(
-            refresh_server(
-                source,
-                surroundings.store,
-                surroundings.environment,
-                setup.folder_of_command(source),
-                limits=surroundings.limits,
-                pause=surroundings.pause,
-            )
+    answers: dict[DirectorySource | ServerSource, LoadedSource] = {}
+    for server in servers:
+        begin(server.url)
+        answers[server] = refresh_server(
+            server,
+            surroundings.store,
+            surroundings.environment,
+            setup.folder_of_command(server),
+            limits=surroundings.limits,
+            pause=surroundings.pause,
         )
-    catalog = replace(catalog, sources=tuple(sources))
+    sources = (answers.get(one) or known.get(one.label) for one in setup.sources)
+    catalog = replace(catalog, sources=tuple(filter(None, sources)))
     asked: set[str] = set()
     # A definition at an address may require another address.
     for _ in range(_MOST_ROUNDS if hosts else 0):
@@ -361,11 +349,7 @@ def _read_directory(
 
 def _relevant(setup: CatalogSetup, sources: tuple[LoadedSource, ...]) -> tuple[LoadedSource, ...]:
     """The sources without the folder that was found by its name, if it has no definitions."""
-    return tuple(
-        source
-        for source in sources
-        if not (source.label == setup.found and (source.state is SourceState.UNREACHABLE or not source.count))
-    )
+    return tuple(source for source in sources if source.label != setup.found or source.count)
 
 
 @dataclass(slots=True, eq=False)

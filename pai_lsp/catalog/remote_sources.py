@@ -21,6 +21,7 @@ from pai_lsp.catalog.definition_text import Content, DefinitionText, first_line,
 from pai_lsp.catalog.store import FRESH, LoadedSource, SourceState, Stored, age
 from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import JobTemplate
+from pai_lsp.source.failures import why
 from pai_lsp.source.foreign import as_text, as_whole, json_value, mappings_in
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Mapping
@@ -114,21 +115,15 @@ def refresh_server(
         return _failed_server(server, store, stored, reason)
     try:
         token = access_token(server.token_env, server.token_command, environment, folder)
-        answer = fetch(
-            f"{base}/items",
-            accept="application/json",
-            etag=stored.etag if stored else "",
-            token=token,
-            limits=limits,
-        )
+        etag = stored.etag if stored else ""
+        answer = fetch(f"{base}/items", accept="application/json", etag=etag, token=token, limits=limits)
         if isinstance(answer, FetchFailure):
             return _failed_server(server, store, stored, answer.note)
         store.forget(_failure_key(key))
         if answer.is_unchanged and stored is not None:
             store.touch(key)
-            return LoadedSource(
-                server.url, stored.texts, note=_updated(0), skipped=stored.skipped, asked=store.asked(key)
-            )
+            note, asked = _updated(0), store.asked(key)
+            return LoadedSource(server.url, stored.texts, note=note, skipped=stored.skipped, asked=asked)
         known = {text.path: text for text in stored.texts} if stored else {}
         texts, skipped = read_items(answer.body, base, known, pause)
     except (NoTokenError, NoItemsError) as error:
@@ -137,8 +132,7 @@ def refresh_server(
     try:
         store.save(key, Stored(texts, {}, answer.etag, skipped))
     except OSError as error:
-        reason = (error.strerror or "an error").lower()
-        return replace(loaded, note=f"{loaded.note}; the answer cannot be saved in the cache: {reason}")
+        return replace(loaded, note=f"{loaded.note}; the answer cannot be saved in the cache: {why(error)}")
     return replace(loaded, asked=store.asked(key))
 
 
@@ -213,7 +207,7 @@ def read_items(
     texts: list[DefinitionText] = []
     skipped: list[str] = []
     known_items = mappings_in(answer)
-    for item in sorted(known_items, key=_by_age):
+    for item in sorted(known_items, key=lambda item: (_word(item, "createdAt"), _word(item, "id"))):
         if item.get("status") == "rejected":
             continue
         path = f"{base}/items/{_word(item, 'id')}"
@@ -226,20 +220,15 @@ def read_items(
             texts.append(before)
             continue
         pause()
-        read = None if text is None else _read_item(item, path, text)
-        if read is None:
+        summary = first_line(_word(item, "summary") or _word(item, "name"))
+        read = read_definition_text(path, text or "", item=_word(item, "id"), summary=summary, content=Content.JOB)
+        if text is None or read.fault:
             skipped.append(f"item '{_named(item)}' has no readable job")
         elif read.headers or template is not None:
             texts.append(replace(read, template=template, title=title))
     if others := len(answer) - len(known_items):
         skipped.append(f"entries of the answer that are not items: {others}")
     return tuple(texts), tuple(skipped)
-
-
-def _read_item(item: dict[str, Any], path: str, text: str) -> DefinitionText | None:
-    summary = first_line(_word(item, "summary") or _word(item, "name"))
-    read = read_definition_text(path, text, item=_word(item, "id"), summary=summary, content=Content.JOB)
-    return None if read.fault else read
 
 
 def _prerequisites(protocol: str) -> str | None:
@@ -289,10 +278,6 @@ def item_page(path: str) -> str:
     return f"{match['portal']}/plugin.html?index=0#/market_detail?itemId={match['id']}" if match else ""
 
 
-def _by_age(item: dict[str, Any]) -> tuple[str, str]:
-    return _word(item, "createdAt"), _word(item, "id")
-
-
 def _word(item: dict[str, Any], key: str) -> str:
     number = as_whole(item.get(key))
     return as_text(item.get(key)) or ("" if number is None else str(number))
@@ -300,7 +285,7 @@ def _word(item: dict[str, Any], key: str) -> str:
 
 def _named(item: dict[str, Any]) -> str:
     name = "".join(character for character in _word(item, "name") if character.isprintable())
-    return name[:_LONGEST_ITEM_NAME] or _word(item, "id")[:_LONGEST_ITEM_NAME] or "without a name"
+    return (name or _word(item, "id") or "without a name")[:_LONGEST_ITEM_NAME]
 
 
 def _is_web_page(body: bytes) -> bool:
@@ -399,21 +384,13 @@ class _Answers:
 
 def _requested(address: str, known: _Answers, limits: Limits | None) -> WebPage:
     """The page at an address now; what is to be stored of it is put into `known`."""
-    from pai_lsp.web.fetching import (  # noqa: PLC0415 - loads asyncio and ssl; most runs send no request
-        FetchFailure,
-        Limits,
-        fetch,
-    )
+    from pai_lsp.web.fetching import FetchFailure, Limits, fetch  # noqa: PLC0415 - loads asyncio and ssl; rarely needed
 
     key, path = page_key(address), page_path(address)
     before = known.texts.get(key)
     known.failures.pop(key, None)
-    answer = fetch(
-        address,
-        accept="application/yaml, text/*;q=0.9, */*;q=0.5",
-        etag=known.stamps.get(path, "") if before else "",
-        limits=limits or Limits(size=MOST_BYTES),
-    )
+    etag, limits = known.stamps.get(path, "") if before else "", limits or Limits(size=MOST_BYTES)
+    answer = fetch(address, accept="application/yaml, text/*;q=0.9, */*;q=0.5", etag=etag, limits=limits)
     if isinstance(answer, FetchFailure):
         if answer.is_absent:
             known.stamps.pop(path, None)

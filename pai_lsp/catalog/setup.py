@@ -22,6 +22,11 @@ class DirectorySource:
 
     directory: str
 
+    @property
+    def label(self) -> str:
+        """Its name in messages."""
+        return self.directory
+
 
 @dataclass(frozen=True, slots=True)
 class ServerSource:
@@ -33,6 +38,11 @@ class ServerSource:
     url: str
     token_env: str | None = None
     token_command: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """Its name in messages."""
+        return self.url
 
 
 @dataclass(frozen=True, slots=True)

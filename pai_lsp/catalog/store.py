@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import re
-import time
 from contextlib import suppress
 from enum import Enum
 from itertools import chain
@@ -75,8 +74,7 @@ def age(seconds: float) -> str:
     """A time span in words: "3 hours ago"."""
     for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if seconds >= length:
-            number = int(seconds // length)
-            return f"{plural(number, unit)} ago"
+            return f"{plural(int(seconds // length), unit)} ago"
     return "just now"
 
 
@@ -150,13 +148,10 @@ class Store:
         its name.
         """
         name = re.sub(r"[^\w.-]+", "-", path.rstrip("/").rpartition("/")[2])[:_LONGEST_NAME] or "item"
-        folder = (
-            self.folder / "views" / hashlib.sha256(f"{path}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        )
-        file = folder / f"{name}{ending}"
+        file = self.folder / "views" / _hash(f"{path}\n{text}")[:16] / f"{name}{ending}"
         try:
             if not os.path.exists(file):
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 write_at_once(file, [text.encode("utf-8")], 0o400)
         except (OSError, UnicodeError):
             return None
@@ -171,14 +166,15 @@ class Store:
 
     def touch(self, key: str) -> None:
         """Set the time of what is stored to now, because it is still current."""
-        now = time.time()
-        try:
-            os.utime(self._file(key), (now, now))
-        except OSError:  # deleted in the meantime; it will be written again
-            return
+        with suppress(OSError):  # deleted in the meantime; it will be written again
+            os.utime(self._file(key))
 
     def _file(self, key: str) -> Path:
-        return self.folder / (hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:40] + ".jsonl")
+        return self.folder / f"{_hash(key)[:40]}.jsonl"
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _record(text: DefinitionText, stamp: str) -> dict[str, Any]:
@@ -190,8 +186,7 @@ def _record(text: DefinitionText, stamp: str) -> dict[str, Any]:
         "entangled": text.is_entangled,
         "fault": text.fault,
         "headers": [
-            [header.name, header.type, header.summary, header.variables, header.span.start, header.span.end]
-            for header in text.headers
+            [one.name, one.type, one.summary, one.variables, one.span.start, one.span.end] for one in text.headers
         ],
         "text": text.text,
         "title": text.title,
