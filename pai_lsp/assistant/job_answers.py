@@ -161,7 +161,7 @@ def document_of(given: Mapping[str, Any], files: AllowedFiles, text: str = "text
         AnswerError: if there is none, or if its configuration has an error.
     """
     profile = chosen_cluster(given.get("cluster") or files.cluster)
-    platform = _platform(given.get("platform"))
+    platform = platform_given(given["platform"]) if "platform" in given else None
     named = given.get(path)
     if named is None and text not in given:
         raise AnswerError(f"give '{text}', the text of a job, or '{path}', its file")
@@ -199,9 +199,12 @@ def projects_of(files: AllowedFiles, messages: list[str] | None = None) -> Proje
     return projects
 
 
-def _platform(name: str | None) -> Platform | None:
-    if name is None:
-        return None
+def platform_given(name: str) -> Platform:
+    """The platform of that name.
+
+    Raises:
+        AnswerError: if there is none.
+    """
     if name not in ALL_NAMES:
         raise AnswerError(f"no platform is named '{visible(name)}'; the platforms are {', '.join(ALL_NAMES)}")
     return platform_named(name)

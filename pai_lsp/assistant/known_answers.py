@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.assistant.allowed_files import AnswerError
-from pai_lsp.assistant.job_answers import cut_text, document_of
+from pai_lsp.assistant.job_answers import cut_text, document_of, platform_given
 from pai_lsp.cluster.fit_answer import cleaned
 from pai_lsp.ide.documentation import (
     event_documentation,
@@ -17,7 +17,7 @@ from pai_lsp.ide.documentation import (
 )
 from pai_lsp.job.hidden import Hidden
 from pai_lsp.platform.job_schema import field, fields
-from pai_lsp.platform.platforms import ALL_NAMES, OPENPAI, platform_named
+from pai_lsp.platform.platforms import OPENPAI
 from pai_lsp.platform.tables import PLUGIN_PREFIX, as_exit_code, events
 from pai_lsp.rules import CODES, UnknownCodeError, known
 from pai_lsp.source.foreign import number_of
@@ -41,11 +41,7 @@ _NOTHING_KNOWN = Hidden((), (), ())
 def explained(given: Mapping[str, Any], files: AllowedFiles) -> dict[str, Any]:
     """What a name means, in the editor's words."""
     del files
-    named = given.get("platform", OPENPAI.name)
-    if named not in ALL_NAMES:
-        raise AnswerError(f"no platform is named '{visible(named)}'; the platforms are {', '.join(ALL_NAMES)}")
-    platform = platform_named(named)
-    kind, whole = _explanation(given["name"].strip(), platform)
+    kind, whole = _explanation(given["name"].strip(), platform_given(given.get("platform", OPENPAI.name)))
     text, more = cut_text(whole, given)
     return {"kind": kind, "text": text, "more": more}
 

@@ -73,7 +73,8 @@ def _filled(text: str, given: Mapping[str, Any]) -> str:
     first["commands"] = [*given.get("setup", ()), _launch(first["commands"][-1], roles, given)]
     _add_extras(job, roles, given)
     if "parameters" in given:
-        job = _with_key_before(job, "taskRoles", "parameters", given["parameters"])
+        following = {key: job.pop(key) for key in [*job][[*job].index("taskRoles") :]}
+        job |= {"parameters": given["parameters"], **following}
     return "".join(f"{line}\n" for line in value_lines(job))
 
 
@@ -119,12 +120,3 @@ def _add_extras(job: dict[str, Any], roles: Mapping[str, Any], given: Mapping[st
         extras["storages"] = [{"name": name, "mountPath": path} for name, path in given["storages"].items()]
     if extras:
         job["extras"] = extras
-
-
-def _with_key_before(job: dict[str, Any], before: str, key: str, value: object) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for one, content in job.items():
-        if one == before:
-            found[key] = value
-        found[one] = content
-    return found

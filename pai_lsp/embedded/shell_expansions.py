@@ -101,7 +101,7 @@ class ExpansionReader(ABC):
             if end < 0:
                 self._left_open("<%", at)
         elif text[at] in "<>":
-            self._nested(at, 2)
+            self._nested(at)
         elif text[at] == "`":
             self._backticks()
         elif text.startswith("$(", at):
@@ -110,10 +110,13 @@ class ExpansionReader(ABC):
                 self._at = end
             else:
                 # Bash looks for the end of what may be arithmetic, and reads what it is only when it runs it.
-                is_unchecked = text.startswith("$((", at)
-                self._nested(at, 2, is_unchecked=is_unchecked)
+                self._nested(at, is_unchecked=text.startswith("$((", at))
         elif text.startswith("${", at):
-            self._nested_parameter(at, is_quoted=is_quoted)
+            self._at = at + 2
+            if not self._is_too_deep(at):
+                self._depth += 1
+                self._parameter(at, is_quoted=is_quoted)
+                self._depth -= 1
         elif match := NAME.match(text, at + 1, self._end):
             self._at = match.end()
             self._use(match[0], at, match.start(), match.end())
@@ -159,20 +162,20 @@ class ExpansionReader(ABC):
         self._at = self._end
         return True
 
-    def _nested(self, start: int, length: int, *, is_unchecked: bool = False) -> None:
-        """Read the commands of a substitution, whose opening characters begin at `start`."""
-        self._at = start + length
+    def _nested(self, start: int, *, is_unchecked: bool = False) -> None:
+        """Read the commands of a substitution, whose two opening characters begin at `start`."""
+        self._at = start + 2
         if self._is_too_deep(start):
             return
         self._depth += 1
         self._unchecked += is_unchecked
-        opener = self._document + self._text[start : start + length]
-        self._events.append((EventKind.SUBSTITUTION, opener, Span(start, start + length)))
+        opener = self._text[start : start + 2]
+        self._events.append((EventKind.SUBSTITUTION, self._document + opener, Span(start, start + 2)))
         is_closed = self._commands(")")
         self._events.append((EventKind.SUBSTITUTION_END, "", Span(start, self._at)))
         self._unchecked -= is_unchecked
         if not is_closed:
-            self._left_open(self._text[start : start + length], start)
+            self._left_open(opener, start)
         self._depth -= 1
 
     def _backticks(self) -> None:
@@ -192,13 +195,6 @@ class ExpansionReader(ABC):
             self._depth -= 1
         self._unchecked -= 1
         self._at, self._end = min(end + 1, outer), outer
-
-    def _nested_parameter(self, start: int, *, is_quoted: bool) -> None:
-        self._at = start + 2
-        if not self._is_too_deep(start):
-            self._depth += 1
-            self._parameter(start, is_quoted=is_quoted)
-            self._depth -= 1
 
     def _parameter(self, start: int, *, is_quoted: bool) -> None:
         """Read `${…}` after its brace."""

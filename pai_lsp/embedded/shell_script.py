@@ -204,12 +204,7 @@ class SimpleCommand:
 
 _QUOTES = (PartKind.SINGLE_QUOTED, PartKind.DOUBLE_QUOTED, PartKind.ANSI_QUOTED)
 _OPEN_QUOTES = frozenset({"'", '"', "`", "$'"})
-_QUOTED = frozenset(
-    {
-        PartKind.SINGLE_QUOTED, PartKind.DOUBLE_QUOTED, PartKind.ANSI_QUOTED, PartKind.COMMENT, PartKind.HERE_DOCUMENT,
-        PartKind.TEMPLATE,
-    }
-)  # fmt: skip
+_QUOTED = (*_QUOTES, PartKind.COMMENT, PartKind.HERE_DOCUMENT, PartKind.TEMPLATE)
 
 
 @dataclass(frozen=True)
@@ -346,7 +341,7 @@ class Script:
     def changes_process(self) -> bool:
         """Whether it ends or replaces the shell, or sets a trap, so that commands after it would notice."""
         return any(
-            _changes_process(command.words) and not (command.function and command.name == "return")
+            run_builtin(command.words)[0].text in _CHANGING and not (command.function and command.name == "return")
             for command in self.own_commands
         )
 
@@ -374,14 +369,11 @@ class Script:
     @cached_property
     def allows_unset(self) -> bool:
         """Whether it switches off, anywhere, that bash stops at a variable that is not set."""
-        for command in self.commands:
-            if command.words[0].text == "set":
-                arguments = command.arguments
-                if any(_UNSET_OFF.fullmatch(argument) for argument in arguments):
-                    return True
-                if any(pair == ("+o", "nounset") for pair in pairwise(arguments)):
-                    return True
-        return False
+        return any(
+            ("+o", "nounset") in pairwise(command.arguments) or any(map(_UNSET_OFF.fullmatch, command.arguments))
+            for command in self.commands
+            if command.name == "set"
+        )
 
     @cached_property
     def last_wait(self) -> SimpleCommand | None:
@@ -419,11 +411,6 @@ def run_builtin(words: tuple[Word, ...]) -> tuple[Word, ...]:
             break
         at = after
     return words[at:]
-
-
-def _changes_process(words: tuple[Word, ...]) -> bool:
-    """Whether a command ends or replaces the shell, or sets a trap, so that commands after it would notice."""
-    return run_builtin(words)[0].text in _CHANGING
 
 
 def _waits(words: tuple[Word, ...], *, forever: bool = False) -> bool:

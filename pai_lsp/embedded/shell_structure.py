@@ -235,9 +235,9 @@ class Structure:
             elif isinstance(value, Redirection) and level.step.steps:
                 level.step.steps[-1].redirections = (*level.step.steps[-1].redirections, value)
 
-    def ends_script(self, step: Step, seen: tuple[str, ...] = ()) -> bool:
+    def ends_script(self, step: Step) -> bool:
         """Whether the script ends when this step fails: with errexit and pipefail, and nothing that catches it."""
-        return self.is_certain(step, seen) and not self.is_off(step, "e", "errexit")
+        return self.is_certain(step) and not self.is_off(step, "e", "errexit")
 
     def is_certain(self, step: Step, seen: tuple[str, ...] = (), *, is_result: bool = True) -> bool:
         """The same, whatever `set` has switched off.

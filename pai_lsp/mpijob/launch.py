@@ -49,14 +49,12 @@ class Command:
     """One command of a container, as `CommandLine` reads it; `is_script` if a shell runs it.
 
     program: without folder, `python` for a module that is not a launcher.
-    variables: the names that are set for it alone, as by `env`.
     is_other_user: whether another user than that of the container may run it, as by `sudo -u`.
     """
 
     program: str
     name: ContainerWord
     arguments: tuple[ContainerWord, ...]
-    variables: tuple[str, ...] = ()
     is_other_user: bool = False
     is_script: bool = False
 
@@ -160,7 +158,7 @@ def _container(value: Value, path: str, source: str) -> Container | None:
         script = arguments[at + 1]
         lines = command_lines(read_script(script.text or ""))
         return Container(value, path, words, has_command, script, lines, tuple(_script_commands(script, lines, source)))
-    command = Command(_program(line), words[number - 1], arguments, line.variables, line.is_other_user)
+    command = Command(_program(line), words[number - 1], arguments, line.is_other_user)
     return Container(value, path, words, has_command, None, lines, (command,))
 
 
@@ -182,7 +180,7 @@ def _script_commands(script: ContainerWord, lines: CommandLines, source: str) ->
 
     for line in lines.all:
         words = tuple(map(placed, line.arguments))
-        yield Command(_program(line), placed(line.name), words, line.variables, line.is_other_user, is_script=True)
+        yield Command(_program(line), placed(line.name), words, line.is_other_user, is_script=True)
 
 
 def _words(value: Value, path: str, key: str) -> tuple[ContainerWord, ...]:

@@ -266,22 +266,22 @@ def message_in(body: bytes) -> str:
     return "" if "<" in text[:_MOST_QUOTED] else text
 
 
+_REFUSALS = {
+    401: "the server requires a valid access token",
+    403: "access is denied",
+    **dict.fromkeys((404, 410), "there is nothing at this address"),
+}
+
+
 def _refusal(status: int, message: str, retry_after: str) -> str:
     """The message about a status. `retry_after`: seconds, or a date, which is not shown. RFC 9110, section 10.2.3."""
     quoted = f": '{message[:_MOST_QUOTED]}'" if message else ""
-    if status == 401:
-        return f"the server requires a valid access token (401){quoted}"
-    if status == 403:
-        return f"access is denied (403){quoted}"
-    if status in {404, 410}:
-        return f"there is nothing at this address ({status}){quoted}"
     if status == 429:
         seconds = retry_after.strip()
         when = f"in {seconds} seconds" if seconds.isascii() and seconds.isdecimal() and len(seconds) < 7 else "later"
         return f"the server refuses further requests for now (429); try again {when}"
-    if status >= 500:
-        return f"the server failed ({status}){quoted}"
-    return f"unexpected answer of the server ({status}){quoted}"
+    reason = _REFUSALS.get(status, "the server failed" if status >= 500 else "unexpected answer of the server")
+    return f"{reason} ({status}){quoted}"
 
 
 def _proxy_refusal(status: str) -> str:
@@ -311,10 +311,8 @@ def _unconnected(error: BaseException) -> str:
             return f"the certificate is not trusted: {cause.verify_message}; set SSL_CERT_FILE to the file of your CA"
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
         return "no TLS connection can be made"
-    for cause in causes:
-        if isinstance(cause, ConnectionRefusedError) or "refused" in str(cause):
-            return "connection refused"
-    return "no connection can be made"
+    is_refused = any(isinstance(cause, ConnectionRefusedError) or "refused" in str(cause) for cause in causes)
+    return "connection refused" if is_refused else "no connection can be made"
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -328,11 +326,9 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 def _is_same_host(url: str, target: str) -> bool:
     """Whether a redirect leads to the same host and port, or from http to https of the same host."""
     here, there = address_parts(url), address_parts(target)
-    if there.scheme not in DEFAULT_PORTS or there.username is not None:
+    if there.scheme not in DEFAULT_PORTS or there.username is not None or here.hostname != there.hostname:
         return False
     ports = [one.port or DEFAULT_PORTS.get(one.scheme) for one in (here, there)]
-    if here.hostname != there.hostname:
-        return False
     is_upgrade = (here.scheme, there.scheme) == ("http", "https") and ports == [80, 443]
     return is_upgrade or (here.scheme == there.scheme and ports[0] == ports[1])
 
