@@ -111,8 +111,6 @@ class _ScriptReader(LineReader):
 
     def _marked_commands(self) -> tuple[SimpleCommand, ...]:
         """The commands, those of pipelines and in the background marked: that is known only after them."""
-        if not self._separate and not self._background:
-            return tuple(self._made)
         background = _covered(self._background, len(self._made))
         separate = _covered(self._separate, len(self._made))
         return tuple(

@@ -1,6 +1,6 @@
 """The expansions of a script: variables, substitutions, arithmetic. Each method reads one construct and stops after it.
 
-`ExpansionReader` < `WordReader` (shell_words) < `LineReader` (shell_lines) < the reader of commands (shell).
+`ExpansionReader` < `LineReader` (shell_words) < the reader of commands (shell).
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-
 from pai_lsp.embedded.shell_expansions import ExpansionReader
 from pai_lsp.embedded.shell_script import (
     CONTINUATION,
@@ -36,16 +34,26 @@ _REDIRECTION = lazy_pattern(
 )
 
 
-class WordReader(ExpansionReader):
-    """Reads words."""
+@dataclass(frozen=True, slots=True)
+class _HereDocument:
+    """A here-document that was announced, and begins after the next line end."""
+
+    start: int
+    delimiter: str
+    strips_tabs: bool
+    is_quoted: bool
+
+
+class LineReader(ExpansionReader):
+    """Reads words, and what is between them."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._extended_patterns = False  # `shopt -s extglob`
-
-    @abstractmethod
-    def _array(self) -> None:
-        """Read the values of an array up to its closing bracket, and that too."""
+        self._here_documents: list[_HereDocument] = []  # announced, to begin after the next line end
+        self._comments: list[Span] = []
+        self._line_ends: set[int] = set()
+        self._open_redirections: list[Span] = []
 
     def _word(
         self, *, may_assign: bool = False, is_pattern: bool = False, is_regex: bool = False
@@ -182,27 +190,6 @@ class WordReader(ExpansionReader):
                 self._at += 1
         self._left_open("(", start)
 
-
-@dataclass(frozen=True, slots=True)
-class _HereDocument:
-    """A here-document that was announced, and begins after the next line end."""
-
-    start: int
-    delimiter: str
-    strips_tabs: bool
-    is_quoted: bool
-
-
-class LineReader(WordReader):
-    """Reads what is between words."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self._here_documents: list[_HereDocument] = []  # announced, to begin after the next line end
-        self._comments: list[Span] = []
-        self._line_ends: set[int] = set()
-        self._open_redirections: list[Span] = []
-
     def _blanks(self) -> bool:
         """Read blanks, and line ends after a backslash; return whether there are any."""
         match = _BLANK.match(self._text, self._at, self._end)
@@ -249,6 +236,7 @@ class LineReader(WordReader):
         return True
 
     def _array(self) -> None:
+        """Read the values of an array up to its closing bracket, and that too."""
         text, start = self._text, self._at
         while self._at < self._end:
             at = self._at

@@ -98,8 +98,7 @@ class TemplateTag:
                 return ()
             group = "index" if match["index"] is not None else "name"
             name: str | int = _index(match["index"]) if group == "index" else match["name"]
-            start, end = match.span(group)
-            steps.append(PathStep(name, Span(start, end).shifted(self.content_span.start)))
+            steps.append(PathStep(name, Span(*match.span(group)).shifted(self.content_span.start)))
             at = match.end()
         return tuple(steps)
 

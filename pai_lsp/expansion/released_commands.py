@@ -13,7 +13,7 @@ Source of the grammar: the bash reference manual, "Quoting".
 from __future__ import annotations
 
 import re
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 
 from pai_lsp.embedded.server_rendering import CallFailedError, looked_up, well_formed, written
 from pai_lsp.embedded.shell import read_script
@@ -39,7 +39,7 @@ from pai_lsp.source.text import TextEdit, apply_edits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from pai_lsp.embedded.shell_script import Script
@@ -249,7 +249,6 @@ class RoleValues:
 
     job: Job
     role: TaskRole
-    known: Callable[[], RuntimeJob | None]
 
     @cached_property
     def server(self) -> dict[str, Any]:
@@ -264,24 +263,24 @@ class RoleValues:
     @cached_property
     def runtime(self) -> RuntimeRole | None:
         """The role in the runtime; None for one that never starts."""
+        known = self.job.once(_runtime_job)
         try:
-            known = self.known()
             return runtime_role(known, self.role.name) if known else None
         except RuntimeStopError:
             return None
 
 
+def _runtime_job(job: Job) -> RuntimeJob | None:
+    """The job as the runtime reads it; None for one that never starts."""
+    try:
+        return runtime_job(job)
+    except RuntimeStopError:
+        return None
+
+
 def role_values(job: Job) -> dict[str, RoleValues]:
     """The values of references, by task role."""
-
-    @cache
-    def known() -> RuntimeJob | None:
-        try:
-            return runtime_job(job)
-        except RuntimeStopError:
-            return None
-
-    return {role.name: RoleValues(job, role, known) for role in job.task_roles}
+    return {role.name: RoleValues(job, role) for role in job.task_roles}
 
 
 def callback_items(commands: Sequence[str], roles: Sequence[RoleValues]) -> tuple[str, ...]:

@@ -405,19 +405,13 @@ def released_run(job: Job, *, shows_secrets: bool = False) -> ReleasedRun:
     shows_secrets: whether secrets are filled in as the runtime does it. The scripts hold their values then; the stops
         never do.
     """
-    runs: dict[str, RoleRun] = {}
-    stops: list[Stop] = []
     try:
         known = runtime_job(job)
     except RuntimeStopError as error:
         return ReleasedRun({}, (Stop(Span(0, 0), str(error)),))
-    for role in job.task_roles:
-        run = _role_run(job, role, known, shows_secrets=shows_secrets)
-        if isinstance(run, Stop):
-            stops.append(run)
-        else:
-            runs[role.name] = run
-    return ReleasedRun(runs, tuple(stops))
+    found = {role.name: _role_run(job, role, known, shows_secrets=shows_secrets) for role in job.task_roles}
+    runs = {name: run for name, run in found.items() if isinstance(run, RoleRun)}
+    return ReleasedRun(runs, tuple(stop for stop in found.values() if isinstance(stop, Stop)))
 
 
 def command_source(job: Job, role: TaskRole) -> str:

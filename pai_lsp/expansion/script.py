@@ -104,30 +104,16 @@ def effective_parts(job: Job, role: EffectiveRole, values: RoleValues, origins: 
     return (*before, _command(job, role, origins), *ends)
 
 
-def script(parts: tuple[ScriptPart, ...]) -> str:
-    """The parts one below the other."""
+def released_script(run: RoleRun) -> str:
+    """What a released cluster runs, in the order in which it runs it."""
+    start, end = Moment.START.value, Moment.SUCCESS.value
+    parts = [ScriptPart(f"{start}: plugin '{one}'; its script is left to the platform", ()) for one in run.platform]
+    texts = [*((start, text) for text in run.pre), ("the commands", run.command), *((end, text) for text in run.post)]
+    parts += [ScriptPart(title, (ScriptLine(text.removesuffix("\n"), Span(0, 0)),)) for title, text in texts]
     return "".join(f"{text}\n" for text, _ in _lines(parts))
 
 
-def released_script(run: RoleRun) -> str:
-    """What a released cluster runs, in the order in which it runs it."""
-    parts = [
-        *(
-            ScriptPart(f"{Moment.START.value}: plugin '{name}'; its script is left to the platform", ())
-            for name in run.platform
-        ),
-        *(ScriptPart(Moment.START.value, _plain_lines(text)) for text in run.pre),
-        ScriptPart("the commands", _plain_lines(run.command)),
-        *(ScriptPart(Moment.SUCCESS.value, _plain_lines(text)) for text in run.post),
-    ]
-    return script(tuple(parts))
-
-
-def _plain_lines(text: str) -> tuple[ScriptLine, ...]:
-    return (ScriptLine(text.removesuffix("\n"), Span(0, 0)),)
-
-
-def _lines(parts: tuple[ScriptPart, ...]) -> Iterator[tuple[str, ScriptLine | None]]:
+def _lines(parts: Sequence[ScriptPart]) -> Iterator[tuple[str, ScriptLine | None]]:
     for number, part in enumerate(parts):
         if number:
             yield "", None
