@@ -63,7 +63,8 @@ def test_a_job_is_checked_over_stdio() -> None:
     assert {one.name: (one.description, one.input_schema, one.output_schema) for one in listed} == {
         name: (one["description"], one["input"], one["output"]) for name, one in tools().items()
     }
-    assert all(one.annotations is not None and one.annotations.read_only_hint for one in listed)
+    hints = [one.annotations.model_dump(exclude_none=True) for one in listed if one.annotations is not None]
+    assert hints == [{"read_only_hint": True, "idempotent_hint": True, "open_world_hint": False}] * len(listed)
     assert not bad.is_error
     assert bad.structured_content == json.loads(text_of(bad))
     assert [one["rule"] for one in bad.structured_content["findings"]] == ["invalid-enum"]

@@ -64,6 +64,28 @@ def test_documented_examples(rule: Rule) -> None:
         assert [one for one in Document(text).diagnostics if one.code == rule.code] == []
 
 
+# What these find is read of the first container alone: of others, an operator knows nothing.
+ABOUT_THE_FIRST = (
+    "host-format", "horovodrun-no-hosts", "hostfile-implicit", "launcher-gpu", "launcher-without-mpi", "mount-taken",
+    "np-over-slots", "np-under-slots", "option-unknown", "run-as-root", "slots-over-gpus", "slots-under-gpus",
+    "sshd-background", "unknown-host", "wait-without-probe", "worker-without-sshd", "workers-stay", "env-overridden",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ABOUT_THE_FIRST)
+def test_of_the_second_container_nothing_is_told(name: str) -> None:
+    rule = next(one for one in MANIFEST_RULES if one.code == f"mpijob-{name}")
+    text, marks = read_marks(examples(rule)[0][0], rule.code)
+    for first in ("containers: [{", "containers:\n            - "):
+        other = first.replace("{", "{name: log, image: log}, {").replace(
+            "- ", "- {name: log, image: log}\n            - "
+        )
+        text = text.replace(first, other)
+    assert "log" in text
+    assert marks
+    assert [one.message for one in Document(text).diagnostics if one.code == rule.code] == []
+
+
 @pytest.mark.parametrize("name", ["train.yaml", "train.pai.yaml"])
 def test_a_good_manifest(name: str) -> None:
     assert Document(GOOD, path=name).diagnostics == ()
@@ -505,3 +527,59 @@ def test_words_alone_and_in_a_shell_have_the_same_findings(words: list[str]) -> 
     ]
     assert found[0] == found[1] == found[2]
     assert found[0]
+
+
+# Findings whose words depend on more than one thing.
+MORE = [
+    ('"4"', '"1"'),
+    ("  slotsPerWorker: 2\n", "  slotsPerWorker: 2\n  mpiImplementation: Intel\n"),
+    ("  slotsPerWorker: 2\n", "  slotsPerWorker: 1\n  mpiImplementation: MPICH\n"),
+    ("  slotsPerWorker: 2\n", "  slotsPerWorker: 2\n  sshAuthMountPath: /home/me/.ssh\n"),
+    (
+        "          containers:\n            - name: l",
+        "          securityContext: {runAsUser: 7}\n          containers:\n            - name: l",
+    ),
+    ("            - name: w", "            - volumeMounts: [{name: a, mountPath: /root/.ssh/}]\n              name: w"),
+    ("            - name: w", "            - resources: {limits: {nvidia.com/gpu: 1}}\n              name: w"),
+    ("            - name: w", "            - resources: {limits: {nvidia.com/gpu: 4}}\n              name: w"),
+    ("Running}", "None}"),
+    (
+        "      template:\n        spec:\n          containers:\n            - name: w",
+        "      template:\n        spec:\n          restartPolicy: Always\n          containers:\n            - name: w",
+    ),
+    ("python, train.py", "python, a.py, -x, '&&', ls"),
+    ("--allow-run-as-root", "'--allow-run-as-root -v'"),
+    ("-np", "-hostfilee, a, -np"),
+    ("name: train", "name: Train_"),
+    ("name: train", f"name: {'t' * 60}"),
+    ("name: train", "name: train, labels: {a: -b}, annotations: {-b: a}, finalizers: [a b], namespace: A"),
+    ("name: train", "generateName: train-"),
+    ("replicas: 2", "replicas: 0"),
+    ("replicas: 2", "replicas: two"),
+    ("    Worker:", "    Workers:"),
+    ("cleanPodPolicy: Running", "cleanPodPolicy: running"),
+    ("cleanPodPolicy: Running", "backoffLimit: -1"),
+    ("image: example/mpi:1\n              command", "image: 5\n              command"),
+    ("command: [", "command: {a: ["),
+    ("kind: MPIJob", "kind: mpijob"),
+    ("v2beta1", "v1alpha2"),
+    ("v2beta1", "v1"),
+    ("v2beta1", "v3"),
+    ("slotsPerWorker: 2", "slotsPerWorker: 2147483648"),
+    ("slotsPerWorker: 2", "slotsPerWorker: .inf"),
+]
+MESSAGES = Path(__file__).parent / "mpijob_messages.txt"
+
+
+def told(text: str) -> list[str]:
+    return [f"{one.severity.label} {one.code}: {one.message}" for one in Document(text).diagnostics]
+
+
+def test_every_message_to_the_letter() -> None:
+    """All that the tables and examples above lead to; a message that changes is changed in the file as well."""
+    texts = [example for rule in MANIFEST_RULES for example in examples(rule)[0]]
+    tables: tuple[Any, ...] = (test_refusals, test_what_the_definition_says, test_semantic_mistakes)
+    rows = [row for table in tables for row in table.pytestmark[0].args[1]]
+    texts += [GOOD.replace(old, new, 1) for old, new, *_ in [*rows, *MORE]]
+    found = {line for text in texts for line in told(read_marks(text)[0])}
+    assert sorted(found) == MESSAGES.read_text(encoding="utf-8").splitlines()
