@@ -47,7 +47,8 @@ def _dataclass(
     def make(cls: type[Any]) -> Any:
         # The annotations are of this very class; inherited ones are not looked for.
         fields = {name: _described(cls, name) for name in vars(cls).get("__annotations__", {})}
-        members = {name: value for name, value in vars(cls).items() if name not in {*fields, "__dict__", "__weakref__"}}
+        replaced = {*fields, "__dict__", "__weakref__"}
+        members = {name: value for name, value in vars(cls).items() if name not in replaced}
         if slots:
             members["__slots__"] = tuple(fields)
         members["__match_args__"] = tuple(fields)
