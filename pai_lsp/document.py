@@ -251,6 +251,9 @@ def _checked_without(odd: tuple[OddCharacter, ...], document: Document, on_fault
         return [_at_places(one, cleaned) for one in found]
 
     found = checked(odd, on_fault)
+    if not any(one.consequence in _ENDS for one in checked((), lambda *_: None)):
+        # The cluster reads the file as it is: what it would refuse is not there for it.
+        found = [replace(one, consequence=Consequence.FAILS) if one.consequence in _ENDS else one for one in found]
     own = _found_alone(invisible_character, document, on_fault)
     is_set = invisible_character.code in document.settings.severities
     known = Counter((one.code, one.field) for one in found)

@@ -93,6 +93,11 @@ DEPLOYMENT = "[ls]\ndeployments: [{{name: a, taskRoles: {}}}]\ndefaults: {{deplo
             "dies",
         ),
         ("name: train", "name: train  # \u2028 x", "unicode-line-end", "dies"),
+        ("[python train.py]\n", "[ls]\nextras:\n  a\u2028b: 1\n", "unicode-line-end", "fails"),
+        ("[python train.py]\n", "[ls]\nparameters:\n \trate: 1\n", "yaml-syntax", "dies"),
+        ("[python train.py]\n", f"{LTP}parameters:\n \trate: 1\n", "yaml-syntax", "refused"),
+        ("[python train.py]\n", "[ls]\nsecrets: {{ key }}\n", "job-template", "fails"),
+        ("[python train.py]\n", f"{LTP}extras: {{__proto__: 1, __proto__: 2}}\n", "duplicate-key", "refused"),
         ("[python train.py]\n", "[ls]\nextras: {hivedscheduler: {}}\n", "hived-key-misspelled", "ignored"),
     ],
 )
@@ -132,6 +137,31 @@ def test_what_the_runtime_does_not_fill_does_not_end_a_task(old: str, new: str) 
 def test_what_the_runtime_takes_does_not_end_a_task(plugins: str) -> None:
     text = JOB + f"  server:\n{ROLE}    commands: [ls]\nextras:\n  com.microsoft.pai.runtimeplugin: {plugins}\n"
     assert not [one.code for one in Document(text).diagnostics if one.severity is Severity.ERROR]
+
+
+ACCOUNT = "{username: me, password: '<% $secrets.key %>'}"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("[python train.py]\n", "[ls]\nsecrets: !!map\n"),
+        ("[python train.py]\n", "[ls]\nsecrets:\n \tkey: a\n  other: b\n"),
+        ("[python train.py]\n", "[ls]\nextras: {__proto__: 1, __proto__: 2}\n"),
+        # YAML reads a text of two lines, not a key that is half typed.
+        ("[python train.py]\n", "[ls]\nextras:\n  a:\n    skuNum:\u200b 1\n    skuT\n"),
+        ("[python train.py]\n", "[ls]\nextras:\n  a:\n    -\u200b plugin: x\n    b: y\n"),
+        # The image checker finds no account, and asks as anybody.
+        ('uri: "python:3.12"}\n', f'uri: "python:3.12", auth: {ACCOUNT}}}\nsecrets: {{other: a}}\n'),
+    ],
+)
+def test_what_the_cluster_takes_is_not_refused(before: str, after: str) -> None:
+    text = JOB.replace(before, after, 1)
+    assert text != JOB
+    ends = {Consequence.REFUSED, Consequence.DIES}
+    assert not [one.code for one in Document(text).diagnostics if one.consequence in ends]
+    if "$secrets" in after:
+        assert "auth-without-registryuri" in {one.code for one in Document(text.replace("other", "key")).diagnostics}
 
 
 def test_an_unknown_plugin_that_never_runs_does_not_end_a_task() -> None:

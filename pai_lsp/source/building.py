@@ -116,15 +116,24 @@ def nodes_in(text: str) -> int:
 
 
 def duplicate_keys(entries: Iterable[Entry]) -> Iterator[SyntaxProblem]:
-    """A problem at the first key of a mapping that is written in it before, if there is one; it counts the others."""
+    """A problem at the first key of a mapping that is written in it before, if there is one; it counts the others.
+
+    js-yaml 3 does not see that `__proto__` is there: it sets the prototype. Source: lib/js-yaml/loader.js,
+    storeMappingPair.
+    """
     seen: dict[str, Entry] = {}
     again = [entry for entry in entries if seen.setdefault(entry.name, entry) is not entry and not entry.is_merge]
+    again = [entry for entry in again if not _sets_prototype(entry.key)]
     if again:
         names = list(dict.fromkeys(entry.name for entry in again))
         others = f"{len(names) - 1} more" if len(names) > 2 else f"'{names[-1]}'"
         subject = f"key '{names[0]}' occurs" if len(names) == 1 else f"keys '{names[0]}' and {others} occur"
         message = f"the {subject} twice in one mapping"
         yield SyntaxProblem(ProblemKind.DUPLICATE_KEY, again[0].key.span, message, seen[names[0]].key.span)
+
+
+def _sets_prototype(key: Node) -> bool:
+    return isinstance(key, Scalar) and key.text == "__proto__" and key.reader is Reader.JS_YAML_3
 
 
 @dataclass_of_many(slots=True, eq=False)
@@ -397,8 +406,8 @@ class _Builder:
                 continue
             sources = entry.value.items if isinstance(entry.value, Sequence) else (entry.value,)
             for source in sources:
-                if not isinstance(source, Mapping):
-                    # An alias is marked where it is used.
+                if not isinstance(source, Mapping) and not self._text.startswith("*", source.span.start):
+                    # An alias of a value is marked where it is used; one that has no value has a fault of its own.
                     is_here = len(source.span) > 0 and source.span.start >= entry.key.span.end
                     span = source.span if is_here else entry.key.span
                     message = "'<<' must be followed by a mapping or a list of mappings"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pai_lsp.findings.diagnostic import Consequence, Finding, Fixes, Related, Severity, Stage, later, rule
 from pai_lsp.findings.fixes import change_fix, fix_of, quote_fix
 from pai_lsp.job.definition import name_span
+from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.platform.image_addresses import (
     DOCKER_HUB,
     DOCKER_HUB_HOSTS,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
+    from pai_lsp.source.nodes import Node
 
 
 # Also those that a word processor writes.
@@ -261,11 +263,14 @@ def auth_without_registryuri(job: Job) -> Iterator[Finding]:
           worker:
             dockerImage: image
     """
+    # A secret that is not defined is empty for the image checker, which then needs no account.
+    uses = [answer.use for answer in job.answers_with(PathOutcome.UNDEFINED) if answer.root == "$secrets"]
+    unset = [use.span for use in uses if use.tag.span == Span(0, len(use.text.text))]
     for definition in checked_images(job) if job.secrets else ():
         auth = definition.node.entry("auth")
         if auth is None or not isinstance(auth.value, Mapping) or auth.value.entry("registryuri"):
             continue
-        if not scalar_text(auth.value.get("username")) or not scalar_text(auth.value.get("password")):
+        if not all(_is_given(auth.value.get(key), unset) for key in ("username", "password")):
             continue
         uri = text_of(definition, "uri")
         registry = (image_host(uri.text) if uri else "") or DOCKER_HUB
@@ -273,6 +278,11 @@ def auth_without_registryuri(job: Job) -> Iterator[Finding]:
         fixes = fix_of(f"Add '{line}'", insert_entry, job.text, auth.value, line, safe=True)
         message = "'auth' has no 'registryuri', so the image checker fails and the task dies"
         yield Finding(auth.key.span, message, fixes)
+
+
+def _is_given(node: Node | None, unset: list[Span]) -> bool:
+    """Whether a value is there for the image checker, to which a secret that is not defined, at `unset`, is empty."""
+    return node is not None and scalar_text(node) != "" and not any(span.start in node.span for span in unset)
 
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("auth",))

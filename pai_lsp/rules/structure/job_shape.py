@@ -18,6 +18,7 @@ from pai_lsp.rules.structure.structure_places import line_of_content, places
 from pai_lsp.source.edits import line_end
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import (
+    YAML_TAG,
     Mapping,
     ProblemKind,
     Scalar,
@@ -392,6 +393,8 @@ def empty_section(job: Job) -> Iterator[Finding]:
     for place in places(job, "empty-section"):
         from pai_lsp.rules.structure.structure_fixes import empty_fixes
 
+        if isinstance(place.node, Scalar) and place.node.tag == f"{YAML_TAG}map" and "object" in place.error.types:
+            continue  # js-yaml reads `{}`; the runtime, which sees no secrets, cannot read it
         found = Finding(place.span, place.error.message, empty_fixes(job, place), consequence=place.consequence)
         if place.error.is_of_ports and not job.platform.checks_mappings:
             found = replace(found, severity=Severity.WARNING, consequence=Consequence.IGNORED)
@@ -433,7 +436,9 @@ def job_template(job: Job) -> Iterator[Finding]:
     at = 1 if job.text.startswith("\ufeff") else 0
     fixes = fix_of("Mark this file as a template", TextEdit, Span(at, at), f"# pai-lsp: template{end}")
     message = f"{message} (if it is a template, mark it with '# pai-lsp: template')"
-    yield Finding(first, message, () if job.text.startswith("%", at) else fixes)
+    # The server takes whatever the secrets are.
+    consequence = Consequence.FAILS if all(job.hidden.holds(span) for span in spans) else None
+    yield Finding(first, message, () if job.text.startswith("%", at) else fixes, consequence=consequence)
 
 
 def key_of_kubernetes(job: Job) -> Entry | None:
