@@ -32,6 +32,7 @@ CMD = (
     "[{{event: taskStarts, commands: ['<% {} %>']}}]}}}}]}}"
 )
 MEMBER = "undefined-template-member"
+DUPLICATE = "duplicate-prerequisite"
 DEPLOYMENT = "[ls]\ndeployments: [{{name: a, taskRoles: {}}}]\ndefaults: {{deployment: a}}\n"
 
 
@@ -99,6 +100,8 @@ DEPLOYMENT = "[ls]\ndeployments: [{{name: a, taskRoles: {}}}]\ndefaults: {{deplo
         ("[python train.py]\n", "[ls]\nsecrets: {{ key }}\n", "job-template", "fails"),
         ("[python train.py]\n", f"{LTP}extras: {{__proto__: 1, __proto__: 2}}\n", "duplicate-key", "refused"),
         ("[python train.py]\n", "[ls]\nextras: {hivedscheduler: {}}\n", "hived-key-misspelled", "ignored"),
+        ("prerequisites:\n", "prerequisites:\n" + 2 * "  - {type: script, name: a}\n", DUPLICATE, "refused"),
+        ("prerequisites:\n", "prerequisites:\n" + 2 * "  - {type: script, name: __proto__}\n", DUPLICATE, "fails"),
     ],
 )
 def test_consequences(before: str, after: str, code: str, consequence: str) -> None:

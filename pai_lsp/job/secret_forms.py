@@ -117,7 +117,8 @@ _OPTIONS = {
     "ossutil ossutil64 obsutil coscli": "-k[ =]",
     "coscmd": r"-s\s+",
 }
-# Programs that take a password without a name: a part of each such text in lower case, its pattern, and the kind.
+# Programs that take a password without a name, by its kind: a part of each such text in lower case, or several of
+# which it has one, and the pattern.
 # Sources: the manual pages of curl, htpasswd, smbclient, openssl, gpg, chpasswd and vncpasswd; the help of gh, skopeo
 # and etcdctl; Azure CLI, "az login"; Weights & Biases, "wandb login"; Microsoft, "net use"; Redis, "Configuration";
 # PostgreSQL, "CREATE ROLE"; Jupyter Server, "Config file"; RFC 7617.
@@ -161,14 +162,14 @@ _ARGUMENTS = {
         ("swanlab", rf"\bswanlab\s+login\s{_SAME_COMMAND}(?:-k|--api-key)[ =]{_WORD}"),
         ("key:", r"(?m)^[ \t]*key:[ \t]*[0-9]+:([0-9a-f-]{36})\b"),
         (
-            "sk",
+            ("sk=", "sk:", "sk ", "sk\t", 'sk"', "sk'"),
             (
                 r"[sS][kK](?<![A-Za-z0-9]..)['\"]?(?:[ \t]*[=:][ \t]*|[ \t]+)['\"]?"
                 r"(?=\S{0,63}[0-9])(?=\S{0,63}[A-Za-z])([A-Za-z0-9+/]{28,64}=*)(?![\w+/=])"
             ),
         ),
         (
-            "s",
+            ("key", "token", "password", "secret"),
             r"s(?<=\bs)([/|#,])[^/|#,\n]{0,60}(?:KEY|TOKEN|PASSWORD|SECRET)[^/|#,\n]{0,20}\1(?P<value>[^/|#,\s$]{8,200})\1",
         ),
         (
@@ -226,7 +227,7 @@ _ARGUMENTS = {
         ("smbclient", rf"\bsmbclient\s{_SAME_COMMAND}(?<=\s)-U\s*['\"]?[^\s%'\"]+%{_WORD}"),
         ("pass:", rf"\bopenssl\s{_SAME_COMMAND}(?<=\s)-pass(?:in|out)?\s+['\"]?pass:{_WORD}"),
         ("auth", r"\b(?:\w{1,20}_)?auth\s*=\s*\(\s*['\"][^'\"\n]{1,100}['\"]\s*,\s*['\"]([^'\"\n]{3,200})['\"]"),
-        ("http", rf"http(?<![\w./:-]http)s?\s{_SAME_COMMAND}(?<=\s)(?:-a|--auth)[ =]?{_LOGIN}{_WORD}"),
+        (("http ", "https "), rf"http(?<![\w./:-]http)s?\s{_SAME_COMMAND}(?<=\s)(?:-a|--auth)[ =]?{_LOGIN}{_WORD}"),
         ("http-basic", rf"\b(?:poetry|composer)\s+config\s+(?:-\S+\s+)*http-basic\.\S+\s+\S+\s+{_WORD}"),
         ("ssh-keygen", rf"\bssh-keygen\s{_SAME_COMMAND}(?<=\s)-[NP]\s*{_WORD}"),
         (
@@ -261,7 +262,7 @@ _ARGUMENTS = {
             ),
         ),
         (
-            ">",
+            ("pass", "secret", "token", "credential", "key"),
             (
                 rf"{_ECHO}['\"]?(?=\S{{0,200}}[0-9!@#%^&*+?=])([^\s'\"`<>${{}}|;&()]{{6,200}})['\"]?\s*"
                 r">\s*[^\s|;&<>]{0,100}(?:pass(?:w(?:or)?d)?|secrets?|token|credentials?|api_?key)(?=[\s;|&)]|\Z)"
@@ -275,8 +276,13 @@ _ARGUMENTS = {
     ),
 }
 _SEARCHES = (
-    *((needle, lazy_pattern(pattern), kind) for needle, pattern, kind in _FORMS),
-    *((needle, lazy_pattern(pattern), kind) for kind, rows in _ARGUMENTS.items() for needle, pattern in rows),
+    *((parts, lazy_pattern(pattern), kind) for parts, pattern, kind in _FORMS),
+    *((parts, lazy_pattern(pattern), kind) for kind, rows in _ARGUMENTS.items() for parts, pattern in rows),
+)
+_PARTS_OF_SEARCHES = tuple(
+    (part, number)
+    for number, (parts, _, _) in enumerate(_SEARCHES)
+    for part in ([parts] if isinstance(parts, str) else parts)
 )
 # The last word of a name and what is between it and its value; the value in double, single or no quotes.
 _NAMED = lazy_pattern(
@@ -418,7 +424,7 @@ def _needles_in(line: str) -> tuple[int, ...]:
     """
     words = " ".join(_LONG_WORDS.findall(line))
     forms = [number for needle, number in _needles_of_forms() if needle in words] if words else []
-    return (*forms, *(number for number, (needle, _, _) in enumerate(_SEARCHES, len(_rows())) if needle in line))
+    return (*forms, *(len(_rows()) + number for part, number in _PARTS_OF_SEARCHES if part in line))
 
 
 def is_placeholder(value: str) -> bool:

@@ -280,7 +280,10 @@ def duplicate_prerequisite(job: Job) -> Iterator[Finding]:
             kind = f"{definition.type} prerequisite" if definition.type else "prerequisite"
             related = (Related(earlier.name_span, "first defined here"),)
             message = f"another {kind} is named '{definition.name}'"
-            yield Finding(definition.name_span, message, _rename(job, definition), related)
+            # In JavaScript, this name is never a key of its own, so that the server finds no other.
+            consequence = Consequence.FAILS if definition.name == "__proto__" else None
+            fixes = _rename(job, definition)
+            yield Finding(definition.name_span, message, fixes, related, consequence=consequence)
 
 
 @later
