@@ -80,7 +80,7 @@ def _right_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
     if isinstance(virtual_cluster, str) and virtual_cluster in allowed:
         return
     name = server_text(virtual_cluster)
-    user = profile.user.get("name", "")
+    user = profile.user.get("name") or "..."  # a file of the administrator does not know it
     message = f"User {user} is not allowed to do operation in {name}"
     ending = did_you_mean(name, allowed) or f"; you may use {', '.join(allowed) or 'none'}"
     what = "you may not use the" if name in profile.virtual_clusters else "the cluster has no"
