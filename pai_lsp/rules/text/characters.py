@@ -12,7 +12,7 @@ from pai_lsp.findings.diagnostic import Consequence, Finding, Fixes, Severity, S
 from pai_lsp.findings.fixes import fix_of, quote_fix
 from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.platform.secrets_section import masked_span
-from pai_lsp.source.building import first_fault
+from pai_lsp.source.building import SURROGATE, first_fault
 from pai_lsp.source.edits import column, line_span
 from pai_lsp.source.nodes import ProblemKind, Scalar, ScalarStyle, entries_below, walk
 from pai_lsp.source.odd_characters import odd_characters
@@ -155,12 +155,14 @@ def unicode_line_end(job: Job) -> Iterator[Finding]:
     """
     if job.text.isascii():
         return
-    # Sometimes the runtime reads another job, with the rest of the line as a key of its own.
-    consequence = Consequence.FAILS if first_fault(job.text) is None else None
-    for span, scalar in _found(job, _LINE_ENDS):
-        if _breaks_line(job, span, scalar):
+    breaking = [span for span, scalar in _found(job, _LINE_ENDS) if _breaks_line(job, span, scalar)]
+    if breaking:
+        # Sometimes the runtime reads another job, with the rest of the line as a key of its own.
+        is_read = first_fault(SURROGATE.sub("\ufffd", job.text)) is None
+        for span in breaking:
             message = f"the invisible character {_NAMES[job.text[span.start]]} ends the line for the runtime; remove it"
-            yield Finding(span, message, fix_of("Write a space", TextEdit, span, " "), consequence=consequence)
+            fixes = fix_of("Write a space", TextEdit, span, " ")
+            yield Finding(span, message, fixes, consequence=Consequence.FAILS if is_read else None)
 
 
 _NUL = "a command cannot contain the character NUL, so the task cannot be started"
