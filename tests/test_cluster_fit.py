@@ -390,7 +390,8 @@ QUOTA = {"maxGpusPerJob": 8, "expiration": "2030-01-01"}
         ({"user": {"quota": QUOTA | {"expiration": None}}}, job(sized(3, 3)), None),
         ({"user": {"quota": QUOTA | {"maxGpusPerJob": 0}}}, job(sized(1, 0)), None),
         (RESTRICTED, job(sized(2, 4)), None),
-        (RESTRICTED, job(sized(1, 7), in_vc("BIG")), "User ... is not allowed to do operation in BIG"),  # names are case-sensitive
+        # Names are case-sensitive.
+        (RESTRICTED, job(sized(1, 7), in_vc("BIG")), "User ... is not allowed to do operation in BIG"),
         (RESTRICTED, job(sized(1, 7), in_vc("big")), None),
         (RESTRICTED, job(sized(1, 8), in_vc("big")), "Only prod priority job"),
         (RESTRICTED, job(sized(1, 8), PROD_IN_BIG), "contains invalid command"),

@@ -49,7 +49,7 @@ _AFTER_PREFIX = {
 }
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def read_script(text: str) -> Script:
     """Read a script; never raises, whatever the text. Costs about 20 µs a line, and nothing a second time."""
     return _ScriptReader(text).read()
