@@ -171,7 +171,7 @@ def test_the_table_has_all_methods() -> None:
     table = {
         method for row in PAGE.splitlines() if row.startswith("| ") for method in re.findall(r"`(\w+/[\w/]+)`", row)
     }
-    features = {one.method for one in DOCUMENT_FEATURES} | {one.method for one in WORKSPACE_FEATURES}
+    features = {one.method for one in DOCUMENT_FEATURES} | {*WORKSPACE_FEATURES}
     assert table == features | {lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, lsp.WORKSPACE_EXECUTE_COMMAND}
 
 

@@ -45,7 +45,7 @@ async def test_its_capabilities() -> None:
     assert capabilities["positionEncoding"] == "utf-16"
     kinds = ["quickfix", "source.fixAll.pai-lsp", "refactor.extract", "refactor.inline", "refactor.rewrite"]
     assert capabilities["codeActionProvider"] == {"codeActionKinds": kinds, "resolveProvider": True}
-    assert capabilities["executeCommandProvider"]["commands"] == [*answers.COMMANDS]
+    assert capabilities["executeCommandProvider"]["commands"] == [one.value for one in answers.COMMANDS]
     assert "diagnosticProvider" not in capabilities
 
 
@@ -345,5 +345,5 @@ async def test_the_end_without_shutdown() -> None:
 
 async def test_every_feature_has_its_answer() -> None:
     assert [*answers.DOCUMENT_ANSWERS] == [feature.method for feature in features.DOCUMENT_FEATURES]
-    assert [*answers.WORKSPACE_ANSWERS] == [feature.method for feature in features.WORKSPACE_FEATURES]
-    assert [*answers.COMMANDS] == [*features.COMMAND_NAMES]
+    assert [*answers.WORKSPACE_ANSWERS] == [*features.WORKSPACE_FEATURES]
+    assert [*answers.COMMANDS] == [*features.CommandName]

@@ -16,7 +16,7 @@ from pai_lsp import document as document_module
 from pai_lsp.findings.diagnostic import Finding, Rule, Severity
 from pai_lsp.lsp import answers, checks, protocol, worker_threads
 from pai_lsp.lsp.commands import about_document
-from pai_lsp.lsp.features import DocumentFeature, WorkspaceFeature
+from pai_lsp.lsp.features import CommandName, DocumentFeature
 from pai_lsp.lsp.language_server import QuietFormatter
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ async def test_a_question_about_the_workspace(monkeypatch: pytest.MonkeyPatch) -
         ]
 
     monkeypatch.setattr(protocol, "DOCUMENT_FEATURES", ())
-    monkeypatch.setattr(protocol, "WORKSPACE_FEATURES", (WorkspaceFeature(method),))
+    monkeypatch.setattr(protocol, "WORKSPACE_FEATURES", (method,))
     monkeypatch.setattr(answers, "WORKSPACE_ANSWERS", {method: answer})
     async with connected() as client:
         client.open(JOB)
@@ -225,13 +225,13 @@ async def test_a_question_about_something_that_names_its_document(monkeypatch: p
 
 async def test_a_command_about_a_document(monkeypatch: pytest.MonkeyPatch) -> None:
     command = about_document(lambda document, arguments: [document.version, *arguments])
-    monkeypatch.setattr(answers, "COMMANDS", {"count": command})
+    monkeypatch.setattr(answers, "COMMANDS", {CommandName.STATUS: command})
     async with connected() as client:
         client.open(JOB)
         run = "workspace/executeCommand"
-        assert await client.ask(run, command="count", arguments=[URI, {"a": 1}]) == [1, {"a": 1}]
-        assert await client.ask(run, command="count", arguments=["file:///b"]) is None
-        assert await client.ask(run, command="count") is None
+        assert await client.ask(run, command="pai-lsp.status", arguments=[URI, {"a": 1}]) == [1, {"a": 1}]
+        assert await client.ask(run, command="pai-lsp.status", arguments=["file:///b"]) is None
+        assert await client.ask(run, command="pai-lsp.status") is None
 
 
 async def test_shutdown_cancels_what_is_asked(work: Work) -> None:

@@ -45,32 +45,10 @@ from pai_lsp.lsp.convert import (
     selection_range,
     text_edits,
     token_numbers,
-    workspace_edit,
 )
 from pai_lsp.lsp.documents import file_at
-from pai_lsp.lsp.features import (
-    APPLY_EDIT,
-    ASSISTANT,
-    CHECK_FOLDER,
-    CHECK_IMAGES,
-    CLEAR_FOLDERS,
-    CLUSTERS,
-    CONVERT,
-    EXPAND,
-    EXPLAIN,
-    GRAPH,
-    MARKETPLACE_INSERT,
-    MARKETPLACE_LIST,
-    MARKETPLACE_LOCKED,
-    MARKETPLACE_REFRESH,
-    MARKETPLACE_TEXT,
-    OPEN_RULE,
-    PREVIEW,
-    SCRIPT,
-    STATUS,
-    TEMPLATES,
-    WHY,
-)
+from pai_lsp.lsp.features import CommandName
+from pai_lsp.source.foreign import as_mapping
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -78,7 +56,6 @@ if TYPE_CHECKING:
     from pai_lsp.lsp.commands import Command
     from pai_lsp.lsp.documents import OpenDocument
     from pai_lsp.lsp.workspace import Workspace
-    from pai_lsp.source.text import Span
 
 
 def hovered(document: OpenDocument, params: lsp.HoverParams) -> lsp.Hover | None:
@@ -126,9 +103,8 @@ def prepared_rename(document: OpenDocument, params: lsp.PrepareRenameParams) -> 
         found = prepare(document.document, document.places.offset(params.position))
     except RenameRefused as refused:
         raise JsonRpcException(str(refused), lsp.LSPErrorCodes.RequestFailed) from None
-    return lsp.PrepareRenamePlaceholder(
-        document.places.range(found.span), document.text[found.span.start : found.span.end]
-    )
+    written = document.text[found.span.start : found.span.end]
+    return lsp.PrepareRenamePlaceholder(document.places.range(found.span), written)
 
 
 def renamed(document: OpenDocument, params: lsp.RenameParams) -> lsp.WorkspaceEdit:
@@ -141,7 +117,7 @@ def renamed(document: OpenDocument, params: lsp.RenameParams) -> lsp.WorkspaceEd
         edits = rename(document.document, document.places.offset(params.position), params.new_name)
     except RenameRefused as refused:
         raise JsonRpcException(str(refused), lsp.LSPErrorCodes.RequestFailed) from None
-    return workspace_edit(edits, document.uri, document.version, document.places, document.client)
+    return document.edit(edits)
 
 
 def reformatted(document: OpenDocument, params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit]:
@@ -165,7 +141,7 @@ def incoming(
 ) -> list[lsp.CallHierarchyIncomingCall]:
     """The members that need a member."""
     calls = needed_by(document.document, _key(params.item))
-    return [lsp.CallHierarchyIncomingCall(item, ranges) for item, ranges in _calls(document, calls)]
+    return [lsp.CallHierarchyIncomingCall(*call) for call in _calls(document, calls)]
 
 
 def outgoing(
@@ -173,19 +149,14 @@ def outgoing(
 ) -> list[lsp.CallHierarchyOutgoingCall]:
     """The members that a member needs."""
     calls = needs(document.document, _key(params.item))
-    return [lsp.CallHierarchyOutgoingCall(item, ranges) for item, ranges in _calls(document, calls)]
+    return [lsp.CallHierarchyOutgoingCall(*call) for call in _calls(document, calls)]
 
 
 def _calls(document: OpenDocument, calls: list[Call]) -> Iterator[tuple[lsp.CallHierarchyItem, list[lsp.Range]]]:
     for call in calls:
-        item, ranges = _item(document, call.member), _ranges(document, call.places, call.path)
-        if item is not None and ranges is not None:
-            yield item, ranges
-
-
-def _ranges(document: OpenDocument, spans: tuple[Span, ...], path: str | None) -> list[lsp.Range] | None:
-    file = file_at(document, path)
-    return [file.places.range(span) for span in spans] if file else None
+        item, file = _item(document, call.member), file_at(document, call.path)
+        if item is not None and file is not None:
+            yield item, [file.places.range(span) for span in call.places]
 
 
 def _item(document: OpenDocument, member: Member) -> lsp.CallHierarchyItem | None:
@@ -205,16 +176,13 @@ def _item(document: OpenDocument, member: Member) -> lsp.CallHierarchyItem | Non
 
 
 def _key(item: lsp.CallHierarchyItem) -> str:
-    kept = item.data
-    return str(kept.get("key", "")) if isinstance(kept, dict) else ""
+    return str(as_mapping(item.data).get("key", ""))
 
 
 # The commands of a client that show or copy what a task role runs; arguments: URI, task role.
 CLIENT_COMMANDS = {LensKind.PREVIEW: "openpai.preview", LensKind.SCRIPT: "openpai.copyScript"}
 # A client that announces one of these can show a list of places; the second is what VS Code's own is called.
 SHOW_REFERENCES = ("openpai.showReferences", "editor.action.showReferences")
-# The command of a lens that only shows a text.
-_NO_COMMAND = ""
 
 
 def hints(document: OpenDocument, params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
@@ -232,26 +200,17 @@ def hints(document: OpenDocument, params: lsp.InlayHintParams) -> list[lsp.Inlay
     ]
 
 
-def all_tokens(document: OpenDocument, params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:
-    """The semantic tokens of the document."""
-    del params
-    found = semantic_tokens(document.document)
-    return lsp.SemanticTokens(
-        token_numbers(found, document.places, spans_lines=document.client.reading.multi_line_tokens)
-    )
+def tokens(
+    document: OpenDocument, params: lsp.SemanticTokensParams | lsp.SemanticTokensRangeParams
+) -> lsp.SemanticTokens:
+    """The semantic tokens of the document, or of a range."""
+    span = document.places.span(params.range) if isinstance(params, lsp.SemanticTokensRangeParams) else None
+    found, spans_lines = semantic_tokens(document.document, span), document.client.reading.multi_line_tokens
+    return lsp.SemanticTokens(token_numbers(found, document.places, spans_lines=spans_lines))
 
 
-def some_tokens(document: OpenDocument, params: lsp.SemanticTokensRangeParams) -> lsp.SemanticTokens:
-    """The semantic tokens of a range."""
-    found = semantic_tokens(document.document, document.places.span(params.range))
-    return lsp.SemanticTokens(
-        token_numbers(found, document.places, spans_lines=document.client.reading.multi_line_tokens)
-    )
-
-
-def code_lenses(document: OpenDocument, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
+def code_lenses(document: OpenDocument, _params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
     """The lenses that are not switched off; where the client lacks the command, a lens only shows its text."""
-    del params
     wanted = frozenset(kind for kind in LensKind if kind.value not in document.context.switched_off)
     commands = ((lens, _command(document, lens)) for lens in lenses(document.document, wanted))
     return [lsp.CodeLens(document.places.range(lens.span), command) for lens, command in commands if command]
@@ -267,12 +226,11 @@ def _command(document: OpenDocument, lens: Lens) -> lsp.Command | None:
         places = [location(document.uri, span, document.places) for span in lens.references]
         position = document.places.position(lens.span.start)
         return lsp.Command(lens.title, show, arguments=[document.uri, position, places])
-    return lsp.Command(lens.title, _NO_COMMAND)
+    return lsp.Command(lens.title, "")  # no command: it only shows a text
 
 
-def document_links(document: OpenDocument, params: lsp.DocumentLinkParams) -> list[lsp.DocumentLink]:
+def document_links(document: OpenDocument, _params: lsp.DocumentLinkParams) -> list[lsp.DocumentLink]:
     """The links of the document."""
-    del params
     shows_tooltips = document.client.reading.link_tooltips
     return [
         lsp.DocumentLink(document.places.range(link.span), link.address, link.tooltip if shows_tooltips else None)
@@ -280,9 +238,8 @@ def document_links(document: OpenDocument, params: lsp.DocumentLinkParams) -> li
     ]
 
 
-def folding_ranges(document: OpenDocument, params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange]:
+def folding_ranges(document: OpenDocument, _params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange]:
     """The folds of the document; no more than the client accepts."""
-    del params
     client = document.client.reading
     found = folds(document.document)[: client.fold_limit]
     return [fold_range(fold, document.places, whole_lines=client.whole_line_folds) for fold in found]
@@ -294,9 +251,8 @@ def selections(document: OpenDocument, params: lsp.SelectionRangeParams) -> list
     return [selection_range(selection_ranges(document.document, offset), document.places) for offset in offsets]
 
 
-def pulled_diagnostics(document: OpenDocument, params: lsp.DocumentDiagnosticParams) -> lsp.DocumentDiagnosticReport:
+def pulled_diagnostics(document: OpenDocument, _params: lsp.DocumentDiagnosticParams) -> lsp.DocumentDiagnosticReport:
     """The diagnostics, for a client that asks for them itself."""
-    del params
     return lsp.RelatedFullDocumentDiagnosticReport(items=diagnostics_of(document))
 
 
@@ -317,8 +273,8 @@ DOCUMENT_ANSWERS: Mapping[str, Callable[[OpenDocument, Any], Any]] = {
     lsp.TEXT_DOCUMENT_ON_TYPE_FORMATTING: moved,
     lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: workspace.document_symbols,
     lsp.TEXT_DOCUMENT_INLAY_HINT: hints,
-    lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL: all_tokens,
-    lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE: some_tokens,
+    lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL: tokens,
+    lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE: tokens,
     lsp.TEXT_DOCUMENT_CODE_LENS: code_lenses,
     lsp.TEXT_DOCUMENT_DOCUMENT_LINK: document_links,
     lsp.TEXT_DOCUMENT_FOLDING_RANGE: folding_ranges,
@@ -333,26 +289,26 @@ WORKSPACE_ANSWERS: Mapping[str, Callable[[Workspace, Any], Any]] = {
     lsp.WORKSPACE_SYMBOL: workspace.workspace_symbols,
 }
 
-COMMANDS: Mapping[str, Command] = {
-    EXPLAIN: explain,
-    OPEN_RULE: open_rule,
-    APPLY_EDIT: apply_edit,
-    PREVIEW: about_document(commands.previewed),
-    SCRIPT: about_document(commands.scripted),
-    GRAPH: about_document(commands.drawn),
-    EXPAND: about_document(commands.expanded_job),
-    STATUS: about_document(commands.described),
-    WHY: commands.failure_explained,
-    CHECK_IMAGES: commands.images_checked,
-    CHECK_FOLDER: commands.folder_checked,
-    CLEAR_FOLDERS: commands.folders_cleared,
-    CLUSTERS: commands.clusters,
-    TEMPLATES: commands.templates,
-    CONVERT: about_document(commands.converted_file),
-    ASSISTANT: commands.assistant_answered,
-    MARKETPLACE_LIST: commands.listed,
-    MARKETPLACE_LOCKED: commands.locked,
-    MARKETPLACE_INSERT: about_document(commands.inserted),
-    MARKETPLACE_REFRESH: commands.refreshed,
-    MARKETPLACE_TEXT: commands.text,
+COMMANDS: Mapping[CommandName, Command] = {
+    CommandName.EXPLAIN: explain,
+    CommandName.OPEN_RULE: open_rule,
+    CommandName.APPLY_EDIT: apply_edit,
+    CommandName.PREVIEW: about_document(commands.previewed),
+    CommandName.SCRIPT: about_document(commands.scripted),
+    CommandName.GRAPH: about_document(commands.drawn),
+    CommandName.EXPAND: about_document(commands.expanded_job),
+    CommandName.STATUS: about_document(commands.described),
+    CommandName.WHY: commands.failure_explained,
+    CommandName.CHECK_IMAGES: commands.images_checked,
+    CommandName.CHECK_FOLDER: commands.folder_checked,
+    CommandName.CLEAR_FOLDERS: commands.folders_cleared,
+    CommandName.CLUSTERS: commands.clusters,
+    CommandName.TEMPLATES: commands.templates,
+    CommandName.CONVERT: about_document(commands.converted_file),
+    CommandName.ASSISTANT: commands.assistant_answered,
+    CommandName.MARKETPLACE_LIST: commands.listed,
+    CommandName.MARKETPLACE_LOCKED: commands.locked,
+    CommandName.MARKETPLACE_INSERT: about_document(commands.inserted),
+    CommandName.MARKETPLACE_REFRESH: commands.refreshed,
+    CommandName.MARKETPLACE_TEXT: commands.text,
 }

@@ -6,6 +6,7 @@ from typing import Any
 
 from lsprotocol import types as lsp
 
+from pai_lsp.source.foreign import as_mapping, texts_in
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.text import ColumnUnit
 
@@ -88,82 +89,79 @@ class Client:
 
 def client_of(capabilities: lsp.ClientCapabilities, unit: ColumnUnit, options: Any = None) -> Client:
     """The client of an `initialize` request; a missing capability is not supported."""
-    document, workspace, window = capabilities.text_document, capabilities.workspace, capabilities.window
-    pushed = _part(document, "publish_diagnostics")
-    pulled = _part(document, "diagnostic")
+    document, workspace = capabilities.text_document, capabilities.workspace
+    pushed, pulled = _part(document, "publish_diagnostics"), _part(document, "diagnostic")
     marks = pushed or pulled
-    actions, edits = _part(document, "code_action"), _part(workspace, "workspace_edit")
+    changes_documents = _can(workspace, "workspace_edit.document_changes")
     return Client(
         unit=unit,
         pulls_diagnostics=pulled is not None and pushed is None,
-        refreshes_diagnostics=_can(_part(workspace, "diagnostics"), "refresh_support"),
+        refreshes_diagnostics=_can(workspace, "diagnostics.refresh_support"),
         related_information=_can(marks, "related_information"),
         code_description=_can(marks, "code_description_support"),
-        tags=_values(_part(marks, "tag_support")),
-        document_changes=_can(edits, "document_changes"),
-        creates_files=_can(edits, "document_changes")
-        and lsp.ResourceOperationKind.Create in (_part(edits, "resource_operations") or ()),
+        tags=_values(marks, "tag_support"),
+        document_changes=changes_documents,
+        creates_files=changes_documents
+        and _has(workspace, "workspace_edit.resource_operations", lsp.ResourceOperationKind.Create),
         applies_edits=_can(workspace, "apply_edit"),
-        code_action_literals=_part(actions, "code_action_literal_support") is not None,
-        preferred_code_actions=_can(actions, "is_preferred_support"),
-        disabled_code_actions=_can(actions, "disabled_support"),
-        resolves_edits=_can(actions, "data_support")
-        and "edit" in (_part(_part(actions, "resolve_support"), "properties") or ()),
-        shows_documents=_can(_part(window, "show_document"), "support"),
+        code_action_literals=_part(document, "code_action.code_action_literal_support") is not None,
+        preferred_code_actions=_can(document, "code_action.is_preferred_support"),
+        disabled_code_actions=_can(document, "code_action.disabled_support"),
+        resolves_edits=_can(document, "code_action.data_support")
+        and _has(document, "code_action.resolve_support.properties", "edit"),
+        shows_documents=_can(capabilities.window, "show_document.support"),
         configuration=_can(workspace, "configuration"),
-        configuration_registration=_can(_part(workspace, "did_change_configuration"), "dynamic_registration"),
-        watch_registration=_can(_part(workspace, "did_change_watched_files"), "dynamic_registration"),
-        registry_accounts=isinstance(options, dict) and options.get("registryAccounts") is True,
+        configuration_registration=_can(workspace, "did_change_configuration.dynamic_registration"),
+        watch_registration=_can(workspace, "did_change_watched_files.dynamic_registration"),
+        registry_accounts=as_mapping(options).get("registryAccounts") is True,
         completion=_completion(_part(document, "completion")),
-        reading=_reading(document, workspace, options),
+        reading=_reading(document, workspace, as_mapping(options)),
     )
 
 
-def _completion(capabilities: Any) -> CompletionClient:
-    item = _part(capabilities, "completion_item")
-    kinds = _values(_part(capabilities, "completion_item_kind"))
-    resolved = _part(_part(item, "resolve_support"), "properties") or ()
+def _completion(completion: Any) -> CompletionClient:
+    item = _part(completion, "completion_item")
     return CompletionClient(
         snippets=_can(item, "snippet_support"),
-        keeps_indentation=lsp.InsertTextMode.AsIs in _values(_part(item, "insert_text_mode_support")),
+        keeps_indentation=lsp.InsertTextMode.AsIs in _values(item, "insert_text_mode_support"),
         two_edits=_can(item, "insert_replace_support"),
-        markdown=_takes_markdown(_part(item, "documentation_format")),
-        later_documentation="documentation" in resolved,
-        kinds=kinds or CompletionClient().kinds,
-        tags=_values(_part(item, "tag_support")),
+        markdown=_has(item, "documentation_format", lsp.MarkupKind.Markdown),
+        later_documentation=_has(item, "resolve_support.properties", "documentation"),
+        kinds=_values(completion, "completion_item_kind") or CompletionClient().kinds,
+        tags=_values(item, "tag_support"),
         deprecated=_can(item, "deprecated_support"),
     )
 
 
-def _reading(document: Any, workspace: Any, options: Any) -> ReadingClient:
-    folds = _part(document, "folding_range")
-    commands = options.get("commands") if isinstance(options, dict) else None
+def _reading(document: Any, workspace: Any, options: dict[str, Any]) -> ReadingClient:
     return ReadingClient(
-        markdown_hover=_takes_markdown(_part(_part(document, "hover"), "content_format")),
-        definition_links=_can(_part(document, "definition"), "link_support"),
-        nested_symbols=_can(_part(document, "document_symbol"), "hierarchical_document_symbol_support"),
-        link_tooltips=_can(_part(document, "document_link"), "tooltip_support"),
-        whole_line_folds=_can(folds, "line_folding_only"),
-        fold_limit=_part(folds, "range_limit"),
-        multi_line_tokens=_can(_part(document, "semantic_tokens"), "multiline_token_support"),
-        refreshes_hints=_can(_part(workspace, "inlay_hint"), "refresh_support"),
-        refreshes_lenses=_can(_part(workspace, "code_lens"), "refresh_support"),
-        commands=frozenset(command for command in commands or () if isinstance(command, str)),
+        markdown_hover=_has(document, "hover.content_format", lsp.MarkupKind.Markdown),
+        definition_links=_can(document, "definition.link_support"),
+        nested_symbols=_can(document, "document_symbol.hierarchical_document_symbol_support"),
+        link_tooltips=_can(document, "document_link.tooltip_support"),
+        whole_line_folds=_can(document, "folding_range.line_folding_only"),
+        fold_limit=_part(document, "folding_range.range_limit"),
+        multi_line_tokens=_can(document, "semantic_tokens.multiline_token_support"),
+        refreshes_hints=_can(workspace, "inlay_hint.refresh_support"),
+        refreshes_lenses=_can(workspace, "code_lens.refresh_support"),
+        commands=frozenset(texts_in(options.get("commands"))),
     )
 
 
-def _values(capabilities: Any) -> frozenset[int]:
-    return frozenset(int(value) for value in _part(capabilities, "value_set") or ())
+def _part(capabilities: Any, path: str) -> Any:
+    """The capability at a path such as `hover.content_format`; None without it."""
+    for name in path.split("."):
+        capabilities = None if capabilities is None else getattr(capabilities, name)
+    return capabilities
 
 
-def _takes_markdown(formats: Any) -> bool:
-    """Whether a client shows Markdown; without a word about it, it shows plain text."""
-    return lsp.MarkupKind.Markdown in (formats or ())
+def _can(capabilities: Any, path: str) -> bool:
+    return bool(_part(capabilities, path))
 
 
-def _part(capabilities: Any, name: str) -> Any:
-    return None if capabilities is None else getattr(capabilities, name)
+def _has(capabilities: Any, path: str, value: object) -> bool:
+    return value in (_part(capabilities, path) or ())
 
 
-def _can(capabilities: Any, name: str) -> bool:
-    return bool(_part(capabilities, name))
+def _values(capabilities: Any, path: str) -> frozenset[int]:
+    return frozenset(int(value) for value in _part(capabilities, f"{path}.value_set") or ())

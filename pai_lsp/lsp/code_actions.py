@@ -13,17 +13,14 @@ from pygls.exceptions import JsonRpcContentModified, JsonRpcException
 from pai_lsp.ide.ignoring import NOT_IGNORED, ignore_comment, ignore_in_file, title_on_line
 from pai_lsp.ide.refactorings import RefactoringKind, conversion, made, mpijob_conversion, refactorings
 from pai_lsp.ide.refactorings.refactoring import EXPANDED, line_edits
-from pai_lsp.lsp.convert import lsp_diagnostic, workspace_edit, written_beside
+from pai_lsp.lsp.convert import lsp_diagnostic, written_beside
 from pai_lsp.lsp.documents import CHECKED_BY_RULES, FileKind
 from pai_lsp.lsp.features import (
-    APPLY_EDIT,
     CLIENT_CONVERT,
     CLIENT_EXPAND,
-    CONVERT,
-    EXPAND,
     FIX_ALL,
-    OPEN_RULE,
     QUICK_FIX,
+    CommandName,
 )
 from pai_lsp.safe_fixes import with_safe_fixes
 from pai_lsp.source.spelling import plural
@@ -49,9 +46,8 @@ def code_actions(document: OpenDocument, params: lsp.CodeActionParams) -> list[l
         actions += _fix_all(document)
     if _is_wanted(QUICK_FIX, params.context):
         actions += _beside_fixing(document, diagnostics)
-    actions += refactoring_actions(
-        document, here, [one for one in RefactoringKind if _is_wanted(one.value, params.context)]
-    )
+    kinds = [one for one in RefactoringKind if _is_wanted(one.value, params.context)]
+    actions += refactoring_actions(document, here, kinds)
     if document.client.code_action_literals:
         return [*actions] or None
     return [command for action in actions if (command := _as_command(action))] or None
@@ -92,24 +88,16 @@ def _beside_fixing(document: OpenDocument, diagnostics: Sequence[Diagnostic]) ->
         ignoring = ignore_comment(document.document, diagnostic)
         if not isinstance(ignoring, str):
             yield _edit_action(document, ignoring, diagnostic)
-        elif document.client.disabled_code_actions:
-            yield lsp.CodeAction(
-                title_on_line(diagnostic),
-                kind=lsp.CodeActionKind.QuickFix,
-                diagnostics=[_shown(document, diagnostic)],
-                disabled=lsp.CodeActionDisabled(ignoring),
-            )
-        if isinstance(ignoring, str):
-            yield _edit_action(document, ignore_in_file(document.document, diagnostic.code), diagnostic)
+            continue
+        if document.client.disabled_code_actions:
+            reason = lsp.CodeActionDisabled(ignoring)
+            yield _quick_fix(document, title_on_line(diagnostic), diagnostic, disabled=reason)
+        yield _edit_action(document, ignore_in_file(document.document, diagnostic.code), diagnostic)
     if document.client.shows_documents:
         for code, diagnostic in {one.code: one for one in diagnostics}.items():
             title = f"Read about '{code}'"
-            yield lsp.CodeAction(
-                title,
-                kind=lsp.CodeActionKind.QuickFix,
-                diagnostics=[_shown(document, diagnostic)],
-                command=lsp.Command(title, OPEN_RULE, arguments=[code]),
-            )
+            command = lsp.Command(title, CommandName.OPEN_RULE.value, arguments=[code])
+            yield _quick_fix(document, title, diagnostic, command=command)
 
 
 def _fix_all(document: OpenDocument) -> Iterator[lsp.CodeAction]:
@@ -118,21 +106,20 @@ def _fix_all(document: OpenDocument) -> Iterator[lsp.CodeAction]:
         return
     fixed = with_safe_fixes(document.document, lambda tried: tried.diagnostics, lambda _: True)
     if fixed.fixed:
-        edits = line_edits(document.text, fixed.document.text)
-        edit = workspace_edit(edits, document.uri, document.version, document.places, document.client)
+        edit = document.edit(line_edits(document.text, fixed.document.text))
         yield lsp.CodeAction(f"Fix {plural(fixed.fixed, 'problem')}", kind=FIX_ALL, edit=edit)
 
 
 def _edit_action(
     document: OpenDocument, fix: Fix, diagnostic: Diagnostic, *, is_preferred: bool = False
 ) -> lsp.CodeAction:
-    return lsp.CodeAction(
-        fix.title,
-        kind=lsp.CodeActionKind.QuickFix,
-        diagnostics=[_shown(document, diagnostic)],
-        is_preferred=True if is_preferred and document.client.preferred_code_actions else None,
-        edit=workspace_edit(fix.edits, document.uri, document.version, document.places, document.client),
-    )
+    marked = is_preferred and document.client.preferred_code_actions
+    return _quick_fix(document, fix.title, diagnostic, is_preferred=marked or None, edit=document.edit(fix.edits))
+
+
+def _quick_fix(document: OpenDocument, title: str, diagnostic: Diagnostic, **answer: Any) -> lsp.CodeAction:
+    shown = [_shown(document, diagnostic)]
+    return lsp.CodeAction(title, kind=lsp.CodeActionKind.QuickFix, diagnostics=shown, **answer)
 
 
 def _shown(document: OpenDocument, diagnostic: Diagnostic) -> lsp.Diagnostic:
@@ -141,7 +128,9 @@ def _shown(document: OpenDocument, diagnostic: Diagnostic) -> lsp.Diagnostic:
 
 def _as_command(action: lsp.CodeAction) -> lsp.Command | None:
     """The action for a client that knows only commands; our command then sends it the edit."""
-    return action.command or (lsp.Command(action.title, APPLY_EDIT, arguments=[action.edit]) if action.edit else None)
+    if action.command or not action.edit:
+        return action.command
+    return lsp.Command(action.title, CommandName.APPLY_EDIT.value, arguments=[action.edit])
 
 
 def refactoring_actions(
@@ -158,11 +147,10 @@ def refactoring_actions(
         found = offer if document.client.resolves_edits else made(offer)
         action = lsp.CodeAction(found.title, kind=found.kind.value)
         if found.make is None:
-            if document.client.disabled_code_actions:
-                action.disabled = lsp.CodeActionDisabled(found.disabled_reason)
-                yield action
-            continue
-        if document.client.resolves_edits:
+            if not document.client.disabled_code_actions:
+                continue
+            action.disabled = lsp.CodeActionDisabled(found.disabled_reason)
+        elif document.client.resolves_edits:
             action.data = {"uri": document.uri, "version": document.version, "start": here.start, "end": here.end}
         else:
             action.edit = _edit(document, found)
@@ -172,11 +160,11 @@ def refactoring_actions(
 def _command_beside(document: OpenDocument, offer: Refactoring) -> lsp.Command | None:
     """What a client runs that opens the result beside the file; None if it has no such command."""
     known = document.client.reading.commands
-    if offer.beside == EXPANDED:
-        return lsp.Command(offer.title, EXPAND, arguments=[document.uri]) if CLIENT_EXPAND in known else None
-    if not offer.beside or CLIENT_CONVERT not in known:
-        return None
-    return lsp.Command(offer.title, CONVERT, arguments=[document.uri, offer.beside])
+    if offer.beside == EXPANDED and CLIENT_EXPAND in known:
+        return lsp.Command(offer.title, CommandName.EXPAND.value, arguments=[document.uri])
+    if offer.beside not in {"", EXPANDED} and CLIENT_CONVERT in known:
+        return lsp.Command(offer.title, CommandName.CONVERT.value, arguments=[document.uri, offer.beside])
+    return None
 
 
 def _can_write_beside(document: OpenDocument) -> bool:
@@ -195,13 +183,12 @@ def resolved_action(document: OpenDocument, action: lsp.CodeAction) -> lsp.CodeA
     start, end = kept.get("start"), kept.get("end")
     if isinstance(start, int) and isinstance(end, int):
         kinds = [kind for kind in RefactoringKind if kind.value == action.kind]
-        for offer in _offered(document, Span(start, end), kinds):
-            if offer.title == action.title:
-                found = made(offer)
-                if found.make is None:
-                    raise JsonRpcException(found.disabled_reason, lsp.LSPErrorCodes.RequestFailed)
-                action.edit = _edit(document, found)
-                break
+        offers = _offered(document, Span(start, end), kinds)
+        if offer := next((one for one in offers if one.title == action.title), None):
+            found = made(offer)
+            if found.make is None:
+                raise JsonRpcException(found.disabled_reason, lsp.LSPErrorCodes.RequestFailed)
+            action.edit = _edit(document, found)
     return action
 
 
@@ -211,9 +198,8 @@ def _offered(document: OpenDocument, here: Span, kinds: Collection[RefactoringKi
         return ()
     if document.kind is FileKind.JOB:
         return refactorings(document.document, here, kinds)
-    if RefactoringKind.REWRITE not in kinds or document.kind not in _CONVERSIONS:
-        return ()
-    return _CONVERSIONS[document.kind](document.document, here)
+    convert = _CONVERSIONS.get(document.kind) if RefactoringKind.REWRITE in kinds else None
+    return convert(document.document, here) if convert else ()
 
 
 _CONVERSIONS = {FileKind.OTHER: conversion, FileKind.MPIJOB: mpijob_conversion}
@@ -221,8 +207,6 @@ _CONVERSIONS = {FileKind.OTHER: conversion, FileKind.MPIJOB: mpijob_conversion}
 
 def _edit(document: OpenDocument, offer: Refactoring) -> lsp.WorkspaceEdit:
     edits = offer.make() if offer.make else ()
-    if offer.beside == EXPANDED:
-        written = written_beside(document.uri, EXPANDED, apply_edits(document.text, edits))
-        if written is not None:
-            return written
-    return workspace_edit(edits, document.uri, document.version, document.places, document.client)
+    is_beside = offer.beside == EXPANDED
+    beside = written_beside(document.uri, EXPANDED, apply_edits(document.text, edits)) if is_beside else None
+    return beside or document.edit(edits)

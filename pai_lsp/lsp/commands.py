@@ -27,15 +27,14 @@ from pai_lsp.ide.marketplace_insertion import insertion
 from pai_lsp.ide.prerequisite_graph import dot, mermaid, prerequisite_graph
 from pai_lsp.ide.preview import preview, role_script
 from pai_lsp.job.lookup import LookupState
-from pai_lsp.lsp.convert import location, path_of, workspace_edit
+from pai_lsp.lsp.convert import location, path_of
 from pai_lsp.lsp.documents import CHECKED_BY_RULES, JOB_LANGUAGE, FileKind, file_at
-from pai_lsp.lsp.features import APPLY_EDIT, ASSISTANT, CHECK_FOLDER, CONVERT, MARKETPLACE_INSERT, PREVIEW, SCRIPT, WHY
+from pai_lsp.lsp.features import CommandName
 from pai_lsp.lsp.session import ARRIVED
 from pai_lsp.lsp.worker_threads import in_thread
 from pai_lsp.platform.tables import as_exit_code
 from pai_lsp.rules import UnknownCodeError, known
 from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION
-from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,13 +44,13 @@ if TYPE_CHECKING:
     from pai_lsp.lsp.documents import OpenDocument
     from pai_lsp.lsp.session import Session
     from pai_lsp.project.configuration import Configuration
+    from pai_lsp.source.text import Span
 
     Command = Callable[[Session, Sequence[Any]], Awaitable[Any]]
 
 
-async def explain(session: Session, arguments: Sequence[Any]) -> str:
+async def explain(_session: Session, arguments: Sequence[Any]) -> str:
     """The documentation of a rule as Markdown; the argument is its code."""
-    del session
     return _page(arguments)[1]
 
 
@@ -66,11 +65,11 @@ async def open_rule(session: Session, arguments: Sequence[Any]) -> None:
 async def apply_edit(session: Session, arguments: Sequence[Any]) -> None:
     """Send an edit back: code actions work this way in clients that know only commands. The argument is the edit."""
     if not arguments or not session.client.applies_edits:
-        raise JsonRpcInvalidParams(f"'{APPLY_EDIT}' expects an edit, and a client that applies edits")
+        raise _expected(CommandName.APPLY_EDIT, "an edit, and a client that applies edits")
     try:
         edit = get_converter().structure(arguments[0], lsp.WorkspaceEdit)
     except Exception as error:
-        raise JsonRpcInvalidParams(f"'{APPLY_EDIT}' expects an edit") from error
+        raise _expected(CommandName.APPLY_EDIT, "an edit") from error
     await session.server.workspace_apply_edit_async(lsp.ApplyWorkspaceEditParams(edit))
 
 
@@ -81,12 +80,21 @@ def about_document(answer: Callable[[OpenDocument, Sequence[Any]], Any]) -> Comm
     """
 
     async def run(session: Session, arguments: Sequence[Any]) -> Any:
-        document = ARRIVED.get().get(str(arguments[0])) if arguments else None
+        document = _document(arguments)
         if document is None:
             return None
         return await session.lane.run(partial(answer, document, arguments[1:]), is_request=True)
 
     return run
+
+
+def _document(arguments: Sequence[Any]) -> OpenDocument | None:
+    """The open document whose URI is the first argument."""
+    return ARRIVED.get().get(str(arguments[0])) if arguments else None
+
+
+def _expected(command: CommandName, what: str) -> JsonRpcInvalidParams:
+    return JsonRpcInvalidParams(f"'{command.value}' expects {what}")
 
 
 def _page(arguments: Sequence[Any]) -> tuple[str, str]:
@@ -101,19 +109,18 @@ def _page(arguments: Sequence[Any]) -> tuple[str, str]:
     return rule.code, rule_page(rule)
 
 
-async def templates(session: Session, arguments: Sequence[Any]) -> list[dict[str, str]]:
+async def templates(session: Session, _arguments: Sequence[Any]) -> list[dict[str, str]]:
     """Job templates, each with its name, its purpose and its text; those of all marketplaces come last."""
-    del arguments
     own = [{"name": name, "description": detail, "text": plain_text(snippet)} for name, detail, snippet in JOBS]
     found = dict.fromkeys(one for lookup in session.marketplaces.lookups() for one in lookup.job_templates())
     return [*own, *({"name": one.name, "description": one.summary, "text": one.text} for one in found)]
 
 
-def _role(arguments: Sequence[Any], command: str) -> str | None:
+def _role(arguments: Sequence[Any], command: CommandName) -> str | None:
     """The task role that the second argument of a command names; None for all."""
     role = arguments[0] if arguments else None
     if role is not None and not isinstance(role, str):
-        raise JsonRpcInvalidParams(f"'{command}' expects a URI and the name of a task role, or null for all")
+        raise _expected(command, "a URI and the name of a task role, or null for all")
     return role
 
 
@@ -122,7 +129,7 @@ def scripted(document: OpenDocument, arguments: Sequence[Any]) -> list[dict[str,
 
     The arguments are the name of a role or null for all.
     """
-    wanted = _role(arguments, SCRIPT)
+    wanted = _role(arguments, CommandName.SCRIPT)
     if not _is_job(document):
         return None
     roles = (role for role in document.document.job.task_roles if wanted in {None, role.name})
@@ -134,7 +141,7 @@ def previewed(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any
 
     The arguments are the name of a role or null for all.
     """
-    role = _role(arguments, PREVIEW)
+    role = _role(arguments, CommandName.PREVIEW)
     if not _is_job(document):
         return None
     found = preview(document.document, role, document.context.folder)
@@ -142,9 +149,8 @@ def previewed(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any
     return {"text": found.text, "languageId": "shellscript", "places": places}
 
 
-def drawn(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any] | None:
+def drawn(document: OpenDocument, _arguments: Sequence[Any]) -> dict[str, Any] | None:
     """The graph of prerequisites for Graphviz and Mermaid, and by its nodes' identifiers where each is defined."""
-    del arguments
     if document.kind is not FileKind.JOB:
         return None
     graph = prerequisite_graph(document.document.job, document.context.folder)
@@ -160,9 +166,8 @@ def _locations(document: OpenDocument, named: Sequence[tuple[str, Span, str | No
     return {name: convert(location(file.uri, span, file.places)) for name, span, file in found if file}
 
 
-def expanded_job(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any] | None:
+def expanded_job(document: OpenDocument, _arguments: Sequence[Any]) -> dict[str, Any] | None:
     """The expanded job with its findings, at the places in the source, or only the findings that prevent it."""
-    del arguments
     if not _is_job(document):
         return None
     result = expanded(document.document.job)
@@ -181,9 +186,8 @@ def expanded_job(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, 
     return {"findings": findings} if result.text is None else {"text": result.text, "findings": findings}
 
 
-def described(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any] | None:
+def described(document: OpenDocument, _arguments: Sequence[Any]) -> dict[str, Any] | None:
     """The platform that a job is checked for, and the name of its cluster or null."""
-    del arguments
     if document.kind is not FileKind.JOB:
         return None
     cluster = document.context.settings.cluster
@@ -201,17 +205,15 @@ def converted_file(document: OpenDocument, arguments: Sequence[Any]) -> dict[str
 
     if document.kind not in CHECKED_BY_RULES or document.document.is_catalog:
         return None
-    to = arguments[0] if arguments and arguments[0] is not None else None
-    to = to or (PAI if document.kind is FileKind.MPIJOB else MPIJOB)
+    to = (arguments and arguments[0]) or (PAI if document.kind is FileKind.MPIJOB else MPIJOB)
     if to not in DIRECTIONS:
-        raise JsonRpcInvalidParams(f"'{CONVERT}' expects a URI and one of {', '.join(DIRECTIONS)}")
+        raise _expected(CommandName.CONVERT, f"a URI and one of {', '.join(DIRECTIONS)}")
     try:
         found = converted_text(document.document.job, to)
     except ConversionError as error:
         return {"error": error.code, "message": str(error)}
     lost = [{"field": one.field, "reason": one.reason} for one in found.lost]
-    language = JOB_LANGUAGE if to == PAI else "yaml"
-    return {"text": found.text_with_lost, "languageId": language, "lost": lost}
+    return {"text": found.text_with_lost, "languageId": JOB_LANGUAGE if to == PAI else "yaml", "lost": lost}
 
 
 async def images_checked(session: Session, arguments: Sequence[Any]) -> list[dict[str, str]] | None:
@@ -219,13 +221,12 @@ async def images_checked(session: Session, arguments: Sequence[Any]) -> list[dic
 
     The result has the answer for each task role; null without such a job.
     """
-    uri = str(arguments[0]) if arguments else ""
-    document = ARRIVED.get().get(uri)
+    document = _document(arguments)
     if document is None:
         return None
     if session.trust.refuses_all:
         raise JsonRpcInvalidParams("registries are not asked, because the folder is not trusted")
-    return await session.ask_images(document)
+    return await session.images.ask(document)
 
 
 async def folder_checked(session: Session, arguments: Sequence[Any]) -> dict[str, int]:
@@ -236,9 +237,7 @@ async def folder_checked(session: Session, arguments: Sequence[Any]) -> dict[str
     """
     uri, token = (*arguments, None, None)[:2]
     if not (uri is None or isinstance(uri, str)) or not (token is None or isinstance(token, (int, str))):
-        raise JsonRpcInvalidParams(
-            f"'{CHECK_FOLDER}' expects the URI of a folder or null, and a progress token or null"
-        )
+        raise _expected(CommandName.CHECK_FOLDER, "the URI of a folder or null, and a progress token or null")
     if session.client.pulls_diagnostics:
         raise JsonRpcInvalidParams("this client does not show findings in files that are not open")
     folders = session.folders if uri is None else (path_of(uri),)
@@ -253,17 +252,15 @@ async def folder_checked(session: Session, arguments: Sequence[Any]) -> dict[str
     return await session.folder_checks.check(folders, report)
 
 
-async def clusters(session: Session, arguments: Sequence[Any]) -> list[dict[str, str]]:
+async def clusters(_session: Session, _arguments: Sequence[Any]) -> list[dict[str, str]]:
     """The user's own profiles of clusters, each with its name and a line about it."""
     from pai_lsp.cluster.profile import own_profiles  # noqa: PLC0415 - rarely asked for
 
-    del session, arguments
     return [{"name": name, "description": summary} for name, summary in await in_thread(own_profiles)]
 
 
-async def folders_cleared(session: Session, arguments: Sequence[Any]) -> None:
+async def folders_cleared(session: Session, _arguments: Sequence[Any]) -> None:
     """Remove the findings of files that are not open."""
-    del arguments
     session.folder_checks.clear()
 
 
@@ -279,7 +276,7 @@ async def failure_explained(session: Session, arguments: Sequence[Any]) -> dict[
     """Why a task failed: the arguments are an exit code or a pasted text, and the job's URI or null."""
     text, uri = (*arguments, None, None)[:2]
     if not isinstance(text, str):
-        raise JsonRpcInvalidParams(f"'{WHY}' expects a text, and the URI of a job or null")
+        raise _expected(CommandName.WHY, "a text, and the URI of a job or null")
     document = ARRIVED.get().get(uri) if isinstance(uri, str) else None
     return await session.lane.run(partial(_explained_failure, text[-_MOST_CHARACTERS:], document), is_request=True)
 
@@ -290,14 +287,11 @@ def _explained_failure(text: str, document: OpenDocument | None) -> dict[str, An
 
     if (code := as_exit_code(text)) is not None:
         return {"text": code_text(code), "place": None}
-    is_job = document is not None and _is_job(document)
-    job = document.document.job if document is not None and is_job else None
+    job = document.document.job if document is not None and _is_job(document) else None
     found = failure(text, job)
     place = None
     if document is not None and found.line is not None:
-        lines = document.document.lines
-        start = lines.line_start(found.line - 1)
-        span = Span(start, start + len(lines.line_text(found.line - 1)))
+        span = document.lines.line_span(found.line - 1)
         place = get_converter().unstructure(location(document.uri, span, document.places))
     name = PurePath(document.path).name if document is not None else ""
     # The editor shows the first line as a title; there the name of the cause is for programs.
@@ -308,7 +302,7 @@ async def assistant_answered(session: Session, arguments: Sequence[Any]) -> list
     """The answer of a tool for assistants, in parts to read; the arguments are its name and an object with its own."""
     tool, given = (*arguments, None, None)[:2]
     if not isinstance(tool, str) or not isinstance(given, dict):
-        raise JsonRpcInvalidParams(f"'{ASSISTANT}' expects the name of a tool and an object with its arguments")
+        raise _expected(CommandName.ASSISTANT, "the name of a tool and an object with its arguments")
     if session.trust.refuses_all:
         raise JsonRpcInvalidParams("assistants get no answers, because the folder is not trusted")
     opened = {one.path: one.document.text for one in ARRIVED.get().values()}
@@ -329,10 +323,9 @@ def _answer_parts(
     texts = {os.path.realpath(path): text for path, text in opened.items()}
     try:
         files = AllowedFiles(tuple(map(os.path.realpath, folders)), opened=texts, sections=sections)
-        found = answer(tool, given, files)
+        return answer_parts(answer(tool, given, files))
     except AnswerError as error:
         raise JsonRpcInvalidParams(str(error)) from None
-    return answer_parts(found)
 
 
 # An editor shows the definitions in one searchable list.
@@ -341,9 +334,8 @@ _MOST = 20_000
 
 async def listed(session: Session, arguments: Sequence[Any]) -> list[dict[str, Any]]:
     """The definitions that a document's job can name; without the URI of one, those of any project."""
-    uri = str(arguments[0]) if arguments else ""
-    documents = ARRIVED.get()
-    lookups = [documents[uri].context.lookup] if uri in documents else session.marketplaces.lookups()
+    document = _document(arguments)
+    lookups = [document.context.lookup] if document is not None else session.marketplaces.lookups()
     offers = {offer.reference: offer for lookup in lookups for offer in lookup.suggestions("", _MOST)}
     return [
         {
@@ -360,7 +352,7 @@ async def listed(session: Session, arguments: Sequence[Any]) -> list[dict[str, A
 
 async def locked(session: Session, arguments: Sequence[Any]) -> dict[str, Any] | None:
     """The entries of the lock file of a document's project, as it is on the disk, and its folder; None without one."""
-    document = ARRIVED.get().get(str(arguments[0]) if arguments else "")
+    document = _document(arguments)
     marketplace = session.marketplaces.marketplace_of(document.path) if document is not None else None
     catalog = await marketplace.read_now() if marketplace is not None else None
     if catalog is None or catalog.lock is None:
@@ -378,11 +370,11 @@ def inserted(document: OpenDocument, arguments: Sequence[Any]) -> lsp.WorkspaceE
     position, reference, *more = arguments if len(arguments) > 1 else (None, None)
     values = {} if not more or more[0] is None else more[0]
     if not isinstance(reference, str) or not isinstance(values, dict):
-        raise JsonRpcInvalidParams(f"'{MARKETPLACE_INSERT}' expects a URI, a position, a reference and values")
+        raise _expected(CommandName.MARKETPLACE_INSERT, "a URI, a position, a reference and values")
     try:
         at = get_converter().structure(position, lsp.Position)
     except Exception as error:
-        raise JsonRpcInvalidParams(f"'{MARKETPLACE_INSERT}' expects a position") from error
+        raise _expected(CommandName.MARKETPLACE_INSERT, "a position") from error
     answer = document.context.lookup.find(reference)
     if answer.state is not LookupState.FOUND or not answer.definitions:
         note = f": {answer.note}" if answer.note else ""
@@ -392,14 +384,11 @@ def inserted(document: OpenDocument, arguments: Sequence[Any]) -> lsp.WorkspaceE
     given = {name: value for name, value in values.items() if name in declared}
     offset = document.places.offset(at)
     edits = insertion(document.document.job, offset, reference, definition.name, given)
-    if not edits:
-        return None
-    return workspace_edit(edits, document.uri, document.version, document.places, document.client)
+    return document.edit(edits) if edits else None
 
 
-async def refreshed(session: Session, arguments: Sequence[Any]) -> dict[str, str]:
+async def refreshed(session: Session, _arguments: Sequence[Any]) -> dict[str, str]:
     """Ask all servers again, and return the status of the marketplaces after that."""
-    del arguments
     return (await session.marketplaces.refresh()).as_json()
 
 

@@ -59,7 +59,7 @@ class Connection(Protocol):
     def check_again(self, uri: str) -> None:
         """Check the same version of an open document again: another program has found something."""
 
-    def in_background(self, work: Coroutine[Any, Any, None]) -> None:
+    def in_background(self, work: Coroutine[Any, Any, object]) -> None:
         """Run a coroutine without waiting for it."""
 
     async def ready_to_check(self) -> None:

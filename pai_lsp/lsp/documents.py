@@ -16,14 +16,14 @@ from pygls.uris import from_fs_path
 
 from pai_lsp.findings.diagnostic import Settings, Severity, causes, limited
 from pai_lsp.job.lookup import Lookup, NoLookup
-from pai_lsp.lsp.convert import Places, changed_text
+from pai_lsp.lsp.convert import Places, changed_text, workspace_edit
 from pai_lsp.project.configuration import FILE_NAME
 from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
 from pai_lsp.source.frozen import dataclass, field, lazy, replace
 from pai_lsp.source.text import LineIndex, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from pai_lsp.catalog.setup import CatalogFolder
     from pai_lsp.document import Document
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pai_lsp.lsp.client import Client
     from pai_lsp.project.image_answers import AskedImages
     from pai_lsp.project.shellcheck import ShellCheck
+    from pai_lsp.source.text import TextEdit
 
 
 # How many changes are kept; none was seen that arrived after more than two later ones.
@@ -152,6 +153,10 @@ class OpenDocument:
         """Translates between offsets and the client's positions."""
         return Places(self.lines, self.client.unit)
 
+    def edit(self, edits: Iterable[TextEdit]) -> lsp.WorkspaceEdit:
+        """The edits of this version, as the client takes them."""
+        return workspace_edit(edits, self.uri, self.version, self.places, self.client)
+
     @lazy
     def unfinished(self) -> Span | None:
         """The word that the user is typing: the last change wrote or removed one character of it.
@@ -162,10 +167,8 @@ class OpenDocument:
         if len(events) != 1 or not isinstance(events[0], lsp.TextDocumentContentChangePartial):
             return None
         typed, place = events[0].text, events[0].range
-        is_one_key = (
-            place.start.line == place.end.line and (place.end.character - place.start.character + len(typed)) == 1
-        )
-        if not is_one_key or (typed and not _OF_WORD.fullmatch(typed)):
+        changed = place.end.character - place.start.character + len(typed)
+        if place.start.line != place.end.line or changed != 1 or not _OF_WORD.fullmatch(typed):
             return None
         at = self.places.offset(place.start)
         before, after = _WORD_BEFORE.search(self.text, 0, at), _OF_WORD.match(self.text, at)
@@ -209,10 +212,8 @@ class OpenDocument:
         if not self.text.strip():
             return ()
         if self.kind in CHECKED_BY_RULES and not self.context.is_excluded:
-            found = self._found
-            return tuple(
-                one.without_secrets(self.document.job.hidden) for one in limited(causes(found, keeps_places=True))
-            )
+            found, hidden = limited(causes(self._found, keeps_places=True)), self.document.job.hidden
+            return tuple(one.without_secrets(hidden) for one in found)
         if self.kind is FileKind.CONFIGURATION:
             from pai_lsp.project.config_reader import parse_configuration  # noqa: PLC0415 - rarely open
 

@@ -5,6 +5,7 @@ A feature is one line here and one line there.
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
@@ -18,30 +19,36 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 QUICK_FIX = lsp.CodeActionKind.QuickFix.value
-REFACTORINGS = (
-    lsp.CodeActionKind.RefactorExtract.value,
-    lsp.CodeActionKind.RefactorInline.value,
-    lsp.CodeActionKind.RefactorRewrite.value,
-)
+_REFACTORINGS = ("refactor.extract", "refactor.inline", "refactor.rewrite")
 FIX_ALL = f"{lsp.CodeActionKind.SourceFixAll.value}.pai-lsp"
 
-EXPLAIN = "pai-lsp.explain"
-OPEN_RULE = "pai-lsp.openRule"
-APPLY_EDIT = "pai-lsp.applyEdit"
 
-PREVIEW = "pai-lsp.preview"
-SCRIPT = "pai-lsp.script"
-GRAPH = "pai-lsp.graph"
-EXPAND = "pai-lsp.expand"
-STATUS = "pai-lsp.status"
-WHY = "pai-lsp.why"
-CHECK_IMAGES = "pai-lsp.checkImages"
-CHECK_FOLDER = "pai-lsp.checkFolder"
-CLEAR_FOLDERS = "pai-lsp.clearFolders"
-CLUSTERS = "pai-lsp.clusters"
-TEMPLATES = "pai-lsp.templates"
-CONVERT = "pai-lsp.convert"
-ASSISTANT = "pai-lsp.assistant"
+class CommandName(Enum):
+    """The commands that the server runs."""
+
+    EXPLAIN = "pai-lsp.explain"
+    OPEN_RULE = "pai-lsp.openRule"
+    APPLY_EDIT = "pai-lsp.applyEdit"
+    PREVIEW = "pai-lsp.preview"
+    SCRIPT = "pai-lsp.script"
+    GRAPH = "pai-lsp.graph"
+    EXPAND = "pai-lsp.expand"
+    STATUS = "pai-lsp.status"
+    WHY = "pai-lsp.why"
+    CHECK_IMAGES = "pai-lsp.checkImages"
+    CHECK_FOLDER = "pai-lsp.checkFolder"
+    CLEAR_FOLDERS = "pai-lsp.clearFolders"
+    CLUSTERS = "pai-lsp.clusters"
+    TEMPLATES = "pai-lsp.templates"
+    CONVERT = "pai-lsp.convert"
+    ASSISTANT = "pai-lsp.assistant"
+    MARKETPLACE_LIST = "pai-lsp.marketplace.list"
+    MARKETPLACE_LOCKED = "pai-lsp.marketplace.locked"
+    MARKETPLACE_INSERT = "pai-lsp.marketplace.insert"
+    MARKETPLACE_REFRESH = "pai-lsp.marketplace.refresh"
+    MARKETPLACE_TEXT = "pai-lsp.marketplace.text"
+
+
 # The commands of a client that open a converted file, and an expanded job, beside the source.
 CLIENT_CONVERT = "openpai.convert"
 CLIENT_EXPAND = "openpai.expand"
@@ -49,44 +56,10 @@ CLIENT_EXPAND = "openpai.expand"
 # Our own notification, `{"trusted": false}` while the client trusts nothing, and any other value afterwards.
 WORKSPACE_TRUST = "pai-lsp/workspaceTrust"
 
-MARKETPLACE_LIST = "pai-lsp.marketplace.list"
-MARKETPLACE_LOCKED = "pai-lsp.marketplace.locked"
-MARKETPLACE_INSERT = "pai-lsp.marketplace.insert"
-MARKETPLACE_REFRESH = "pai-lsp.marketplace.refresh"
-MARKETPLACE_TEXT = "pai-lsp.marketplace.text"
-
-COMMAND_NAMES = (
-    EXPLAIN,
-    OPEN_RULE,
-    APPLY_EDIT,
-    PREVIEW,
-    SCRIPT,
-    GRAPH,
-    EXPAND,
-    STATUS,
-    WHY,
-    CHECK_IMAGES,
-    CHECK_FOLDER,
-    CLEAR_FOLDERS,
-    CLUSTERS,
-    TEMPLATES,
-    CONVERT,
-    ASSISTANT,
-    MARKETPLACE_LIST,
-    MARKETPLACE_LOCKED,
-    MARKETPLACE_INSERT,
-    MARKETPLACE_REFRESH,
-    MARKETPLACE_TEXT,
-)
-
 # The types and modifiers of semantic tokens, in the order in which convert.py numbers them.
 LEGEND = lsp.SemanticTokensLegend([one.value for one in TokenType], [one.value for one in TokenModifier])
 
 _WITH_FINDINGS = frozenset({*CHECKED_BY_RULES, FileKind.CONFIGURATION})
-
-
-def _nothing(params: Any) -> Any:
-    del params
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +73,7 @@ class DocumentFeature:
     method: str
     options: Callable[[], Any] | None = None
     kinds: frozenset[FileKind] = frozenset({FileKind.JOB})
-    otherwise: Callable[[Any], Any] = _nothing
-
-
-@dataclass(frozen=True, slots=True)
-class WorkspaceFeature:
-    """A question about the whole workspace."""
-
-    method: str
-    options: Callable[[], Any] | None = None
+    otherwise: Callable[[Any], Any] = lambda _: None
 
 
 DOCUMENT_FEATURES: tuple[DocumentFeature, ...] = (
@@ -120,7 +85,7 @@ DOCUMENT_FEATURES: tuple[DocumentFeature, ...] = (
     ),
     DocumentFeature(
         lsp.TEXT_DOCUMENT_CODE_ACTION,
-        lambda: lsp.CodeActionOptions(code_action_kinds=[QUICK_FIX, FIX_ALL, *REFACTORINGS], resolve_provider=True),
+        lambda: lsp.CodeActionOptions(code_action_kinds=[QUICK_FIX, FIX_ALL, *_REFACTORINGS], resolve_provider=True),
         # A job of protocol version 1 is not a job here, but can be converted.
         kinds=frozenset(FileKind),
     ),
@@ -156,4 +121,5 @@ DOCUMENT_FEATURES: tuple[DocumentFeature, ...] = (
     DocumentFeature(lsp.CALL_HIERARCHY_OUTGOING_CALLS),
 )
 
-WORKSPACE_FEATURES: tuple[WorkspaceFeature, ...] = (WorkspaceFeature(lsp.WORKSPACE_SYMBOL),)
+# The questions about the whole workspace.
+WORKSPACE_FEATURES = (lsp.WORKSPACE_SYMBOL,)

@@ -49,10 +49,6 @@ class ImageChecks:
             self._connection.check_again(document.uri)
         return found
 
-    async def ask_quietly(self, document: OpenDocument) -> None:
-        """The same without an answer."""
-        await self.ask(document)
-
     async def _accounts(self, document: OpenDocument) -> dict[str, RegistryAccount]:
         """The user's accounts that the client keeps, by registry; asked each time, and not kept here."""
         from pai_lsp.cluster.image_check import RegistryAccount  # noqa: PLC0415 - only to ask

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -130,9 +130,8 @@ class MarketplaceReports:
         self._questions.add((folder, shown))
         step = f"run 'pai-lsp trust {folder}' in a terminal" if folder else f"see {HOW_TO_TRUST}"
         question = f"Trust {_whose(folder)}? It would {_listed(wanted)}."
-        self._server.window_log_message(
-            lsp.LogMessageParams(lsp.MessageType.Info, f"{question} Answer the question, or {step}.")
-        )
+        logged = f"{question} Answer the question, or {step}."
+        self._server.window_log_message(lsp.LogMessageParams(lsp.MessageType.Info, logged))
         actions = [lsp.MessageActionItem(title) for title in (TRUST, DO_NOT_TRUST)]
         asked = lsp.ShowMessageRequestParams(lsp.MessageType.Warning, question, actions)
         try:
@@ -174,10 +173,8 @@ class MarketplaceReports:
         loop, display = asyncio.get_running_loop(), self._server.work_done_progress
 
         def report(step: str) -> None:
-            try:
+            with suppress(RuntimeError):  # the loop has ended meanwhile
                 loop.call_soon_threadsafe(display.report, token, lsp.WorkDoneProgressReport(message=step))
-            except RuntimeError:  # the loop has ended meanwhile
-                return
 
         display.begin(token, lsp.WorkDoneProgressBegin(title=_TITLE))
         try:
@@ -200,6 +197,5 @@ def _whose(folder: str) -> str:
 def _listed(wanted: Sequence[str]) -> str:
     """What a configuration wants, in a sentence; what is too long to be read here is not trusted by accident."""
     text = "; ".join(wanted)
-    if len(text) <= _MOST_SHOWN:
-        return text
-    return f"{text[:_MOST_SHOWN]}… (this is not all; read the configuration before you trust it)"
+    rest = "… (this is not all; read the configuration before you trust it)" if len(text) > _MOST_SHOWN else ""
+    return text[:_MOST_SHOWN] + rest

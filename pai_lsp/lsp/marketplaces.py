@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from contextlib import suppress
 from enum import Enum, auto
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -106,10 +107,8 @@ class Marketplaces:
         """Wait, but not for long, until every marketplace was read from the disk."""
         waiting = [one.was_read.wait() for one in self._marketplaces.values() if not one.was_read.is_set()]
         if waiting:
-            try:
+            with suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(asyncio.gather(*waiting), PATIENCE)
-            except asyncio.TimeoutError:
-                return
 
     async def refresh(self) -> Status:
         """Ask all servers again, however recent their answers are; the user wants it."""
@@ -307,11 +306,8 @@ class ProjectMarketplace:
             saved, before = self._saved, self.catalog
             if saved is None:
                 return
-            edited = {
-                one.path: one.text
-                for one in self._connection.documents.values()
-                if one.context.catalog_folder is not None
-            }
+            documents = self._connection.documents.values()
+            edited = {one.path: one.text for one in documents if one.context.catalog_folder is not None}
 
             def overlay() -> tuple[Catalog, bool, float]:
                 begin = time.monotonic()
@@ -340,11 +336,9 @@ class ProjectMarketplace:
 
         documents = self._connection.documents.values()
         ours = [one for one in documents if one.context.lookup is self.catalog and not one.context.is_excluded]
-
-        def needed(catalog: Catalog) -> Iterable[str]:
-            return uses_of((one.document.job for one in ours if one.kind is FileKind.JOB), catalog).on_the_web
-
-        return needed
+        return lambda catalog: (
+            uses_of((one.document.job for one in ours if one.kind is FileKind.JOB), catalog).on_the_web
+        )
 
     async def _watch(self) -> None:
         """Ask the client to report changes of definition files and of the lock file."""

@@ -26,7 +26,7 @@ from pygls.exceptions import (
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from pai_lsp.lsp.client import client_of
-from pai_lsp.lsp.features import COMMAND_NAMES, DOCUMENT_FEATURES, WORKSPACE_FEATURES, WORKSPACE_TRUST, DocumentFeature
+from pai_lsp.lsp.features import DOCUMENT_FEATURES, WORKSPACE_FEATURES, WORKSPACE_TRUST, CommandName, DocumentFeature
 from pai_lsp.lsp.session import ARRIVED, Session
 from pai_lsp.lsp.transport import bodies, parent_end
 from pai_lsp.source.failures import kind_and_place
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pai_lsp.lsp.documents import OpenDocument
     from pai_lsp.lsp.workspace import Workspace
 
-    Handler = Callable[[Any], Awaitable[Any]]
+    Handler = Callable[[Any], Any]
 
 _log = logging.getLogger(__name__)
 
@@ -129,20 +129,18 @@ class Protocol(LanguageServerProtocol):
         """Take the client's capabilities, and answer with those of the server."""
         result: lsp.InitializeResult = yield from super().lsp_initialize(params)
         capabilities = result.capabilities
-        encoding = lsp.PositionEncodingKind(capabilities.position_encoding)
-        unit = ColumnUnit(encoding.value)
+        unit = ColumnUnit(lsp.PositionEncodingKind(capabilities.position_encoding).value)
         self.session.begin(params, client_of(params.capabilities, unit, params.initialization_options))
         if not self.session.client.pulls_diagnostics:
             capabilities.diagnostic_provider = None
         if self._watched_reader is not None and params.process_id is not None and params.process_id > 0:
             self.session.in_background(_end_with(params.process_id, self._watched_reader))
-        capabilities.execute_command_provider = lsp.ExecuteCommandOptions(commands=[*COMMAND_NAMES])
+        capabilities.execute_command_provider = lsp.ExecuteCommandOptions([one.value for one in CommandName])
         return result
 
     @lsp_method(lsp.INITIALIZED)
-    async def lsp_initialized(self, *arguments: Any) -> None:
+    async def lsp_initialized(self, *_arguments: Any) -> None:
         """Ask the client for its settings, and to report when they change."""
-        del arguments
         self.session.in_background(self.session.lane.run(load_answers, is_request=True, is_alone=True))
         await self.session.start()
 
@@ -223,8 +221,8 @@ def handlers(session: Session) -> list[tuple[str, Any, Handler]]:
     """The method, the options and the handler of every feature."""
     return [
         *((one.method, one.options and one.options(), _about_document(session, one)) for one in DOCUMENT_FEATURES),
-        *((one.method, one.options and one.options(), _about_all(session, one.method)) for one in WORKSPACE_FEATURES),
-        (WORKSPACE_TRUST, None, _about_trust(session)),
+        *((method, None, _about_all(session, method)) for method in WORKSPACE_FEATURES),
+        (WORKSPACE_TRUST, None, lambda params: session.trust.take_value(getattr(params, "trusted", None))),
     ]
 
 
@@ -236,9 +234,10 @@ async def run_command(session: Session, params: lsp.ExecuteCommandParams) -> Any
     """
     from pai_lsp.lsp.answers import COMMANDS  # noqa: PLC0415 - loaded when the client is connected
 
-    command = COMMANDS.get(params.command)
-    if command is None:
-        raise JsonRpcInvalidParams(f"no command is named '{params.command}'")
+    try:
+        command = COMMANDS[CommandName(params.command)]
+    except ValueError:
+        raise JsonRpcInvalidParams(f"no command is named '{params.command}'") from None
     return await _answered(params.command, command(session, params.arguments or []))
 
 
@@ -281,13 +280,6 @@ def _workspace_answer(method: str, workspace: Workspace, params: Any) -> Any:
     from pai_lsp.lsp.answers import WORKSPACE_ANSWERS  # noqa: PLC0415 - loaded when the client is connected
 
     return WORKSPACE_ANSWERS[method](workspace, params)
-
-
-def _about_trust(session: Session) -> Handler:
-    async def handle(params: Any) -> None:
-        session.trust.take_value(getattr(params, "trusted", None))
-
-    return handle
 
 
 def _uri_in(params: Any) -> str:

@@ -36,6 +36,7 @@ from pai_lsp.lsp.workspace_settings import (
 from pai_lsp.project.configuration import FILE_NAME
 from pai_lsp.project.projects import Projects
 from pai_lsp.source.files import is_in_folder
+from pai_lsp.source.foreign import as_mapping
 from pai_lsp.source.frozen import replace
 
 if TYPE_CHECKING:
@@ -69,9 +70,9 @@ class Session:
         self._job_files: JobFiles | None = None
         self._publisher = Publisher(self, self.lane)
         self._shellchecks = ShellChecks(self)
-        self._images = ImageChecks(self)
+        self.images = ImageChecks(self)
         self._folder_checks: FolderChecks | None = None
-        self._background: set[asyncio.Task[None]] = set()
+        self._background: set[asyncio.Task[object]] = set()
         self._faults = ConfigurationFaults()
         self._read_stamps: object = None
         self._looked = 0.0
@@ -83,19 +84,18 @@ class Session:
             self.server.workspace.add_folder(lsp.WorkspaceFolder(root, PurePath(path_of(root)).name))
         self.marketplaces.begin(params)
         options = params.initialization_options
-        self.trust.take_value(options.get("trusted") if isinstance(options, dict) else None)
+        self.trust.take_value(as_mapping(options).get("trusted"))
         self._take_sections({"": section_in(options)})
         if not client.configuration:
             self.settings.known.set()
 
     async def ask_settings(self) -> None:
         """Ask the client for its settings, if it supports that."""
-        if not self.client.configuration:
-            return
-        sections = await asked_sections(self.server, list(self.server.workspace.folders.values()))
-        self.settings.known.set()
-        if sections is not None:
-            self._take_sections(sections)
+        if self.client.configuration:
+            sections = await asked_sections(self.server, list(self.server.workspace.folders.values()))
+            self.settings.known.set()
+            if sections is not None:
+                self._take_sections(sections)
 
     async def start(self) -> None:
         """Ask the client for its settings and for reports of changed files, once it is initialized."""
@@ -131,10 +131,9 @@ class Session:
         self, identifier: lsp.VersionedTextDocumentIdentifier, changes: Sequence[lsp.TextDocumentContentChangeEvent]
     ) -> None:
         """Apply changes to an open document; those to any other document are ignored."""
-        before = self.documents.get(identifier.uri)
         if not self.client.watch_registration and time.monotonic() > self._looked + LOOK_AGAIN:
             self._look_for_changes()
-            before = self.documents.get(identifier.uri)
+        before = self.documents.get(identifier.uri)
         if before is not None:
             self._put(before.changed(identifier.version, changes))
             if before.context.catalog_folder is not None:
@@ -167,7 +166,7 @@ class Session:
         if document is not None and not self.trust.refuses_all:
             folder = self.projects.section_folder_of(document.path)
             if self.settings.asks_images_on_save(folder):
-                self.in_background(self._images.ask_quietly(document))
+                self.in_background(self.images.ask(document))
 
     def _look_for_changes(self) -> None:
         """Take over changes of files by other programs: not every client watches files, and none the answers."""
@@ -186,10 +185,6 @@ class Session:
         self._looked = time.monotonic()
         self._read_stamps = self._stamps()
         self._faults.show(self.server, self.projects.configurations(), {one.path for one in self.documents.values()})
-
-    async def ask_images(self, document: OpenDocument) -> list[dict[str, str]] | None:
-        """Ask the registries for the images of a job, and show what they say; None for another file."""
-        return await self._images.ask(document)
 
     def close(self, uri: str) -> None:
         """Remove a document that the client has closed."""
@@ -211,11 +206,9 @@ class Session:
 
     def files_changed(self, changes: Sequence[lsp.FileEvent]) -> None:
         """Take over changes on the disk: of configurations, of definitions and of the files of checked folders."""
-        if self._folder_checks is not None and self._folder_checks.changed(changes):
-            paths = [path_of(change.uri) for change in changes]
-            if not any(map(self.marketplaces.contains, paths)):
-                return
-        self.reconfigure(look_at_files=True)
+        is_seen = self._folder_checks is not None and self._folder_checks.changed(changes)
+        if not is_seen or any(self.marketplaces.contains(path_of(change.uri)) for change in changes):
+            self.reconfigure(look_at_files=True)
 
     def reconfigure(self, *, look_at_files: bool = False) -> None:
         """Update the open documents whose settings or definitions have changed; `look_at_files` to read files again."""
@@ -248,17 +241,17 @@ class Session:
             self.folder_of(path),
         )
         shellcheck = self._shellchecks.of(effective.settings.shellcheck)
-        return replace(document, context=context, shellcheck=shellcheck, images=self._images.asked)
+        return replace(document, context=context, shellcheck=shellcheck, images=self.images.asked)
 
     def check_again(self, uri: str) -> None:
         """Check the same version of an open document again: another program has found something."""
         document = self.documents.get(uri)
         if document is not None:
-            self.documents = {**self.documents, uri: replace(document, images=self._images.asked)}
+            self.documents = {**self.documents, uri: replace(document, images=self.images.asked)}
             self._publisher.check_soon(uri)
             self._publisher.refresh()
 
-    def in_background(self, work: Coroutine[Any, Any, None]) -> None:
+    def in_background(self, work: Coroutine[Any, Any, object]) -> None:
         """Run a coroutine without waiting for it."""
         task = asyncio.get_running_loop().create_task(work)
         self._background.add(task)
@@ -273,7 +266,7 @@ class Session:
         for task in self._background:
             task.cancel()
 
-    def _background_ended(self, task: asyncio.Task[None]) -> None:
+    def _background_ended(self, task: asyncio.Task[object]) -> None:
         self._background.discard(task)
         if not task.cancelled() and task.exception() is not None:
             _log.error("work in the background failed", exc_info=task.exception())

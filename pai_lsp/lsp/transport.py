@@ -13,6 +13,7 @@ import os
 import re
 import sys
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -57,10 +58,8 @@ class FileWriter:
 
     def close(self) -> None:
         """Send no more."""
-        try:
+        with suppress(OSError):
             self._file.close()
-        except OSError:
-            return
 
 
 async def bodies(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
@@ -96,17 +95,11 @@ def standard_streams() -> tuple[asyncio.StreamReader, FileWriter]:
 
     def pump() -> None:
         # Reads the descriptor itself: a thread that is stuck in a buffered reader blocks the interpreter's exit.
-        try:
-            while data := os.read(source, _CHUNK):
-                loop.call_soon_threadsafe(reader.feed_data, data)
-        except OSError:
-            data = b""
-        except RuntimeError:  # the loop has ended
-            return
-        try:
+        with suppress(RuntimeError):  # the loop has ended
+            with suppress(OSError):
+                while data := os.read(source, _CHUNK):
+                    loop.call_soon_threadsafe(reader.feed_data, data)
             loop.call_soon_threadsafe(reader.feed_eof)
-        except RuntimeError:
-            return
 
     threading.Thread(target=pump, name="pai-lsp input", daemon=True).start()
     return reader, writer

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
@@ -97,11 +98,7 @@ class Lane:
             self._current = None
             if self._end_of_patience is not None:
                 self._end_of_patience.cancel()  # or it keeps the document alive until then
-        if not work.future.done():
-            if error is None:
-                work.future.set_result(result)
-            else:
-                work.future.set_exception(error)
+        _settle(work.future, result, error)
         self._start_next()
 
     def _new_thread(self) -> SimpleQueue[_Work]:
@@ -132,6 +129,14 @@ def _outcome(function: Callable[[], Any]) -> tuple[Any, Exception | None]:
         return None, error
 
 
+def _settle(future: asyncio.Future[Any], result: Any, error: Exception | None) -> None:
+    if not future.done():
+        if error is None:
+            future.set_result(result)
+        else:
+            future.set_exception(error)
+
+
 async def in_thread(work: Callable[[], Result]) -> Result:
     """The result of slow work that is not analysis, such as asking servers; it runs in a thread of its own.
 
@@ -141,24 +146,10 @@ async def in_thread(work: Callable[[], Result]) -> Result:
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Result] = loop.create_future()
 
-    def end(result: Result | None, error: Exception | None) -> None:
-        if future.done():
-            return
-        if error is None:
-            future.set_result(result)  # type: ignore[arg-type]  # there is one when there is no error
-        else:
-            future.set_exception(error)
-
     def run() -> None:
-        result, error = None, None
-        try:
-            result = work()
-        except Exception as raised:  # noqa: BLE001 - it is raised again where the result is awaited
-            error = raised
-        try:
-            loop.call_soon_threadsafe(end, result, error)
-        except RuntimeError:  # the loop has ended: the result is not needed
-            return
+        outcome = _outcome(work)
+        with suppress(RuntimeError):  # the loop has ended: the result is not needed
+            loop.call_soon_threadsafe(_settle, future, *outcome)
 
     threading.Thread(target=run, name="pai-lsp background", daemon=True).start()
     return await future

@@ -108,31 +108,22 @@ _KINDS: Mapping[OutlineKind, lsp.SymbolKind] = {
     OutlineKind.DEPLOYMENT: lsp.SymbolKind.Module,
     OutlineKind.PLUGIN: lsp.SymbolKind.Interface,
 }
-# The kinds of names that a search in the workspace finds.
-_NAMED = frozenset(
-    {
-        OutlineKind.PREREQUISITE,
-        OutlineKind.TASK_ROLE,
-        OutlineKind.PARAMETER,
-        OutlineKind.SECRET,
-        OutlineKind.DEPLOYMENT,
-    }
-)
+# A search in the workspace finds names, and not what is of these kinds.
+_NO_NAMES = {OutlineKind.SECTION, OutlineKind.CALLBACK, OutlineKind.COMMAND, OutlineKind.FIELD, OutlineKind.PLUGIN}
 
 
 def document_symbols(
-    document: OpenDocument, params: lsp.DocumentSymbolParams
+    document: OpenDocument, _params: lsp.DocumentSymbolParams
 ) -> list[lsp.DocumentSymbol] | list[lsp.SymbolInformation]:
     """The outline of a job; flat for clients that do not support a tree."""
-    del params
-    items = outline(document.document)
+    items, places = outline(document.document), document.places
     if document.client.reading.nested_symbols:
-        return [_symbol(item, document.places) for item in items]
+        return [_symbol(item, places) for item in items]
     return [
         lsp.SymbolInformation(
-            location(document.uri, item.span, document.places), item.name, _KINDS[item.kind], container_name=holder
+            location(document.uri, item.span, places), item.name, _KINDS[item.kind], container_name=holder
         )
-        for item, holder in _flat(items, None)
+        for item, holder in _flat(items)
     ]
 
 
@@ -149,8 +140,8 @@ def workspace_symbols(workspace: Workspace, params: lsp.WorkspaceSymbolParams) -
 
 def named_symbols(document: Document, path: str, uri: str, places: Places) -> Iterator[lsp.WorkspaceSymbol]:
     """The symbols of a file, each with the file's name."""
-    for item, _ in _flat(outline(document), None):
-        if item.kind in _NAMED:
+    for item, _ in _flat(outline(document)):
+        if item.kind not in _NO_NAMES:
             place = location(uri, item.name_span, places)
             yield lsp.WorkspaceSymbol(place, item.name, _KINDS[item.kind], container_name=PurePath(path).name)
 
@@ -166,7 +157,7 @@ def _symbol(item: OutlineItem, places: Places) -> lsp.DocumentSymbol:
     )
 
 
-def _flat(items: Iterable[OutlineItem], holder: str | None) -> Iterator[tuple[OutlineItem, str | None]]:
+def _flat(items: Iterable[OutlineItem], holder: str | None = None) -> Iterator[tuple[OutlineItem, str | None]]:
     """The items and all below them, each with the name of the one that it belongs to."""
     for item in items:
         yield item, holder

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
@@ -48,10 +49,9 @@ def section_configuration(section: Any, folder: str = "") -> Configuration:
 
 def _switched_off(section: Any) -> frozenset[str]:
     """What the editor's section switches off: `inlayHints: {runOrder: false}`, `acceptedFindings: hidden`."""
-    groups = [section.get(name) for name in ("inlayHints", "codeLens")] if isinstance(section, dict) else []
-    kinds = [kind for group in groups if isinstance(group, dict) for kind in group.items()]
-    accepted = {ACCEPTED} if isinstance(section, dict) and section.get(ACCEPTED) == "hidden" else set()
-    return frozenset(name for name, is_shown in kinds if is_shown is False) | accepted
+    groups = (as_mapping(as_mapping(section).get(name)) for name in ("inlayHints", "codeLens"))
+    hidden = [name for group in groups for name, is_shown in group.items() if is_shown is False]
+    return frozenset([*hidden, ACCEPTED] if as_mapping(section).get(ACCEPTED) == "hidden" else hidden)
 
 
 def _asks_on_save(section: Any) -> bool:
@@ -91,9 +91,7 @@ async def refresh_hints(server: LanguageServer, client: Client) -> None:
 def _log_faults(server: LanguageServer, sections: Mapping[str, Configuration]) -> None:
     """Log the faults in the settings, in the client's log."""
     for message in {fault.message: None for section in sections.values() for fault in section.diagnostics}:
-        server.window_log_message(
-            lsp.LogMessageParams(lsp.MessageType.Warning, f"setting '{SECTION}': {message}"),
-        )
+        server.window_log_message(lsp.LogMessageParams(lsp.MessageType.Warning, f"setting '{SECTION}': {message}"))
 
 
 class EditorSettings:
@@ -121,10 +119,9 @@ class EditorSettings:
     async def answered(self) -> None:
         """Wait, but not for long, for the client's settings."""
         if not self.known.is_set():
-            try:
+            with suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self.known.wait(), PATIENCE)
-            except asyncio.TimeoutError:
-                self.known.set()
+            self.known.set()
 
     def switched_off(self, folder: str) -> frozenset[str]:
         """What is switched off, by name: inlay hints, lenses, accepted findings."""
