@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import textwrap
+from itertools import groupby
 
+from pai_lsp.job.definition import scalars
 from pai_lsp.platform.programs import option_help
 from pai_lsp.platform.tables import EventForm, event_at
 from pai_lsp.rules.record import facts
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence, items_of
+from pai_lsp.source.nodes import items_of, scalar_text, value_at
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.writing import entry_lines, flow_value, value_lines
 
@@ -66,18 +68,14 @@ def _free(text: str, least: int) -> int:
 
 def field_documentation(field: Field) -> str:
     """What a key means, its type and default, and who looks at it."""
-    facts = [field.type]
-    if field.required:
-        facts.append("required")
-    if field.default is not None:
-        facts.append(f"default `{field.default}`")
+    default = f"default `{field.default}`" if field.default is not None else ""
+    facts = filter(None, (field.type, "required" if field.required else "", default))
     lines = [f"**{field.title}** ({', '.join(facts)})", field.description]
     if len(field.values) > 1:
         lines.append("One of " + ", ".join(f"`{value}`" for value in field.values[:12]) + ".")
     elif field.examples and not field.values:
         lines.append(_examples(field))
-    enforced = _ENFORCED.get(field.enforced_by)
-    if enforced:
+    if enforced := _ENFORCED.get(field.enforced_by):
         lines.append(f"_{enforced[0].upper()}{enforced[1:]}._")
     return "\n\n".join(line for line in lines if line)
 
@@ -95,20 +93,17 @@ def definition_documentation(definition: Definition, where: str = "") -> str:
     """What a definition is and runs; commands as written, so templates and secrets stay templates."""
     kind = definition.type or "prerequisite"
     lines = [f"**{prose(definition.name)}** ({prose(kind)}{', ' + where if where else ''})"]
-    description = definition.node.get("description")
-    if isinstance(description, Scalar) and description.text:
-        lines.append(prose(description.text.strip()))
-    lines += map(code, _addresses(definition))
-    requirements = [requirement.reference.name for requirement in definition.requirements]
-    if requirements:
+    if description := scalar_text(definition.node.get("description")):
+        lines.append(prose(description.strip()))
+    uri = definition.node.get("uri")
+    lines += map(code, filter(None, (scalar_text(uri), *(one.text for one in scalars(uri)))))
+    if requirements := [requirement.reference.name for requirement in definition.requirements]:
         lines.append("requires " + ", ".join(map(code, requirements)))
-    path = definition.node.get("pathForUser")
-    if isinstance(path, Scalar) and path.text:
-        lines.append(f"content at {code(path.text)}")
+    if path := scalar_text(definition.node.get("pathForUser")):
+        lines.append(f"content at {code(path)}")
     if storages := list(_storages(definition)):
         lines.append("needs the storage " + ", ".join(storages))
-    variables = [variable.name for variable in definition.template_variables]
-    if variables:
+    if variables := [variable.name for variable in definition.template_variables]:
         lines.append("to fill: " + ", ".join(map(code, variables)))
     for callback in definition.callbacks:
         commands = "\n".join(command.text.rstrip("\n") for command in callback.commands[:_MOST_COMMANDS])
@@ -120,10 +115,8 @@ def definition_documentation(definition: Definition, where: str = "") -> str:
 def _storages(definition: Definition) -> Iterator[str]:
     """The storages that it needs, with their mount paths. Source of the default path: docs/protocol.md."""
     for item in items_of(definition.node.get("requireStorages")):
-        name, mount = (item.get("name"), item.get("mountPath")) if isinstance(item, Mapping) else (None, None)
-        if isinstance(name, Scalar) and name.text:
-            path = mount.text if isinstance(mount, Scalar) and mount.text else f"/mnt/{name.text}"
-            yield f"{code(name.text)} at {code(path)}"
+        if name := scalar_text(value_at(item, "name")):
+            yield f"{code(name)} at {code(scalar_text(value_at(item, 'mountPath')) or f'/mnt/{name}')}"
 
 
 def offer_documentation(offer: SuggestedDefinition) -> str:
@@ -134,13 +127,6 @@ def offer_documentation(offer: SuggestedDefinition) -> str:
     if offer.variables:
         lines.append("to fill: " + ", ".join(map(code, offer.variables)))
     return "\n\n".join(line for line in lines if line)
-
-
-def _addresses(definition: Definition) -> list[str]:
-    node = definition.node.get("uri")
-    if isinstance(node, Scalar) and node.text:
-        return [node.text]
-    return [item.text for item in node.items if isinstance(item, Scalar)] if isinstance(node, Sequence) else []
 
 
 def event_documentation(event: Event) -> str:
@@ -204,17 +190,8 @@ def rule_page(rule: Rule) -> str:
 
 def _blocks(documentation: str) -> Iterator[str]:
     """The paragraphs; one that is indented is an example."""
-    example: list[str] = []
-    for block in documentation.split("\n\n"):
-        if block.startswith("    "):
-            example.append(block)
-            continue
-        yield from _fenced(example)
-        example = []
-        yield block
-    yield from _fenced(example)
-
-
-def _fenced(example: list[str]) -> Iterator[str]:
-    if example:
-        yield "```yaml\n" + textwrap.dedent("\n\n".join(example)).strip("\n") + "\n```"
+    for is_example, found in groupby(documentation.split("\n\n"), lambda block: block.startswith("    ")):
+        if is_example:
+            yield "```yaml\n" + textwrap.dedent("\n\n".join(found)).strip("\n") + "\n```"
+        else:
+            yield from found

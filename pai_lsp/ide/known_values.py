@@ -12,14 +12,13 @@ from pai_lsp.embedded.server_rendering import CallFailedError, looked_up, well_f
 from pai_lsp.embedded.template import server_path
 from pai_lsp.ide.documentation import block
 from pai_lsp.platform.tables import converted_role_name
-from pai_lsp.source.foreign import as_mapping
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.text import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
@@ -49,37 +48,27 @@ class Resources:
 
 def role_resources(role: TaskRole) -> Resources:
     """What all tasks of a role ask for together."""
-    asked = as_mapping(plain_value(role.get("resourcePerInstance")))
-
-    def total(name: str) -> int | None:
-        value = asked.get(name)
-        return value * role.instances if isinstance(value, int) and not isinstance(value, bool) else None
-
-    return Resources(role.instances, total("gpu"), total("cpu"), total("memoryMB"))
+    amounts = map(role.amount, ("gpu", "cpu", "memoryMB"))
+    return Resources(role.instances, *(None if one is None else one * role.instances for one in amounts))
 
 
 def job_resources(job: Job) -> Resources:
     """What the whole job asks for."""
     roles = [role_resources(role) for role in job.task_roles]
 
-    def total(numbers: list[int | None]) -> int | None:
-        known = [number for number in numbers if number is not None]
+    def total(amount: Callable[[Resources], int | None]) -> int | None:
+        known = [number for number in map(amount, roles) if number is not None]
         return sum(known) if known else None
 
-    return Resources(
-        sum(role.tasks for role in roles),
-        total([role.gpu for role in roles]),
-        total([role.cpu for role in roles]),
-        total([role.memory for role in roles]),
-    )
+    tasks = sum(role.tasks for role in roles)
+    return Resources(tasks, total(lambda one: one.gpu), total(lambda one: one.cpu), total(lambda one: one.memory))
 
 
 def resources_sentence(role: TaskRole) -> str:
     """How many tasks a role has, what each asks for, and what that is in all."""
     found = role_resources(role)
-    if found.tasks == 1:
-        return f"1 task: {found.sentence() or 'resources unknown'}"
-    return f"{found.tasks} tasks, in all {found.sentence() or 'resources unknown'}"
+    tasks = "1 task:" if found.tasks == 1 else f"{found.tasks} tasks, in all"
+    return f"{tasks} {found.sentence() or 'resources unknown'}"
 
 
 def template_text(job: Job, use: TemplateUse) -> str | None:
@@ -110,9 +99,7 @@ def template_value(job: Job, use: TemplateUse) -> str:
     if root == "this":
         return "a parameter of this definition or of what it requires; filled when the job is expanded"
     text = template_text(job, use)
-    if text is None:
-        return "this name is not defined here"
-    return block("text", text) if text else "the empty text"
+    return "this name is not defined here" if text is None else block("text", text) if text else "the empty text"
 
 
 def short(text: str, limit: int = _SHORT) -> str:
@@ -175,11 +162,9 @@ def cluster_name_documentation(job: Job, cluster: object, path: tuple[str | int,
     if not known or not isinstance(cluster, Profile):
         return None
     where = f"_cluster {cluster.name}" + (f", as of {cluster.taken_at[:10]}_" if cluster.taken_at else "_")
-    detail = known.get(name)
-    if detail is not None:
-        return f"**{name}**: {detail}\n\n{where}"
     listed = ", ".join(f"`{one}`" for one in known)
-    return f"**{name}**: the cluster does not have it, or you may not use it; known: {listed}\n\n{where}"
+    detail = known.get(name, f"the cluster does not have it, or you may not use it; known: {listed}")
+    return f"**{name}**: {detail}\n\n{where}"
 
 
 def requested_skus(job: Job, cluster: object) -> str | None:
@@ -191,11 +176,9 @@ def requested_skus(job: Job, cluster: object) -> str | None:
         return None
     name = _virtual_cluster(job)
     quota = hived_quota(cluster, name)
-    return (
-        f"{request.total} {'SKU' if request.total == 1 else 'SKUs'}"
-        if quota is None
-        else (f"{request.total} of {quota} SKUs in {name}")
-    )
+    if quota is not None:
+        return f"{request.total} of {quota} SKUs in {name}"
+    return f"{request.total} {'SKU' if request.total == 1 else 'SKUs'}"
 
 
 def _virtual_cluster(job: Job) -> str:

@@ -8,11 +8,11 @@ variable or a password in it is not a link.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pai_lsp.catalog.remote_sources import item_page
 from pai_lsp.ide.cursor import Cursor
-from pai_lsp.job.definition import TYPED_FIELDS, name_span
+from pai_lsp.job.definition import TYPED_FIELDS, Definition, name_span
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.job.symbols import Symbol, SymbolKind, meant_prerequisite, rename_prerequisite, renaming_edits
 from pai_lsp.job.this_lookup import is_this, this_answer
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pai_lsp.document import Document
-    from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.job.symbols import Occurrence
@@ -56,11 +55,8 @@ def definitions(document: Document, offset: int) -> list[DefinitionPlace]:
     cursor = Cursor(document, offset)
     here = cursor.name
     if here is not None:
-        return [
-            DefinitionPlace(one.span, _whole(document, one.span), here.span)
-            for one in places_of(document, here.symbol)
-            if one.is_definition
-        ]
+        places = (one.span for one in places_of(document, here.symbol) if one.is_definition)
+        return [DefinitionPlace(span, _whole(document, span), here.span) for span in places]
     if cursor.template is not None:
         return list(_bound_prerequisite(document.job, cursor.template, offset))
     return list(_outside(cursor))
@@ -181,12 +177,8 @@ def _check(document: Document, symbol: Symbol, new_name: str) -> None:
         raise RenameRefused(f"every task already has a port '{new_name}'")
     if symbol.kind is SymbolKind.ANCHOR:
         return
-    same = {
-        one.symbol.name
-        for one in document.occurrences
-        if one.is_definition and one.symbol.kind is symbol.kind and one.symbol.scope == symbol.scope
-    }
-    if new_name in same:
+    wanted = replace(symbol, name=new_name)
+    if any(one.is_definition and one.symbol == wanted for one in document.occurrences):
         raise RenameRefused(f"there is already a {kind} '{new_name}'")
 
 
@@ -236,41 +228,41 @@ def members_at(document: Document, offset: int) -> list[Member]:
 def needs(document: Document, key: str) -> list[Call]:
     """What a member needs: what a role lists and names, what a definition requires."""
     job = document.job
-    role, definition = _found(job, key)
-    calls: list[tuple[Definition, Span]] = []
-    path = job.require_graph.path(definition) if definition is not None else None
-    if role is not None:
-        for reference in role.prerequisites:
-            calls += ((target, reference.span) for target in job.require_graph.link(reference).targets)
-        for field, reference in role.typed_references.items():
-            typed = job.find_typed(TYPED_FIELDS[field], reference.name)
-            calls += [(typed, reference.span)] if typed else []
-    elif definition is not None:
-        for link in job.require_graph.links(definition):
-            calls += ((target, link.reference.span) for target in link.targets)
-    return _grouped((_definition(job, target), place, path) for target, place in calls)
+    member = _found(job, key)
+    return _grouped((_definition(job, one.target), one.span, one.path) for one in _uses(job) if one.by is member)
 
 
 def needed_by(document: Document, key: str) -> list[Call]:
     """Who needs a prerequisite: the roles that list or name it, the definitions that require it."""
     job = document.job
-    _, wanted = _found(job, key)
-    return _grouped(_calls_of(job, wanted)) if wanted is not None else []
+    member = _found(job, key)
+    return _grouped(
+        (_definition(job, one.by) if isinstance(one.by, Definition) else _role(one.by), one.span, one.path)
+        for one in _uses(job)
+        if isinstance(member, Definition) and one.target.node is member.node
+    )
 
 
-def _calls_of(job: Job, wanted: Definition) -> Iterator[tuple[Member, Span, str | None]]:
+class _Use(NamedTuple):
+    """A reference at a place of a file, None for the document's own, of a task role or definition to a definition."""
+
+    by: TaskRole | Definition
+    target: Definition
+    span: Span
+    path: str | None = None
+
+
+def _uses(job: Job) -> Iterator[_Use]:
+    graph = job.require_graph
     for role in job.task_roles:
         for reference in role.prerequisites:
-            if any(target.node is wanted.node for target in job.require_graph.link(reference).targets):
-                yield _role(role), reference.span, None
+            yield from (_Use(role, target, reference.span) for target in graph.link(reference).targets)
         for field, reference in role.typed_references.items():
-            typed = job.find_typed(TYPED_FIELDS[field], reference.name)
-            if typed is not None and typed.node is wanted.node:
-                yield _role(role), reference.span, None
-    for definition in job.require_graph.definitions:
-        for link in job.require_graph.links(definition):
-            if any(target.node is wanted.node for target in link.targets):
-                yield _definition(job, definition), link.reference.span, link.path
+            if typed := job.find_typed(TYPED_FIELDS[field], reference.name):
+                yield _Use(role, typed, reference.span)
+    for definition in graph.definitions:
+        for link in graph.links(definition):
+            yield from (_Use(definition, target, link.reference.span, link.path) for target in link.targets)
 
 
 def _grouped(calls: Iterable[tuple[Member, Span, str | None]]) -> list[Call]:
@@ -292,14 +284,10 @@ def _definition(job: Job, definition: Definition) -> Member:
     return Member(name, definition.type or "prerequisite", definition.node.span, definition.name_span, key, path)
 
 
-def _found(job: Job, key: str) -> tuple[TaskRole | None, Definition | None]:
-    for role in job.task_roles:
-        if _role(role).key == key:
-            return role, None
-    for definition in job.require_graph.definitions:
-        if _definition(job, definition).key == key:
-            return None, definition
-    return None, None
+def _found(job: Job, key: str) -> TaskRole | Definition | None:
+    roles = (role for role in job.task_roles if _role(role).key == key)
+    definitions = (one for one in job.require_graph.definitions if _definition(job, one).key == key)
+    return next(roles, None) or next(definitions, None)
 
 
 # An address in a sentence or a command ends before these characters.
@@ -331,10 +319,8 @@ def links(document: Document) -> list[WebLink]:
 def _images(document: Document) -> Iterator[WebLink]:
     for definition in document.job.definitions:
         uri = definition.node.get("uri")
-        if definition.type == "dockerimage" and isinstance(uri, Scalar):
-            page = image_page(uri.text)
-            if page:
-                yield WebLink(name_span(uri), page, "Open the image on Docker Hub")
+        if definition.type == "dockerimage" and isinstance(uri, Scalar) and (page := image_page(uri.text)):
+            yield WebLink(name_span(uri), page, "Open the image on Docker Hub")
 
 
 def _items(document: Document) -> Iterator[WebLink]:

@@ -19,8 +19,6 @@ from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.text import Span, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pai_lsp.job.definition import Reference
     from pai_lsp.job.job import Job
     from pai_lsp.job.require_graph import RequireLink
@@ -99,21 +97,8 @@ def prerequisite_graph(job: Job, folder: str = "") -> PrerequisiteGraph:
     builder.read()
     closed = builder.cyclic_edges()
     in_cycle = {source for source, _ in closed}
-    hidden = job.hidden
     return PrerequisiteGraph(
-        tuple(
-            GraphNode(
-                f"n{number}",
-                kind,
-                hidden.without(name),
-                hidden.without(detail),
-                hidden.without(place),
-                is_in_cycle=number in in_cycle,
-                span=span,
-                path=path,
-            )
-            for number, (kind, name, detail, place, span, path) in enumerate(builder.nodes)
-        ),
+        tuple(replace(node, is_in_cycle=number in in_cycle) for number, node in enumerate(builder.nodes)),
         tuple(replace(edge, is_in_cycle=(edge.source, edge.target) in closed) for edge in builder.edges),
     )
 
@@ -128,7 +113,7 @@ class _GraphBuilder:
         self._folder = folder
         self._graph = job.require_graph
         self._numbers: dict[object, int] = {}
-        self.nodes: list[tuple[NodeKind, str, str, str, Span, str | None]] = []
+        self.nodes: list[GraphNode] = []
         self.edges: dict[GraphEdge, None] = {}
 
     def read(self) -> None:
@@ -139,10 +124,12 @@ class _GraphBuilder:
             for field, reference in role.typed_references.items():
                 self._edge(number, self._typed(TYPED_FIELDS[field], reference), EdgeKind.NAMES, field)
             for reference in role.prerequisites:
-                self._link(number, self._graph.link(reference), EdgeKind.LISTS)
+                for target in self._targets(self._graph.link(reference)):
+                    self._edge(number, target, EdgeKind.LISTS)
         for definition in self._graph.definitions:
             for link in self._graph.links(definition):
-                self._link(self._definition(definition), link, EdgeKind.REQUIRES)
+                for target in self._targets(link):
+                    self._edge(self._definition(definition), target, EdgeKind.REQUIRES)
 
     def cyclic_edges(self) -> set[tuple[int, int]]:
         """The edges that close cycles: the same cycles that the rule about them reports."""
@@ -152,19 +139,12 @@ class _GraphBuilder:
             pairs.update(zip(numbers, [*numbers[1:], numbers[0]], strict=True))
         return pairs
 
-    def _link(self, source: int, link: RequireLink, kind: EdgeKind) -> None:
-        for target in self._targets(link):
-            self._edge(source, target, kind)
-
-    def _targets(self, link: RequireLink) -> Iterator[int]:
+    def _targets(self, link: RequireLink) -> list[int]:
         if link.targets:
-            yield from (self._definition(definition) for definition in link.targets)
-            return
-        name, answer = link.reference.name, link.answer
-        is_unknown = answer.state is LookupState.UNKNOWN
-        kind = NodeKind.UNKNOWN if is_unknown else NodeKind.MISSING
-        note = answer.note if is_unknown else ""
-        yield self._number((kind, name), kind, name, place=note, span=link.reference.span, path=link.path)
+            return [self._definition(definition) for definition in link.targets]
+        name, is_unknown = link.reference.name, link.answer.state is LookupState.UNKNOWN
+        kind, note = (NodeKind.UNKNOWN, link.answer.note) if is_unknown else (NodeKind.MISSING, "")
+        return [self._number((kind, name), kind, name, place=note, span=link.reference.span, path=link.path)]
 
     def _typed(self, type_name: str, reference: Reference) -> int:
         name = reference.name
@@ -174,15 +154,12 @@ class _GraphBuilder:
         return self._number((type_name, name), NodeKind.MISSING, name, type_name, span=reference.span)
 
     def _definition(self, definition: Definition) -> int:
-        graph = self._graph
-        plugin = definition.extended_plugin or ""
-        detail = " · ".join(filter(None, (definition.type, plugin)))
-        if graph.is_outside(definition):
-            path = graph.path(definition)
+        path, place = None, ""
+        detail = " · ".join(filter(None, (definition.type, definition.extended_plugin)))
+        kind = NodeKind.EXTRAS if definition.origin is Origin.EXTRAS else NodeKind.OWN
+        if self._graph.is_outside(definition):
+            path = self._graph.path(definition)
             kind, place = NodeKind.OUTSIDE, displayed_path(path or "", self._folder)
-        else:
-            path, place = None, ""
-            kind = NodeKind.EXTRAS if definition.origin is Origin.EXTRAS else NodeKind.OWN
         return self._number(definition.node, kind, definition.name, detail, place, span=definition.name_span, path=path)
 
     def _number(
@@ -198,7 +175,8 @@ class _GraphBuilder:
     ) -> int:
         number = self._numbers.setdefault(key, len(self.nodes))
         if number == len(self.nodes):
-            self.nodes.append((kind, name, detail, place, span, path))
+            name, detail, place = map(self._job.hidden.without, (name, detail, place))
+            self.nodes.append(GraphNode(f"n{number}", kind, name, detail, place, span=span, path=path))
         return number
 
     def _edge(self, source: int, target: int, kind: EdgeKind, field: str = "") -> None:
@@ -229,8 +207,7 @@ def mermaid(graph: PrerequisiteGraph) -> str:
         arrow = f'-. "{_text(edge.field)}" .->' if edge.kind is EdgeKind.NAMES else "-->"
         lines.append(f"  {graph.nodes[edge.source].identifier} {arrow} {graph.nodes[edge.target].identifier}")
     for kind, style in _CLASSES.items():
-        members = [node.identifier for node in graph.nodes if node.kind is kind]
-        if members:
+        if members := [node.identifier for node in graph.nodes if node.kind is kind]:
             name = kind.name.lower()
             lines += [f"  classDef {name} {style}", f"  class {','.join(members)} {name}"]
     if circular := [node.identifier for node in graph.nodes if node.is_in_cycle]:
@@ -283,9 +260,7 @@ def edge_sentence(graph: PrerequisiteGraph, edge: GraphEdge) -> str:
 
 def fitted(text: str, most: int, *, keeps_end: bool = False) -> str:
     """The text, or as much of it as so many characters hold, with an ellipsis for the rest."""
-    if keeps_end and len(text) > most:
-        return f"…{text[1 - most :]}"
-    return shortened(text, most)
+    return f"…{text[1 - most :]}" if keeps_end and len(text) > most else shortened(text, most)
 
 
 _LONGEST = 48
@@ -319,8 +294,7 @@ def dot(graph: PrerequisiteGraph) -> str:
 
 
 def _node(node: GraphNode) -> str:
-    lines = node_lines(node)
-    name, *more = lines
+    name, *more = lines = node_lines(node)
     # The end of a path is its most useful part.
     shown = fitted(name, _LONGEST), *(fitted(line, _LONGEST, keeps_end="/" in line) for line in more)
     attributes = [f"label={_quoted(*shown)}", f"tooltip={_quoted(*lines)}", _classes(node.kind.name, node.is_in_cycle)]
@@ -330,22 +304,16 @@ def _node(node: GraphNode) -> str:
 
 def _edge(graph: PrerequisiteGraph, edge: GraphEdge) -> str:
     source, target = graph.nodes[edge.source], graph.nodes[edge.target]
-    return f"  {source.identifier} -> {target.identifier} [{' '.join(_edge_attributes(graph, edge))}]"
-
-
-def _edge_attributes(graph: PrerequisiteGraph, edge: GraphEdge) -> Iterator[str]:
+    is_missing = target.kind is NodeKind.MISSING
     is_described = len(graph.edges) <= MOST_DESCRIBED_EDGES
     sentence = _quoted(edge_sentence(graph, edge)) if is_described else '""'
-    if is_described:
-        yield f"tooltip={sentence}"
-    is_missing = graph.nodes[edge.target].kind is NodeKind.MISSING
-    yield _classes(edge.kind.name + (" missing" if is_missing else ""), edge.is_in_cycle)
+    attributes = [f"tooltip={sentence}"] if is_described else []
+    attributes.append(_classes(edge.kind.name + (" missing" if is_missing else ""), edge.is_in_cycle))
     if edge.kind is EdgeKind.NAMES:
-        yield f"label={_quoted(edge.field)} labeltooltip={sentence} style=dotted"
-    if edge.is_in_cycle:
-        yield _DOT_CYCLE
-    elif is_missing:
-        yield f'color="{_RED}"'
+        attributes.append(f"label={_quoted(edge.field)} labeltooltip={sentence} style=dotted")
+    if edge.is_in_cycle or is_missing:
+        attributes.append(_DOT_CYCLE if edge.is_in_cycle else f'color="{_RED}"')
+    return f"  {source.identifier} -> {target.identifier} [{' '.join(attributes)}]"
 
 
 def _classes(kind: str, is_in_cycle: bool) -> str:

@@ -11,7 +11,7 @@ its own; its last command line is the one that is being typed.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
@@ -23,7 +23,7 @@ from pai_lsp.ide.completion.keys_and_values import (
     complete_manifest,
     complete_scalars,
 )
-from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, escaped
+from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, escaped, inserted
 from pai_lsp.ide.cursor import Cursor, InsertionPoint, Spot
 from pai_lsp.ide.documentation import option_documentation, variable_documentation
 from pai_lsp.ide.known_values import short, variable_value
@@ -101,12 +101,9 @@ def _may_end(point: InsertionPoint) -> bool:
 
 def _is_complete(point: InsertionPoint, found: list[Suggestion]) -> bool:
     """Whether the cursor is at the end of a word that is one of the suggestions; a key is only with its colon."""
-    for suggestion in found:
-        span = suggestion.edit.span
-        typed = point.document_text[span.start : point.offset]
-        if typed and span.end == point.offset and is_written(suggestion, typed):
-            return True
-    return False
+    spans = ((one, one.edit.span) for one in found if one.edit.span.end == point.offset)
+    typed = ((one, point.document_text[span.start : span.end]) for one, span in spans)
+    return any(word and is_written(one, word) for one, word in typed)
 
 
 def is_written(suggestion: Suggestion, typed: str) -> bool:
@@ -220,25 +217,23 @@ def _paths_for_user(point: InsertionPoint, typed: str) -> Iterator[Suggestion]:
 def _members(point: InsertionPoint, typed: str) -> Iterator[Suggestion]:
     place = typed_place(point, typed, r"[$\w.\[\]-]*")
     blank, closing = _around(point, place, "<%", "%>")
-    for number, (path, value, detail) in enumerate(_paths_here(point)):
-        shown = detail or value
+    for number, (path, detail) in enumerate(_paths_here(point)):
         edit = TextEdit(place, blank + path + closing)
-        yield Suggestion(path, SuggestionKind.PARAMETER, edit, None, shown, "", number)
+        yield Suggestion(path, SuggestionKind.PARAMETER, edit, None, detail, "", number)
     for root, detail in _roots_without_names(point):
-        edit = TextEdit(place, f"{blank}{root}.name{closing}")
         snippet = f"{blank}{escaped(root)}.${{1:name}}{closing}"
-        yield Suggestion(root, SuggestionKind.PARAMETER, edit, snippet, detail, "", _ROOT_ORDER)
+        yield inserted(place, root, SuggestionKind.PARAMETER, snippet, detail, order=_ROOT_ORDER)
 
 
-def _paths_here(point: InsertionPoint) -> Iterator[tuple[str, str, str]]:
-    """`(path, value as text, detail)` of what works at the cursor; never a secret's value."""
+def _paths_here(point: InsertionPoint) -> Iterator[tuple[str, str]]:
+    """What works at the cursor, each path with its value as text, or "secret"."""
     job = point.job
     is_auth = "auth" in point.path
     if not is_auth:
         for name, entry in job.parameters.items():
             yield from _paths(f"$parameters.{name}", entry.value)
     for name in job.secrets:
-        yield f"$secrets.{name}", "", "secret"
+        yield f"$secrets.{name}", "secret"
     if is_auth:
         return
     definition = point.location.definition
@@ -265,7 +260,7 @@ def _roots_without_names(point: InsertionPoint) -> Iterator[tuple[str, str]]:
         yield "$secrets", "a secret of the job, not defined yet"
 
 
-def _this_paths(job: Job, definition: Definition) -> Iterator[tuple[str, str, str]]:
+def _this_paths(job: Job, definition: Definition) -> Iterator[tuple[str, str]]:
     """What `this` finds in a definition, and in what it requires."""
     whole = job.definitions_by_name.get(definition.name, definition)
     for name, entry in this_parameters(job.require_graph, whole).items():
@@ -276,20 +271,16 @@ def _roles_listing(job: Job, definition: Definition) -> tuple[TaskRole, ...]:
     return job.roles_listing(job.definitions_by_name.get(definition.name, definition))
 
 
-def _paths(path: str, node: Node, depth: int = _DEPTH, *, with_null: bool = True) -> Iterator[tuple[str, str, str]]:
+def _paths(path: str, node: Node, depth: int = _DEPTH, *, with_null: bool = True) -> Iterator[tuple[str, str]]:
     if isinstance(node, Scalar):
         if with_null or node.value is not None:
-            yield path, _shown(node.value), ""
+            yield path, "" if node.value is None else short(server_text(node.value))
     elif isinstance(node, Sequence) and depth:
         for number, item in enumerate(node.items[:_MOST_MEMBERS]):
             yield from _paths(f"{path}[{number}]", item, depth - 1, with_null=with_null)
     elif isinstance(node, Mapping) and depth:
         for entry in node.effective_entries()[:_MOST_MEMBERS]:
             yield from _paths(f"{path}.{entry.name}", entry.value, depth - 1, with_null=with_null)
-
-
-def _shown(value: Any) -> str:
-    return "" if value is None else short(server_text(value))
 
 
 def _template_variables(point: InsertionPoint, owner: Definition, typed: str) -> Iterator[Suggestion]:
@@ -303,29 +294,27 @@ def _template_variables(point: InsertionPoint, owner: Definition, typed: str) ->
 def _around(point: InsertionPoint, place: Span, opening: str, closing: str) -> tuple[str, str]:
     """What is missing before and after a name in a template: a blank after its sign, and the sign that closes it."""
     before = point.content[: point.index - (point.offset - place.start)]
-    after = point.content[point.index + place.end - point.offset :].split("\n")[0]
+    after = _after(point, place).split("\n")[0]
     return " " if before.endswith(opening) else "", "" if after.lstrip().startswith(closing) else f" {closing}"
+
+
+def _after(point: InsertionPoint, place: Span) -> str:
+    """The text after a place that the cursor is in."""
+    return point.content[point.index + place.end - point.offset :]
 
 
 def _variables(point: InsertionPoint, sigil: str, typed: str) -> Iterator[Suggestion]:
     place = typed_place(point, typed, r"\w*")
-    closing = "}" if "{" in sigil and not point.content[point.index :].lstrip("_" + _WORD).startswith("}") else ""
+    closing = "}" if "{" in sigil and not _after(point, place).startswith("}") else ""
     for number, (name, variable, value) in enumerate(_names(point.job, point.location.task_role)):
-        if not name.lower().startswith(typed.lower()):
-            continue
-        detail = value or variable.description
-        documentation = variable_documentation(variable, name, value)
-        edit = TextEdit(place, name + closing)
-        yield Suggestion(
-            name, SuggestionKind.VARIABLE, edit, None, detail, documentation, number + 100 * _rank(variable)
-        )
+        if name.lower().startswith(typed.lower()):
+            detail, documentation = value or variable.description, variable_documentation(variable, name, value)
+            order = number + _STATUS_ORDER.get(variable.status, 3000)
+            edit = TextEdit(place, name + closing)
+            yield Suggestion(name, SuggestionKind.VARIABLE, edit, None, detail, documentation, order)
 
 
-_WORD = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-
-
-def _rank(variable: EnvironmentVariable) -> int:
-    return {"current": 0, "legacy": 10, "deprecated": 20}.get(variable.status, 30)
+_STATUS_ORDER = {"current": 0, "legacy": 1000, "deprecated": 2000}
 
 
 def _names(job: Job, own: TaskRole | None) -> Iterator[tuple[str, EnvironmentVariable, str]]:
@@ -342,11 +331,9 @@ def _tags(point: InsertionPoint, sigil: str, typed: str) -> Iterator[Suggestion]
     if sigil != "$" or not any(root.startswith(typed) for root in ("parameters", "secrets")):
         return
     place = Span(point.offset - len(typed) - 1, point.offset)
-    for number, (path, value, detail) in enumerate(_paths_here(point)):
+    for number, (path, detail) in enumerate(_paths_here(point)):
         text = f"<% {path} %>"
-        yield Suggestion(
-            text, SuggestionKind.PARAMETER, TextEdit(place, text), None, detail or value, "", 5000 + number
-        )
+        yield Suggestion(text, SuggestionKind.PARAMETER, TextEdit(place, text), None, detail, "", 5000 + number)
 
 
 _OPTION = lazy_pattern(r"(?:^|[ \t])(--?[\w-]*)$")

@@ -12,7 +12,7 @@ from pai_lsp.ide.completion.suggestion import (
     Suggestion,
     SuggestionKind,
     escaped,
-    plain_text,
+    inserted,
     scalar_suggestion,
     snippet_suggestion,
     written_scalar,
@@ -33,7 +33,8 @@ from pai_lsp.mpijob.structure import documented_version, manifest_field, manifes
 from pai_lsp.platform.job_schema import Field, field, fields
 from pai_lsp.platform.job_schema import Kind as SchemaKind
 from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, TYPES, converted_role_name, events
-from pai_lsp.source.nodes import Mapping, Scalar
+from pai_lsp.source.frozen import replace
+from pai_lsp.source.nodes import Mapping, Scalar, items_of
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.writing import flow_scalar, scalar_line
 
@@ -76,11 +77,9 @@ def written_names(point: InsertionPoint) -> set[str]:
 
 def _fields(point: InsertionPoint) -> list[Field]:
     kind_of, plugin = _context(point)
-    kind: SchemaKind = "definition" if point.document.is_catalog else "job"
-    found = fields(point.path, prerequisite_type=kind_of, plugin=plugin, kind=kind, platform=point.document.platform)
-    if kind_of == "dockerimage":
-        found = [field for field in found if not field.is_extension]
-    return found
+    kind, platform = _schema_kind(point), point.document.platform
+    found = fields(point.path, prerequisite_type=kind_of, plugin=plugin, kind=kind, platform=platform)
+    return [one for one in found if not (kind_of == "dockerimage" and one.is_extension)]
 
 
 def _context(point: InsertionPoint) -> tuple[str | None, str | None]:
@@ -99,24 +98,14 @@ def key_suggestion(point: InsertionPoint, field: Field, order: int, value: str |
     """Offer a key with the start of its value; `value` is that of a mapping, where it is known."""
     name = str(field.key)
     snippet = _with_value(point, name, _value_snippet(point, field, value))
-    plain = plain_text(snippet)
-    return Suggestion(
-        name,
-        SuggestionKind.KEY,
-        TextEdit(point.replace, plain),
-        snippet if snippet != plain else None,
-        field.type + (" (required)" if field.required else ""),
-        field_documentation(field),
-        order,
-        field.deprecated,
-    )
+    detail = field.type + (" (required)" if field.required else "")
+    found = inserted(point.replace, name, SuggestionKind.KEY, snippet, detail, field_documentation(field), order)
+    return replace(found, is_deprecated=True) if field.deprecated else found
 
 
 def _plain_key(point: InsertionPoint, name: str, detail: str, value: str, order: int) -> Suggestion:
     snippet = _with_value(point, written_scalar(point, name), value)
-    plain = plain_text(snippet)
-    edit = TextEdit(point.replace, plain)
-    return Suggestion(name, SuggestionKind.KEY, edit, snippet if snippet != plain else None, detail, "", order)
+    return inserted(point.replace, name, SuggestionKind.KEY, snippet, detail, "", order)
 
 
 def _with_value(point: InsertionPoint, name: str, value: str) -> str:
@@ -159,14 +148,9 @@ def _free_names(point: InsertionPoint) -> list[tuple[str, str, str]]:
 
 def _undefined(point: InsertionPoint, root: str) -> Iterable[str]:
     known = point.job.parameters if root == "$parameters" else point.job.secrets
-    names: dict[str, None] = {}
-    for use in point.job.template_uses:
-        steps = use.tag.steps
-        if use.place is not TemplatePlace.LITERAL and len(steps) > 1 and steps[0].name == root:
-            name = str(steps[1].name)
-            if name not in known and point.scalar.text not in name:
-                names[name] = None
-    return names
+    uses = (use.tag.steps for use in point.job.template_uses if use.place is not TemplatePlace.LITERAL)
+    names = dict.fromkeys(str(steps[1].name) for steps in uses if len(steps) > 1 and steps[0].name == root)
+    return [name for name in names if name not in known and point.scalar.text not in name]
 
 
 def _required_variables(point: InsertionPoint) -> Iterable[str]:
@@ -206,12 +190,8 @@ def complete_collections(point: InsertionPoint) -> list[Suggestion]:
 
 def complete_items(point: InsertionPoint) -> list[Suggestion]:
     """What can be an item of the list at the cursor: names, or the first keys of a mapping."""
-    sequence = point.sequence
-    written = tuple(
-        item.text
-        for item in (sequence.items if sequence else ())
-        if isinstance(item, Scalar) and item is not point.scalar
-    )
+    items = items_of(point.sequence)
+    written = tuple(item.text for item in items if isinstance(item, Scalar) and item is not point.scalar)
     found = list(_item_names(point, written))
     return [*found, *snippets.for_item(point), *([] if found and point.is_flow else complete_keys(point))]
 
@@ -232,16 +212,13 @@ def _names(point: InsertionPoint) -> Iterator[Suggestion]:
     elif path == ("defaults", "deployment"):
         for deployment in point.job.deployments:
             if deployment.name:
-                yield scalar_suggestion(point, deployment.name, SuggestionKind.REFERENCE, detail="deployment")
+                yield scalar_suggestion(point, deployment.name, SuggestionKind.REFERENCE, "deployment")
     elif key == "plugin":
         yield from _plugins(point)
     elif key == "event":
         for event in events().values():
-            order = _EVENT_STATUS_ORDER[event.status]
-            documentation = event_documentation(event)
-            yield scalar_suggestion(
-                point, event.name, SuggestionKind.EVENT, detail=event.when, documentation=documentation, order=order
-            )
+            documentation, order = event_documentation(event), _EVENT_STATUS_ORDER[event.status]
+            yield scalar_suggestion(point, event.name, SuggestionKind.EVENT, event.when, documentation, order)
     elif key == "name" and "require" in path:
         yield from _item_names(point, ())
     yield from _cluster_names(point, path)
@@ -253,7 +230,7 @@ def _cluster_names(point: InsertionPoint, path: tuple[str | int, ...]) -> Iterat
         from pai_lsp.ide.known_values import cluster_names  # noqa: PLC0415 - few projects name a cluster
 
         for number, (name, detail) in enumerate(cluster_names(point.job, point.document.settings.cluster, path)):
-            yield scalar_suggestion(point, name, SuggestionKind.REFERENCE, detail=detail, order=number)
+            yield scalar_suggestion(point, name, SuggestionKind.REFERENCE, detail, order=number)
 
 
 def _plugins(point: InsertionPoint) -> Iterator[Suggestion]:
@@ -265,15 +242,9 @@ def _plugins(point: InsertionPoint) -> Iterator[Suggestion]:
             continue
         name = plugin.name if in_extras else plugin.full_name
         documentation = plugin_documentation(plugin)
-        if in_extras and not _has_sibling(point, "parameters"):
+        if in_extras and not (point.mapping and point.mapping.own("parameters")):
             yield from snippets.plugin_with_parameters(point, plugin.name, documentation)
-        yield scalar_suggestion(
-            point, name, SuggestionKind.PLUGIN, detail=plugin.title, documentation=documentation, order=number
-        )
-
-
-def _has_sibling(point: InsertionPoint, key: str) -> bool:
-    return point.mapping is not None and point.mapping.own(key) is not None
+        yield scalar_suggestion(point, name, SuggestionKind.PLUGIN, plugin.title, documentation, number)
 
 
 def _choices(point: InsertionPoint) -> Iterator[Suggestion]:
@@ -305,7 +276,7 @@ def _item_names(point: InsertionPoint, written: Iterable[str]) -> Iterator[Sugge
         yield from _prerequisites(point, written, _own_name(point))
     elif here == "taskroles" and path[:2] == _EXTRAS_PLUGINS:
         for role in point.job.task_roles:
-            yield scalar_suggestion(point, converted_role_name(role.name), SuggestionKind.ROLE, detail="task role")
+            yield scalar_suggestion(point, converted_role_name(role.name), SuggestionKind.ROLE, "task role")
     elif here == "storageConfigNames":
         yield from _cluster_names(point, path)
 
@@ -346,26 +317,14 @@ def _offered(point: InsertionPoint, offer: SuggestedDefinition, order: int) -> S
     if is_new_item and offer.variables and not point.is_flow and not point.quote:
         places = "".join(f"\n  {scalar_line(name)}: ${{{one}}}" for one, name in enumerate(offer.variables, start=1))
         snippet = f"name: {escaped(offer.reference)}\ntemplate_variables:{places}"
-        return snippet_suggestion(
-            point,
-            offer.reference,
-            snippet,
-            detail=detail,
-            documentation=documentation,
-            order=order,
-            kind=SuggestionKind.REFERENCE,
-        )
-    return scalar_suggestion(
-        point, offer.reference, SuggestionKind.REFERENCE, detail=detail, documentation=documentation, order=order
-    )
+        kind = SuggestionKind.REFERENCE
+        return snippet_suggestion(point, offer.reference, snippet, detail, documentation, order, kind)
+    return scalar_suggestion(point, offer.reference, SuggestionKind.REFERENCE, detail, documentation, order)
 
 
 def _definition(point: InsertionPoint, definition: Definition, order: int) -> Suggestion:
-    detail = definition.type or "prerequisite"
-    documentation = definition_documentation(definition)
-    return scalar_suggestion(
-        point, definition.name, SuggestionKind.REFERENCE, detail=detail, documentation=documentation, order=order
-    )
+    detail, documentation = definition.type or "prerequisite", definition_documentation(definition)
+    return scalar_suggestion(point, definition.name, SuggestionKind.REFERENCE, detail, documentation, order)
 
 
 def _as_list(point: InsertionPoint, item: Suggestion) -> Suggestion:

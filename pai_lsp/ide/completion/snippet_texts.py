@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.ide.completion.suggestion import escaped
+from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.writing import scalar_line
+from pai_lsp.source.writing import entry_lines, scalar_line
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterable
 
-_SEPARATOR = lazy_pattern(r"[\\,|]")
+_SEPARATOR = lazy_pattern(r"([\\,|])")
 
 
 def place(number: int, names: Iterable[str]) -> str:
@@ -27,11 +27,8 @@ def _choice(number: int, texts: Iterable[str]) -> str:
     several = tuple(dict.fromkeys(texts))
     if len(several) == 1:
         return f"${{{number}:{escaped(several[0])}}}"
-    return f"${{{number}|{','.join(_SEPARATOR.sub(_escape, one) for one in several)}|}}"
-
-
-def _escape(match: re.Match[str]) -> str:
-    return "\\" + match[0]
+    choices = ",".join(_SEPARATOR.sub(r"\\\1", one) for one in several)
+    return f"${{{number}|{choices}|}}"
 
 
 def indented(snippet: str, pad: str = "  ") -> str:
@@ -82,12 +79,15 @@ worker:
     - sleep infinity"""
 
 
+IMAGE = "openpai/standard:python_3.6-pytorch_1.2.0-gpu"
+
+
 def docker_image(name: str, first: int = 1) -> str:
     """The prerequisite that a role's `dockerImage` names."""
     return f"""\
 - type: dockerimage
   name: ${{{first}:{name}}}
-  uri: ${{{first + 1}:openpai/standard:python_3.6-pytorch_1.2.0-gpu}}"""
+  uri: ${{{first + 1}:{IMAGE}}}"""
 
 
 def prerequisite_with_callbacks(name: str) -> str:
@@ -185,39 +185,27 @@ password: <% \\$secrets.{_choice(2, secrets)} %>
 registryuri: ${{3:https://index.docker.io/v1/}}"""
 
 
+_TENSORBOARD = "port: ${1:10000}\nlogdir:\n  ${2:path}: ${3:/mnt/tensorboard}"
+_AT_START = "- event: taskStarts\n  commands:\n    - ${1:echo hello}"
+
+
+def _plugin(name: str, purpose: str, parameters: str) -> tuple[str, str, str]:
+    return name, purpose, f"- plugin: {name}\n  parameters:\n    {indented(parameters, ' ' * 4)}"
+
+
 # Entries of `extras.com.microsoft.pai.runtimeplugin`: the plugin's name, what it is for, snippet.
 PLUGINS = (
-    (
-        "ssh",
-        "ssh between all tasks",
-        "- plugin: ssh\n  parameters:\n    jobssh: true\n    sshbarrier: ${1|true,false|}",
-    ),
-    (
-        "tensorboard",
-        "TensorBoard in the first task",
-        (
-            "- plugin: tensorboard\n  parameters:\n    port: ${1:10000}\n    logdir:\n"
-            "      ${2:path}: ${3:/mnt/tensorboard}"
-        ),
-    ),
-    (
-        "cmd",
-        "commands before and after every task",
-        (
-            "- plugin: cmd\n  parameters:\n    callbacks:\n      - event: taskStarts\n        commands:\n"
-            "          - ${1:echo hello}"
-        ),
-    ),
-    (
-        "git",
-        "clone a repository first",
-        "- plugin: git\n  parameters:\n    repo_uri: ${1:https://example.com/repo.git}",
-    ),
+    _plugin("ssh", "ssh between all tasks", "jobssh: true\nsshbarrier: ${1|true,false|}"),
+    _plugin("tensorboard", "TensorBoard in the first task", _TENSORBOARD),
+    _plugin("cmd", "commands before and after every task", f"callbacks:\n  {indented(_AT_START)}"),
+    _plugin("git", "clone a repository first", "repo_uri: ${1:https://example.com/repo.git}"),
 )
+# What `extras` has in a job whose tasks are connected by ssh.
+SSH = {RUNTIME_PLUGIN: [{"plugin": "ssh", "parameters": {"jobssh": True, "sshbarrier": True}}]}
 
 
-def _job_head(name: str) -> str:
-    """A job up to its prerequisites, with an image; the first two places to fill are its name and the image's."""
+def _job(name: str, roles: str, last: int, extras: str = "") -> str:
+    """A job with an image; `last` is the number of its last place to fill, the virtual cluster."""
     return f"""\
 protocolVersion: 2
 name: ${{1:{name}}}
@@ -225,51 +213,40 @@ type: job
 jobRetryCount: 0
 prerequisites:
   {indented(docker_image("image", 2))}
-"""
-
-
-_WHOLE_JOB = f"""\
-{_job_head("my-job")}taskRoles:
-  {indented(task_role("worker", "$2", 4))}
+taskRoles:
+  {indented(roles)}
 defaults:
-  virtualCluster: ${{11:default}}
-"""
+  virtualCluster: ${{{last}:default}}
+{extras}"""
 
-_DISTRIBUTED_JOB = f"""\
-{_job_head("my-distributed-job")}taskRoles:
-  {indented(master_and_worker("$2", "$2", 4))}
-defaults:
-  virtualCluster: ${{11:default}}
-extras:
-  com.microsoft.pai.runtimeplugin:
-    - plugin: ssh
-      parameters:
-        jobssh: true
-        sshbarrier: true
-"""
 
-_PYTORCH_JOB = f"""\
-{_job_head("my-pytorch-job")}taskRoles:
-  worker:
-    instances: ${{4:2}}
-    dockerImage: $2
-    resourcePerInstance:
-      cpu: ${{5:16}}
-      memoryMB: ${{6:65536}}
-      gpu: ${{7:8}}
-      ports:
-        master: 1
-    commands:
-      - torchrun --nnodes=\\$PAI_TASK_ROLE_TASK_COUNT_worker --nproc_per_node=$7
-        --node_rank=\\$PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX --master_addr=\\$PAI_HOST_IP_worker_0
-        --master_port=\\$PAI_PORT_LIST_worker_0_master ${{8:train.py}}
-defaults:
-  virtualCluster: ${{9:default}}
-"""
+_PYTORCH_ROLE = """\
+worker:
+  instances: ${4:2}
+  dockerImage: $2
+  resourcePerInstance:
+    cpu: ${5:16}
+    memoryMB: ${6:65536}
+    gpu: ${7:8}
+    ports:
+      master: 1
+  commands:
+    - torchrun --nnodes=\\$PAI_TASK_ROLE_TASK_COUNT_worker --nproc_per_node=$7
+      --node_rank=\\$PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX --master_addr=\\$PAI_HOST_IP_worker_0
+      --master_port=\\$PAI_PORT_LIST_worker_0_master ${8:train.py}"""
 
 # Jobs to start a new file from: name, what it is for, snippet.
 JOBS = (
-    ("job", "a job with one task role", _WHOLE_JOB),
-    ("pytorch job", "PyTorch DDP: torchrun on each task", _PYTORCH_JOB),
-    ("distributed job", "Horovod: a master that starts, workers that wait, ssh between them", _DISTRIBUTED_JOB),
+    ("job", "a job with one task role", _job("my-job", task_role("worker", "$2", 4), 11)),
+    ("pytorch job", "PyTorch DDP: torchrun on each task", _job("my-pytorch-job", _PYTORCH_ROLE, 9)),
+    (
+        "distributed job",
+        "Horovod: a master that starts, workers that wait, ssh between them",
+        _job(
+            "my-distributed-job",
+            master_and_worker("$2", "$2", 4),
+            11,
+            "".join(f"{line}\n" for line in entry_lines("extras", SSH)),
+        ),
+    ),
 )

@@ -10,8 +10,9 @@ from itertools import chain, count
 from typing import TYPE_CHECKING
 
 from pai_lsp.ide.completion import snippet_texts as texts
-from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, plain_text, snippet_suggestion
+from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, inserted, snippet_suggestion
 from pai_lsp.ide.cursor import Spot
+from pai_lsp.ide.refactorings.refactoring import together
 from pai_lsp.job.lookup import BY_NAME
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.edits import line_end
@@ -19,6 +20,7 @@ from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping, Sequence
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.tree_edits import append_value, insert_values
+from pai_lsp.source.writing import entry_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -30,7 +32,6 @@ _ORDER = 200
 _MOST_SEARCHED = 50
 _MOST_TEMPLATES = 50
 _TEMPLATE_ORDER = 500
-_SSH = {"plugin": "ssh", "parameters": {"jobssh": True, "sshbarrier": True}}
 # What follows the colon of keys whose mapping has keys that must be there.
 _VALUES = {
     "resourcePerInstance": "cpu: ${1:4}\nmemoryMB: ${2:8192}\ngpu: ${3:1}",
@@ -44,24 +45,11 @@ def whole_jobs(point: InsertionPoint) -> list[Suggestion]:
     """The jobs, for a file that has nothing in it yet."""
     if point.document_text.strip() != (point.prefix + point.suffix).strip():
         return []
-    own = [
-        snippet_suggestion(point, name, snippet, detail=detail, kind=SuggestionKind.SNIPPET)
-        for name, detail, snippet in texts.JOBS
-    ]
-    templates = point.job.lookup.job_templates()[:_MOST_TEMPLATES]
-    return [
-        *own,
-        *(
-            Suggestion(
-                one.name,
-                SuggestionKind.SNIPPET,
-                TextEdit(point.replace, one.text),
-                detail=f"{one.summary or 'job'} (marketplace)",
-                order=_TEMPLATE_ORDER + number,
-            )
-            for number, one in enumerate(templates)
-        ),
-    ]
+    found = [snippet_suggestion(point, name, snippet, detail) for name, detail, snippet in texts.JOBS]
+    for number, one in enumerate(point.job.lookup.job_templates()[:_MOST_TEMPLATES]):
+        edit, detail = TextEdit(point.replace, one.text), f"{one.summary or 'job'} (marketplace)"
+        found.append(Suggestion(one.name, SuggestionKind.SNIPPET, edit, None, detail, "", _TEMPLATE_ORDER + number))
+    return found
 
 
 def value(point: InsertionPoint, key: str) -> str | None:
@@ -107,11 +95,9 @@ def plugin_with_parameters(point: InsertionPoint, plugin: str, documentation: st
     start = len(point.line_before) - len(point.line_before.lstrip(" -"))
     for name, detail, piece in texts.PLUGINS:
         if name == plugin:
-            lines = _without_dash(piece).removeprefix("plugin: ")
-            snippet = point.missing + texts.indented(lines, " " * start)
-            edit = TextEdit(point.replace, plain_text(snippet))
-            label = f"{plugin} with parameters"
-            yield Suggestion(label, SuggestionKind.SNIPPET, edit, snippet, detail, documentation, _ORDER)
+            snippet = point.missing + texts.indented(_without_dash(piece).removeprefix("plugin: "), " " * start)
+            label, kind = f"{plugin} with parameters", SuggestionKind.SNIPPET
+            yield inserted(point.replace, label, kind, snippet, detail, documentation, _ORDER)
 
 
 def _task_roles(point: InsertionPoint) -> list[Suggestion]:
@@ -128,7 +114,7 @@ def _task_roles(point: InsertionPoint) -> list[Suggestion]:
         ssh = () if any(plugin.plugin == "ssh" for plugin in job.plugins) else _added_ssh(point.document.job)
         roles = texts.master_and_worker(texts.place(1, images) if images else "image", "$1" if images else "image")
         both = _piece(point, "master and worker (Horovod)", "two task roles, connected by ssh", roles)
-        pieces.append(replace(both, elsewhere=_joined(elsewhere + ssh)))
+        pieces.append(replace(both, elsewhere=together(point.document.syntax, elsewhere + ssh)))
     return pieces
 
 
@@ -168,7 +154,7 @@ def _piece(point: InsertionPoint, label: str, detail: str, snippet: str, *, with
     if point.missing == "- " or without_dash:
         # The dash is there already, or is part of what is missing.
         snippet = _without_dash(snippet)
-    return snippet_suggestion(point, label, snippet, detail=detail, order=_ORDER, kind=SuggestionKind.SNIPPET)
+    return snippet_suggestion(point, label, snippet, detail, order=_ORDER)
 
 
 def _without_dash(snippet: str) -> str:
@@ -205,38 +191,26 @@ def _required(point: InsertionPoint) -> tuple[str, tuple[str, ...]]:
 def _added_image(job: Job) -> tuple[TextEdit, ...]:
     """Add an image to a job that has none; nothing where its `prerequisites` is something else than a list."""
     entry = job.section("prerequisites")
-    image = plain_text(texts.docker_image("image"))
+    image = {"type": "dockerimage", "name": "image", "uri": texts.IMAGE}
     if entry is None:
-        return _above_task_roles(job, "prerequisites:", *(f"  {line}" for line in image.split("\n")))
-    if not isinstance(entry.value, Sequence):
-        return ()
-    uri = image.rpartition("uri: ")[2]
-    return (append_value(job.text, entry.value, {"type": "dockerimage", "name": "image", "uri": uri}),)
+        return _above_task_roles(job, entry_lines("prerequisites", [image]))
+    return (append_value(job.text, entry.value, image),) if isinstance(entry.value, Sequence) else ()
 
 
 def _added_ssh(job: Job) -> tuple[TextEdit, ...]:
     """Add the plugin for ssh between the tasks."""
     extras = job.section("extras")
     if extras is None:
-        lines = ("extras:", f"  {RUNTIME_PLUGIN}:", "    - plugin: ssh", "      parameters:")
-        return _above_task_roles(job, *lines, "        jobssh: true", "        sshbarrier: true")
+        return _above_task_roles(job, entry_lines("extras", texts.SSH))
     plugins = job.extras_entry(RUNTIME_PLUGIN)
     if plugins is not None and isinstance(plugins.value, Sequence):
-        return (append_value(job.text, plugins.value, _SSH),)
+        return (append_value(job.text, plugins.value, texts.SSH[RUNTIME_PLUGIN][0]),)
     if plugins is None and isinstance(extras.value, Mapping):
-        return (insert_values(job.text, extras.value, {RUNTIME_PLUGIN: [_SSH]}),)
+        return (insert_values(job.text, extras.value, texts.SSH),)
     return ()
 
 
-def _joined(edits: tuple[TextEdit, ...]) -> tuple[TextEdit, ...]:
-    """The edits with those of one place as one."""
-    texts_by_place: dict[Span, str] = {}
-    for edit in edits:
-        texts_by_place[edit.span] = texts_by_place.get(edit.span, "") + edit.new_text
-    return tuple(TextEdit(span, text) for span, text in texts_by_place.items())
-
-
-def _above_task_roles(job: Job, *lines: str) -> tuple[TextEdit, ...]:
+def _above_task_roles(job: Job, lines: Iterable[str]) -> tuple[TextEdit, ...]:
     """Add a section where it does not touch the task role that is being written."""
     roles = job.section("taskRoles")
     if roles is None:

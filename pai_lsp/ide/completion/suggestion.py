@@ -65,9 +65,8 @@ def filled(snippet: str) -> tuple[str, list[tuple[int, Span]]]:
     matches = list(_PLACEHOLDER.finditer(snippet))
     defaults: dict[str, str] = {}
     for match in matches:
-        default = match["default"]
-        if match["choices"] is not None:
-            default = re.split(r"(?<!\\),", match["choices"])[0]
+        choices = match["choices"]
+        default = match["default"] if choices is None else re.split(r"(?<!\\),", choices)[0]
         if default is not None:
             defaults.setdefault(match["number"], default.replace("\\", ""))
     text, end = "", 0
@@ -97,7 +96,7 @@ def written_scalar(point: InsertionPoint, text: str) -> str:
 
 
 def scalar_suggestion(
-    point: InsertionPoint, text: str, kind: SuggestionKind, *, detail: str = "", documentation: str = "", order: int = 0
+    point: InsertionPoint, text: str, kind: SuggestionKind, detail: str, documentation: str = "", order: int = 0
 ) -> Suggestion:
     """Offer a scalar in place of what is typed, quoted where that is needed and not typed already."""
     written = within_quotes(text, point.quote) if point.quote else written_scalar(point, text)
@@ -109,26 +108,29 @@ def snippet_suggestion(
     point: InsertionPoint,
     label: str,
     snippet: str,
-    *,
-    detail: str = "",
+    detail: str,
     documentation: str = "",
     order: int = 0,
-    kind: SuggestionKind,
+    kind: SuggestionKind = SuggestionKind.SNIPPET,
 ) -> Suggestion:
     """Offer a snippet of several lines; its other lines are indented to where the first one begins.
 
     Editors are asked to keep the indentation as it is, so it is written out here.
     """
     lead, pad = point.block_start()
-    indented = lead + snippet.replace("\n", "\n" + pad)
-    plain = plain_text(indented)
-    has_places = plain != indented
-    return Suggestion(
-        label,
-        kind,
-        TextEdit(Span(point.replace.start, point.replace.end), plain),
-        indented if has_places else None,
-        detail,
-        documentation,
-        order,
-    )
+    return inserted(point.replace, label, kind, lead + snippet.replace("\n", "\n" + pad), detail, documentation, order)
+
+
+def inserted(
+    place: Span,
+    label: str,
+    kind: SuggestionKind,
+    snippet: str,
+    detail: str = "",
+    documentation: str = "",
+    order: int = 0,
+) -> Suggestion:
+    """Offer a snippet as it is, in place of a part of the document."""
+    plain = plain_text(snippet)
+    edit = TextEdit(place, plain)
+    return Suggestion(label, kind, edit, snippet if snippet != plain else None, detail, documentation, order)
