@@ -101,11 +101,6 @@ class Location:
         keys = [step for step in self.path if isinstance(step, str)]
         return bool(keys) and not self.is_key and keys[-1] in {"commands", *SIMPLE_KEYS}
 
-    def sibling(self, name: str) -> str | None:
-        """The text of another key of the innermost mapping."""
-        node = self.mapping.get(name) if self.mapping else None
-        return node.text if isinstance(node, Scalar) else None
-
 
 def _locate(document: Document, offset: int) -> Location | None:
     """Aliases lead to no place of their anchor's node."""
@@ -201,21 +196,16 @@ class InsertionPoint:
         return self.location.path[:-1] if self.location.is_key else self.location.path
 
     @property
-    def document_text(self) -> str:
-        """The text that is edited."""
-        return self.document.text
-
-    @property
     def line_before(self) -> str:
         """The cursor's line up to the text that would be replaced."""
-        start = self.document_text.rfind("\n", 0, self.replace.start) + 1
-        return self.document_text[start : self.replace.start]
+        text = self.document.text
+        return text[text.rfind("\n", 0, self.replace.start) + 1 : self.replace.start]
 
     @property
     def line_after(self) -> str:
         """The cursor's line from the end of the text that would be replaced."""
-        end = end_of_line(self.document_text, self.replace.end)
-        return self.document_text[self.replace.end : end].rstrip("\r")
+        text = self.document.text
+        return text[self.replace.end : end_of_line(text, self.replace.end)].rstrip("\r")
 
     def block_start(self) -> tuple[str, str]:
         """What must precede a key or item of a block inserted here, and the indentation of the block's next lines.
@@ -254,23 +244,18 @@ def _insertion_point(document: Document, offset: int) -> InsertionPoint | None:
     """The place of an offset; None where nothing of the job can be typed: in comments and unreadable text."""
     text = document.text
     mark = next((mark for mark in _MARKS if mark not in text), None)
-    if mark is None or _in_comment(text, offset):
+    before = text[text.rfind("\n", 0, offset) + 1 : offset]
+    # A `#` that starts the line certainly begins a comment
+    if mark is None or before.lstrip().startswith("#"):
         return None
-    start = text.rfind("\n", 0, offset) + 1
-    if text[start:offset].rstrip(" ").endswith(":") and text[offset - 1 : offset] == ":":
+    if before.endswith(":"):
         # Directly after the colon: an inserted text needs a blank in front.
         return _find(document, offset, mark, " ")
     found = _new_flow_item(document, offset, mark) or _find(document, offset, mark)
-    if found is None and not text[start:offset].strip():
+    if found is None and not before.strip():
         # A line of its own below a list whose items are scalars: only a new item can follow.
         found = _find(document, offset, mark, "- ")
     return found
-
-
-def _in_comment(text: str, offset: int) -> bool:
-    """Whether a `#` in front of the cursor certainly begins a comment: it starts the line and no block is open."""
-    start = text.rfind("\n", 0, offset) + 1
-    return text[start:offset].lstrip().startswith("#")
 
 
 def _new_flow_item(document: Document, offset: int, mark: str) -> InsertionPoint | None:

@@ -35,7 +35,7 @@ def formatted(document: Document, step: int = 2) -> tuple[TextEdit, ...]:
     syntax = document.syntax
     if syntax.problems or syntax.root is None or len(syntax.documents) != 1:
         return ()
-    text = _Formatter(syntax, document.lines, min(max(step, 2), _MOST_STEPS)).text()
+    text = _Formatter(syntax.root, document.lines, min(max(step, 2), _MOST_STEPS)).text()
     return line_edits(syntax.text, text) if _reads_the_same(syntax, parse(text)) else ()
 
 
@@ -66,9 +66,9 @@ class _Formatter:
 
     __slots__ = ("_columns", "_gaps", "_held", "_lines", "_root", "_shifted", "_step", "_text")
 
-    def __init__(self, syntax: Syntax, lines: LineIndex, step: int) -> None:
-        self._text = syntax.text
-        self._root = syntax.root
+    def __init__(self, root: Node, lines: LineIndex, step: int) -> None:
+        self._text = lines.text
+        self._root = root
         self._lines = lines
         self._step = step
         # By line number: the new column of its first character; the line whose shift it follows, and its least column.
@@ -80,8 +80,7 @@ class _Formatter:
 
     def text(self) -> str:
         """The formatted text."""
-        if self._root is not None:
-            self._place(self._root, 0, 0)
+        self._place(self._root, 0, 0)
         self._place_comments()
         return "".join(self._line(number) for number in range(len(self._lines)))
 
@@ -150,24 +149,18 @@ class _Formatter:
         """A comment on a line of its own is placed like the next line that it is aligned with, else the one before."""
         placed = sorted(self._columns.keys() - self._held)
         for number in range(len(self._lines)):
-            if (
-                number in self._columns
-                or number in self._shifted
-                or not self._lines.line_text(number).lstrip().startswith("#")
-            ):
+            is_placed = number in self._columns or number in self._shifted
+            if is_placed or not self._lines.line_text(number).lstrip().startswith("#"):
                 continue
             after = [one for one in placed if one > number][:1]
-            before = [one for one in reversed(placed) if one < number]
-            own = self._indentation(number)
-            aligned = next((one for one in (*after, *before) if self._indentation(one) == own), None)
-            nearest = aligned if aligned is not None else next(iter((*after, *before)), None)
-            if nearest is not None:
+            others = [*after, *(one for one in reversed(placed) if one < number)]
+            aligned = [one for one in others if self._indentation(one) == self._indentation(number)]
+            for nearest in (aligned or others)[:1]:
                 self._columns[number] = self._columns[nearest]
 
     def _line(self, number: int) -> str:
         start = self._lines.line_start(number)
-        end = self._lines.line_start(number + 1) if number + 1 < len(self._lines) else len(self._text)
-        line = self._text[start:end]
+        line = self._text[start : self._lines.line_start(number + 1)]
         bare = line.rstrip("\r\n")
         ending = line[len(bare) :]
         column = self._column_of(number)
@@ -176,17 +169,11 @@ class _Formatter:
         for key_end in sorted(self._gaps.get(number, ()), reverse=True):
             if gap := _GAP.match(bare, key_end - start):
                 bare = f"{bare[: gap.start()]}{gap['colon']} {bare[gap.end() :]}"
-        dashes = _DASHES.match(bare) if self._columns.get(number) is not None else None
-        if dashes:
-            count = dashes["dashes"].count("-")
-            bare = dashes["indentation"] + "- " * count + bare[dashes.end() :]
-        if not self._goes_on(number):
+        if number in self._columns and (dashes := _DASHES.match(bare)):
+            bare = dashes["indentation"] + "- " * dashes["dashes"].count("-") + bare[dashes.end() :]
+        if number + 1 not in self._held:  # else spaces at the end may be part of a scalar
             bare = bare.rstrip()
         return (" " * column + bare.lstrip(" ") if bare.strip() else "") + ending
-
-    def _goes_on(self, number: int) -> bool:
-        """Whether the next line belongs to the same scalar: spaces at the end may be part of it."""
-        return number + 1 in self._held
 
     def _column_of(self, number: int) -> int:
         if number in self._shifted:

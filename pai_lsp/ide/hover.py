@@ -28,7 +28,7 @@ from pai_lsp.platform.tables import PLUGIN_PREFIX, events, exit_codes
 from pai_lsp.source.content import mapped
 from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Mapping, Scalar
+from pai_lsp.source.nodes import Mapping, Scalar, if_scalar, value_at
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import plural
 
@@ -36,7 +36,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pai_lsp.document import Document
     from pai_lsp.ide.cursor import Location
-    from pai_lsp.job.template_uses import TemplateUse
     from pai_lsp.source.content import MappedText
     from pai_lsp.source.text import Span
 
@@ -66,22 +65,21 @@ def _found(document: Document, offset: int) -> Hover | None:
     if document.is_mpijob:
         return _in_manifest(location)
     if cursor.template is not None:
-        return Hover(_template(document, cursor.template), cursor.template.span)
-    if isinstance(location.node, Scalar) and not location.is_key:
-        found = _in_text(document, location, offset)
-        if found is not None:
-            return found
+        use = cursor.template
+        filled = f"{code(f'<% {use.tag.content} %>')}\n\n{template_value(document.job, use)}"
+        return Hover(filled, use.span)
+    node = location.node
+    if isinstance(node, Scalar) and not location.is_key and (found := _in_text(document, location, node, offset)):
+        return found
     if cursor.name is not None:
         if cursor.name.symbol.kind is SymbolKind.ANCHOR and document.job.hidden.holds(cursor.name.span):
             return None  # a value that begins with '&' or '*', rather than a name
         return Hover(_symbol(document, cursor.name), cursor.name.span)
     if location.is_key:
         documentation = _key(document, location)
-        return Hover(documentation, location.node.span) if documentation else None
-    if isinstance(location.node, Scalar):
-        documentation = _value(document, location, location.node)
-        return Hover(documentation, location.node.span) if documentation else None
-    return None
+    else:
+        documentation = _value(document, location, node) if isinstance(node, Scalar) else ""
+    return Hover(documentation, node.span) if documentation else None
 
 
 def _in_manifest(location: Location) -> Hover | None:
@@ -100,16 +98,8 @@ def _in_manifest(location: Location) -> Hover | None:
     return Hover(field_documentation(found), location.node.span)
 
 
-def _template(document: Document, use: TemplateUse) -> str:
-    value = template_value(document.job, use)
-    return f"{code(f'<% {use.tag.content} %>')}\n\n{value}"
-
-
-def _in_text(document: Document, location: Location, offset: int) -> Hover | None:
+def _in_text(document: Document, location: Location, node: Scalar, offset: int) -> Hover | None:
     """A variable or an exit code in a command."""
-    node = location.node
-    if not isinstance(node, Scalar):
-        return None
     text = mapped(document.text, node)
     for match in _VARIABLE.finditer(node.text):
         span = text.span(*match.span())
@@ -167,23 +157,18 @@ def _symbol(document: Document, here: Occurrence) -> str:
 
 
 def _key(document: Document, location: Location) -> str:
-    if location.path == ("taskRoles",):
-        total = "\n\n".join(f"{code(role.name)}: {resources_sentence(role)}" for role in document.job.task_roles)
-        described = _described(document, location)
-        return f"{described}\n\n{total}".strip()
-    return _described(document, location)
+    roles = document.job.task_roles if location.path == ("taskRoles",) else ()
+    totals = (f"{code(role.name)}: {resources_sentence(role)}" for role in roles)
+    return "\n\n".join([_described(document, location), *totals]).strip()
 
 
 def _described(document: Document, location: Location) -> str:
-    kind = location.sibling("type")
-    plugin = location.sibling("plugin")
-    for parent in reversed(location.parents):
-        if plugin is None and isinstance(parent, Mapping) and isinstance(named := parent.get("plugin"), Scalar):
-            plugin = named.text
-    plugin = plugin.removeprefix(PLUGIN_PREFIX) if plugin else None
+    kind = if_scalar(value_at(location.mapping, "type"))
+    plugins = (if_scalar(value_at(parent, "plugin")) for parent in reversed(location.parents))
+    plugin = next((one.text.removeprefix(PLUGIN_PREFIX) for one in plugins if one and one.text), None)
     found = field(
         location.path,
-        prerequisite_type=kind,
+        prerequisite_type=kind.text if kind else None,
         plugin=plugin,
         kind="definition" if document.is_catalog else "job",
         platform=document.platform,

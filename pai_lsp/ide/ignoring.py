@@ -9,8 +9,9 @@ from pai_lsp.embedded.shell_script import PartKind
 from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.findings.suppression import ignores
 from pai_lsp.source.content import mapped
+from pai_lsp.source.edits import line_end
 from pai_lsp.source.frozen import replace
-from pai_lsp.source.nodes import ProblemKind, Scalar, ScalarStyle
+from pai_lsp.source.nodes import ProblemKind, ScalarStyle
 from pai_lsp.source.text import Span, TextEdit, apply_edits
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.document import Document
     from pai_lsp.findings.diagnostic import Diagnostic
+    from pai_lsp.source.nodes import Scalar
 
 # Findings that cannot be ignored: those of reading the text, and those about ignoring.
 NOT_IGNORED = frozenset({"unused-ignore", *(kind.value for kind in ProblemKind)})
@@ -40,20 +42,13 @@ def ignore_comment(document: Document, diagnostic: Diagnostic) -> Fix | str:
     written = next((one for one in ignores(document.text, lines) if number in (one.lines or ())), None)
     if written is not None:
         return Fix(title, (TextEdit(Span(written.span.start, written.span.start), f"{diagnostic.code}, "),))
-    scalar = _scalar_over(document, line.end)
+    # The one that goes on after the line.
+    scalar = next((one for one in document.syntax.scalars if one.span.start < line.end < one.span.end), None)
     if scalar is not None and (problem := _no_room(document.text, scalar, line)):
         return problem
     end = line.start + len(document.text[line.start : line.end].rstrip(" \t"))
     gap = "  " if end > line.start else ""
     return Fix(title, (TextEdit(Span(end, line.end), f"{gap}# pai-lsp: ignore[{diagnostic.code}]"),))
-
-
-def _scalar_over(document: Document, line_end: int) -> Scalar | None:
-    """The scalar that continues after the end of the line."""
-    for node in document.syntax.scalars:
-        if node.span.start < line_end < node.span.end:
-            return node
-    return None
 
 
 def _no_room(text: str, scalar: Scalar, line: Span) -> str:
@@ -80,8 +75,7 @@ def ignore_in_file(document: Document, code: str) -> Fix:
     written = next((one for one in ignores(document.text, document.lines) if one.lines is None), None)
     if written is not None:
         return Fix(title, (TextEdit(Span(written.span.start, written.span.start), f"{code}, "),))
-    line_end = "\r\n" if "\r\n" in document.text else "\n"
-    return Fix(title, (TextEdit(Span(0, 0), f"# pai-lsp: ignore-file[{code}]{line_end}"),))
+    return Fix(title, (TextEdit(Span(0, 0), f"# pai-lsp: ignore-file[{code}]{line_end(document.text)}"),))
 
 
 def with_ignore_comments(

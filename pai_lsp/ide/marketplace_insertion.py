@@ -10,11 +10,11 @@ import json
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.ide.refactorings.refactoring import added_prerequisites
-from pai_lsp.source.edits import append_item, column, insert_entry, line_end
+from pai_lsp.ide.refactorings.refactoring import added_prerequisites, together
+from pai_lsp.source.edits import append_item, column, insert_entry
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.text import Span, TextEdit
-from pai_lsp.source.writing import scalar_line
+from pai_lsp.source.writing import indented, item_lines, value_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping as MappingOf
@@ -40,11 +40,13 @@ def insertion(job: Job, offset: int, reference: str, name: str, values: MappingO
         return ()
     known = _known(job, reference, values)
     own = known or job.free_name(name)
-    edits = [] if known else [_reference_edit(job, job.root, own, reference, values)]
+    edits: list[TextEdit] = []
     role = _role_at(job, offset)
     if role is not None and own not in {listed.name for listed in role.prerequisites}:
         edits += _role_edit(job.text, role, own)
-    return _joined(edits)
+    if not known:
+        edits.append(_reference_edit(job, job.root, own, reference, values))
+    return together(job.syntax, edits)
 
 
 def _known(job: Job, reference: str, values: MappingOf[str, Any]) -> str | None:
@@ -64,9 +66,10 @@ def _role_at(job: Job, offset: int) -> TaskRole | None:
 
 def _reference_edit(job: Job, root: Mapping, name: str, reference: str, values: MappingOf[str, Any]) -> TextEdit:
     text, extras = job.text, root.own("extras")
-    block = _block(name, reference, values)
-    section = f"{_SECTION}:\n{textwrap.indent(f'- {_hanging(block)}', '  ')}"
-    flow = f"{_SECTION}: [{_flow(name, reference, values)}]"
+    required: Any = {"name": reference, "template_variables": dict(values)} if values else reference
+    definition = {"name": name, "require": [required]}
+    item, flow_item = item_lines(definition), json.dumps(definition, ensure_ascii=False)
+    section, flow = "\n".join([f"{_SECTION}:", *indented(item, "  ")]), f"{_SECTION}: [{flow_item}]"
     if extras is None:
         if root.is_flow:
             return insert_entry(text, root, f"extras: {{{flow}}}")
@@ -77,68 +80,26 @@ def _reference_edit(job: Job, root: Mapping, name: str, reference: str, values: 
     if inner is None:
         return insert_entry(text, extras.value, flow if extras.value.is_flow else section)
     if not isinstance(inner.value, Sequence):
-        return _below_key(text, inner, f"- {_hanging(block)}")
-    return append_item(text, inner.value, _flow(name, reference, values) if inner.value.is_flow else block)
+        return _below_key(text, inner, "\n".join(item))
+    return append_item(text, inner.value, flow_item if inner.value.is_flow else "\n".join(value_lines(definition)))
 
 
 def _role_edit(text: str, role: TaskRole, name: str) -> list[TextEdit]:
     if role.node is None:
         return []
     listed = role.node.own("prerequisites")
-    if listed is not None:
-        if isinstance(listed.value, Sequence):
-            return [append_item(text, listed.value, name)]
-        return [_below_key(text, listed, f"- {name}")] if _is_empty(listed) else []
-    return [added_prerequisites(text, role.node, name)]
-
-
-def _is_empty(entry: Entry) -> bool:
-    return isinstance(entry.value, Scalar) and entry.value.value is None
+    if listed is None:
+        return [added_prerequisites(text, role.node, name)]
+    if isinstance(listed.value, Sequence):
+        return [append_item(text, listed.value, name)]
+    is_empty = isinstance(listed.value, Scalar) and listed.value.value is None
+    return [_below_key(text, listed, f"- {name}")] if is_empty else []
 
 
 def _below_key(text: str, entry: Entry, lines: str) -> TextEdit:
     """Lines below a key that has no value, in place of an empty value (`~`, `null`, `""`)."""
-    start = entry.key.span.start
-    pad = " " * (column(text, start) + 2)
-    end = max(entry.key.span.end, entry.value.span.end)
-    newline = line_end(text)
-    body = "".join(newline + line for line in textwrap.indent(lines, pad).split("\n"))
-    return TextEdit(
-        Span(entry.key.span.end, end) if end > entry.key.span.end else _through_colon(text, end), f":{body}"
-    )
-
-
-def _through_colon(text: str, offset: int) -> Span:
-    """From the end of a key to the end of its colon."""
-    colon = text.find(":", offset)
-    return Span(offset, colon + 1 if colon >= 0 else offset)
-
-
-def _block(name: str, reference: str, values: MappingOf[str, Any]) -> str:
-    lines = [f"name: {scalar_line(name)}", "require:"]
-    if not values:
-        return "\n".join([*lines, f"  - {scalar_line(reference)}"])
-    lines += [f"  - name: {scalar_line(reference)}", "    template_variables:"]
-    return "\n".join([*lines, *(f"      {scalar_line(key)}: {_value(value)}" for key, value in values.items())])
-
-
-def _flow(name: str, reference: str, values: MappingOf[str, Any]) -> str:
-    required: Any = {"name": reference, "template_variables": dict(values)} if values else reference
-    return json.dumps({"name": name, "require": [required]}, ensure_ascii=False)
-
-
-def _value(value: Any) -> str:
-    return scalar_line(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _hanging(block: str) -> str:
-    """A block whose other lines are indented like the first after a list's dash."""
-    return block.replace("\n", "\n  ")
-
-
-def _joined(edits: list[TextEdit]) -> tuple[TextEdit, ...]:
-    """The edits, those for the same place as one: the edit of a role comes before that of a section after the roles."""
-    if len(edits) == 2 and edits[0].span == edits[1].span:
-        reference, role = edits
-        return (TextEdit(role.span, role.new_text + reference.new_text),)
-    return tuple(sorted(edits))
+    key_end = entry.key.span.end
+    pad = " " * (column(text, entry.key.span.start) + 2)
+    # An empty value may not be written at all; then the colon is replaced.
+    end = entry.value.span.end if entry.value.span.end > key_end else max(key_end, text.find(":", key_end) + 1)
+    return TextEdit(Span(key_end, end), f":\n{textwrap.indent(lines, pad)}")

@@ -83,11 +83,10 @@ def _manifests(document: Document) -> Iterator[OutlineItem]:
 
     for manifest in manifests(document.syntax):
         node, name, spec = manifest.root.node, manifest.get("metadata.name"), manifest.get("spec")
-        at = name.node.span if name else Span(node.span.start, node.span.start)
         entries = spec.node.entries if spec and isinstance(spec.node, Mapping) else ()
         children = [_manifest_key(entry) for entry in entries if not entry.is_merge]
-        shown = str(name.plain) if name else ""
-        yield _nested(shown or _NO_NAME, OutlineKind.DEPLOYMENT, node.span, at, "MPIJob", children)
+        shown, at = (str(name.plain), name.node.span) if name else ("", None)
+        yield _nested(shown, OutlineKind.DEPLOYMENT, node.span, at, "MPIJob", children)
 
 
 def _manifest_key(entry: Entry) -> OutlineItem:
@@ -118,10 +117,10 @@ def _pods(entry: Entry) -> OutlineItem:
 
 def _container(node: Mapping) -> OutlineItem:
     name, image = node.get("name"), node.get("image")
-    at = name.span if isinstance(name, Scalar) else Span(node.span.start, node.span.start)
-    texts = [scalar_text(one) for one in (name, image)]
+    at = name.span if isinstance(name, Scalar) else None
     fields = [_item(one, OutlineKind.FIELD) for one in node.entries if one.name not in {"name", "image"}]
-    return _nested(texts[0] or _NO_NAME, OutlineKind.PREREQUISITE, node.span, at, short(texts[1]), fields)
+    detail = short(scalar_text(image))
+    return _nested(scalar_text(name), OutlineKind.PREREQUISITE, node.span, at, detail, fields)
 
 
 def _without(hidden: Hidden, item: OutlineItem) -> OutlineItem:
@@ -132,23 +131,23 @@ def _without(hidden: Hidden, item: OutlineItem) -> OutlineItem:
 
 def _section(job: Job, entry: Entry) -> OutlineItem:
     name, kind = entry.name, OutlineKind.SECTION
-    if name == "prerequisites":
-        return _item(entry, kind, _count(job.prerequisites), map(_definition, job.prerequisites))
     if name == "taskRoles":
         total = job_resources(job)
         shown = ", ".join(filter(None, (plural(total.tasks, "task"), total.sentence()))) if job.task_roles else ""
         return _item(entry, kind, shown, map(_role, job.task_roles))
-    if name == "parameters":
-        children = [_item(one, OutlineKind.PARAMETER, _shown(one.value)) for one in job.parameters.values()]
-        return _item(entry, kind, _count(children), children)
-    if name == "secrets":
-        children = [_item(one, OutlineKind.SECRET) for one in job.secrets.values()]
-        return _item(entry, kind, _count(children), children)
-    if name == "deployments":
-        return _item(entry, kind, _count(job.deployments), map(_deployment, job.deployments))
     if name == "extras":
         return _item(entry, kind, "", _extras(job, entry.value))
-    return _field(entry)
+    if name == "prerequisites":
+        children = [*map(_definition, job.prerequisites)]
+    elif name == "parameters":
+        children = [_item(one, OutlineKind.PARAMETER, _shown(one.value)) for one in job.parameters.values()]
+    elif name == "secrets":
+        children = [_item(one, OutlineKind.SECRET) for one in job.secrets.values()]
+    elif name == "deployments":
+        children = [*map(_deployment, job.deployments)]
+    else:
+        return _field(entry)
+    return _item(entry, kind, _count(children), children)
 
 
 def _definition(definition: Definition) -> OutlineItem:
@@ -157,24 +156,21 @@ def _definition(definition: Definition) -> OutlineItem:
             callback.event_name or _NO_NAME,
             OutlineKind.CALLBACK,
             callback.node.span,
-            name_span(callback.event) if callback.event else Span(callback.node.span.start, callback.node.span.start),
+            name_span(callback.event) if callback.event else _start(callback.node.span),
             plural(len(callback.commands), "command"),
             tuple(map(_command, callback.commands)),
         )
         for callback in definition.callbacks
     ]
-    kind = OutlineKind.PREREQUISITE
-    return _nested(
-        definition.name or _NO_NAME, kind, definition.node.span, definition.name_span, definition.type, children
-    )
+    span, at = definition.node.span, definition.name_span
+    return _nested(definition.name, OutlineKind.PREREQUISITE, span, at, definition.type, children)
 
 
 def _role(role: TaskRole) -> OutlineItem:
     children = [_field(entry) for name in (*TYPED_FIELDS, "prerequisites") if (entry := role.field(name))]
     if commands := role.field("commands"):
-        children.append(
-            _item(commands, OutlineKind.FIELD, plural(len(role.commands), "command"), map(_command, role.commands))
-        )
+        detail = plural(len(role.commands), "command")
+        children.append(_item(commands, OutlineKind.FIELD, detail, map(_command, role.commands)))
     asked = role_resources(role)
     gpu = f"{asked.gpu} GPU" if asked.gpu is not None else ""
     shown = ", ".join(filter(None, (plural(asked.tasks, "task"), gpu)))
@@ -183,10 +179,8 @@ def _role(role: TaskRole) -> OutlineItem:
 
 def _deployment(deployment: Deployment) -> OutlineItem:
     children = [_item(entry, OutlineKind.FIELD, _around(deployment, entry.name)) for entry in deployment.role_entries]
-    name = deployment.name_scalar
-    span = deployment.node.span
-    at = name_span(name) if name else Span(span.start, span.start)
-    return _nested(deployment.name or _NO_NAME, OutlineKind.DEPLOYMENT, span, at, "", children)
+    at = name_span(deployment.name_scalar) if deployment.name_scalar else None
+    return _nested(deployment.name, OutlineKind.DEPLOYMENT, deployment.node.span, at, "", children)
 
 
 def _around(deployment: Deployment, role: str) -> str:
@@ -206,10 +200,9 @@ def _extras(job: Job, node: Node) -> Iterator[OutlineItem]:
 
 
 def _plugin(plugin: PluginEntry) -> OutlineItem:
-    name = plugin.plugin_scalar
-    at = name_span(name) if name else Span(plugin.node.span.start, plugin.node.span.start)
+    at = name_span(plugin.plugin_scalar) if plugin.plugin_scalar else None
     roles = ", ".join(scalar.text for scalar in plugin.task_roles or ())
-    return OutlineItem(plugin.plugin or _NO_NAME, OutlineKind.PLUGIN, plugin.node.span, at, roles)
+    return _nested(plugin.plugin, OutlineKind.PLUGIN, plugin.node.span, at, roles)
 
 
 def _command(command: Scalar) -> OutlineItem:
@@ -223,18 +216,20 @@ def _field(entry: Entry) -> OutlineItem:
 
 
 def _item(entry: Entry, kind: OutlineKind, detail: str = "", children: Iterable[OutlineItem] = ()) -> OutlineItem:
-    at = key_name_span(entry)
-    return _nested(entry.name or _NO_NAME, kind, entry.span, at, detail, children)
+    return _nested(entry.name, kind, entry.span, key_name_span(entry), detail, children)
 
 
 def _nested(
-    name: str, kind: OutlineKind, span: Span, at: Span, detail: str, children: Iterable[OutlineItem]
+    name: str, kind: OutlineKind, span: Span, at: Span | None, detail: str, children: Iterable[OutlineItem] = ()
 ) -> OutlineItem:
     """An item with those of its children that are inside it: the content of an alias or a `<<` is elsewhere."""
-    if not span.holds(at):
-        at = Span(span.start, span.start)
+    place = at if at is not None and span.holds(at) else _start(span)
     inside = (child for child in children if span.holds(child.span))
-    return OutlineItem(name, kind, span, at, detail, _ordered(inside))
+    return OutlineItem(name or _NO_NAME, kind, span, place, detail, _ordered(inside))
+
+
+def _start(span: Span) -> Span:
+    return Span(span.start, span.start)
 
 
 def _ordered(items: Iterable[OutlineItem]) -> tuple[OutlineItem, ...]:

@@ -5,6 +5,8 @@ The YAML itself is colored by the editor's grammar; the tokens add only what a g
 
 from __future__ import annotations
 
+from itertools import chain
+
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.template import ROOTS, TagKind, variables
 from pai_lsp.ide.token_types import TokenModifier, TokenType
@@ -57,10 +59,9 @@ def _names(document: Document) -> Iterator[SemanticToken]:
     for one in document.occurrences:
         kind = _SYMBOLS.get(one.symbol.kind)
         if kind is not None:
-            modifiers = (TokenModifier.DECLARATION,) if one.is_definition else ()
-            if one.symbol.kind is SymbolKind.SECRET:
-                modifiers = (*modifiers, TokenModifier.SECRET)
-            yield SemanticToken(one.span, kind, modifiers)
+            declared = (TokenModifier.DECLARATION,) if one.is_definition else ()
+            secret = (TokenModifier.SECRET,) if one.symbol.kind is SymbolKind.SECRET else ()
+            yield SemanticToken(one.span, kind, declared + secret)
 
 
 def _templates(document: Document) -> Iterator[SemanticToken]:
@@ -110,12 +111,9 @@ def _commands(job: Job) -> Iterator[Scalar]:
         for entry in deployment.role_entries:
             yield from deployment.commands(entry.name, "preCommands")
             yield from deployment.commands(entry.name, "postCommands")
-    for definition in job.definitions:
-        for callback in definition.callbacks:
-            yield from callback.commands
-    for plugin in job.plugins:
-        for callback in plugin.callbacks:
-            yield from callback.commands
+    callbacks = [*(one.callbacks for one in job.definitions), *(one.callbacks for one in job.plugins)]
+    for callback in chain.from_iterable(callbacks):
+        yield from callback.commands
 
 
 def _modifiers(known: EnvironmentVariable | None) -> tuple[TokenModifier, ...]:
@@ -130,10 +128,7 @@ def _side_by_side(tokens: Iterable[SemanticToken]) -> Iterator[SemanticToken]:
 
     Of two on one place the last counts; one that only half overlaps another is left out.
     """
-    order = sorted(
-        ((token.span.start, -token.span.end, number, token) for number, token in enumerate(tokens) if len(token.span)),
-        key=lambda item: item[:3],
-    )
+    order = sorted((one for one in tokens if len(one.span)), key=lambda one: (one.span.start, -one.span.end))
     open_ones: list[SemanticToken] = []
     at = 0
 
@@ -142,7 +137,8 @@ def _side_by_side(tokens: Iterable[SemanticToken]) -> Iterator[SemanticToken]:
         if start < end:
             yield SemanticToken(Span(start, end), token.type, token.modifiers)
 
-    for start, _, _, token in order:
+    for token in order:
+        start = token.span.start
         while open_ones and open_ones[-1].span.end <= start:
             closed = open_ones.pop()
             yield from part(closed, closed.span.end)
@@ -153,7 +149,6 @@ def _side_by_side(tokens: Iterable[SemanticToken]) -> Iterator[SemanticToken]:
             yield from part(open_ones[-1], start)
         at = max(at, start)
         open_ones.append(token)
-    while open_ones:
-        closed = open_ones.pop()
+    for closed in reversed(open_ones):
         yield from part(closed, closed.span.end)
         at = max(at, closed.span.end)

@@ -10,12 +10,14 @@ from pai_lsp.ide.completion.complete import complete, is_written
 from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, escaped
 from pai_lsp.lsp.convert import markup
 from pai_lsp.source.edits import line_end
+from pai_lsp.source.foreign import as_mapping
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from pai_lsp.lsp.documents import OpenDocument
 
@@ -27,7 +29,9 @@ def completion(document: OpenDocument, params: lsp.CompletionParams) -> lsp.Comp
     older list by itself does so loosely: `$PAI_TASK_INDEX` fits `$PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX`.
     """
     offset = document.places.offset(params.position)
-    offer = CompletionItems(document, offset, _asked_place(document, params.position))
+    # The data that a client keeps which fetches documentation later.
+    kept = {"uri": document.uri, "offset": offset} if document.client.completion.later_documentation else None
+    offer = CompletionItems(document, offset, kept)
     is_asked = params.context is None or params.context.trigger_kind is lsp.CompletionTriggerKind.Invoked
     found = complete(document.document, offset, is_asked=is_asked)
     return lsp.CompletionList(is_incomplete=True, items=[offer.item(one) for one in found])
@@ -38,28 +42,13 @@ def resolved_completion(document: OpenDocument, item: lsp.CompletionItem) -> lsp
 
     More may have been typed since; the text in front of the place, and so the suggestions, are the same.
     """
-    position = _place_asked(item.data)
-    found = complete(document.document, document.places.offset(position)) if position else ()
+    offset: Any = as_mapping(item.data).get("offset")
+    is_place = isinstance(offset, int) and 0 <= offset <= len(document.text)
+    found = complete(document.document, offset) if is_place else ()
     documentation = next((one.documentation for one in found if one.label == item.label), "")
     if documentation:
         item.documentation = markup(documentation, is_shown=document.client.completion.markdown)
     return item
-
-
-def _asked_place(document: OpenDocument, position: lsp.Position) -> dict[str, object] | None:
-    """The data that a client keeps which fetches documentation later."""
-    if not document.client.completion.later_documentation:
-        return None
-    return {"uri": document.uri, "line": position.line, "character": position.character}
-
-
-def _place_asked(kept: object) -> lsp.Position | None:
-    if not isinstance(kept, dict):
-        return None
-    line, character = kept.get("line"), kept.get("character")
-    if not (isinstance(line, int) and isinstance(character, int)) or min(line, character) < 0:
-        return None
-    return lsp.Position(line, character)
 
 
 _KINDS: Mapping[SuggestionKind, lsp.CompletionItemKind] = {
@@ -128,9 +117,8 @@ class CompletionItems:
         return text, form if client.snippets else None
 
     def _indentation(self, offset: int) -> str:
-        """The indentation of the line of an offset."""
-        lines = self.document.document.lines
-        line = self.document.text[lines.line_start(lines.line_of(offset)) : offset]
+        """The indentation of the line of an offset; a dash is not a part of it."""
+        line = self.document.text[self.document.text.rfind("\n", 0, offset) + 1 : offset]
         return line[: len(line) - len(line.lstrip())]
 
     def _filter_text(self, suggestion: Suggestion) -> str | None:

@@ -17,9 +17,9 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.text import ColumnUnit, LineIndex, Span, TextEdit, text_width
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
-    from pai_lsp.findings.diagnostic import Diagnostic, Related
+    from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.ide.navigation import DefinitionPlace
     from pai_lsp.ide.outline import Fold
     from pai_lsp.ide.semantic_tokens import SemanticToken
@@ -92,6 +92,12 @@ def lsp_diagnostic(
 
     `other_file` gives URI and places of another file; a related place whose file it does not know is left out.
     """
+    files = ((one, (uri, places) if one.path is None else other_file(one.path)) for one in diagnostic.related)
+    related = [
+        lsp.DiagnosticRelatedInformation(location(file[0], one.span, file[1]), one.message)
+        for one, file in (files if client.related_information else ())
+        if file is not None
+    ]
     return lsp.Diagnostic(
         places.range(diagnostic.span),
         diagnostic.message,
@@ -100,22 +106,8 @@ def lsp_diagnostic(
         code_description=lsp.CodeDescription(diagnostic.url) if client.code_description and diagnostic.url else None,
         source=SOURCE,
         tags=[lsp.DiagnosticTag(tag.value) for tag in diagnostic.tags if tag.value in client.tags] or None,
-        related_information=_related_information(diagnostic.related, uri, places, other_file)
-        if client.related_information
-        else None,
+        related_information=related or None,
     )
-
-
-def _related_information(
-    related: Sequence[Related], uri: str, places: Places, other_file: Callable[[str], tuple[str, Places] | None]
-) -> list[lsp.DiagnosticRelatedInformation] | None:
-    found: list[lsp.DiagnosticRelatedInformation] = []
-    for one in related:
-        file = (uri, places) if one.path is None else other_file(one.path)
-        if file is not None:
-            location = lsp.Location(file[0], file[1].range(one.span))
-            found.append(lsp.DiagnosticRelatedInformation(location, one.message))
-    return found or None
 
 
 def location(uri: str, span: Span, places: Places) -> lsp.Location:

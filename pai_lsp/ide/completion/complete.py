@@ -102,7 +102,7 @@ def _may_end(point: InsertionPoint) -> bool:
 def _is_complete(point: InsertionPoint, found: list[Suggestion]) -> bool:
     """Whether the cursor is at the end of a word that is one of the suggestions; a key is only with its colon."""
     spans = ((one, one.edit.span) for one in found if one.edit.span.end == point.offset)
-    typed = ((one, point.document_text[span.start : span.end]) for one, span in spans)
+    typed = ((one, point.document.text[span.start : span.end]) for one, span in spans)
     return any(word and is_written(one, word) for one, word in typed)
 
 

@@ -43,7 +43,7 @@ _VALUES = {
 
 def whole_jobs(point: InsertionPoint) -> list[Suggestion]:
     """The jobs, for a file that has nothing in it yet."""
-    if point.document_text.strip() != (point.prefix + point.suffix).strip():
+    if point.document.text.strip() != (point.prefix + point.suffix).strip():
         return []
     found = [snippet_suggestion(point, name, snippet, detail) for name, detail, snippet in texts.JOBS]
     for number, one in enumerate(point.job.lookup.job_templates()[:_MOST_TEMPLATES]):

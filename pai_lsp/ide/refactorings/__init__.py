@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     Offer = Callable[[Document, Span], Iterable[Refactoring]]
 
-_EXTRACT, _INLINE = RefactoringKind.EXTRACT, RefactoringKind.INLINE
-_REWRITE, _QUICK_FIX = RefactoringKind.REWRITE, RefactoringKind.QUICK_FIX
+_EXTRACT, _INLINE, _REWRITE, _QUICK_FIX = RefactoringKind
 
 # In the order in which they are shown, with the kinds that each has.
 OFFERS: tuple[tuple[Offer, frozenset[RefactoringKind]], ...] = (
@@ -44,6 +43,8 @@ def refactorings(
 ) -> list[Refactoring]:
     """All refactorings of some kinds for a selection, or for the place of an empty selection."""
     wanted = [offer for offer, has in OFFERS if not has.isdisjoint(kinds)]
+    if document.is_catalog:  # it runs nothing
+        wanted = [offer for offer in wanted if offer is missing_keys]
     return [found for offer in wanted for found in offer(document, span) if found.kind in kinds]
 
 

@@ -23,6 +23,7 @@ from pai_lsp.platform.programs import runs_launcher
 from pai_lsp.platform.tables import as_name, converted_role_name
 from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import line_end
+from pai_lsp.source.foreign import as_list, as_mapping, mappings_in
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.json_comments import without_json_comments
 from pai_lsp.source.nodes import Entry, Mapping, Scalar, Sequence, entries_of, entry_at, items_of, plain_value
@@ -30,7 +31,7 @@ from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import apply_edits, one_line
-from pai_lsp.source.writing import flow_value, value_lines
+from pai_lsp.source.writing import flow_value, indented, value_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -70,10 +71,9 @@ class Conversion:
     problem: str = ""
 
 
-def conversion(document: Document, span: Span) -> Iterator[Refactoring]:
+def conversion(document: Document, _span: Span) -> Iterator[Refactoring]:
     """Offered anywhere in a job with keys of version 1."""
-    del span
-    if document.is_catalog or not _is_v1(without_json_comments(document.syntax).root):
+    if not _is_v1(without_json_comments(document.syntax).root):
         return
     found = converted(document.syntax)
     if document.path is not None and document.path.endswith(".json"):
@@ -135,8 +135,8 @@ def _job(root: Mapping, roles: Roles) -> dict[str, Any]:
     if root.entry("retryCount") and not _is_negative(retries):
         _put(new, "jobRetryCount", retries, root.entry("retryCount"))
 
-    present = new["prerequisites"] if isinstance(new.get("prerequisites"), list) else []
-    taken = {str(one.get("name")): one for one in present if isinstance(one, dict)}
+    present = as_list(new.get("prerequisites"))
+    taken = {str(one.get("name")): one for one in mappings_in(present)}
     added: list[dict[str, Any]] = []
     given: dict[str, str] = {}
     exports: list[tuple[str, str]] = []
@@ -147,9 +147,8 @@ def _job(root: Mapping, roles: Roles) -> dict[str, Any]:
         return name
 
     if (image := _text(root, "image")) and not (roles and all(role.get("dockerImage") for _, role, _ in roles)):
-        known = {
-            one.get("uri"): name for name, one in taken.items() if one.get("type") == "dockerimage" and "name" in one
-        }
+        images = [one for one in taken.values() if one.get("type") == "dockerimage" and "name" in one]
+        known = {one.get("uri"): str(one["name"]) for one in images}
         given["dockerImage"] = known.get(image) or add("image", "dockerimage", "docker_image_0", image)
     for key, kind, template, variable in _FOLDERS:
         if address := _text(root, key):
@@ -167,8 +166,7 @@ def _job(root: Mapping, roles: Roles) -> dict[str, Any]:
     if cluster := _text(root, "virtualCluster"):
         _put(new, "defaults.virtualCluster", cluster, root.entry("virtualCluster"))
         new["defaults"] = _ordered(new["defaults"], ("virtualCluster",))
-    extras = new.get("extras")
-    if (kind := _text(root, "gpuType")) and not (isinstance(extras, dict) and "hivedScheduler" in extras):
+    if (kind := _text(root, "gpuType")) and "hivedScheduler" not in as_mapping(new.get("extras")):
         hived = {"taskRoles": {name: {"skuType": kind} for name, _, _ in roles}}
         _put(new, "extras.hivedScheduler", hived, root.entry("gpuType"))
     return _ordered(new, key_order(()))
@@ -205,8 +203,8 @@ def _role(
 def _variables(root: Mapping) -> Iterator[tuple[str, Any, bool]]:
     """The names and values in `jobEnvs`, and whether the shell can export them."""
     for entry in entries_of(root.get("jobEnvs")):
-        is_variable = isinstance(entry.value, Scalar) and NAME.fullmatch(entry.name)
-        yield entry.name, plain_value(entry.value), bool(is_variable)
+        is_variable = isinstance(entry.value, Scalar) and NAME.fullmatch(entry.name) is not None
+        yield entry.name, plain_value(entry.value), is_variable
 
 
 def _ports(role: Mapping) -> Iterator[tuple[str, Any, Any]]:
@@ -259,10 +257,9 @@ def _items(node: Node | None) -> tuple[Node, ...]:
 
 def _number(entry: Entry | None, otherwise: int) -> Any:
     """An integer, with or without quotes; `otherwise` for null and a missing key; any other value stays."""
-    value = _value(entry.value) if entry else None
-    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}", value.strip()):
-        return int(value)
-    if isinstance(value, float) and value == value // 1:
+    value: Any = _value(entry.value) if entry else None
+    is_text = isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}", value.strip())
+    if is_text or (isinstance(value, float) and value.is_integer()):
         return int(value)
     return otherwise if value is None else value
 
@@ -308,8 +305,8 @@ def _put(mapping: dict[str, Any], path: str, value: Any, origin: Entry | Node | 
 
 def _ordered(mapping: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
     """The mapping with these keys first, in this order, and without empty sections."""
-    ordered = sorted(mapping.items(), key=lambda item: keys.index(item[0]) if item[0] in keys else len(keys))
-    return {key: value for key, value in ordered if value not in ({}, [])}
+    ordered = sorted(mapping, key=lambda key: keys.index(key) if key in keys else len(keys))
+    return {key: mapping[key] for key in ordered if mapping[key] not in ({}, [])}
 
 
 def _written(job: dict[str, Any], old: Syntax) -> str:
@@ -328,8 +325,7 @@ def _written(job: dict[str, Any], old: Syntax) -> str:
             above.setdefault(next_line, []).append(comment.text)
     found: list[str] = []
     for number, line in enumerate([*lines, ""]):
-        indentation = " " * (len(line) - len(line.lstrip(" ")))
-        found += (*(f"{indentation}{comment}" for comment in above.get(number, ())), line)
+        found += (*indented(above.get(number, ()), line[: len(line) - len(line.lstrip(" "))]), line)
     return "\n".join(found)
 
 
@@ -367,7 +363,7 @@ def mpijob_conversion(document: Document, span: Span) -> Iterator[Refactoring]:
     from pai_lsp.mpijob.conversion import ConversionError  # noqa: PLC0415 - few jobs are MPI programs
     from pai_lsp.mpijob.converted_text import converted_text  # noqa: PLC0415 - as above
 
-    if document.is_catalog or not (document.is_mpijob or runs_launcher(document.job.scripts.values())):
+    if not (document.is_mpijob or runs_launcher(document.job.scripts.values())):
         return
     roots = (root for root in document.syntax.documents if isinstance(root, Mapping))
     if not any(entry.key.span.touches(span.start) for root in roots for entry in root.entries):
@@ -379,9 +375,7 @@ def mpijob_conversion(document: Document, span: Span) -> Iterator[Refactoring]:
         if error.code not in {"no-launcher", "not-a-job"}:
             yield refused(_TITLES[to], _REWRITE, str(error))
         return
+    is_named = document.path is not None and document.path.lower().endswith((".pai.yaml", ".pai.yml"))
+    reason = "files named '.pai.yaml' are jobs; 'pai-lsp convert --to mpijob' writes another file" if is_named else ""
     make = partial(line_edits, document.text, found.text_with_lost.replace("\n", line_end(document.text)))
-    if document.path is not None and document.path.lower().endswith((".pai.yaml", ".pai.yml")):
-        reason = "files named '.pai.yaml' are jobs; 'pai-lsp convert --to mpijob' writes another file"
-        yield Refactoring(_TITLES[to], _REWRITE, None, reason, beside=to)
-    else:
-        yield Refactoring(_TITLES[to], _REWRITE, make, beside=to)
+    yield Refactoring(_TITLES[to], _REWRITE, None if is_named else make, reason, beside=to)

@@ -12,6 +12,7 @@ Source: openpai-runtime, src/init.d/initializer.py, replace_ref.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -41,7 +42,7 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar, Sequence
 from pai_lsp.source.text import Span, TextEdit, next_line
 from pai_lsp.source.tree_edits import item_span, without_items
-from pai_lsp.source.writing import flow_scalar, item_lines
+from pai_lsp.source.writing import flow_scalar, indented, item_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 
 def extract_prerequisite(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered for whole commands; they then run as a `taskStarts` callback of a new prerequisite of the role."""
-    selection = None if document.is_catalog else selected_commands(document, span)
+    selection = selected_commands(document, span)
     if selection is None:
         return
     name = document.job.free_name("setup")
@@ -69,17 +70,22 @@ def _extracted(document: Document, selection: CommandSelection, name: str) -> tu
         raise CanNotRefactorError("only the first commands can run before the others")
     refuse_shared(job, selection.sequence, f"the commands of '{selection.role.name}'")
     commands = callback_commands(job, selection.role, selection.last)
-    head = ["type: script", f"name: {name}", f"plugin: {CMD_PLUGIN}"]
-    items = [f"      {line}" if line else line for line in moved_lines(job, selection, commands)]
-    lines = [*head, "callbacks:", "  - event: taskStarts", "    commands:", *items]
-    callbacks = f"callbacks: [{{event: taskStarts, commands: {flow_items(job, selection, commands)}}}]"
-    flow = f"{{{', '.join([*head, callbacks])}}}"
+    head = ["type: script", f"name: {name}"]
+    lines, flow = _at_start(job, selection, commands)
     edits = (
-        definition_added(job, "\n".join(lines), flow),
+        definition_added(job, "\n".join([*head, *lines]), f"{{{', '.join([*head, *flow])}}}"),
         listed_in_role(job, selection.role, name),
         *without_commands(job, selection),
     )
     return together(document.syntax, edits)
+
+
+def _at_start(job: Job, selection: CommandSelection, commands: CallbackCommands) -> tuple[list[str], list[str]]:
+    """The plugin of a prerequisite, and the commands as its callback: as lines, and as entries in flow style."""
+    plugin = f"plugin: {CMD_PLUGIN}"
+    items = indented(moved_lines(job, selection, commands), " " * 6)
+    flow = f"callbacks: [{{event: taskStarts, commands: {flow_items(job, selection, commands)}}}]"
+    return [plugin, "callbacks:", "  - event: taskStarts", "    commands:", *items], [plugin, flow]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,22 +111,17 @@ def selected_commands(document: Document, span: Span) -> CommandSelection | None
         return None
     for role in document.job.task_roles:
         entry = role.node.own("commands") if role.node else None
-        sequence = entry.value if entry else None
-        if not isinstance(sequence, Sequence) or not sequence.items or entry is None:
+        if entry is None or not isinstance(sequence := entry.value, Sequence) or start < entry.key.span.end:
             continue
-        if not all(isinstance(item, Scalar) and item.is_string for item in sequence.items):
-            continue
-        touched = [
-            number
-            for number, item in enumerate(sequence.items)
-            if item.span.start < end and start < item.span.end and item.span.start >= sequence.span.start
-        ]
-        if not touched or start < entry.key.span.end:
+        items = sequence.items
+        places = ((number, item.span) for number, item in enumerate(items) if len(item.span))
+        touched = [number for number, one in places if one.overlaps(chosen) and one.start >= sequence.span.start]
+        if not touched or not all(isinstance(item, Scalar) and item.is_string for item in items):
             continue
         first, last = touched[0], touched[-1] + 1
-        if sequence.items[first].span.start < start or end < sequence.items[last - 1].span.end:
+        if items[first].span.start < start or end < items[last - 1].span.end:
             return None
-        after = text[sequence.items[last - 1].span.end : end]
+        after = text[items[last - 1].span.end : end]
         is_comma = sequence.is_flow and after.strip() in {",", "]"}
         if not is_comma and any(line.strip() and not line.lstrip().startswith("#") for line in after.split("\n")):
             return None
@@ -134,11 +135,9 @@ def command_selection(
     """The commands of a range of numbers; with the comments at both ends in `chosen`, else with those above."""
     text = job.text
     if sequence.is_flow:
-        return CommandSelection(
-            role, sequence, first, last, Span(sequence.items[first].span.start, sequence.items[last - 1].span.end)
-        )
-    begin = item_span(text, sequence, first).start
-    end = item_span(text, sequence, last - 1).end
+        span = Span(sequence.items[first].span.start, sequence.items[last - 1].span.end)
+        return CommandSelection(role, sequence, first, last, span)
+    begin, end = item_span(text, sequence, first).start, item_span(text, sequence, last - 1).end
     if chosen is not None:
         begin, end = min(begin, chosen.start), max(end, chosen.end)
     begin -= column(text, begin)
@@ -159,8 +158,7 @@ def moved_lines(job: Job, selection: CommandSelection, commands: CallbackCommand
     lines = [line for option in commands.options for line in item_lines(option)]
     text, sequence = job.text, selection.sequence
     if sequence.is_flow:
-        found = [one for one in comments(job.syntax) if one.span.start in selection.span]
-        lines += (one.text for one in found)
+        lines += (one.text for one in comments(job.syntax) if one.span.start in selection.span)
         for item, items in zip(sequence.items[selection.first : selection.last], commands.items, strict=True):
             lines += _item(item, items, text[item.span.start : item.span.end])
         return lines
@@ -309,10 +307,10 @@ def _items(job: Job, role: TaskRole, texts: list[str]) -> tuple[tuple[str, ...],
         if fault or any(tag.kind.value or not tag.content.startswith("$") for tag in found_tags):
             raise CanNotRefactorError("a '<% %>' in them is filled in commands, but not in a callback")
         for reference in references(line):
-            secret = values.secrets.get(reference.path.partition(".")[2]) if reference.names_secret else None
+            name = reference.path.partition(".")[2]
+            secret = values.secrets.get(name) if reference.names_secret else None
             if isinstance(secret, str) and not ESCAPED_CHARACTERS.isdisjoint(secret):
-                message = f"the secret '{reference.path.partition('.')[2]}' is written as HTML in commands alone"
-                raise CanNotRefactorError(message)
+                raise CanNotRefactorError(f"the secret '{name}' is written as HTML in commands alone")
     try:
         released = callback_items(lines, [values])
     except CanNotExpressError as error:
@@ -324,8 +322,6 @@ def _items(job: Job, role: TaskRole, texts: list[str]) -> tuple[tuple[str, ...],
 
 def legacy_field(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered at a task role's `data` or `script`, when the role's commands use it."""
-    if document.is_catalog:
-        return
     job = document.job
     for role in job.task_roles:
         for field in ("data", "script"):
@@ -352,24 +348,18 @@ def _users(role: TaskRole, root: str) -> list[int]:
 
 
 def _moved(job: Job, role: TaskRole, definition: Definition, numbers: list[int]) -> tuple[TextEdit, ...]:
-    sequence = role.get("commands")
-    is_plain_list = isinstance(sequence, Sequence) and all(isinstance(item, Scalar) for item in sequence.items)
-    if not isinstance(sequence, Sequence) or not is_plain_list or role.node is None or not role.node.own("commands"):
+    entry = role.node.own("commands") if role.node else None
+    sequence = entry.value if entry else None
+    if not isinstance(sequence, Sequence) or not all(isinstance(item, Scalar) for item in sequence.items):
         raise CanNotRefactorError(f"the commands of '{role.name}' are not a list of strings")
     _refuse_definition(job, role, definition)
     refuse_shared(job, sequence, f"the commands of '{role.name}'")
     refuse_shared(job, definition.node, f"the keys of '{definition.name}'")
     count, commands = _most(job, role, numbers)
     selection = command_selection(job, role, sequence, 0, count)
-    node = definition.node
-    if node.is_flow:
-        callbacks = f"callbacks: [{{event: taskStarts, commands: {flow_items(job, selection, commands)}}}]"
-        added = f"plugin: {CMD_PLUGIN}\n{callbacks}"
-    else:
-        items = [f"      {line}" if line else line for line in moved_lines(job, selection, commands)]
-        head = [f"plugin: {CMD_PLUGIN}", "callbacks:", "  - event: taskStarts", "    commands:"]
-        added = "\n".join([*head, *items])
-    edits = [insert_entry(job.text, node, added), *without_commands(job, selection)]
+    lines, flow = _at_start(job, selection, commands)
+    added = insert_entry(job.text, definition.node, "\n".join(flow if definition.node.is_flow else lines))
+    edits = [added, *without_commands(job, selection)]
     if all(reference.name != definition.name for reference in role.prerequisites):
         edits.append(listed_in_role(job, role, definition.name))
     return together(job.syntax, edits)
@@ -393,16 +383,14 @@ def _refuse_definition(job: Job, role: TaskRole, definition: Definition) -> None
     if definition.plugin or definition.flat_parameters or definition.node.entry("plugin_params"):
         raise CanNotRefactorError(f"'{name}' has a plugin or parameters of one already")
     listing = [one for one in job.task_roles if any(reference.name == name for reference in one.prerequisites)]
-    others = [one.name for one in listing if one is not role]
-    if others:
+    if others := [one.name for one in listing if one is not role]:
         raise CanNotRefactorError(f"'{others[0]}' lists '{name}' too and would run these commands")
     if any(name == link.reference.name for one in job.definitions for link in job.require_graph.links(one)):
         raise CanNotRefactorError(f"another prerequisite requires '{name}' and would run these commands")
     if listing and role.prerequisites[-1].name != name:
         raise CanNotRefactorError(f"'{role.name}' lists other prerequisites after '{name}'")
-    try:
+    with suppress(ValueError):
         parameters = released_parameters(definition)
-    except ValueError:
-        parameters = None
-    if parameters is None or runtime_round_trip(parameters, lambda text: text) != parameters:
-        raise CanNotRefactorError(f"the runtime cannot read all keys of '{name}' as parameters of a plugin")
+        if runtime_round_trip(parameters, lambda text: text) == parameters:
+            return
+    raise CanNotRefactorError(f"the runtime cannot read all keys of '{name}' as parameters of a plugin")

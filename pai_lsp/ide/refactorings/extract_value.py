@@ -57,7 +57,7 @@ _SPOILS_PLUGIN = lazy_pattern(r"['\"\\\t\r\n]")
 def parameter_from_text(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered for a selected part of a command, and for a value at the cursor; not for what looks like a secret."""
     job = document.job
-    piece = None if document.is_catalog else piece_at(job, span)
+    piece = piece_at(job, span)
     if piece is None or piece.filler is Filler.AUTH or is_clear_secret(document, piece.span):
         return
     places = same_pieces(job, piece)
@@ -72,18 +72,22 @@ def _offer(document: Document, piece: SelectedText, places: tuple[SelectedText, 
     name = known or free_name(piece.name, job.parameters)
     title = f"{'Use' if known else 'Move to'} the parameter '{name}'{where}"
     find = partial(_moved_to_parameter, job, name, places, is_new=not known)
-    return attempted(title, RefactoringKind.EXTRACT, lambda: refuse_new_findings(document, find()), find)
+    return attempted(title, RefactoringKind.EXTRACT, partial(_checked, document, find), find)
 
 
 def _moved_to_parameter(job: Job, name: str, places: tuple[SelectedText, ...], *, is_new: bool) -> tuple[TextEdit, ...]:
-    text = places[0].text
-    if any(is_shared(job, scalar.span) for scalar in {one.scalar for one in places}):
-        raise CanNotRefactorError("this text is shared through an anchor; write it out first")
-    if any(one.filler is Filler.RUNTIME for one in places) and _SPOILS_PLUGIN.search(text):
-        raise CanNotRefactorError("the runtime cannot fill quotes or backslashes into a plugin's parameters")
-    edits = [value_added(job, "parameters", name, _written(job, text, places))] if is_new else []
+    for one in places:
+        _refuse_place(job, one)
+    edits = [value_added(job, "parameters", name, _written(job, places[0].text, places))] if is_new else []
     edits += (TextEdit(one.span, f"<% $parameters.{name} %>") for one in places)
     return together(job.syntax, edits)
+
+
+def _refuse_place(job: Job, place: SelectedText) -> None:
+    if is_shared(job, place.span):
+        raise CanNotRefactorError("this text is shared through an anchor; write it out first")
+    if place.filler is Filler.RUNTIME and _SPOILS_PLUGIN.search(place.text):
+        raise CanNotRefactorError("the runtime cannot fill quotes or backslashes into a plugin's parameters")
 
 
 def _known_parameter(job: Job, piece: SelectedText, places: tuple[SelectedText, ...]) -> str:
@@ -111,8 +115,6 @@ _AS_HTML = "the runtime would write a secret with any of &<>\"' as HTML here"
 def secret_from_text(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered for a selected part of a command, for values of a registry's `auth`, and for a parameter's value."""
     job = document.job
-    if document.is_catalog:
-        return
     if (entry := _parameter_at(job, span)) is not None and not is_clear_secret(document, entry.value.span):
         yield from _parameter(document, entry)
     piece = piece_at(job, span)
@@ -120,9 +122,9 @@ def secret_from_text(document: Document, span: Span) -> Iterator[Refactoring]:
         return
     wanted = f"docker_{piece.name}" if piece.filler is Filler.AUTH else piece.name
     name = free_name("token" if wanted in {"value", "path", "url"} else wanted, job.secrets)
-    title = f"Move to the secret '{name}'"
     find = partial(_moved_to_secret, job, piece, name)
-    yield attempted(title, RefactoringKind.EXTRACT, partial(_checked, document, find), find)
+    make = partial(_checked, document, find)
+    yield attempted(f"Move to the secret '{name}'", RefactoringKind.EXTRACT, make, find)
 
 
 def is_clear_secret(document: Document, span: Span) -> bool:
@@ -144,10 +146,9 @@ def _parameter(document: Document, entry: Entry) -> Iterator[Refactoring]:
     if not isinstance(value, Scalar) or server_text(value.value) != value.text:
         return
     for fix in moved_to_secrets(job, entry)[:1]:
-        title = f"Move to the secret '{entry.name}'"
         find = partial(_moved_parameter, job, value, fix)
         make = partial(_checked, document, find)
-        yield attempted(title, RefactoringKind.EXTRACT, make, find)
+        yield attempted(f"Move to the secret '{entry.name}'", RefactoringKind.EXTRACT, make, find)
 
 
 def _checked(document: Document, find: Callable[[], tuple[TextEdit, ...]]) -> tuple[TextEdit, ...]:
@@ -169,17 +170,11 @@ def _refuse_readable(job: Job) -> None:
 
 def _moved_to_secret(job: Job, piece: SelectedText, name: str) -> tuple[TextEdit, ...]:
     _refuse_readable(job)
-    if is_shared(job, piece.span):
-        raise CanNotRefactorError("this text is shared through an anchor; write it out first")
+    _refuse_place(job, piece)
     if piece.filler is not Filler.RUNTIME and not ESCAPED_CHARACTERS.isdisjoint(piece.text):
         raise CanNotRefactorError(_AS_HTML)
-    if piece.filler is Filler.RUNTIME and _SPOILS_PLUGIN.search(piece.text):
-        raise CanNotRefactorError("the runtime cannot fill quotes or backslashes into a plugin's parameters")
-    edits = (
-        value_added(job, "secrets", name, quoted(piece.text)),
-        TextEdit(piece.span, f"<% $secrets.{name} %>"),
-    )
-    return together(job.syntax, edits)
+    filled = TextEdit(piece.span, f"<% $secrets.{name} %>")
+    return together(job.syntax, (value_added(job, "secrets", name, quoted(piece.text)), filled))
 
 
 _TYPED_NUMBER = lazy_pattern(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
@@ -251,8 +246,7 @@ def same_pieces(job: Job, piece: SelectedText) -> tuple[SelectedText, ...]:
         places, templates = mapped(job.text, scalar), _templates(scalar.text)
         for match in pattern.finditer(scalar.text):
             span = places.span(*match.span())
-            is_one_line = "\n" not in job.text[span.start : span.end]
-            if is_one_line and not any_overlaps(templates, Span(*match.span())):
+            if "\n" not in job.text[span.start : span.end] and not any_overlaps(templates, Span(*match.span())):
                 found.append(SelectedText(scalar, span, piece.text, piece.name, filler, is_command=True))
     return tuple(found)
 

@@ -15,6 +15,7 @@ from pai_lsp.ide.refactorings.refactoring import (
     Refactoring,
     RefactoringKind,
     attempted,
+    covers,
     definition_added,
     line_edits,
     ready,
@@ -24,14 +25,14 @@ from pai_lsp.job.definition import Origin
 from pai_lsp.job.symbols import rename_prerequisite
 from pai_lsp.rules.structure.structure_fixes import insert_fixes
 from pai_lsp.rules.structure.structure_places import places
-from pai_lsp.source.foreign import as_mapping
+from pai_lsp.source.foreign import as_list, as_mapping, as_text
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping
 from pai_lsp.source.text import Span, TextEdit, apply_edits
 from pai_lsp.source.writing import flow_value, value_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from pai_lsp.document import Document
     from pai_lsp.job.definition import Definition, Reference
@@ -53,7 +54,7 @@ def missing_keys(document: Document, span: Span) -> Iterator[Refactoring]:
     if len(found) < 2 or here is None:
         return
     path = _wanting(found, here.path)
-    count = sum(1 for place in found if place.error.path[: len(path)] == path)
+    count = len(_below(found, path))
     if path and count > 1:
         title = f"Add the {count} missing keys of '{_owner_name(document.job, path)}'"
         yield Refactoring(title, RefactoringKind.QUICK_FIX, partial(_adding_edits, document, path))
@@ -64,19 +65,21 @@ def missing_keys(document: Document, span: Span) -> Iterator[Refactoring]:
 
 def _wanting(found: list[ErrorPlace], path: Path) -> Path:
     """The innermost mapping on a path below which keys are missing."""
-    while path and not any(place.error.path[: len(path)] == path for place in found):
+    while path and not _below(found, path):
         path = path[:-1]
     return path
+
+
+def _below(found: Iterable[ErrorPlace], path: Path) -> list[ErrorPlace]:
+    return [place for place in found if place.error.path[: len(path)] == path]
 
 
 def _owner_name(job: Job, path: Path) -> str:
     if isinstance(path[-1], str):
         return path[-1]
     owner = str(path[-2]) if len(path) > 1 else ""
-    items = as_mapping(job.plain).get(owner)
-    item = items[path[-1]] if isinstance(items, list) and path[-1] < len(items) else None
-    name = as_mapping(item).get("name")
-    return name if isinstance(name, str) else f"{owner}[{path[-1]}]"
+    items = as_list(as_mapping(job.plain).get(owner))[path[-1] :]
+    return as_text(as_mapping(next(iter(items), None)).get("name")) or f"{owner}[{path[-1]}]"
 
 
 def _adding_edits(document: Document, path: Path) -> tuple[TextEdit, ...]:
@@ -108,16 +111,12 @@ def _missing_image(before: Document, after: Document) -> list[TextEdit]:
 def _additions(job: Job, path: Path) -> list[TextEdit]:
     """An edit for each missing key at a path or below, those of one mapping in the schema's order."""
     by_mapping: dict[Mapping, list[ErrorPlace]] = {}
-    wanted = [place for place in places(job, "missing-key") if place.error.path[: len(path)] == path]
+    wanted = _below(places(job, "missing-key"), path)
     # What a task role may name must be known first.
-    first = [place for place in wanted if place.error.path[:1] == ("prerequisites",)]
-    for place in first or wanted:
+    for place in _below(wanted, ("prerequisites",)) or wanted:
         if isinstance(place.node, Mapping):
             by_mapping.setdefault(place.node, []).append(place)
-    edits: list[TextEdit] = []
-    for wanting in by_mapping.values():
-        edits += (edit for fix in insert_fixes(job, wanting) for edit in fix.edits)
-    return edits
+    return [edit for wanting in by_mapping.values() for fix in insert_fixes(job, wanting) for edit in fix.edits]
 
 
 def duplicate_names(document: Document, span: Span) -> Iterator[Refactoring]:
@@ -125,7 +124,7 @@ def duplicate_names(document: Document, span: Span) -> Iterator[Refactoring]:
     job = document.job
     here = next((one for one in job.prerequisites if one.name and one.node.span.touches(span.start)), None)
     same = [one for one in job.prerequisites if here is not None and one.name == here.name]
-    if here is None or len(same) < 2 or document.is_catalog:
+    if here is None or len(same) < 2:
         return
     edits = together(job.syntax, _renaming_edits(job, same))
     offered = {fix.edits for one in document.diagnostics for fix in one.fixes if one.span.overlaps(here.name_span)}
@@ -144,28 +143,20 @@ def _renaming_edits(job: Job, same: list[Definition]) -> Iterator[TextEdit]:
 def _kept(job: Job, same: list[Definition]) -> Definition:
     """The one that keeps the name: the first of the type that plain references mean, else the first of all."""
     name = same[0].name
-    listed = [reference.name for role in job.task_roles for reference in role.prerequisites]
-    listed += [
-        link.reference.name
-        for definition in job.definitions
-        if definition.origin is Origin.JOB
-        for link in job.require_graph.links(definition)
-    ]
-    if name not in listed:
-        return same[0]
-    return next(one for one in same if one.type == same[-1].type)
+    listed = {reference.name for role in job.task_roles for reference in role.prerequisites}
+    own = (one for one in job.definitions if one.origin is Origin.JOB)
+    listed |= {link.reference.name for definition in own for link in job.require_graph.links(definition)}
+    return next(one for one in same if name not in listed or one.type == same[-1].type)
 
 
 def template_variables(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered on a reference in a task role's list to a definition that needs values."""
     job = document.job
-    if document.is_catalog:
-        return
     for role in job.task_roles:
         for reference in role.prerequisites:
             targets = job.resolve(reference.name).definitions
             wanting = [target for target in targets if target.template_variables]
-            if wanting and reference.scalar.span.touches(span.start) and reference.scalar.span.touches(span.end):
+            if wanting and covers(reference.scalar.span, span):
                 title = f"Fill the template variables of '{wanting[0].name}' in a prerequisite of the job"
                 yield attempted(title, RefactoringKind.REWRITE, partial(_filled, document, reference, wanting))
     fillable = [one for one in document.diagnostics if one.code == "unfilled-template-variable" and one.fixes]

@@ -21,7 +21,7 @@ from pai_lsp.source.line_changes import changed_lines
 from pai_lsp.source.nodes import Mapping, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit, apply_edits
-from pai_lsp.source.writing import written_key
+from pai_lsp.source.writing import indented, written_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -97,6 +97,11 @@ def ready(title: str, kind: RefactoringKind, edits: tuple[TextEdit, ...]) -> Ref
 def refused(title: str, kind: RefactoringKind, reason: str) -> Refactoring:
     """A refactoring that is not possible, and the reason."""
     return Refactoring(title, kind, None, reason)
+
+
+def covers(place: Span, span: Span) -> bool:
+    """Whether a selection, or the cursor, is within a place."""
+    return place.touches(span.start) and place.touches(span.end)
 
 
 def trimmed(text: str, span: Span) -> Span:
@@ -189,13 +194,10 @@ def definition_added(job: Job, lines: str, flow: str) -> TextEdit:
     if root is None or not root.entries:
         raise CanNotRefactorError("there is no job in this file")
     if entry is None:
-        before = [one for one in root.entries if one.name != "taskRoles"]
-        first_roles = next((number for number, one in enumerate(root.entries) if one.name == "taskRoles"), len(before))
-        preceding = root.entries[first_roles - 1] if first_roles else None
-        indented = "\n".join(f"  {line}" if line else line for line in f"- {lines}".replace("\n", "\n  ").split("\n"))
-        return insert_entry(
-            job.text, root, f"prerequisites: [{flow}]" if root.is_flow else f"prerequisites:\n{indented}", preceding
-        )
+        before = list(takewhile(lambda one: one.name != "taskRoles", root.entries))
+        preceding = before[-1] if before else None
+        block = "\n".join(["prerequisites:", *indented(f"- {lines}".replace("\n", "\n  ").split("\n"), "  ")])
+        return insert_entry(job.text, root, f"prerequisites: [{flow}]" if root.is_flow else block, preceding)
     node = entry.value
     if not isinstance(node, Sequence) or root.own("prerequisites") is None:
         raise CanNotRefactorError("'prerequisites' is not a list in this job, or is shared through an anchor")

@@ -32,6 +32,7 @@ from pai_lsp.ide.refactorings.refactoring import (
     Refactoring,
     RefactoringKind,
     attempted,
+    covers,
     line_edits,
     refuse_another_run,
     refuse_unknown,
@@ -64,23 +65,17 @@ if TYPE_CHECKING:
 
 def inline_prerequisites(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered on a reference in a task role's list; for all of them also on the task role's name."""
-    if document.is_catalog:
-        return
     for role in document.job.task_roles:
         running = [one for one in role.prerequisites if _runs(document.job, one)]
-        here = [one for one in running if _covers(one.scalar.span, span)]
+        here = [one for one in running if covers(one.scalar.span, span)]
         for reference in here:
             title = f"Inline '{reference.name}' into the commands of '{role.name}'"
             yield attempted(title, RefactoringKind.INLINE, partial(_inlined, document, role.name, [reference]))
         commands = [one for one in running if not _is_plugin(document.job, one)]
-        if running and (_covers(role.name_span, span) or (here and len(commands) > 1)):
+        if running and (covers(role.name_span, span) or (here and len(commands) > 1)):
             title = f"Inline all prerequisites into the commands of '{role.name}'"
             make = partial(_inlined, document, role.name, commands or running)
             yield attempted(title, RefactoringKind.INLINE, make)
-
-
-def _covers(place: Span, span: Span) -> bool:
-    return place.touches(span.start) and place.touches(span.end)
 
 
 def _runs(job: Job, reference: Reference) -> bool:
@@ -127,14 +122,11 @@ def _without_unused(document: Document, edits: Iterable[TextEdit]) -> tuple[Text
         section = entry.value if entry else None
         if not isinstance(section, Sequence):
             continue
-        places = [
-            Span(_line_above(after.text, one.span.start), line_span(after.text, one.span).end) for one in section.items
-        ]
-        removed = [
-            number
-            for number, (item, place) in enumerate(zip(section.items, places, strict=True))
-            if item in gone and not any(offset in place for offset in kept)
-        ]
+        removed = []
+        for number, item in enumerate(section.items):
+            place = Span(_line_above(after.text, item.span.start), line_span(after.text, item.span).end)
+            if item in gone and not any(offset in place for offset in kept):
+                removed.append(number)
         if len(removed) < len(section.items):
             second += without_items(after.text, section, removed)
         elif removed and origin is Origin.EXTRAS:
@@ -158,23 +150,18 @@ def _used(job: Job) -> set[tuple[Origin, str]]:
 def import_prerequisites(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered on a reference: the definition with all that it requires for a role's list, the bare copy anywhere."""
     job = document.job
-    if document.is_catalog:
-        return
     for role in job.task_roles:
         for reference in role.prerequisites:
-            if _covers(reference.scalar.span, span) and _leads_out(document, reference):
+            if covers(reference.scalar.span, span) and _leads_out(document, reference):
                 title = f"Import '{_short(reference)}' and what it requires into the job"
-                find = partial(_imported, document, role.name, reference)
-                yield attempted(title, RefactoringKind.INLINE, partial(_proven, document, find))
+                find = partial(into_job_edits, job, role.name, reference)
+                yield attempted(title, RefactoringKind.INLINE, partial(_imported, document, find))
     for reference in job.listed_references:
-        if (
-            reference.is_address
-            and _covers(reference.scalar.span, span)
-            and len(job.resolve(reference.name).definitions) == 1
-        ):
+        is_here = reference.is_address and covers(reference.scalar.span, span)
+        if is_here and len(job.resolve(reference.name).definitions) == 1:
             title = f"Copy '{_short(reference)}' into the job"
-            find = partial(_copy, document, reference)
-            yield attempted(title, RefactoringKind.INLINE, partial(_proven, document, find))
+            find = partial(import_edits, job, reference)
+            yield attempted(title, RefactoringKind.INLINE, partial(_imported, document, find))
 
 
 def _leads_out(document: Document, reference: Reference) -> bool:
@@ -188,24 +175,12 @@ def _short(reference: Reference) -> str:
     return reference.name.rsplit("/", 1)[-1] or reference.name
 
 
-def _imported(document: Document, role_name: str, reference: Reference) -> tuple[TextEdit, ...]:
+def _imported(document: Document, find: Callable[[], tuple[TextEdit, ...]]) -> tuple[TextEdit, ...]:
     refuse_unknown(document.job)
-    return _there(document, into_job_edits(document.job, role_name, reference))
-
-
-def _copy(document: Document, reference: Reference) -> tuple[TextEdit, ...]:
-    refuse_unknown(document.job)
-    return _there(document, import_edits(document.job, reference))
-
-
-def _there(document: Document, edits: tuple[TextEdit, ...]) -> tuple[TextEdit, ...]:
-    if not edits:
+    found = find()
+    if not found:
         raise CanNotRefactorError("other prerequisites also require it, so it would run twice")
-    return _without_unused(document, edits)
-
-
-def _proven(document: Document, find: Callable[[], tuple[TextEdit, ...]]) -> tuple[TextEdit, ...]:
-    edits = find()
+    edits = _without_unused(document, found)
     refuse_another_run(document.job, apply_edits(document.text, edits))
     return edits
 
@@ -243,9 +218,8 @@ def inline_edits(job: Job, role_name: str, references: SequenceOf[Reference]) ->
     Raises:
         CanNotRefactorError: if they would run in another order, or are not possible among commands.
     """
+    refuse_unknown(job)
     effective = effective_job(job)
-    if effective.problems:
-        raise CanNotRefactorError(effective.problems[0].message)
     role = next(one for one in effective.roles if one.role.name == role_name)
     inlined = {one.scalar for one in references}
     others = [one for one in role.role.prerequisites if one.scalar not in inlined]
@@ -293,6 +267,7 @@ def _refuse_what_stays(
     references: SequenceOf[Reference],
 ) -> None:
     """Raise the reason why the others keep these from being inlined."""
+    name = references[0].name
     names = [one.name for one in role.role.prerequisites]
     twice = next((one.name for one in references if names.count(one.name) > 1), None)
     if twice is not None:
@@ -306,16 +281,13 @@ def _refuse_what_stays(
         reason = "is also required by another prerequisite of this task role"
         if own:
             reason = "only mounts a storage" if any(one.storages for one in own) else "runs nothing"
-        raise CanNotRefactorError(f"'{references[0].name}' {reason}")
+        raise CanNotRefactorError(f"'{name}' {reason}")
     between = next((one for one in running[first:] if one not in own), None)
     if between is not None:
-        raise CanNotRefactorError(
-            f"{between.title} runs between '{references[0].name}' and the commands; inline it first"
-        )
+        raise CanNotRefactorError(f"{between.title} runs between '{name}' and the commands; inline it first")
     # What runs at the end is among the commands, and those do not run if a callback of the runtime fails.
     staying = [one for one in running if one not in own]
     if staying and has_hooks((*own, *plugins)) and not has_hooks(staying):
-        name = references[0].name
         reason = f"commands of '{name}' at the end would not run when {staying[0].title} fails"
         raise CanNotRefactorError(f"{reason}; inline all prerequisites at once")
 
@@ -435,24 +407,19 @@ def _brought_in(
     job: Job, role: EffectiveRole, references: SequenceOf[Reference], others: SequenceOf[Reference]
 ) -> tuple[Prerequisite, ...]:
     """What these references of a role lead to and the others do not, in start order."""
-    mine = {step.identity for step in expansion(job.require_graph, references).steps}
-    theirs = {step.identity for step in expansion(job.require_graph, others).steps}
-    brought = mine - theirs
-    return tuple(one for one in role.prerequisites if one.step.identity in brought)
+    mine, theirs = (
+        {step.identity for step in expansion(job.require_graph, listed).steps} for listed in (references, others)
+    )
+    return tuple(one for one in role.prerequisites if one.step.identity in mine - theirs)
 
 
 def _filled(prerequisite: Prerequisite, name: str) -> dict[str, Any]:
     """A definition with its variables filled; the role that lists it also lists what it requires."""
     node = prerequisite.definition.node
     left = {"name", "require", "template_variables", "title", "summary"}
-    value: dict[str, Any] = {"name": name}
-    if node.entry("type") is None:
-        value["type"] = "script"
-    return value | {
-        entry.name: step_value(entry.value, prerequisite.step)
-        for entry in node.effective_entries()
-        if entry.name not in left
-    }
+    kept = [entry for entry in node.effective_entries() if entry.name not in left]
+    value: dict[str, Any] = {"name": name} | ({"type": "script"} if node.entry("type") is None else {})
+    return value | {entry.name: step_value(entry.value, prerequisite.step) for entry in kept}
 
 
 def _copied(job: Job, definition: Definition, name: str) -> dict[str, Any]:
