@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.job.template_uses import TemplateUse
+    from pai_lsp.platform.job_schema import Kind
+
+
+def schema_kind(document: Document) -> Kind:
+    """The schema that describes a file's keys."""
+    return "definition" if document.is_catalog else "job"
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,23 +300,9 @@ def _find(document: Document, offset: int, mark: str, before: str = "", after: s
         while last + 1 < len(place.text) and place.place(last + 1).end <= end:
             last += 1
     prefix, suffix = place.text[first:index], place.text[index + 1 : last + 1]
-    start = place.place(first).start if first < index else at
-    stop = place.place(last).end if last > index else at + 1
-    added = len(before) + 1
-    replace = Span(min(start, offset), max(offset, stop - added))
-    return InsertionPoint(
-        document,
-        offset,
-        location,
-        scalar,
-        prefix,
-        suffix,
-        replace,
-        place.text.replace(mark, "", 1),
-        index,
-        missing=before,
-        missing_after=after,
-    )
+    replace = Span(min(place.place(first).start, offset), max(offset, place.place(last).end - len(before) - 1))
+    content = place.text.replace(mark, "", 1)
+    return InsertionPoint(document, offset, location, scalar, prefix, suffix, replace, content, index, before, after)
 
 
 def _marked(

@@ -36,11 +36,8 @@ def formatted(document: Document, step: int = 2) -> tuple[TextEdit, ...]:
     if syntax.problems or syntax.root is None or len(syntax.documents) != 1:
         return ()
     text = _Formatter(syntax.root, document.lines, min(max(step, 2), _MOST_STEPS)).text()
-    return line_edits(syntax.text, text) if _reads_the_same(syntax, parse(text)) else ()
-
-
-def _reads_the_same(before: Syntax, after: Syntax) -> bool:
-    return not after.problems and _content(before) == _content(after)
+    after = parse(text)
+    return line_edits(syntax.text, text) if not after.problems and _content(syntax) == _content(after) else ()
 
 
 def _content(syntax: Syntax) -> list[object]:

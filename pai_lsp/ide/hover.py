@@ -5,7 +5,7 @@ from __future__ import annotations
 from pai_lsp.catalog.remote_sources import item_page
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
-from pai_lsp.ide.cursor import Cursor
+from pai_lsp.ide.cursor import Cursor, schema_kind
 from pai_lsp.ide.documentation import (
     block,
     code,
@@ -166,13 +166,8 @@ def _described(document: Document, location: Location) -> str:
     kind = if_scalar(value_at(location.mapping, "type"))
     plugins = (if_scalar(value_at(parent, "plugin")) for parent in reversed(location.parents))
     plugin = next((one.text.removeprefix(PLUGIN_PREFIX) for one in plugins if one and one.text), None)
-    found = field(
-        location.path,
-        prerequisite_type=kind.text if kind else None,
-        plugin=plugin,
-        kind="definition" if document.is_catalog else "job",
-        platform=document.platform,
-    )
+    kind_of, schema = kind.text if kind else None, schema_kind(document)
+    found = field(location.path, prerequisite_type=kind_of, plugin=plugin, kind=schema, platform=document.platform)
     return field_documentation(found) if found is not None and isinstance(found.key, str) else ""
 
 

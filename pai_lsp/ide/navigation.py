@@ -64,10 +64,7 @@ def definitions(document: Document, offset: int) -> list[DefinitionPlace]:
 
 def references(document: Document, offset: int, *, with_definition: bool = True) -> list[Span]:
     """Every place of the name at a cursor."""
-    here = Cursor(document, offset).name
-    if here is None:
-        return []
-    return [one.span for one in places_of(document, here.symbol) if with_definition or not one.is_definition]
+    return [one.span for one in highlights(document, offset) if with_definition or not one.is_definition]
 
 
 def highlights(document: Document, offset: int) -> list[Occurrence]:

@@ -202,7 +202,8 @@ def mermaid(graph: PrerequisiteGraph) -> str:
     lines = ["flowchart LR"]
     for node in graph.nodes:
         left, right = _SHAPES.get(node.kind, _BOX)
-        lines.append(f"  {node.identifier}{left}{_label(node)}{right}")
+        label = "<br/>".join(map(_text, node_lines(node)))
+        lines.append(f"  {node.identifier}{left}{label}{right}")
     for edge in graph.edges:
         arrow = f'-. "{_text(edge.field)}" .->' if edge.kind is EdgeKind.NAMES else "-->"
         lines.append(f"  {graph.nodes[edge.source].identifier} {arrow} {graph.nodes[edge.target].identifier}")
@@ -215,10 +216,6 @@ def mermaid(graph: PrerequisiteGraph) -> str:
     if links := [str(number) for number, edge in enumerate(graph.edges) if edge.is_in_cycle]:
         lines.append(f"  linkStyle {','.join(links)} {_MERMAID_CYCLE}")
     return "".join(f"{line}\n" for line in lines)
-
-
-def _label(node: GraphNode) -> str:
-    return "<br/>".join(_text(line) for line in node_lines(node))
 
 
 def _text(text: str) -> str:

@@ -78,9 +78,5 @@ def _problems(document: Document, problems: Sequence[Diagnostic]) -> Iterator[st
 
 
 def _sources(lines: list[tuple[str, ScriptLine | None]]) -> Iterator[PreviewSource]:
-    number = 0
-    for text, source in lines:
-        count = text.count("\n") + 1
-        if source is not None:
-            yield from (PreviewSource(line, source.span, source.path) for line in range(number, number + count))
-        number += count
+    sources = (source for text, source in lines for _ in text.split("\n"))
+    return (PreviewSource(number, one.span, one.path) for number, one in enumerate(sources) if one is not None)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from pai_lsp.ide.cursor import schema_kind
 from pai_lsp.platform.job_schema import field, fields
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, value_at
@@ -21,7 +22,7 @@ from pai_lsp.source.text import Span, TextEdit, end_of_line
 
 if TYPE_CHECKING:
     from pai_lsp.document import Document
-    from pai_lsp.platform.job_schema import Field, Kind
+    from pai_lsp.platform.job_schema import Field
     from pai_lsp.source.nodes import Node
 
     Path = tuple[str | int, ...]
@@ -63,7 +64,6 @@ class _Typed:
 class _Destination:
     """A block collection above the line that may go on in it."""
 
-    node: Mapping | Sequence
     path: Path
     column: int
     fit: _Match
@@ -100,8 +100,7 @@ class _Above:
     """What is open above a line that is left out of a text."""
 
     def __init__(self, document: Document, text: str, offset: int) -> None:
-        self._kind: Kind = "definition" if document.is_catalog else "job"
-        self._platform = document.platform
+        self._schema: dict[str, Any] = {"kind": schema_kind(document), "platform": document.platform}
         self._text = text[:offset]
         self._collections: list[tuple[Mapping | Sequence, Path, int]] = []
         self._offset = offset
@@ -141,9 +140,10 @@ class _Above:
         found = self._first(outer, least, -1)
         if found >= 0 or here:
             return typed.column if found < 0 else found
-        is_key = any(isinstance(node, Mapping) and column == typed.column for node, _, column in self._collections)
-        if typed.key is not None and is_key and not self._is_own_name(typed):
-            return typed.column
+        if typed.key is not None:
+            for node, path, column in self._collections:
+                if column == typed.column and isinstance(node, Mapping) and not self._is_own_name(typed, node, path):
+                    return typed.column
         return self._first(outer, _Match.NAME, typed.column)
 
     def _places(self, typed: _Typed) -> list[_Destination]:
@@ -152,7 +152,7 @@ class _Above:
         for node, path, column in self._collections:
             if isinstance(node, Sequence) is typed.is_item:
                 inner = (*path, len(node.items)) if isinstance(node, Sequence) else path
-                found.append(_Destination(node, path, column, self._fit(inner, node, typed.key)))
+                found.append(_Destination(path, column, self._fit(inner, node, typed.key)))
         return found
 
     def _begins(self, typed: _Typed, innermost: int) -> bool:
@@ -202,45 +202,34 @@ class _Above:
         """The known keys of the mapping at a path."""
         if self._is_list_of_texts(path, node):
             return {}
-        kind, plugin = self._context(path, node)
-        known = fields(path, prerequisite_type=kind, plugin=plugin, kind=self._kind, platform=self._platform)
-        return {str(one.key): one for one in known}
+        return {str(one.key): one for one in fields(path, **self._context(path, node))}
 
     def _is_documented(self, path: Path) -> bool:
-        return not path or field(path, kind=self._kind, platform=self._platform) is not None
+        return not path or field(path, **self._schema) is not None
 
     def _is_list_of_texts(self, path: Path, node: Node | None) -> bool:
         return bool(path) and isinstance(path[-1], int) and self._type(path[:-1], node).endswith("list of strings")
 
     def _type(self, path: Path, node: Node | None) -> str:
         """The type of what is at a path, in words; empty if it is not known."""
-        kind, plugin = self._context(path, node)
-        found = field(path, prerequisite_type=kind, plugin=plugin, kind=self._kind, platform=self._platform)
+        found = field(path, **self._context(path, node))
         return found.type if found else ""
 
-    def _context(self, path: Path, node: Node | None) -> tuple[str | None, str | None]:
-        """The type of the prerequisite and the plugin that a path is in."""
-        return self._nearest("type", path, node), self._nearest("plugin", path, node)
+    def _context(self, path: Path, node: Node | None) -> dict[str, Any]:
+        """What decides which keys are known at a path, among it the type of the prerequisite and the plugin."""
+        kind, plugin = self._nearest("type", path, node), self._nearest("plugin", path, node)
+        return {"prerequisite_type": kind, "plugin": plugin, **self._schema}
 
     def _nearest(self, name: str, path: Path, node: Node | None) -> str | None:
         """The value of a key of the mapping, or of the nearest one around it but the job itself."""
         around = [one for one, own, _ in self._collections[1:] if own == path[: len(own)]]
-        for mapping in (node if path else None, *reversed(around)):
-            value = value_at(mapping, name)
-            if isinstance(value, Scalar):
-                return value.text
-        return None
+        values = (value_at(mapping, name) for mapping in (node if path else None, *reversed(around)))
+        return next((value.text for value in values if isinstance(value, Scalar)), None)
 
-    def _is_own_name(self, typed: _Typed) -> bool:
+    def _is_own_name(self, typed: _Typed, node: Mapping, path: Path) -> bool:
         """Whether a key that its mapping cannot have is a name, and not a known key with a mistake."""
-        for node, path, column in self._collections:
-            if column == typed.column and isinstance(node, Mapping):
-                return (
-                    typed.is_name
-                    and node.own(typed.key or "") is None
-                    and not nearest(typed.key or "", self._fields(path, node))
-                )
-        return False
+        key = typed.key or ""
+        return typed.is_name and node.own(key) is None and not nearest(key, self._fields(path, node))
 
     def _is_in_text(self, column: int, innermost: int) -> bool:
         """Whether the line goes on with a text or with something in brackets."""

@@ -241,14 +241,11 @@ def file_at(document: OpenDocument, path: str | None) -> FilePlaces | None:
     text = lookup.text(path) if isinstance(lookup, Catalog) else None
     if "://" in path:
         return _view(document, path, text) if text is not None else None
-    text = _on_disk(path) if text is None else text
+    if text is None:
+        source = decoded(path, read_bytes(path))
+        text = None if isinstance(source, UnreadableFile) else source.text
     uri = from_fs_path(path)
     return FilePlaces(uri, Places(LineIndex(text), document.client.unit)) if uri and text is not None else None
-
-
-def _on_disk(path: str) -> str | None:
-    source = decoded(path, read_bytes(path))
-    return None if isinstance(source, UnreadableFile) else source.text
 
 
 def _view(document: OpenDocument, address: str, text: str) -> FilePlaces | None:

@@ -120,7 +120,8 @@ class FolderChecks:
         """Check files again that have changed on the disk; whether the changes are of no other interest."""
         paths = [path_of(one.uri) for one in changes]
         ours = [path for path in paths if path in self._files]
-        is_new = any(self._is_wanted(path) for path in paths if path not in self._files)
+        others = [path for path in paths if path not in self._files and _is_plain(path)]
+        is_new = any(is_in_folder(path, folder) for path in others for folder in self._folders)
         if ours or is_new:
             self._soon(ours, looks_for_files=is_new)
         return self._is_watching and all(map(_is_plain, paths))
@@ -132,9 +133,6 @@ class FolderChecks:
             files = self._files.items()
             affected = [path for path, one in files if not configured(one).context.is_like(one.context)]
             self._soon(affected, looks_for_files=looks_for_files)
-
-    def _is_wanted(self, path: str) -> bool:
-        return _is_plain(path) and any(is_in_folder(path, folder) for folder in self._folders)
 
     def _soon(self, paths: Sequence[str], *, looks_for_files: bool = False) -> None:
         self._waiting.update(dict.fromkeys(paths))

@@ -12,8 +12,6 @@ from pai_lsp.lsp.documents import FileKind
 from pai_lsp.lsp.worker_threads import in_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from pai_lsp.cluster.image_check import RegistryAccount
     from pai_lsp.lsp.connection import Connection
     from pai_lsp.lsp.documents import OpenDocument
@@ -28,14 +26,9 @@ _ACCOUNT = "pai-lsp/registryAccount"
 class ImageChecks:
     """What has been asked; nothing is loaded before the first question."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        answers: Callable[[Mapping[str, RegistryAccount]], ImageAnswers] | None = None,
-    ) -> None:
+    def __init__(self, connection: Connection) -> None:
         self.asked: AskedImages | None = None
         self._connection = connection
-        self._answers = answers
 
     async def ask(self, document: OpenDocument) -> list[dict[str, str]] | None:
         """Ask for the images of a job, and check its documents again; None for another file."""
@@ -43,7 +36,7 @@ class ImageChecks:
 
         if self.asked is None:
             self.asked = AskedImages()
-        answers = (self._answers or answers_of_network)(await self._accounts(document))
+        answers = answers_of_network(await self._accounts(document))
         found = await in_thread(partial(_asked, document, self.asked, answers))
         if found is not None:
             self._connection.check_again(document.uri)

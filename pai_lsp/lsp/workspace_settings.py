@@ -88,12 +88,6 @@ async def refresh_hints(server: LanguageServer, client: Client) -> None:
         _log.warning("the client does not refresh inlay hints or lenses: error %s", error.code)
 
 
-def _log_faults(server: LanguageServer, sections: Mapping[str, Configuration]) -> None:
-    """Log the faults in the settings, in the client's log."""
-    for message in {fault.message: None for section in sections.values() for fault in section.diagnostics}:
-        server.window_log_message(lsp.LogMessageParams(lsp.MessageType.Warning, f"setting '{SECTION}': {message}"))
-
-
 class EditorSettings:
     """The sections that the client has answered or pushed.
 
@@ -114,7 +108,9 @@ class EditorSettings:
         self.configurations = {"": self.configurations[""], **read}
         self._switched_off |= {path: _switched_off(section) for path, section in sections.items()}
         self._asks_images |= {path: _asks_on_save(section) for path, section in sections.items()}
-        _log_faults(self._server, read)
+        for message in {fault.message: None for section in read.values() for fault in section.diagnostics}:
+            logged = f"setting '{SECTION}': {message}"
+            self._server.window_log_message(lsp.LogMessageParams(lsp.MessageType.Warning, logged))
 
     async def answered(self) -> None:
         """Wait, but not for long, for the client's settings."""

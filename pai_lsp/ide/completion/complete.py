@@ -38,7 +38,7 @@ from pai_lsp.source.scalar import server_text
 from pai_lsp.source.text import Span, TextEdit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from pai_lsp.document import Document
     from pai_lsp.job.definition import Definition
@@ -236,9 +236,9 @@ def _paths_here(point: InsertionPoint) -> Iterator[tuple[str, str]]:
         yield f"$secrets.{name}", "secret"
     if is_auth:
         return
-    definition = point.location.definition
-    role = point.location.task_role
-    roles = (role,) if role else _roles_listing(job, definition) if definition else job.task_roles
+    definition, role = point.location.definition, point.location.task_role
+    whole = job.definitions_by_name.get(definition.name, definition) if definition else None
+    roles = (role,) if role else job.roles_listing(whole) if whole else job.task_roles
     for field in ROLE_TYPES:
         for one in roles:
             reference = one.typed_references.get(field)
@@ -248,8 +248,9 @@ def _paths_here(point: InsertionPoint) -> Iterator[tuple[str, str]]:
                     if entry.name not in {"callbacks", "require", "plugin"}:
                         yield from _paths(f"${field}.{entry.name}", entry.value)
                 break
-    if definition is not None:
-        yield from _this_paths(job, definition)
+    # What `this` finds in the definition, and in what it requires.
+    for name, entry in this_parameters(job.require_graph, whole).items() if whole else ():
+        yield from _paths(f"this.{name}", entry.value, with_null=False)
 
 
 def _roots_without_names(point: InsertionPoint) -> Iterator[tuple[str, str]]:
@@ -258,17 +259,6 @@ def _roots_without_names(point: InsertionPoint) -> Iterator[tuple[str, str]]:
         yield "$parameters", "a parameter of the job, not defined yet"
     if not point.job.secrets:
         yield "$secrets", "a secret of the job, not defined yet"
-
-
-def _this_paths(job: Job, definition: Definition) -> Iterator[tuple[str, str]]:
-    """What `this` finds in a definition, and in what it requires."""
-    whole = job.definitions_by_name.get(definition.name, definition)
-    for name, entry in this_parameters(job.require_graph, whole).items():
-        yield from _paths(f"this.{name}", entry.value, with_null=False)
-
-
-def _roles_listing(job: Job, definition: Definition) -> tuple[TaskRole, ...]:
-    return job.roles_listing(job.definitions_by_name.get(definition.name, definition))
 
 
 def _paths(path: str, node: Node, depth: int = _DEPTH, *, with_null: bool = True) -> Iterator[tuple[str, str]]:
@@ -380,30 +370,29 @@ def complete_value(point: InsertionPoint, line: str) -> list[Suggestion]:
     ]
 
 
-def _values(meaning: str, role: TaskRole, point: InsertionPoint) -> Iterator[tuple[str, str]]:
+def _values(meaning: str, role: TaskRole, point: InsertionPoint) -> Iterable[tuple[str, str]]:
     """The value and the detail of what an option means."""
-    name = converted_role_name(role.name)
-    gpu = role.amount("gpu")
-    if meaning == "rank":
-        yield "$PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX", "the index of the task"
-    elif meaning == "master":
-        yield f"$PAI_HOST_IP_{name}_0", "the address of the first task"
-    elif meaning == "port":
-        for entry in role.port_labels:
-            yield f"$PAI_PORT_LIST_{name}_0_{entry.name}", "the port of the first task"
-    elif meaning == "nodes":
-        yield f"$PAI_TASK_ROLE_TASK_COUNT_{name}", f"{role.instances} instances"
-        yield str(role.instances), "instances"
-    elif meaning == "processes" and gpu:
-        yield str(gpu), "the GPUs of the task"
-    elif meaning == "total" and gpu:
-        yield str(gpu * role.instances), "the GPUs of all tasks"
-    elif meaning == "hosts":
-        for one in point.job.task_roles:
-            if one.instances <= _MOST_HOSTS:
-                gpus = one.amount("gpu")
-                names = [f"{converted_role_name(one.name)}-{task}" for task in range(one.instances)]
-                yield ",".join(f"{host}:{gpus}" if gpus else host for host in names), f"the tasks of '{one.name}'"
+    name, gpu = converted_role_name(role.name), role.amount("gpu")
+    roles = [one for one in point.job.task_roles if one.instances <= _MOST_HOSTS]
+    known: dict[str, list[tuple[str, str]]] = {
+        "rank": [("$PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX", "the index of the task")],
+        "master": [(f"$PAI_HOST_IP_{name}_0", "the address of the first task")],
+        "port": [(f"$PAI_PORT_LIST_{name}_0_{one.name}", "the port of the first task") for one in role.port_labels],
+        "nodes": [
+            (f"$PAI_TASK_ROLE_TASK_COUNT_{name}", f"{role.instances} instances"),
+            (str(role.instances), "instances"),
+        ],
+        "processes": [(str(gpu), "the GPUs of the task")] if gpu else [],
+        "total": [(str(gpu * role.instances), "the GPUs of all tasks")] if gpu else [],
+        "hosts": [(_hosts(one), f"the tasks of '{one.name}'") for one in roles],
+    }
+    return known.get(meaning, ())
+
+
+def _hosts(role: TaskRole) -> str:
+    gpus = role.amount("gpu")
+    hosts = [f"{converted_role_name(role.name)}-{task}" for task in range(role.instances)]
+    return ",".join(f"{host}:{gpus}" if gpus else host for host in hosts)
 
 
 def _typed_line(before: str) -> KnownLine | None:

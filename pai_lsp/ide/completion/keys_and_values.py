@@ -17,7 +17,7 @@ from pai_lsp.ide.completion.suggestion import (
     snippet_suggestion,
     written_scalar,
 )
-from pai_lsp.ide.cursor import Spot
+from pai_lsp.ide.cursor import Spot, schema_kind
 from pai_lsp.ide.documentation import (
     definition_documentation,
     event_documentation,
@@ -31,10 +31,9 @@ from pai_lsp.job.template_uses import TemplatePlace
 from pai_lsp.mpijob.manifest import SERVED, is_mpijob
 from pai_lsp.mpijob.structure import documented_version, manifest_field, manifest_fields
 from pai_lsp.platform.job_schema import Field, field, fields
-from pai_lsp.platform.job_schema import Kind as SchemaKind
 from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, TYPES, converted_role_name, events
 from pai_lsp.source.frozen import replace
-from pai_lsp.source.nodes import Mapping, Scalar, items_of
+from pai_lsp.source.nodes import Mapping, Scalar, if_scalar, items_of, scalar_text
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.writing import flow_scalar, scalar_line
 
@@ -77,7 +76,7 @@ def written_names(point: InsertionPoint) -> set[str]:
 
 def _fields(point: InsertionPoint) -> list[Field]:
     kind_of, plugin = _context(point)
-    kind, platform = _schema_kind(point), point.document.platform
+    kind, platform = schema_kind(point.document), point.document.platform
     found = fields(point.path, prerequisite_type=kind_of, plugin=plugin, kind=kind, platform=platform)
     return [one for one in found if not (kind_of == "dockerimage" and one.is_extension)]
 
@@ -88,10 +87,8 @@ def _context(point: InsertionPoint) -> tuple[str | None, str | None]:
     holder = point.parents[depth] if len(point.parents) > depth else point.mapping
     if not isinstance(holder, Mapping):
         return None, None
-    kind, plugin = holder.get("type"), holder.get("plugin")
-    kind_of = kind.text if isinstance(kind, Scalar) and kind.text in TYPES else None
-    name = plugin.text.removeprefix(PLUGIN_PREFIX) if isinstance(plugin, Scalar) and plugin.text else None
-    return kind_of, name
+    kind, plugin = scalar_text(holder.get("type")), scalar_text(holder.get("plugin"))
+    return kind if kind in TYPES else None, plugin.removeprefix(PLUGIN_PREFIX) if plugin else None
 
 
 def key_suggestion(point: InsertionPoint, field: Field, order: int, value: str | None) -> Suggestion:
@@ -182,7 +179,7 @@ def complete_collections(point: InsertionPoint) -> list[Suggestion]:
     items = list(_item_names(point, ()))
     if items:
         return [_as_list(point, item) for item in items]
-    described = field(point.path, kind=_schema_kind(point), platform=point.document.platform)
+    described = field(point.path, kind=schema_kind(point.document), platform=point.document.platform)
     if described is not None and described.type.startswith("list"):
         return snippets.for_list(point)
     return complete_keys(point) if point.path else []
@@ -194,10 +191,6 @@ def complete_items(point: InsertionPoint) -> list[Suggestion]:
     written = tuple(item.text for item in items if isinstance(item, Scalar) and item is not point.scalar)
     found = list(_item_names(point, written))
     return [*found, *snippets.for_item(point), *([] if found and point.is_flow else complete_keys(point))]
-
-
-def _schema_kind(point: InsertionPoint) -> SchemaKind:
-    return "definition" if point.document.is_catalog else "job"
 
 
 def _names(point: InsertionPoint) -> Iterator[Suggestion]:
@@ -251,7 +244,7 @@ def _choices(point: InsertionPoint) -> Iterator[Suggestion]:
     """The values of an enumeration, or true and false."""
     if point.path[-1:] in {("event",), ("plugin",)}:
         return
-    described = field(point.path, kind=_schema_kind(point), platform=point.document.platform)
+    described = field(point.path, kind=schema_kind(point.document), platform=point.document.platform)
     if described is not None:
         yield from value_suggestions(point, described)
 
@@ -283,10 +276,9 @@ def _item_names(point: InsertionPoint, written: Iterable[str]) -> Iterator[Sugge
 
 def _own_name(point: InsertionPoint) -> str | None:
     """The name of the definition whose `require` the cursor is in: it cannot require itself."""
-    for node in point.parents:
-        if isinstance(node, Mapping) and node.own("require") and isinstance(name := node.get("name"), Scalar):
-            return name.text
-    return None
+    owners = (node for node in point.parents if isinstance(node, Mapping) and node.own("require"))
+    names = (if_scalar(owner.get("name")) for owner in owners)
+    return next((name.text for name in names if name), None)
 
 
 def _prerequisites(point: InsertionPoint, written: Iterable[str], own: str | None) -> Iterator[Suggestion]:

@@ -73,7 +73,8 @@ def for_mapping(point: InsertionPoint) -> list[Suggestion]:
         return []
     if point.path == ("taskRoles",):
         return _task_roles(point)
-    if point.path == ("extras",) and not _has(point, "storages"):
+    has_storages = point.spot is Spot.KEY and point.mapping is not None and point.mapping.own("storages")
+    if point.path == ("extras",) and not has_storages:
         return [_piece(point, "storages (with a mount path)", "mount a storage in every container", texts.STORAGES)]
     return []
 
@@ -159,10 +160,6 @@ def _piece(point: InsertionPoint, label: str, detail: str, snippet: str, *, with
 
 def _without_dash(snippet: str) -> str:
     return snippet.removeprefix("- ").replace("\n  ", "\n")
-
-
-def _has(point: InsertionPoint, key: str) -> bool:
-    return point.spot is Spot.KEY and point.mapping is not None and point.mapping.own(key) is not None
 
 
 def _images(job: Job) -> list[str]:
