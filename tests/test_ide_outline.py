@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pai_lsp.document import Document
-from pai_lsp.ide.outline import OutlineItem, outline
+from pai_lsp.ide.outline import OutlineItem, OutlineKind, outline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -109,7 +109,7 @@ extras (section)
 
 def lines_of(items: Iterable[OutlineItem], indentation: str = "") -> Iterator[str]:
     for item in items:
-        yield f"{indentation}{item.name} ({item.kind.value}) {item.detail}".rstrip()
+        yield f"{indentation}{item.name} ({item.kind.name.lower().replace('_', ' ')}) {item.detail}".rstrip()
         yield from lines_of(item.children, indentation + "  ")
 
 
@@ -126,7 +126,7 @@ def test_a_job_in_outline() -> None:
 def test_names_are_selected() -> None:
     for item in every(outline(Document(JOB))):
         name = JOB[item.name_span.start : item.name_span.end]
-        assert name in {item.name, ""} or item.kind.value == "command"
+        assert name in {item.name, ""} or item.kind is OutlineKind.COMMAND
 
 
 def test_a_file_of_definitions() -> None:

@@ -14,10 +14,9 @@ import pytest
 from loopback import Marketplace, alone, answering, held, item, items, marketplace, never
 from server_client import CAPABILITIES, TIMEOUT, Client, codes, connected, place
 
-from pai_lsp.catalog.store import SourceState
 from pai_lsp.cli.main import main
 from pai_lsp.document import Document
-from pai_lsp.lsp import marketplace_reports, marketplaces
+from pai_lsp.lsp import marketplaces
 from pai_lsp.project.trust import TrustAnswers
 from pai_lsp.source.text import ColumnUnit, LineIndex, Span, TextEdit, apply_edits
 
@@ -480,8 +479,3 @@ async def test_a_large_marketplace_is_offered_in_parts(workspace: Path) -> None:
         assert len(some["items"]) == 50
         few = await offered(3, "set_299")
         assert [one["label"] for one in few["items"]] == [f"marketplace://name/set_299{number}" for number in range(10)]
-
-
-def test_every_state_of_a_source_is_a_state_of_the_marketplace() -> None:
-    known = [state.value for state in marketplace_reports.MarketplaceState]
-    assert known == ["none", *(state.value for state in SourceState)]

@@ -66,6 +66,11 @@ def _free(text: str, least: int) -> int:
     return max(least, 1 + max((len(run[0]) for run in _BACKQUOTES.finditer(text)), default=0))
 
 
+def paragraphs(*texts: str) -> str:
+    """The texts that are not empty, with a blank line between them."""
+    return "\n\n".join(filter(None, texts))
+
+
 def field_documentation(field: Field) -> str:
     """What a key means, its type and default, and who looks at it."""
     default = f"default `{field.default}`" if field.default is not None else ""
@@ -77,7 +82,7 @@ def field_documentation(field: Field) -> str:
         lines.append(_examples(field))
     if enforced := _ENFORCED.get(field.enforced_by):
         lines.append(f"_{enforced[0].upper()}{enforced[1:]}._")
-    return "\n\n".join(line for line in lines if line)
+    return paragraphs(*lines)
 
 
 def _examples(field: Field) -> str:
@@ -121,43 +126,39 @@ def _storages(definition: Definition) -> Iterator[str]:
 
 def offer_documentation(offer: SuggestedDefinition) -> str:
     """What a catalog knows of a definition without reading it."""
-    lines = [f"**{prose(offer.name)}** ({prose(offer.type or 'prerequisite')}, marketplace)", prose(offer.summary)]
-    if offer.title:
-        lines.insert(0, f"**{prose(offer.title)}** (item of the marketplace)")
-    if offer.variables:
-        lines.append("to fill: " + ", ".join(map(code, offer.variables)))
-    return "\n\n".join(line for line in lines if line)
+    title = f"**{prose(offer.title)}** (item of the marketplace)" if offer.title else ""
+    name = f"**{prose(offer.name)}** ({prose(offer.type or 'prerequisite')}, marketplace)"
+    to_fill = f"to fill: {', '.join(map(code, offer.variables))}" if offer.variables else ""
+    return paragraphs(title, name, prose(offer.summary), to_fill)
 
 
 def event_documentation(event: Event) -> str:
     """When an event's commands run, and what a released cluster makes of it."""
-    lines = [f"**{event.name}**", event.when]
-    if event.replacement:
-        lines.append(f"Outdated; write `{event.replacement}` instead.")
-    elif event.status == "extended":
-        form = "moved into the commands of the task role"
-        if event.released_form is EventForm.CALLBACK:
-            form = f"a callback for `{event_at(event.moment)}`"
-        lines.append(f"_Part of the extended protocol_; when expanded: {form}.")
-    return "\n\n".join(lines)
+    note = f"Outdated; write `{event.replacement}` instead." if event.replacement else ""
+    if not note and event.status == "extended":
+        is_callback = event.released_form is EventForm.CALLBACK
+        form = (
+            f"a callback for `{event_at(event.moment)}`" if is_callback else "moved into the commands of the task role"
+        )
+        note = f"_Part of the extended protocol_; when expanded: {form}."
+    return paragraphs(f"**{event.name}**", event.when, note)
 
 
 def plugin_documentation(plugin: Plugin) -> str:
     """What a runtime plugin does, and its parameters."""
-    rows = [
-        f"* `{parameter.name}` ({parameter.type}{', required' if parameter.required else ''}): {parameter.description}"
-        for parameter in plugin.parameters
-    ]
-    return "\n\n".join([f"**{plugin.title}**", plugin.description, "\n".join(rows)])
+    rows = (
+        f"* `{one.name}` ({one.type}{', required' if one.required else ''}): {one.description}"
+        for one in plugin.parameters
+    )
+    return paragraphs(f"**{plugin.title}**", plugin.description, "\n".join(rows))
 
 
 def variable_documentation(variable: EnvironmentVariable, name: str, value: str = "") -> str:
     """What an environment variable holds; `value` where it is known before the job runs."""
-    lines = [f"**{name}**" + (f" = {code(value)}" if value else ""), variable.description]
-    if variable.status in {"deprecated", "legacy", "removed"}:
-        instead = f"; use `{variable.replacement}`" if variable.replacement else ""
-        lines.append(f"_{variable.status}{instead}_")
-    return "\n\n".join(lines)
+    title = f"**{name}**" + (f" = {code(value)}" if value else "")
+    instead = f"; use `{variable.replacement}`" if variable.replacement else ""
+    is_old = variable.status in {"deprecated", "legacy", "removed"}
+    return paragraphs(title, variable.description, f"_{variable.status}{instead}_" if is_old else "")
 
 
 def option_documentation(line: KnownLine, name: str) -> str:
@@ -167,7 +168,7 @@ def option_documentation(line: KnownLine, name: str) -> str:
     also = ", ".join(f"`{one}`" for one in names if one != name)
     only = f", only in {line.program.only[names[0]]}" if names[0] in line.program.only else ""
     facts = f"_option of {line.name}{only}, {value}{'; also ' + also if also else ''}_"
-    return "\n\n".join(part for part in (f"**{name}**", option_help(line.name).get(name, ""), facts) if part)
+    return paragraphs(f"**{name}**", option_help(line.name).get(name, ""), facts)
 
 
 def exit_code_documentation(code: int, known: ExitCode | None) -> str:
@@ -177,8 +178,7 @@ def exit_code_documentation(code: int, known: ExitCode | None) -> str:
     """
     if known is None:
         return f"**exit {code}**: reported as 255; the portal shows {code} as the code of your command"
-    lines = [f"**exit {code}** ({known.phrase})", known.description, known.hint, known.trap]
-    return "\n\n".join(line for line in lines if line)
+    return paragraphs(f"**exit {code}** ({known.phrase})", known.description, known.hint, known.trap)
 
 
 def rule_page(rule: Rule) -> str:

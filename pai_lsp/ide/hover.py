@@ -14,6 +14,7 @@ from pai_lsp.ide.documentation import (
     exit_code_documentation,
     field_documentation,
     option_documentation,
+    paragraphs,
     plugin_documentation,
     prose,
     variable_documentation,
@@ -110,7 +111,7 @@ def _in_text(document: Document, location: Location, node: Scalar, offset: int) 
         if span.touches(offset) and match[0] in nccl_variables():
             meaning = nccl_help().get(match[0], "")
             read_by = "" if meaning.startswith("PyTorch") else "_read by NCCL_"
-            return Hover("\n\n".join(part for part in (f"**{match[0]}**", meaning, read_by) if part), span)
+            return Hover(paragraphs(f"**{match[0]}**", meaning, read_by), span)
     if location.is_command and (option := _option(text, node.text, offset)) is not None:
         return option
     for match in _EXIT.finditer(node.text):

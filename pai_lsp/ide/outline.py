@@ -37,18 +37,18 @@ _LEFT_OUT = frozenset({"protocolVersion", "type"})
 
 
 class OutlineKind(Enum):
-    """The kind of an item, for the editor's icon."""
+    """The kind of an item; the values are LSP's names of kinds that editors have a fitting icon for."""
 
-    SECTION = "section"
-    PREREQUISITE = "prerequisite"
-    CALLBACK = "callback"
-    COMMAND = "command"
-    TASK_ROLE = "task role"
-    FIELD = "field"
-    PARAMETER = "parameter"
-    SECRET = "secret"  # noqa: S105 - a word, not a secret
-    DEPLOYMENT = "deployment"
-    PLUGIN = "plugin"
+    SECTION = "Namespace"
+    PREREQUISITE = "Package"
+    CALLBACK = "Event"
+    COMMAND = "String"
+    TASK_ROLE = "Class"
+    FIELD = "Property"
+    PARAMETER = "Variable"
+    SECRET = "Key"  # noqa: S105 - LSP's word
+    DEPLOYMENT = "Module"
+    PLUGIN = "Interface"
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,16 +173,11 @@ def expanded_job(document: OpenDocument, _arguments: Sequence[Any]) -> dict[str,
     result = expanded(document.document.job)
     found = [*check_expanded(document.document, result), *result.problems] if result.text else result.problems
     convert = get_converter().unstructure
-    findings = [
-        {
-            "code": one.code,
-            "message": one.message,
-            "range": convert(document.places.range(one.span)),
-            "severity": one.severity.value,
-        }
-        for one in (one.without_secrets(document.document.job.hidden) for one in found)
-        if one.severity <= Severity.WARNING and one.code not in ANSWERED_BY_EXPANSION
-    ]
+    findings = []
+    for one in (one.without_secrets(document.document.job.hidden) for one in found):
+        if one.severity <= Severity.WARNING and one.code not in ANSWERED_BY_EXPANSION:
+            place, severity = convert(document.places.range(one.span)), one.severity.value
+            findings.append({"code": one.code, "message": one.message, "range": place, "severity": severity})
     return {"findings": findings} if result.text is None else {"text": result.text, "findings": findings}
 
 

@@ -6,12 +6,12 @@ import asyncio
 import itertools
 import logging
 from contextlib import asynccontextmanager, suppress
-from enum import Enum
 from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
+from pai_lsp.catalog.store import SourceState
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.spelling import plural
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 
 HOW_TO_TRUST = "'pai-lsp trust --help'"
+# What the client gets where no definitions come from outside of the jobs.
+NO_STATE = "none"
 # Our own notification, with a `Status`.
 STATUS_METHOD = "pai-lsp/marketplaceStatus"
 _TITLE = "OpenPAI marketplace"
@@ -40,47 +42,31 @@ _log = logging.getLogger(__name__)
 _numbers = itertools.count(1)
 
 
-class MarketplaceState(Enum):
-    """How well definitions are known, from the best to the worst; the values are what the client gets.
-
-    NONE: no definitions come from outside of the jobs. READY: all are known. STALE: a server cannot be reached, and its
-    last answers are used. UNTRUSTED: servers are not asked, because the user does not trust the folder. UNREACHABLE: a
-    server cannot be reached, and nothing is known from it.
-    """
-
-    NONE = "none"
-    READY = "ready"
-    STALE = "stale"
-    UNTRUSTED = "untrusted"
-    UNREACHABLE = "unreachable"
-
-    @property
-    def is_good(self) -> bool:
-        """Whether all definitions are known."""
-        return self in {MarketplaceState.NONE, MarketplaceState.READY}
+# When all definitions are known; None: none come from outside of the jobs.
+GOOD = (None, SourceState.READY)
 
 
-def state_of(catalog: Catalog | None) -> MarketplaceState:
-    """The state of one marketplace, by its catalog."""
-    return MarketplaceState(catalog.state.value) if catalog and catalog.state else MarketplaceState.NONE
+def state_of(catalog: Catalog | None) -> SourceState | None:
+    """The state of one marketplace, by its catalog; None without definitions from outside of the jobs."""
+    return catalog.state if catalog else None
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
     """The state of all marketplaces, as an editor shows it; `note` adds details in words."""
 
-    state: MarketplaceState = MarketplaceState.NONE
+    state: SourceState | None = None
     note: str = ""
 
     def as_json(self) -> dict[str, str]:
         """The status as the client gets it."""
-        return {"state": self.state.value, "note": self.note}
+        return {"state": self.state.value if self.state else NO_STATE, "note": self.note}
 
 
 def status_of(catalogs: Sequence[Catalog]) -> Status:
     """The worst state, with the notes of all catalogs that are in it."""
-    worst = max(map(state_of, catalogs), key=[*MarketplaceState].index, default=MarketplaceState.NONE)
-    if worst.is_good:
+    worst = max(map(state_of, catalogs), key=[None, *SourceState].index, default=None)
+    if worst in GOOD:
         count = sum(source.count for catalog in catalogs for source in catalog.sources)
         return Status(worst, plural(count, "definition") if count else "")
     notes = (note for catalog in catalogs if state_of(catalog) is worst for note in catalog.doubts)

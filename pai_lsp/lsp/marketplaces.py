@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.catalog.setup import LOCK_NAME
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.lsp.documents import FileKind
-from pai_lsp.lsp.marketplace_reports import MarketplaceReports, state_of
+from pai_lsp.lsp.marketplace_reports import GOOD, MarketplaceReports, state_of
 from pai_lsp.lsp.worker_threads import in_thread
 from pai_lsp.lsp.workspace_settings import watch
 from pai_lsp.source.failures import kind_and_place, why
@@ -202,7 +202,7 @@ class ProjectMarketplace:
             decision, wait = self.decide()
             if decision is NetworkDecision.DUE:
                 await self._ask_servers()
-                wait = ASK_AGAIN if state_of(self.catalog).is_good else TRY_AGAIN
+                wait = ASK_AGAIN if state_of(self.catalog) in GOOD else TRY_AGAIN
             try:
                 await asyncio.wait_for(self._wake.wait(), wait)
             except asyncio.TimeoutError:

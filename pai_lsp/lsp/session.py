@@ -26,12 +26,12 @@ from pai_lsp.lsp.marketplaces import Marketplaces
 from pai_lsp.lsp.shellchecks import ShellChecks
 from pai_lsp.lsp.worker_threads import Lane
 from pai_lsp.lsp.workspace_settings import (
-    ConfigurationFaults,
     EditorSettings,
     asked_sections,
     refresh_hints,
     register_watches,
     section_in,
+    show_faults,
 )
 from pai_lsp.project.configuration import FILE_NAME
 from pai_lsp.project.projects import Projects
@@ -73,7 +73,7 @@ class Session:
         self.images = ImageChecks(self)
         self._folder_checks: FolderChecks | None = None
         self._background: set[asyncio.Task[object]] = set()
-        self._faults = ConfigurationFaults()
+        self._shown_faults: set[str] = set()
         self._read_stamps: object = None
         self._looked = 0.0
 
@@ -184,7 +184,8 @@ class Session:
         """Remember the state of the files that were read, and show what is wrong in configurations."""
         self._looked = time.monotonic()
         self._read_stamps = self._stamps()
-        self._faults.show(self.server, self.projects.configurations(), {one.path for one in self.documents.values()})
+        open_paths = {one.path for one in self.documents.values()}
+        show_faults(self.server, self.projects.configurations(), open_paths, self._shown_faults)
 
     def close(self, uri: str) -> None:
         """Remove a document that the client has closed."""

@@ -96,18 +96,6 @@ def _read(path: str, unit: ColumnUnit) -> tuple[lsp.WorkspaceSymbol, ...]:
 
 MOST_SYMBOLS = 500
 
-_KINDS: Mapping[OutlineKind, lsp.SymbolKind] = {
-    OutlineKind.SECTION: lsp.SymbolKind.Namespace,
-    OutlineKind.PREREQUISITE: lsp.SymbolKind.Package,
-    OutlineKind.CALLBACK: lsp.SymbolKind.Event,
-    OutlineKind.COMMAND: lsp.SymbolKind.String,
-    OutlineKind.TASK_ROLE: lsp.SymbolKind.Class,
-    OutlineKind.FIELD: lsp.SymbolKind.Property,
-    OutlineKind.PARAMETER: lsp.SymbolKind.Variable,
-    OutlineKind.SECRET: lsp.SymbolKind.Key,
-    OutlineKind.DEPLOYMENT: lsp.SymbolKind.Module,
-    OutlineKind.PLUGIN: lsp.SymbolKind.Interface,
-}
 # A search in the workspace finds names, and not what is of these kinds.
 _NO_NAMES = {OutlineKind.SECTION, OutlineKind.CALLBACK, OutlineKind.COMMAND, OutlineKind.FIELD, OutlineKind.PLUGIN}
 
@@ -121,7 +109,7 @@ def document_symbols(
         return [_symbol(item, places) for item in items]
     return [
         lsp.SymbolInformation(
-            location(document.uri, item.span, places), item.name, _KINDS[item.kind], container_name=holder
+            location(document.uri, item.span, places), item.name, lsp.SymbolKind[item.kind.value], container_name=holder
         )
         for item, holder in _flat(items)
     ]
@@ -143,13 +131,15 @@ def named_symbols(document: Document, path: str, uri: str, places: Places) -> It
     for item, _ in _flat(outline(document)):
         if item.kind not in _NO_NAMES:
             place = location(uri, item.name_span, places)
-            yield lsp.WorkspaceSymbol(place, item.name, _KINDS[item.kind], container_name=PurePath(path).name)
+            yield lsp.WorkspaceSymbol(
+                place, item.name, lsp.SymbolKind[item.kind.value], container_name=PurePath(path).name
+            )
 
 
 def _symbol(item: OutlineItem, places: Places) -> lsp.DocumentSymbol:
     return lsp.DocumentSymbol(
         item.name,
-        _KINDS[item.kind],
+        lsp.SymbolKind[item.kind.value],
         places.range(around(item.span, item.name_span)),
         places.range(item.name_span),
         detail=item.detail or None,

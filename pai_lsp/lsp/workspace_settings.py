@@ -47,18 +47,6 @@ def section_configuration(section: Any, folder: str = "") -> Configuration:
     return parse_configuration(json.dumps(ours, ensure_ascii=False), folder=folder, is_users=True)
 
 
-def _switched_off(section: Any) -> frozenset[str]:
-    """What the editor's section switches off: `inlayHints: {runOrder: false}`, `acceptedFindings: hidden`."""
-    groups = (as_mapping(as_mapping(section).get(name)) for name in ("inlayHints", "codeLens"))
-    hidden = [name for group in groups for name, is_shown in group.items() if is_shown is False]
-    return frozenset([*hidden, ACCEPTED] if as_mapping(section).get(ACCEPTED) == "hidden" else hidden)
-
-
-def _asks_on_save(section: Any) -> bool:
-    """Whether the editor's section has images checked when a job is saved: `images: {checkOnSave: true}`."""
-    return as_mapping(as_mapping(section).get("images")).get("checkOnSave") is True
-
-
 def section_in(settings: Any) -> Any:
     """The section in settings that a client pushes: some send it bare, some under its name."""
     return settings[SECTION] if isinstance(settings, dict) and SECTION in settings else settings
@@ -98,16 +86,14 @@ class EditorSettings:
     def __init__(self, server: LanguageServer) -> None:
         self.configurations: Mapping[str, Configuration] = {"": Configuration()}
         self._server = server
-        self._switched_off: dict[str, frozenset[str]] = {}
-        self._asks_images: dict[str, bool] = {}
+        self._sections: dict[str, Any] = {}
         self.known = asyncio.Event()
 
     def take(self, sections: Mapping[str, Any]) -> None:
         """Take sections, and log their mistakes."""
         read = {path: section_configuration(section, path) for path, section in sections.items()}
         self.configurations = {"": self.configurations[""], **read}
-        self._switched_off |= {path: _switched_off(section) for path, section in sections.items()}
-        self._asks_images |= {path: _asks_on_save(section) for path, section in sections.items()}
+        self._sections |= sections
         for message in {fault.message: None for section in read.values() for fault in section.diagnostics}:
             logged = f"setting '{SECTION}': {message}"
             self._server.window_log_message(lsp.LogMessageParams(lsp.MessageType.Warning, logged))
@@ -120,31 +106,34 @@ class EditorSettings:
             self.known.set()
 
     def switched_off(self, folder: str) -> frozenset[str]:
-        """What is switched off, by name: inlay hints, lenses, accepted findings."""
-        return self._switched_off.get(folder, frozenset())
+        """What is switched off, by name, as in `inlayHints: {runOrder: false}`, `acceptedFindings: hidden`."""
+        section = as_mapping(self._sections.get(folder))
+        groups = (as_mapping(section.get(name)) for name in ("inlayHints", "codeLens"))
+        hidden = [name for group in groups for name, is_shown in group.items() if is_shown is False]
+        return frozenset([*hidden, ACCEPTED] if section.get(ACCEPTED) == "hidden" else hidden)
 
     def asks_images_on_save(self, folder: str) -> bool:
-        """Whether the images of a job are checked when it is saved."""
-        return self._asks_images.get(folder, self._asks_images.get("", False))
+        """Whether the images of a job are checked when it is saved: `images: {checkOnSave: true}`."""
+        section = as_mapping(self._sections.get(folder, self._sections.get("")))
+        return as_mapping(section.get("images")).get("checkOnSave") is True
 
 
-class ConfigurationFaults:
-    """Shows mistakes in configuration files, each once: where such a file is not open, no mark shows them."""
+def show_faults(
+    server: LanguageServer, configurations: Iterable[Configuration], open_paths: Container[str], shown: set[str]
+) -> None:
+    """Show one message for each configuration file with errors; not for an open one, whose marks show them.
 
-    def __init__(self) -> None:
-        self._shown: set[str] = set()
-
-    def show(self, server: LanguageServer, configurations: Iterable[Configuration], open_paths: Container[str]) -> None:
-        """Show one message for each file with errors that is not open."""
-        for found in configurations:
-            fault = next((one for one in found.diagnostics if one.severity is Severity.ERROR), None)
-            if fault is None or found.path is None or full_path(found.path) in open_paths:
-                continue
-            line = LineIndex(found.text).line_of(fault.span.start) + 1
-            message = f"{visible(found.path)}:{line}: {fault.message}; the rest of the file applies"
-            if message not in self._shown:
-                self._shown.add(message)
-                server.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Warning, message))
+    shown: the messages so far, which are not shown again.
+    """
+    for found in configurations:
+        fault = next((one for one in found.diagnostics if one.severity is Severity.ERROR), None)
+        if fault is None or found.path is None or full_path(found.path) in open_paths:
+            continue
+        line = LineIndex(found.text).line_of(fault.span.start) + 1
+        message = f"{visible(found.path)}:{line}: {fault.message}; the rest of the file applies"
+        if message not in shown:
+            shown.add(message)
+            server.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Warning, message))
 
 
 async def register_watches(server: LanguageServer, client: Client) -> None:

@@ -20,7 +20,7 @@ _PLACEHOLDER = lazy_pattern(
 
 
 class SuggestionKind(Enum):
-    """What sort of thing is offered, for the editor's icon."""
+    """What sort of thing is offered, for the editor's icon; assistants and the playground get the values."""
 
     KEY = "key"
     VALUE = "value"
