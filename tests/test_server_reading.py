@@ -259,3 +259,59 @@ async def test_a_workspace_is_not_searched_without_end(tmp_path: Path, monkeypat
             patch.setattr(workspace, "MOST_BYTES", 10)
             os.utime(tmp_path / "0.pai.yaml", ns=(1, 1))
             assert len(await names(client, "role")) == 9
+
+
+def word(range_: dict[str, Any]) -> str:
+    """The line, counted from 0, and the text of a range within it."""
+    start, end = range_["start"], range_["end"]
+    assert start["line"] == end["line"]
+    return f"{start['line']} {JOB.splitlines()[start['line']][start['character'] : end['character']]}"
+
+
+PREPARE = {"line": 11, "character": 22}
+KINDS = {None: "", 2: " read", 3: " written"}
+
+
+@pytest.mark.parametrize(
+    ("method", "more", "expected"),
+    [
+        ("references", {"context": {"includeDeclaration": True}}, ["5 prepare", "11 prepare"]),
+        ("references", {"context": {"includeDeclaration": False}}, ["11 prepare"]),
+        ("documentHighlight", {}, ["5 prepare written", "11 prepare read"]),
+        ("definition", {}, ["5 prepare"]),
+        ("prepareRename", {}, ["11 prepare"]),
+        ("hover", {}, ["11 prepare"]),
+    ],
+)
+async def test_the_places_of_a_name(method: str, more: dict[str, Any], expected: list[str]) -> None:
+    async with connected() as client:
+        client.open(JOB)
+        found = await client.ask(f"textDocument/{method}", textDocument=DOCUMENT, position=PREPARE, **more)
+        answers = found if isinstance(found, list) else [found]
+        assert [word(one["range"]) + KINDS[one.get("kind")] for one in answers] == expected
+        start = {"line": 0, "character": 0}
+        if method not in {"prepareRename", "hover"}:
+            nothing = await client.ask(f"textDocument/{method}", textDocument=DOCUMENT, position=start, **more)
+            assert nothing is None
+
+
+async def test_a_selection_grows_from_each_position() -> None:
+    async with connected() as client:
+        client.open(JOB)
+        at = [PREPARE, {"line": 1, "character": 1}]
+        found = await client.ask("textDocument/selectionRange", textDocument=DOCUMENT, positions=at)
+        grown = [found[0], found[0]["parent"], found[0]["parent"]["parent"]]
+        assert [word(one["range"]) for one in grown] == [
+            "11 prepare",
+            "11 [prepare, follow]",
+            "11 prerequisites: [prepare, follow]",
+        ]
+        assert word(found[1]["range"]) == "1 name"
+
+
+async def test_the_tokens_of_a_range_are_those_of_the_document_there() -> None:
+    async with connected() as client:
+        client.open(JOB)
+        line = place((11, 0), (12, 0))
+        some = await client.ask("textDocument/semanticTokens/range", textDocument=DOCUMENT, range=line)
+        assert some["data"] == [11, 20, 7, 0, 0, 0, 9, 6, 0, 0]
