@@ -239,19 +239,13 @@ def file_at(document: OpenDocument, path: str | None) -> FilePlaces | None:
 
     lookup = document.context.lookup
     text = lookup.text(path) if isinstance(lookup, Catalog) else None
-    if "://" in path:
-        return _view(document, path, text) if text is not None else None
-    if text is None:
+    shown: str | None = path
+    if "://" in path:  # a read-only file has the text that the catalog keeps for an address
+        from pai_lsp.catalog.loading import Surroundings  # noqa: PLC0415 - few places are in a marketplace
+
+        shown = Surroundings().store.view(path, text) if text is not None else None
+    elif text is None:
         source = decoded(path, read_bytes(path))
         text = None if isinstance(source, UnreadableFile) else source.text
-    uri = from_fs_path(path)
+    uri = from_fs_path(shown) if shown is not None else None
     return FilePlaces(uri, Places(LineIndex(text), document.client.unit)) if uri and text is not None else None
-
-
-def _view(document: OpenDocument, address: str, text: str) -> FilePlaces | None:
-    """A read-only file with the text that the catalog keeps for an address."""
-    from pai_lsp.catalog.loading import Surroundings  # noqa: PLC0415 - few places are in a marketplace
-
-    path = Surroundings().store.view(address, text)
-    uri = from_fs_path(path) if path is not None else None
-    return FilePlaces(uri, Places(LineIndex(text), document.client.unit)) if uri else None

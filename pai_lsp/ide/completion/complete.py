@@ -335,30 +335,28 @@ def complete_option(point: InsertionPoint, line: str) -> list[Suggestion]:
     """The options of the program that a command runs; `line` is the text before the cursor, from the line's start."""
     match = _OPTION.search(line)
     typed = match[1] if match else ""
-    known = _typed_line(point.content[: point.index - len(typed)]) if typed else None
-    if known is None or (known.program.takes_rest and known.arguments.operands) or known.arguments.without_value:
+    known = _typed_line(point, typed) if typed else None
+    if known is None or known.arguments.without_value:
         return []
     place = typed_place(point, typed, r"[\w-]*")
-    found: dict[str, Suggestion] = {}
+    is_doubled = known.program.style == "mpi" and typed.startswith("--")
+    found = []
     for number, (names, _) in enumerate(dict.fromkeys(known.program.options.values())):
-        for name in names:
-            shown = f"-{name}" if known.program.style == "mpi" and typed.startswith("--") and len(name) > 2 else name
-            if shown.startswith(typed):
-                help_text = option_help(known.name).get(names[0], "")
-                documentation = option_documentation(known, names[0])
-                edit = TextEdit(place, shown)
-                order = number + (0 if help_text else 1000)
-                found[shown] = Suggestion(shown, SuggestionKind.KEY, edit, None, help_text, documentation, order)
-                break
-    return list(found.values())
+        spelt = (f"-{name}" if is_doubled and len(name) > 2 else name for name in names)
+        if shown := next((one for one in spelt if one.startswith(typed)), ""):
+            help_text, documentation = option_help(known.name).get(names[0], ""), option_documentation(known, names[0])
+            order = number + (0 if help_text else 1000)
+            edit = TextEdit(place, shown)
+            found.append(Suggestion(shown, SuggestionKind.KEY, edit, None, help_text, documentation, order))
+    return found
 
 
 def complete_value(point: InsertionPoint, line: str) -> list[Suggestion]:
     """What a launcher's option is in this job, such as the rank of the task and the address of the first one."""
     match = _VALUE.search(line)
     role = point.location.task_role
-    known = _typed_line(point.content[: point.index - len(match[2])]) if match and role else None
-    if match is None or role is None or known is None or (known.program.takes_rest and known.arguments.operands):
+    known = _typed_line(point, match[2]) if match and role else None
+    if match is None or role is None or known is None:
         return []
     names = known.program.options.get(match[1]) or known.program.options.get(f"-{match[1].lstrip('-')}")
     meaning = next((key for key, all_names in known.program.launch.items() if names and names[0][0] in all_names), "")
@@ -395,11 +393,12 @@ def _hosts(role: TaskRole) -> str:
     return ",".join(f"{host}:{gpus}" if gpus else host for host in hosts)
 
 
-def _typed_line(before: str) -> KnownLine | None:
-    """The last command line of a script that is still typed."""
-    lines = command_lines(read_script(before)).all
+def _typed_line(point: InsertionPoint, typed: str) -> KnownLine | None:
+    """The command line before a word; None where the word is rather one of the program that this one runs."""
+    lines = command_lines(read_script(point.content[: point.index - len(typed)])).all
     last = max(lines, key=lambda line: line.name.span.start, default=None)
-    return known_line(last) if last is not None else None
+    known = known_line(last) if last is not None else None
+    return known if known and not (known.program.takes_rest and known.arguments.operands) else None
 
 
 def typed_place(point: InsertionPoint, typed: str, word_end: str) -> Span:

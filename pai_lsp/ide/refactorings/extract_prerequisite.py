@@ -66,10 +66,10 @@ def extract_prerequisite(document: Document, span: Span) -> Iterator[Refactoring
 
 def _extracted(document: Document, selection: CommandSelection, name: str) -> tuple[TextEdit, ...]:
     job = document.job
-    if selection.first:
+    if not selection.is_first:
         raise CanNotRefactorError("only the first commands can run before the others")
     refuse_shared(job, selection.sequence, f"the commands of '{selection.role.name}'")
-    commands = callback_commands(job, selection.role, selection.last)
+    commands = callback_commands(job, selection.role, selection.count)
     head = ["type: script", f"name: {name}"]
     lines, flow = _at_start(job, selection, commands)
     edits = (
@@ -90,15 +90,15 @@ def _at_start(job: Job, selection: CommandSelection, commands: CallbackCommands)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CommandSelection:
-    """The commands `first` to `last` (a half-open range of numbers) of a task role's own list.
+    """The first `count` commands of a task role's own list, or others, which cannot be moved (`is_first` is false).
 
     span: what is cut out of a block list: whole lines, with the comments that are selected; of a flow list, the items.
     """
 
     role: TaskRole
     sequence: Sequence
-    first: int
-    last: int
+    count: int
+    is_first: bool
     span: Span
 
 
@@ -136,20 +136,20 @@ def command_selection(
     text = job.text
     if sequence.is_flow:
         span = Span(sequence.items[first].span.start, sequence.items[last - 1].span.end)
-        return CommandSelection(role, sequence, first, last, span)
+        return CommandSelection(role, sequence, last, first == 0, span)
     begin, end = item_span(text, sequence, first).start, item_span(text, sequence, last - 1).end
     if chosen is not None:
         begin, end = min(begin, chosen.start), max(end, chosen.end)
     begin -= column(text, begin)
     while chosen is None and begin and text[text.rfind("\n", 0, begin - 1) + 1 : begin].lstrip().startswith("#"):
         begin = text.rfind("\n", 0, begin - 1) + 1
-    return CommandSelection(role, sequence, first, last, Span(begin, next_line(text, end)))
+    return CommandSelection(role, sequence, last, first == 0, Span(begin, next_line(text, end)))
 
 
 def without_commands(job: Job, selection: CommandSelection) -> tuple[TextEdit, ...]:
     """Take the commands out of their list, which keeps some."""
     if selection.sequence.is_flow:
-        return without_items(job.text, selection.sequence, range(selection.first, selection.last))
+        return without_items(job.text, selection.sequence, range(selection.count))
     return (TextEdit(selection.span, ""),)
 
 
@@ -159,12 +159,12 @@ def moved_lines(job: Job, selection: CommandSelection, commands: CallbackCommand
     text, sequence = job.text, selection.sequence
     if sequence.is_flow:
         lines += (one.text for one in comments(job.syntax) if one.span.start in selection.span)
-        for item, items in zip(sequence.items[selection.first : selection.last], commands.items, strict=True):
+        for item, items in zip(sequence.items, commands.items, strict=False):
             lines += _item(item, items, text[item.span.start : item.span.end])
         return lines
     pad = column(text, sequence.span.start)
     at = selection.span.start
-    for number, items in zip(range(selection.first, selection.last), commands.items, strict=True):
+    for number, items in enumerate(commands.items):
         span = item_span(text, sequence, number)
         lines += _lines(text[at : span.start - column(text, span.start)], pad)
         end = text.find("\n", span.end)
@@ -183,7 +183,7 @@ def moved_lines(job: Job, selection: CommandSelection, commands: CallbackCommand
 def flow_items(job: Job, selection: CommandSelection, commands: CallbackCommands) -> str:
     """The items of a callback as written in a flow list."""
     parts = [flow_scalar(option) for option in commands.options]
-    for item, items in zip(selection.sequence.items[selection.first : selection.last], commands.items, strict=True):
+    for item, items in zip(selection.sequence.items, commands.items, strict=False):
         written = job.text[item.span.start : item.span.end]
         is_kept = selection.sequence.is_flow and _is_as_written(item, items) and "\n" not in written
         parts += [written] if is_kept else [flow_scalar(one) for one in items]

@@ -25,7 +25,6 @@ from pai_lsp.job.definition import Origin
 from pai_lsp.job.symbols import rename_prerequisite
 from pai_lsp.rules.structure.structure_fixes import insert_fixes
 from pai_lsp.rules.structure.structure_places import places
-from pai_lsp.source.foreign import as_list, as_mapping, as_text
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping
 from pai_lsp.source.text import Span, TextEdit, apply_edits
@@ -56,7 +55,9 @@ def missing_keys(document: Document, span: Span) -> Iterator[Refactoring]:
     path = _wanting(found, here.path)
     count = len(_below(found, path))
     if path and count > 1:
-        title = f"Add the {count} missing keys of '{_owner_name(document.job, path)}'"
+        # An item of a list that lacks several keys has no name.
+        owner = path[-1] if isinstance(path[-1], str) else f"{path[-2] if path[1:] else ''}[{path[-1]}]"
+        title = f"Add the {count} missing keys of '{owner}'"
         yield Refactoring(title, RefactoringKind.QUICK_FIX, partial(_adding_edits, document, path))
     if count < len(found) or not path:
         title = f"Add all {len(found)} missing keys of the job"
@@ -72,14 +73,6 @@ def _wanting(found: list[ErrorPlace], path: Path) -> Path:
 
 def _below(found: Iterable[ErrorPlace], path: Path) -> list[ErrorPlace]:
     return [place for place in found if place.error.path[: len(path)] == path]
-
-
-def _owner_name(job: Job, path: Path) -> str:
-    if isinstance(path[-1], str):
-        return path[-1]
-    owner = str(path[-2]) if len(path) > 1 else ""
-    items = as_list(as_mapping(job.plain).get(owner))[path[-1] :]
-    return as_text(as_mapping(next(iter(items), None)).get("name")) or f"{owner}[{path[-1]}]"
 
 
 def _adding_edits(document: Document, path: Path) -> tuple[TextEdit, ...]:
