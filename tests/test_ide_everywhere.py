@@ -137,3 +137,8 @@ def test_the_answers_about_each_place(question: str) -> None:
     parts = (FOLDER / "answers.txt").read_text(encoding="utf-8").split("\n== ")
     expected = dict(part.removeprefix("== ").partition("\n")[::2] for part in parts)
     assert "\n".join(ANSWERS[question]()) == expected[question].rstrip("\n")
+
+
+if __name__ == "__main__":  # writes the answers anew, to be read before they are kept
+    written = (f"== {question}\n" + "".join(f"{line}\n" for line in answer()) for question, answer in ANSWERS.items())
+    (FOLDER / "answers.txt").write_text("\n".join(written), encoding="utf-8")
