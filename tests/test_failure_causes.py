@@ -3,46 +3,59 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
-from pai_lsp.cluster.failure_causes import Blame, MessagePattern, Weight, causes, message_patterns, needles
+from pai_lsp.cluster.failure_causes import Blame, Weight, causes, message_patterns, needles
 from pai_lsp.cluster.why import CAUSES_OF_CODES, CAUSES_OF_COMMAND_CODES, NOT_KNOWN, failure
 from pai_lsp.platform.tables import command_codes, exit_codes, table
 
 LOG, PLATFORM = message_patterns("log"), message_patterns("platform")
+ENTRIES = {
+    (scope, number): entry
+    for scope in ("log", "platform")
+    for number, entry in enumerate(one for one in table("failure_causes.json")["patterns"] if one["scope"] == scope)
+}
 # Causes that no message names: they follow from codes, or from the absence of messages.
 WITHOUT_MESSAGE = {NOT_KNOWN, "silent-failure"}
 
 
-def described(pattern: MessagePattern) -> str:
-    return f"{pattern.cause}: {pattern.example[:60]}"
+def entries(scope: str, *weights: Weight) -> list[Any]:
+    """The entries of the table, for the weights if some are given."""
+    found = [one for (where, _), one in ENTRIES.items() if where == scope]
+    wanted = [one for one in found if not weights or Weight[one["weight"].upper()] in weights]
+    return [pytest.param(one, id=f"{one['cause']}: {one['example'][:60]}") for one in wanted]
 
 
-@pytest.mark.parametrize("pattern", [*LOG, *PLATFORM], ids=described)
-def test_a_pattern_matches_its_example_and_not_its_look_alike(pattern: MessagePattern) -> None:
-    assert pattern.search(pattern.example)
-    assert re.search(pattern.pattern.pattern, pattern.example), "the needles are not in each match"
-    assert not re.search(pattern.pattern.pattern, pattern.counter)
-    assert pattern.source
+@pytest.mark.parametrize("scope", ["log", "platform"])
+def test_a_pattern_matches_its_example_and_not_its_look_alike(scope: str) -> None:
+    for number, pattern in enumerate(message_patterns(scope)):
+        entry = ENTRIES[scope, number]
+        example, counter = entry["example"], entry["counter"]
+        assert pattern.cause == entry["cause"]
+        assert pattern.search(example), example
+        assert re.search(pattern.pattern.pattern, example), f"the needles are not in each match: {example}"
+        assert not re.search(pattern.pattern.pattern, counter), counter
+        assert entry["source"], example
 
 
-@pytest.mark.parametrize("pattern", [one for one in LOG if one.weight >= Weight.FOLLOWS], ids=described)
-def test_the_example_of_a_log_alone_gives_the_cause(pattern: MessagePattern) -> None:
-    found = failure(pattern.example, None, 1)
-    assert found.cause.name == pattern.cause
+@pytest.mark.parametrize("entry", entries("log", Weight.FOLLOWS, Weight.WEAK, Weight.GENERAL, Weight.ROOT))
+def test_the_example_of_a_log_alone_gives_the_cause(entry: dict[str, str]) -> None:
+    found = failure(entry["example"], None, 1)
+    assert found.cause.name == entry["cause"]
     assert found.evidence is not None
     assert found.evidence.number == 1
 
 
-@pytest.mark.parametrize("pattern", PLATFORM, ids=described)
-def test_the_example_of_the_platform_alone_gives_the_cause(pattern: MessagePattern) -> None:
-    assert failure(pattern.example).cause.name == pattern.cause
+@pytest.mark.parametrize("entry", entries("platform"))
+def test_the_example_of_the_platform_alone_gives_the_cause(entry: dict[str, str]) -> None:
+    assert failure(entry["example"]).cause.name == entry["cause"]
 
 
-@pytest.mark.parametrize("pattern", [one for one in LOG if one.weight is Weight.HARMLESS], ids=described)
-def test_a_harmless_message_is_no_failure(pattern: MessagePattern) -> None:
-    assert failure(pattern.example).cause.name == NOT_KNOWN
+@pytest.mark.parametrize("entry", entries("log", Weight.HARMLESS))
+def test_a_harmless_message_is_no_failure(entry: dict[str, str]) -> None:
+    assert failure(entry["example"]).cause.name == NOT_KNOWN
 
 
 def test_every_cause_can_be_found_and_is_described() -> None:

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 import yaml
 
-from pai_lsp.cluster.failure_causes import message_patterns
 from pai_lsp.platform.platforms import OPENPAI, Platform, platform_named, plugin_table
 from pai_lsp.platform.tables import exit_codes, table
 
@@ -160,9 +159,9 @@ def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     trees = tmp_path_factory.mktemp("trees")
     checkout(trees / "pai", trees / "runtime" / "src", OPENPAI)
     checkout(trees / "ltp", trees / "ltp" / "src" / "openpai-runtime" / "src" / "src", LTP)
-    patterns = [one for scope in ("platform", "log") for one in message_patterns(scope)]
+    patterns = table("failure_causes.json")["patterns"]
     for writer, path in WRITERS.items():
-        examples = (one.example for one in patterns if one.source.startswith(f"{writer},"))
+        examples = (one["example"] for one in patterns if one["source"].startswith(f"{writer},"))
         write(trees / "ltp" / path, "".join(f"{json.dumps(one)}\n" for one in examples))
     for folder, repository in (("pai", "pai"), ("runtime", "openpai-runtime"), ("ltp", "ltp-platform")):
         with_sources(trees / folder, f"microsoft/{repository}")

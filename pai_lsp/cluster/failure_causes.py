@@ -18,6 +18,7 @@ from pai_lsp.source.patterns import lazy_pattern
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from typing import Any
 
 
 class Blame(Enum):
@@ -61,18 +62,14 @@ class MessagePattern:
     """A message that programs or the platform write.
 
     pattern: a regular expression for one line; its groups are names in the message, such as `module`. needles: texts
-    of which a line must have one, else the pattern cannot match; empty where there are none. example, counter: a line
-    that matches, and a similar one that does not. source: the program, and where it is written. is_inferred: whether
-    the message does not say the cause itself, such as a signal that mostly has this cause.
+    of which a line must have one, else the pattern cannot match; empty where there are none. is_inferred: whether the
+    message does not say the cause itself, such as a signal that mostly has this cause.
     """
 
     cause: str
     weight: Weight
     pattern: re.Pattern[str]
     needles: tuple[str, ...]
-    example: str
-    counter: str
-    source: str
     is_inferred: bool = False
 
     def search(self, text: str) -> re.Match[str] | None:
@@ -97,14 +94,12 @@ def causes() -> Mapping[str, Cause]:
 @cache
 def message_patterns(scope: str) -> tuple[MessagePattern, ...]:
     """The patterns for a `log`, or for events and diagnostics of the `platform`; the first that matches counts."""
-    entries = (entry for entry in table("failure_causes.json")["patterns"] if entry["scope"] == scope)
-    return tuple(
-        MessagePattern(
-            one["cause"], Weight[one["weight"].upper()], lazy_pattern(one["pattern"]), needles(one["pattern"]),
-            one["example"], one["counter"], one["source"], one.get("inferred", False),
-        )
-        for one in entries
-    )  # fmt: skip
+    return tuple(map(_pattern, (one for one in table("failure_causes.json")["patterns"] if one["scope"] == scope)))
+
+
+def _pattern(entry: dict[str, Any]) -> MessagePattern:
+    cause, weight, written = entry["cause"], Weight[entry["weight"].upper()], entry["pattern"]
+    return MessagePattern(cause, weight, lazy_pattern(written), needles(written), entry.get("inferred", False))
 
 
 _SHORTEST_NEEDLE = 3

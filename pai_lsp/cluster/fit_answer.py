@@ -15,11 +15,6 @@ if TYPE_CHECKING:
 
 def fit_answer(found: Fit, hidden: Hidden) -> dict[str, Any]:
     """The answer, without the hidden values of the job; it has the keys that docs/fit.md describes."""
-    answer: dict[str, Any] = cleaned(_whole_answer(found), hidden.without)
-    return answer
-
-
-def _whole_answer(found: Fit) -> dict[str, Any]:
     answer: dict[str, Any] = {"outcome": found.outcome}
     if found.refusals:
         answer |= _refusal_as_json(found.refusals[0])
@@ -42,7 +37,8 @@ def _whole_answer(found: Fit) -> dict[str, Any]:
         answer["wait"] = {"role": wait.role, "result": result, "reason": wait.reason, "explanation": wait.explanation}
     if found.storages:
         answer["storages"] = list(found.storages)
-    return answer
+    shown: dict[str, Any] = cleaned(answer, hidden.without)
+    return shown
 
 
 def _refusal_as_json(one: Refusal) -> dict[str, Any]:

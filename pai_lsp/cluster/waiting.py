@@ -7,6 +7,7 @@ src/pylon/deploy/pylon-config/location.conf.template; src/rest-server/src/models
 
 from __future__ import annotations
 
+from pai_lsp.cluster.live_jobs import submitted_config
 from pai_lsp.cluster.rest_server import ClusterError
 from pai_lsp.cluster.why import NOT_KNOWN, failure
 from pai_lsp.source.foreign import as_list, as_mapping, as_text, as_whole
@@ -24,10 +25,8 @@ _MOST_EVENTS = 3
 _UNKNOWN = "not known: the place in the queue and the free cells, which the cluster does not show to its users"
 
 
-def waits_for(cluster: ClusterConnection, job: LiveJob, config: dict[str, Any]) -> tuple[str, ...]:
+def waits_for(cluster: ClusterConnection, job: LiveJob) -> tuple[str, ...]:
     """What a job waits for, in lines; empty if it does not wait.
-
-    config: the job as it was submitted.
 
     Raises:
         ClusterError: if the cluster does not answer, or refuses.
@@ -36,7 +35,7 @@ def waits_for(cluster: ClusterConnection, job: LiveJob, config: dict[str, Any]) 
         return ()
     if job.sub_state in {"AttemptCreationPending", "AttemptCreationRequested"} and not job.tasks:
         return ("the platform has not created its pods yet",)
-    return (*_events(cluster, job), *_amounts(cluster, job, config), _UNKNOWN)
+    return (*_events(cluster, job), *_amounts(cluster, job, submitted_config(cluster, job)), _UNKNOWN)
 
 
 def _events(cluster: ClusterConnection, job: LiveJob) -> Iterator[str]:

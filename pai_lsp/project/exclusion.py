@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import lru_cache, partial
 from stat import S_ISREG
 
 from pai_lsp.source.frozen import dataclass, lazy
@@ -276,7 +277,8 @@ def _name(tokens: list[re.Match[str]]) -> Part:
             characters += _set(token[0])
         else:
             characters.append((token["escaped"] or token[0]).__eq__)
-    return _Glob(characters)
+    # It keeps its last answer: all patterns of a list are asked about the same name.
+    return lru_cache(maxsize=1)(partial(fits, characters))
 
 
 def _plain_name(tokens: list[re.Match[str]]) -> str | None:
@@ -284,20 +286,6 @@ def _plain_name(tokens: list[re.Match[str]]) -> str | None:
     if all(token.lastgroup in {None, "escaped"} for token in tokens):
         return "".join(token["escaped"] or token[0] for token in tokens)
     return None
-
-
-class _Glob:
-    """A name with `*`, `?` or sets. It keeps its last answer: all patterns of a list are asked about the same name."""
-
-    __slots__ = ("_answer", "_characters", "_name")
-
-    def __init__(self, characters: Sequence[Part]) -> None:
-        self._characters, self._name, self._answer = characters, "", fits(characters, "")
-
-    def __call__(self, name: str) -> bool:
-        if name != self._name:
-            self._name, self._answer = name, fits(self._characters, name)
-        return self._answer
 
 
 def _anything(_item: str) -> bool:

@@ -11,7 +11,7 @@ from itertools import groupby
 from pai_lsp.cli import FINDINGS, failed, json_text, write_answer
 from pai_lsp.cli.commands import live_cluster
 from pai_lsp.cluster.exit_code_text import explained_code
-from pai_lsp.cluster.live_jobs import followed, job_named, own_jobs, submitted_config
+from pai_lsp.cluster.live_jobs import followed, job_named, own_jobs
 from pai_lsp.cluster.profile import ProfileError
 from pai_lsp.cluster.rest_server import ClusterError
 from pai_lsp.cluster.waiting import waits_for
@@ -83,7 +83,7 @@ def _camel(name: str) -> str:
 
 
 def _show(cluster: ClusterConnection, job: LiveJob, form: str) -> None:
-    waits = waits_for(cluster, job, submitted_config(cluster, job)) if job.state == "WAITING" else ()
+    waits = waits_for(cluster, job)
     page = cluster.access.page_of(job.user, job.name)
     text = "".join(f"{visible(line)}\n" for line in _lines(job, page, waits))
     write_answer({**_plain(job), "page": page, "waitsFor": waits}, text, form)
@@ -154,10 +154,8 @@ def follow_submitted(cluster: ClusterConnection, user: str, name: str, written: 
 
 
 def _waits(cluster: ClusterConnection, job: LiveJob) -> tuple[str, ...]:
-    if job.state != "WAITING" or not job.tasks:
-        return ()
     try:
-        return waits_for(cluster, job, submitted_config(cluster, job))
+        return waits_for(cluster, job) if job.tasks else ()
     except ClusterError:  # the state matters, and is asked for again
         return ()
 

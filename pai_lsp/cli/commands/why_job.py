@@ -102,7 +102,7 @@ def explain_live(
 
 def _no_failure(cluster: ClusterConnection, job: LiveJob, form: str) -> int:
     """What a job that has not failed does or waits for."""
-    waits = waits_for(cluster, job, submitted_config(cluster, job)) if job.state == "WAITING" else ()
+    waits = waits_for(cluster, job)
     text = f"'{job.name}' has not failed: {job.state}\n" + "".join(f"{visible(line)}\n" for line in waits)
     write_answer({"cause": NO_FAILURE, "job": job.name, "state": job.state, "waitsFor": waits}, text, form)
     return 0
