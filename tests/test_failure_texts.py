@@ -1,0 +1,30 @@
+"""What `why` answers about a job, to the letter: the rows are in tests/cluster/failure_texts.yaml.
+
+`job` is the name of one of the jobs at the beginning of the file, `exit_code` that of the commands, and `diagnostics` what
+the portal shows beside a log. `{FILLER}` is a part of a log with 200 lines.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from pai_lsp.cluster.why import failure, failure_text
+from pai_lsp.document import Document
+
+JOBS, *CASES = yaml.safe_load((Path(__file__).parent / "cluster" / "failure_texts.yaml").read_text(encoding="utf-8"))
+
+
+def answer_of(case: dict[str, Any]) -> str:
+    job = Document(JOBS[case["job"]], path="job.pai.yaml").job if case["job"] else None
+    text = case["text"].replace("{FILLER}", "".join(f"step {number}\n" for number in range(200)))
+    more = {key: case[key] for key in ("exit_code", "role", "diagnostics", "platform_log") if key in case}
+    return failure_text(failure(text, job, **more), job, "job.pai.yaml")
+
+
+@pytest.mark.parametrize("case", [pytest.param(one, id=one["name"]) for one in CASES])
+def test_the_answer(case: dict[str, Any]) -> None:
+    assert answer_of(case) == case["answer"]
