@@ -1,7 +1,7 @@
 """What `why` answers about a job, to the letter: the rows are in tests/cluster/failure_texts.yaml.
 
-`job` is the name of one of the jobs at the beginning of the file, `exit_code` that of the commands, and `diagnostics` what
-the portal shows beside a log. `{FILLER}` is a part of a log with 200 lines.
+`job` is the name of a job at the beginning of the file, `exit_code` that of the commands, and `diagnostics` is what the
+portal shows beside a log. `{FILLER}` is a part of a log with 200 lines.
 """
 
 from __future__ import annotations
