@@ -323,8 +323,54 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     assert main(["fit", "--cluster", "lab", "--format", "json", str(bad)]) == 1
     (answer,) = json.loads(capsys.readouterr().out)
     assert (answer["outcome"], answer["stage"], answer["total"]) == ("refused", "hived", 9)
-    assert main(["fit", "--cluster", "lob", str(good)]) == 2
-    assert "(profiles: lab" in capsys.readouterr().err
+    unread = tmp_path / "utf16.pai.yaml"
+    unread.write_bytes("a".encode("utf-16"))
+    message = "this file is UTF-16; OpenPAI reads UTF-8, so save it as UTF-8"
+    assert main(["fit", "--cluster", "lab", str(unread)]) == 1
+    assert capsys.readouterr().out == f"{unread}: refused\n  {message}\n"
+    assert main(["fit", "--cluster", "lab", "--format", "json", str(unread)]) == 1
+    refused = {"job": str(unread), "outcome": "refused", "stage": "protocol", "code": None, "message": message}
+    assert json.loads(capsys.readouterr().out) == [refused]
+    assert main(["fit", "--cluster", "lab", str(tmp_path / "none.pai.yaml")]) == 2
+    assert capsys.readouterr().err == f"pai-lsp fit: no such file or folder: {tmp_path / 'none.pai.yaml'}\n"
+    assert main(["fit", str(good)]) == 2
+    step = "give --cluster NAME, or write 'cluster: NAME' into .pai-lsp.yaml; known clusters: lab"
+    assert capsys.readouterr().err == f"pai-lsp fit: {good}: {step}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "lob",
+            None,
+            "no file and no profile is named 'lob' (profiles: lab); 'pai-lsp cluster list' shows how to make one",
+        ),
+        ("./lob.json", None, "no such file: ./lob.json"),
+        ("lob", b"\xff", "{file}: not UTF-8"),
+        ("lob", b"{", "{file}: not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+        ("lob", b"[" + b" " * 16_000_000, "{file}: too large for a cluster's profile"),
+        ("lob", b'{"profileVersion": 2}', "{file}: 'profileVersion' is not 1; this version of pai-lsp cannot read it"),
+    ],
+    ids=["absent", "no file", "bytes", "JSON", "size", "version"],
+)
+def test_a_profile_that_cannot_be_used(
+    name: str,
+    content: bytes | None,
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    folder = tmp_path / "pai-lsp" / "clusters"
+    folder.mkdir(parents=True)
+    (folder / "lab.json").write_text(json.dumps(cluster().document), encoding="utf-8")
+    if content is not None:
+        (folder / f"{name}.json").write_bytes(content)
+    (tmp_path / "a.pai.yaml").write_text(job(), encoding="utf-8")
+    assert main(["fit", "--cluster", name, str(tmp_path / "a.pai.yaml")]) == 2
+    assert capsys.readouterr().err == f"pai-lsp fit: {message.format(file=folder / f'{name}.json')}\n"
 
 
 def profile_of(facts: dict[str, Any], platform: str) -> Profile:

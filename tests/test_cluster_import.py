@@ -171,6 +171,30 @@ def test_the_list(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatc
     assert main(["cluster", "list"]) == 0
     assert capsys.readouterr().out.startswith("lab  openpai, virtual clusters: default, team, from 2")
     assert main(["cluster", "import", str(tmp_path / "hived.yaml"), "--name", "../lab"]) == 2
+    name = "'../lab' cannot be a cluster's name; use letters, digits, '.', '_' and '-'"
+    assert capsys.readouterr().err == f"pai-lsp cluster import: {name}\n"
+    (tmp_path / "pai-lsp" / "clusters" / "lab.json").write_bytes(b"\xff")
+    assert main(["cluster", "list"]) == 0
+    assert capsys.readouterr().out == "lab  cannot be read\n"
+    (tmp_path / "pai-lsp" / "clusters" / "lab.json").unlink()
+    assert main(["cluster", "list"]) == 0
+    assert (
+        capsys.readouterr().out
+        == f"""\
+There is no profile in {tmp_path / "pai-lsp" / "clusters"}. To create one:
+
+  from the administrator's files
+    pai-lsp cluster import services-configuration.yaml --name lab --group default
+
+  from your account: write the cluster's address into {tmp_path / "pai-lsp" / "clusters.yaml"}
+    lab:
+      url: https://pai.example.com/rest-server
+      user: your-name
+      token_env: PAI_TOKEN
+  and run
+    pai-lsp cluster pull lab
+"""
+    )
 
 
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\ndata:\n  hivedscheduler.yaml: |\n"

@@ -180,6 +180,14 @@ def test_only_the_users_own_file_names_clusters(home: Path, capsys: pytest.Captu
         ("lab: {url: https://a, token_command: pass}", "'token_command' must be a list"),
         ("lab: {url: https://a, allow_http: 1}", "'allow_http' must be true or false"),
         ("lab: [", "']'"),
+        (
+            "lab: {url: https://a, portal: b}",
+            "'portal' must be an address with http:// or https://, without a user name",
+        ),
+        (
+            "lab: {url: https://a, token_env: A, token_keyring: true}",
+            "'lab': the token comes from 'token_env' or from 'token_keyring', not from both",
+        ),
     ],
 )
 def test_what_is_wrong_in_the_file(text: str, part: str) -> None:

@@ -234,7 +234,28 @@ def test_a_token_in_the_key_store_of_the_system(
         monkeypatch.setitem(sys.modules, "keyring", fake)
         assert main(["submit", "--cluster", "lab", "--yes", job]) == 2
         assert "pai-lsp cluster login lab" in capsys.readouterr().err
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: False, readline=lambda: "\n"))
+        assert main(["cluster", "login", "lab"]) == 2
+        assert capsys.readouterr().err == "pai-lsp cluster login: no token was given\n"
+        assert main(["cluster", "login", "lob"]) == 2
+        assert capsys.readouterr().err == "pai-lsp cluster login: no cluster is named 'lob'; known clusters: lab\n"
+        (home / "clusters.yaml").write_text(text.replace("true", "false"), encoding="utf-8")
+        assert main(["cluster", "login", "lab"]) == 2
+        step = f"write 'token_keyring: true' into {home / 'clusters.yaml'} first"
+        assert capsys.readouterr().err == f"pai-lsp cluster login: 'lab': {step}\n"
+        (home / "clusters.yaml").write_text(text, encoding="utf-8")
+
+        def broken(*_: str) -> str:
+            raise RuntimeError("a secret")
+
+        monkeypatch.setitem(sys.modules, "keyring", SimpleNamespace(get_password=broken, set_password=broken))
+        assert main(["submit", "--cluster", "lab", "--yes", job]) == 2
+        cannot = "the system's key store cannot be {} (RuntimeError)\n"
+        assert capsys.readouterr().err == f"pai-lsp submit: {cannot.format('read')}"
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: False, readline=lambda: "t0ken\n"))
+        assert main(["cluster", "login", "lab"]) == 3
+        assert capsys.readouterr().err == f"pai-lsp cluster login: {cannot.format('written')}"
+        monkeypatch.setitem(sys.modules, "keyring", fake)
         assert main(["cluster", "login", "lab"]) == 0
         assert stored == {("pai-lsp", "lab"): "t0ken"}
         assert main(["submit", "--cluster", "lab", "--yes", job]) == 0

@@ -12,10 +12,13 @@ from typing import Any
 import pytest
 import yaml
 
+from pai_lsp.cluster.exit_code_text import code_text
 from pai_lsp.cluster.why import failure, failure_text
 from pai_lsp.document import Document
 
-JOBS, *CASES = yaml.safe_load((Path(__file__).parent / "cluster" / "failure_texts.yaml").read_text(encoding="utf-8"))
+ROWS = Path(__file__).parent / "cluster"
+JOBS, *CASES = yaml.safe_load((ROWS / "failure_texts.yaml").read_text(encoding="utf-8"))
+CODES = yaml.safe_load((ROWS / "exit_codes.yaml").read_text(encoding="utf-8"))
 
 
 def answer_of(case: dict[str, Any]) -> str:
@@ -28,3 +31,8 @@ def answer_of(case: dict[str, Any]) -> str:
 @pytest.mark.parametrize("case", [pytest.param(one, id=one["name"]) for one in CASES])
 def test_the_answer(case: dict[str, Any]) -> None:
     assert answer_of(case) == case["answer"]
+
+
+@pytest.mark.parametrize(("code", "text"), CODES.items())
+def test_what_a_code_means(code: int, text: str) -> None:
+    assert code_text(code) == text

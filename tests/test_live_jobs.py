@@ -20,6 +20,7 @@ from live_cluster_server import (
     WAITING,
     LiveCluster,
     job,
+    task,
 )
 from loopback import dripping, half, limits_for, marketplace, never
 
@@ -122,6 +123,34 @@ def test_one_job(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
         _, err = printed(capsys, "jobs", "other", status=1)
         assert err == "pai-lsp jobs: 'ann' has no job named 'other'\n"
         printed(capsys, "jobs", "ann~train")
+
+
+def test_a_job_with_many_tasks(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tasks = [task(number, "RUNNING") for number in range(22)]
+    tasks[0]["containerNodeName"], tasks[1]["retries"] = None, 3
+    with serving(home, LiveCluster([job("RUNNING", "AttemptRunning", tasks, retries=2)]), ", portal: 'https://a'"):
+        assert printed(capsys, "jobs", "train")[0].splitlines() == [
+            "train  RUNNING  in virtual cluster 'vc1', submitted 2026-11-23 20:17 UTC",
+            "page     https://a/job-detail.html?username=ann&jobName=train",
+            "retries  2",
+            "role     worker: 22 RUNNING",
+            "task     worker 0: RUNNING",
+            "task     worker 1: RUNNING, on node1, retries: 3",
+            *(f"task     worker {number}: RUNNING, on node1" for number in range(2, 20)),
+            "task     ... and 2 more",
+        ]
+
+
+def test_what_the_cluster_does_not_say(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    waiting = job("WAITING", "AttemptPreparing", [task(0, "WAITING")], virtualCluster="vc9")
+    with serving(home, LiveCluster([waiting])):
+        lines = printed(capsys, "why", "train")[0].splitlines()
+    assert lines == [
+        "'train' has not failed: WAITING",
+        "the cluster reports no problem of its pods",
+        "the cluster does not say what virtual cluster 'vc9' has",
+        "not known: the place in the queue and the free cells, which the cluster does not show to its users",
+    ]
 
 
 @pytest.mark.parametrize(
