@@ -184,44 +184,40 @@ def _code_refusals(values: Any, job: Job, profile: Profile, gpus: float, *, is_p
         text = f"a job with {least} GPUs or more needs the priority 'prod' in virtual cluster '{name}'"
         yield _quota("ExpectedJobPriorityClassError", message, text, _PRIORITY)
         return
-    patterns = _command_patterns(rule)
+    patterns, allowed = zip(*_allowed_commands(rule), strict=True)
     for role in job.task_roles:
         commands = [trim(scalar.text) for scalar in role.commands]
         if len(commands) == len(patterns) and all(map(re.fullmatch, patterns, commands)):
             continue
         text = f"in virtual cluster '{name}', a job with {least} GPUs or more may only run the six commands "
-        text += f"that the administrator allows: {'; '.join(_allowed_commands(rule))}"
+        text += f"that the administrator allows: {'; '.join(allowed)}"
         message = "Your job contains invalid command or git branch code. The correct commands are:\n"
-        message += "\n".join(_allowed_commands(rule))
+        message += "\n".join(allowed)
         yield _quota("InvalidCommandError", message, text, ("taskRoles", role.name, "commands"))
         return
 
 
-def _command_patterns(rule: Mapping[str, Any]) -> tuple[str, ...]:
-    """Patterns for the six commands; the administrator's texts are put in unescaped, as the server does."""
-    infra, model = rule.get("repoInfra", ""), rule.get("repoModel", "")
-    clone = r"git\s+clone\s+https://[a-zA-Z0-9_-]+:[a-zA-Z0-9_]+@(?:{})\s+-b\s+(?:{})"
-    return (
-        r"export\s+WANDB_API_KEY=([\"']?)[0-9a-zA-Z]+\1",
-        clone.format(infra, rule.get("branchInfra", "")),
-        clone.format(model, rule.get("branchModel", "")),
-        rf"cp\s+-r\s+(?:{_folder(model)})/\*\s+(?:{_folder(infra)})/",
-        rf"cd\s+(?:{_folder(infra)})",
-        rf"bash\s+(?:{rule.get('scriptPrefix', '')})\s*/\s*(?:{rule.get('scriptName', '')}[a-zA-Z0-9_.-]*\.sh)",
-    )
+def _allowed_commands(rule: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The patterns of the six commands, each with the command as the server shows it.
 
-
-def _allowed_commands(rule: Mapping[str, Any]) -> tuple[str, ...]:
-    """The six commands as the server shows them."""
-    infra, model = rule.get("repoInfra", ""), rule.get("repoModel", "")
-    return (
-        "export WANDB_API_KEY=<your-wandb-api-key>",
-        f"git clone https://<user>:<token>@{infra} -b {rule.get('branchInfra', '')}",
-        f"git clone https://<user>:<token>@{model} -b {rule.get('branchModel', '')}",
-        f"cp -r {_folder(model)}/* {_folder(infra)}/",
-        f"cd {_folder(infra)}",
-        f"bash {rule.get('scriptPrefix', '')}/{rule.get('scriptName', '')}",
-    )
+    The administrator's texts are put in unescaped, as the server does.
+    """
+    infra, model, prefix, name = (rule.get(key, "") for key in ("repoInfra", "repoModel", "scriptPrefix", "scriptName"))
+    clones = [
+        (
+            rf"git\s+clone\s+https://[a-zA-Z0-9_-]+:[a-zA-Z0-9_]+@(?:{repository})\s+-b\s+(?:{branch})",
+            f"git clone https://<user>:<token>@{repository} -b {branch}",
+        )
+        for repository, branch in ((infra, rule.get("branchInfra", "")), (model, rule.get("branchModel", "")))
+    ]
+    target, source = _folder(infra), _folder(model)
+    return [
+        (r"export\s+WANDB_API_KEY=([\"']?)[0-9a-zA-Z]+\1", "export WANDB_API_KEY=<your-wandb-api-key>"),
+        *clones,
+        (rf"cp\s+-r\s+(?:{source})/\*\s+(?:{target})/", f"cp -r {source}/* {target}/"),
+        (rf"cd\s+(?:{target})", f"cd {target}"),
+        (rf"bash\s+(?:{prefix})\s*/\s*(?:{name}[a-zA-Z0-9_.-]*\.sh)", f"bash {prefix}/{name}"),
+    ]
 
 
 def _folder(repository: str) -> str:

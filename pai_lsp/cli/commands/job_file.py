@@ -163,13 +163,16 @@ def put(command: str, content: str | bytes, output: str | None) -> int:
     return 0
 
 
-def agreed(question: str, path: str = "") -> bool:
-    """Whether the user answers yes; always False if standard input is not a terminal, or is the file to read."""
+def agreed(question: str, path: str = "", *, needs_word: bool = False) -> bool:
+    """Whether the user answers yes, or also `y` unless it `needs_word`.
+
+    Always False if standard input is not a terminal, or is the file to read.
+    """
     if path == STANDARD_INPUT or not sys.stdin.isatty():
         return False
-    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.write(f"{question} [{'yes' if needs_word else 'y'}/N] ")
     sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+    return sys.stdin.readline().strip().lower() in ({"yes"} if needs_word else {"y", "yes"})
 
 
 def show_findings(file: CheckedFile) -> None:

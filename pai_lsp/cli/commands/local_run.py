@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.cli import FINDINGS, failed
 from pai_lsp.cli.commands import container
+from pai_lsp.cli.commands.job_file import agreed
 from pai_lsp.cli.commands.run_listing import listing, programs, remember, show, with_marks
 from pai_lsp.cli.commands.task_ssh import left_out, make_keys, path_line, script_here, ssh_files, ssh_scripts
 from pai_lsp.cluster.ended_line import ended_line, line_in_job
@@ -92,7 +93,8 @@ def run_here(plans: Sequence[TaskPlan], shown: Sequence[TaskPlan], job: Job, arg
     text = _listed(plans, shown, job, folders, arguments)
     show(with_marks(text, arguments.job), is_asked=not arguments.yes)
     if not arguments.yes:
-        if not _is_agreed(is_contained=is_contained):
+        where = "in containers" if is_contained else "on this machine"
+        if not agreed(f"run this {where}?", needs_word=not is_contained):
             step = "" if sys.stdin.isatty() else "; give --yes to run without asking"
             return failed("run", f"nothing was run{step}")
         remember(text, arguments.job)
@@ -197,15 +199,6 @@ def _about_programs(plans: Sequence[TaskPlan]) -> Iterator[str]:
     )
     if missing:
         yield f"not on this machine: {', '.join(missing)}"
-
-
-def _is_agreed(*, is_contained: bool) -> bool:
-    """Whether the user agrees; without a container, `y` is not enough."""
-    if not sys.stdin.isatty():
-        return False
-    sys.stderr.write("run this in containers? [y/N] " if is_contained else "run this on this machine? [yes/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ({"y", "yes"} if is_contained else {"yes"})
 
 
 @contextmanager

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from pai_lsp.cluster.log_reading import Log
-    from pai_lsp.cluster.why import Failure
     from pai_lsp.job.job import Job
 
 
@@ -66,7 +65,9 @@ def _explain(given: str, arguments: argparse.Namespace) -> int:
         found = failure(_text(given), job, arguments.exit_code, more[0], arguments.role, more[1])
     except OSError as error:
         return failed("why", f"{visible(given)}: {why(error)}")
-    return _print(found, job, arguments)
+    shown = failure_text(found, job, visible(arguments.job or ""))
+    write_answer(failure_answer(found, job), shown, arguments.format)
+    return FINDINGS if found.cause.name == NOT_KNOWN else 0
 
 
 def _text(given: str) -> str | Log:
@@ -93,9 +94,3 @@ def _log(file: BinaryIO) -> str | Log:
     if len(first) <= _MOST_BYTES_OF_TEXT:
         return first.decode("utf-8", "replace")
     return read_log(chain([first], iter(partial(file.read, _PIECE), b"")))
-
-
-def _print(found: Failure, job: Job | None, arguments: argparse.Namespace) -> int:
-    text = failure_text(found, job, visible(arguments.job or ""))
-    write_answer(failure_answer(found, job), text, arguments.format)
-    return FINDINGS if found.cause.name == NOT_KNOWN else 0

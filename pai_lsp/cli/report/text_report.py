@@ -85,11 +85,8 @@ def _finding(item: PlacedDiagnostic, terminal: Terminal) -> Iterator[str]:
     code = terminal.linked(diagnostic.code, diagnostic.url)
     label = terminal.styled(f"{diagnostic.severity.label}[{code}]", style)
     yield f"{label}: {terminal.styled(visible(diagnostic.message), Style.STRONG)}"
-    width = max(
-        _number_width(item.lines, diagnostic.span),
-        *(_number_width(related.lines, related.span) for related in item.related if related.lines is not None),
-        2,
-    )
+    frames = [(item.lines, diagnostic.span), *((one.lines, one.span) for one in item.related if one.lines is not None)]
+    width = max(2, *(_number_width(*frame) for frame in frames))
     yield _arrow(item.path, item.start.line, item.start.column, width, terminal)
     if item.lines.text:
         yield from _code_frame(item.lines, diagnostic.span, "^", style, terminal, number_width=width)
