@@ -379,6 +379,8 @@ def test_whose_a_file_is(
     monkeypatch.setattr(os, "stat", lambda _: os.stat_result(status))
     monkeypatch.setattr(os, "lstat", lambda _: os.stat_result(status))
     assert is_of_another_user("file") is is_of_another
+    monkeypatch.delattr(os, "geteuid")
+    assert not is_of_another_user("file")
 
 
 def test_one_that_can_not_be_read_is_reported(tmp_path: Path) -> None:

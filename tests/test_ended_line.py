@@ -108,3 +108,23 @@ def test_bash_names_the_line_and_the_commands_do_not_notice(commands: str, line:
 )
 def test_a_report(report: str, number: int | None) -> None:
     assert ended_line(report, "a\nb") == number
+
+
+@pytest.mark.parametrize(
+    ("commands", "report", "number"),
+    [
+        ("python \\\n  train.py\ntrue", "26 train.py", 1),
+        ("true\npython \\\n  train.py \\\n  --fast\ntrue", "28 --fast", 2),
+        ("echo a\\\\\nfalse", "26 false", 2),
+        ("true\n(exit 1)", "26 ((_pai_error = LINENO))", 2),
+        ("a b\nc a b", "0 a b", None),
+        ("a  b\nc", "0 a b", 1),
+        (f"true\n{'x' * 500}", f"0 {'x' * 500}", 2),
+        (f"true\n{'x' * 501}", f"0 {'x' * 501}", None),
+        ("a\nb", "syntax 24", None),
+        ("a\nb", "syntax 25", 1),
+        ("a\nb", "24 a", 1),
+    ],
+)
+def test_the_line_of_a_report(commands: str, report: str, number: int | None) -> None:
+    assert ended_line(report, commands) == number

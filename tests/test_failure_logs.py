@@ -484,6 +484,21 @@ def test_a_long_log_is_read_at_its_errors_and_its_end() -> None:
     assert any(one.text == "KeyError: 'label'" for one in log.lines)
 
 
+@pytest.mark.parametrize("size", [1, 7, 999, 2**30])
+def test_the_lines_that_are_kept_of_a_log_have_their_own_numbers(size: int) -> None:
+    """Whatever the size of its pieces: those after errors, and the end."""
+    lines = [f"ValueError: {n}" if n % 150 == 0 else f"line {n}" for n in range(60_000)]
+    text = "\n".join(lines).encode()
+    pieces = [text[start : start + size] for start in range(0, 400 * size, size)] + [text[400 * size :]]
+    kept = {line.number: line.text for line in read_log(pieces).lines}
+    assert all(lines[number - 1] == shown for number, shown in kept.items())
+    passed = text[: text.rfind(b"\n", 0, len(text) - 384 * 1024)].count(b"\n") + 1
+    errors = [number for number, line in enumerate(lines, 1) if line.startswith("ValueError") and number <= passed]
+    around = {number for first in errors for number in range(first, first + 40)}
+    assert 60 < len(errors) < 260
+    assert kept.keys() == {*around, *range(passed + 1, len(lines) + 1)}
+
+
 JOB = """\
 protocolVersion: 2
 name: failing
