@@ -301,3 +301,30 @@ def test_the_marketplace_of_the_project_is_asked(folder: Path) -> None:
     assert "prerequisites: [install_wget, tools]" in run.stdout
     shown = expand(folder, "train.pai.yaml", "--format", "script", "--task-role", "worker").stdout
     assert "'install_wget' (marketplace://name/install_wget in marketplace/all.yaml) ---\n" in shown
+
+
+def test_what_is_printed_about_a_job_with_errors(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    role = "{instances: 1, dockerImage: j, commands: [a], resourcePerInstance: {gpu: 1, cpu: 1, memoryMB: 1024}}"
+    (tmp_path / "a.pai.yaml").write_text(
+        "protocolVersion: 2\nname: a\ntype: job\nprerequisites: [{name: i, type: dockerimage, uri: u}]\n"
+        f"taskRoles: {{w: {role}}}\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert main(["expand", "a.pai.yaml"]) == 1
+    assert capsys.readouterr() == (
+        "",
+        f"""\
+error[unknown-docker-image]: no dockerimage prerequisite is named 'j'
+  --> a.pai.yaml:5:44
+   |
+ 4 | prerequisites: [{{name: i, type: dockerimage, uri: u}}]
+ 5 | taskRoles: {{w: {role}}}
+   |                                            ^
+
+pai-lsp expand: no output, because the expanded job has errors; --force prints it anyway
+""",
+    )
+    assert main(["expand", "a.pai.yaml", "--task-role", "v", "--inline"]) == 2
+    assert capsys.readouterr() == ("", "pai-lsp expand: the job has no task role 'v'\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import subprocess
@@ -229,3 +230,15 @@ def test_an_empty_path_is_refused(
 def test_a_file_that_does_not_exist_is_wrong_usage(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     expected = (2, "", f"pai-lsp {command}: no such file or folder: nonexist\n")
     assert (main([*command.split(), "nonexist"]), *capsys.readouterr()) == expected
+
+
+@pytest.mark.parametrize(("error", "status"), [(BrokenPipeError, 141), (KeyboardInterrupt, 130)])
+def test_the_status_of_a_run_that_is_cut_short(
+    error: type[BaseException], status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Output(io.StringIO):
+        def write(self, _text: str) -> int:
+            raise error
+
+    monkeypatch.setattr(sys, "stdout", Output())
+    assert main(["rules"]) == status
