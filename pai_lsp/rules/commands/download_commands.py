@@ -306,10 +306,9 @@ def _tar_findings(use: CommandUse) -> Iterator[Finding]:
         if letter in letters and (is_tar or (known and letter not in known)) and not name.text.endswith(endings):
             right = bundle.text.replace(letter, known[0] if known else "")
             kind = {"z": "gzip", "j": "bzip2", "J": "xz"}[letter]
+            message = f"'{letter}' means {kind}, which '{name.text}' is not"
             severity = Severity.WARNING if is_tar else None
-            yield changed(
-                use.place, bundle.span, f"'{letter}' means {kind}, which '{name.text}' is not", right, severity=severity
-            )
+            yield changed(use.place, bundle.span, message, right, severity=severity)
             return
 
 
@@ -473,7 +472,7 @@ def git_clone_operands(job: Job) -> Iterator[Finding]:
             commands:
               - git clone https://github.com/microsoft/pai.git
     """
-    for use, arguments in _git_clones(job):
+    for use, arguments in job.once(_git_clones):
         operands = arguments.operands
         if len(operands) < 3 or arguments.is_open:
             continue
@@ -507,7 +506,7 @@ def git_clone_page(job: Job) -> Iterator[Finding]:
             commands:
               - git clone https://github.com/microsoft/pai
     """
-    for use, arguments in _git_clones(job):
+    for use, arguments in job.once(_git_clones):
         for word in arguments.operands[:1]:
             match = _ADDRESS_OF_PAGE.fullmatch(word.text) if word.text.startswith("http") else None
             if match and word.is_literal:
@@ -563,7 +562,7 @@ def git_clone_without_key(job: Job) -> Iterator[Finding]:
               - git clone https://github.com/microsoft/pai.git
     """
     keys = ("ssh-add", ".ssh", "id_rsa", "GIT_SSH", "ssh-keygen", "insteadOf")
-    for use, arguments in _git_clones(job):
+    for use, arguments in job.once(_git_clones):
         for word in arguments.operands[:1] if use.role is not None else ():
             match = _ADDRESS_FOR_SSH.fullmatch(word.text) if "git@" in word.text else None
             if match and word.is_literal and not any(use.place.mentions(part) for part in keys):
@@ -614,11 +613,8 @@ def git_outside_repository(job: Job) -> Iterator[Finding]:
 def _is_beside_clone(job: Job, use: CommandUse) -> bool:
     """Whether a command surely runs in the folder where a repository was cloned, and in no repository itself."""
     folder = use.folder
-    clones = [
-        (clone, arguments)
-        for clone, arguments in _git_clones(job)
-        if clone.place is use.place and clone.line.span.start < use.line.span.start
-    ]
+    here = [one for one in job.once(_git_clones) if one[0].place is use.place]
+    clones = [one for one in here if one[0].line.span.start < use.line.span.start]
     earlier = use.earlier("git")
     if not clones or folder is None or use.place.mentions("GIT_") or any(_command_of(one) == "init" for one in earlier):
         return False
@@ -636,10 +632,6 @@ def _command_of(line: CommandLine) -> str:
 
 
 def _git_clones(job: Job) -> list[tuple[CommandUse, Arguments]]:
-    return job.once(_found_clones)
-
-
-def _found_clones(job: Job) -> list[tuple[CommandUse, Arguments]]:
     found: list[tuple[CommandUse, Arguments]] = []
     for use in uses(job, "git"):
         for number, word in enumerate(use.line.arguments):

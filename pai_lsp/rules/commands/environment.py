@@ -564,10 +564,9 @@ def host_ip_without_gang(job: Job) -> Iterator[Finding]:
             continue
         if role is mention.place.role and role.instances == 1:
             continue
-        missing = (
-            "does not contain tasks that have not started" if is_list else "is not set until that task has started"
-        )
-        message = f"without gang allocation this {'list ' if is_list else ''}{missing}"
+        message = "without gang allocation this is not set until that task has started"
+        if is_list:
+            message = "without gang allocation this list does not contain tasks that have not started"
         yield Finding(mention.span, message, related=(Related(gang.value.span, "tasks do not wait for each other"),))
 
 

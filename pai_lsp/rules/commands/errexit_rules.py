@@ -95,9 +95,9 @@ def command_finds_nothing(job: Job) -> Iterator[Finding]:
             continue  # only its result is wanted
         pipeline = line.step.pipeline
         is_inside = line.step.parent is not None and line.step.parent.is_substitution
-        is_open = (
-            _is_question(use) if what == "nothing is found" else not (what.startswith("the program") and is_inside)
-        )
+        is_open = not (what.startswith("the program") and is_inside)
+        if what == "nothing is found":
+            is_open = _is_question(use)
         if not is_open and use.place not in asked_for:
             asked_for[use.place] = _asked_for(use.place)
         severity = None if is_open or _is_asked(use, asked_for[use.place]) else Severity.INFORMATION

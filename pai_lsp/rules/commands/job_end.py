@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.findings.fixes import fix_of
-from pai_lsp.source.nodes import Mapping
+from pai_lsp.source.nodes import Mapping, entry_at
 from pai_lsp.source.tree_edits import insert_values
 
 TYPE_CHECKING = False
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job.job import Job
+    from pai_lsp.source.text import Span
 
 # How many other task roles a message names.
 _MOST_NAMED = 5
@@ -54,15 +55,11 @@ def first_role_ends_job(job: Job) -> Iterator[Finding]:
               minSucceededInstances: 1
             commands: [python train.py]
     """
-    finite = [
-        role
-        for role in job.task_roles
-        if role.node and not (script := job.scripts[role]).is_empty and not script.endless_command
-    ]
+    scripts = [(role, job.scripts[role]) for role in job.task_roles if role.node]
+    finite = [role for role, script in scripts if not script.is_empty and not script.endless_command]
     for role in finite if len(finite) > 1 else ():
-        completion = role.field("completion")
-        policy = completion.value if completion else None
-        if role.node is None or (isinstance(policy, Mapping) and policy.entry("minSucceededInstances")):
+        policy = role.get("completion")
+        if role.node is None or entry_at(policy, "minSucceededInstances"):
             continue
         if policy is not None and not (isinstance(policy, Mapping) and policy.entries):
             continue
@@ -99,15 +96,12 @@ def job_never_completes(job: Job) -> Iterator[Finding]:
             commands:
               - python train.py
     """
-    waiting = [(role, job.scripts[role].endless_command) for role in job.task_roles]
-    if not waiting or not all(command for _, command in waiting):
-        return
-    places = [
-        job.command_text(role).span(command.words[0].span.start, command.words[-1].span.end)
-        for role, command in waiting
-        if command
-    ]
-    related = tuple(Related(place, "this task role also waits forever") for place in places[1:])
-    yield Finding(
-        places[0], "the job waits forever here and occupies its machines until it is stopped", related=related
-    )
+    places: list[Span] = []
+    for role in job.task_roles:
+        if (command := job.scripts[role].endless_command) is None:
+            return
+        places.append(job.command_text(role).span(command.words[0].span.start, command.words[-1].span.end))
+    for place in places[:1]:
+        related = tuple(Related(other, "this task role also waits forever") for other in places[1:])
+        message = "the job waits forever here and occupies its machines until it is stopped"
+        yield Finding(place, message, related=related)

@@ -370,10 +370,8 @@ def failure_policy_not_text(job: Job) -> Iterator[Finding]:
             continue
         uses = (use for use in job.plugin_uses if use.owner.node.entry("failurePolicy") is entry)
         is_unread = any(_has_no_commands(job, use) for use in uses)
-        message = (
-            f"'failurePolicy' must be 'fail' or 'ignore'{'' if is_unread else ', or the task dies before it starts'}"
-        )
-        severity = Severity.WARNING if is_unread else None
+        happens, severity = ("", Severity.WARNING) if is_unread else (", or the task dies before it starts", None)
+        message = f"'failurePolicy' must be 'fail' or 'ignore'{happens}"
         yield Finding(entry.place, message, choice_fixes(entry.value.span, _POLICIES), severity=severity)
 
 

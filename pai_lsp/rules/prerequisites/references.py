@@ -330,11 +330,10 @@ def image_name_shared(job: Job) -> Iterator[Finding]:
     for definition in job.prerequisites:
         image = images.get(definition.name)
         if image is not None and definition.type != "dockerimage":
-            message = (
-                f"'{definition.name}' is also the name of a docker image; the runtime finds two and the task fails"
-            )
+            message = f"'{definition.name}' is also the name of a docker image"
             related = (Related(image.name_span, "the docker image"),)
-            yield Finding(definition.name_span, message, _rename(job, definition), related)
+            happens = "the runtime finds two and the task fails"
+            yield Finding(definition.name_span, f"{message}; {happens}", _rename(job, definition), related)
 
 
 @rule(Severity.WARNING, order=Order.NAMES, stage=Stage.RUNTIME, consequence=Consequence.IGNORED)

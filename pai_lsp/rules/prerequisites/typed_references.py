@@ -64,7 +64,7 @@ def wrong_prerequisite_type(job: Job) -> Iterator[Finding]:
             script: trainer
     """
     fields = {kind: field for field, kind in TYPED_FIELDS.items()}
-    typed = ((field, *found) for field in TYPED_FIELDS for found in _typed(job, field))
+    typed = ((field, *found) for field in TYPED_FIELDS for found in job.once(_typed)[field])
     for field, role, reference in typed:
         definition = job.definitions_by_name.get(reference.name)
         if definition is None or job.find_typed(TYPED_FIELDS[field], reference.name):
@@ -88,12 +88,8 @@ def _a(kind: str) -> str:
     return f"an {kind}" if kind[:1] in "aeiou" else f"a {kind}"
 
 
-def _typed(job: Job, field: str) -> list[tuple[TaskRole, Reference]]:
-    """The names in one of the four typed fields of task roles, even empty ones."""
-    return job.once(_all_typed)[field]
-
-
-def _all_typed(job: Job) -> dict[str, list[tuple[TaskRole, Reference]]]:
+def _typed(job: Job) -> dict[str, list[tuple[TaskRole, Reference]]]:
+    """By typed field, the names in it in task roles, even empty ones."""
     found: dict[str, list[tuple[TaskRole, Reference]]] = {field: [] for field in TYPED_FIELDS}
     for role in job.task_roles:
         for field, names in found.items():
@@ -111,7 +107,7 @@ def _names(job: Job) -> dict[str, tuple[str, ...]]:
 
 def _unknown(job: Job, field: str) -> Iterator[Finding]:
     kind = TYPED_FIELDS[field]
-    for _, reference in _typed(job, field):
+    for _, reference in job.once(_typed)[field]:
         name = reference.name
         if job.find_typed(kind, name) or name in job.definitions_by_name or job.may_define(name):
             continue
@@ -294,7 +290,7 @@ def plugin_never_runs(job: Job) -> Iterator[Finding]:
             prerequisites: [mnist]
     """
     for field in ROLE_TYPES:
-        for role, reference in _typed(job, field):
+        for role, reference in job.once(_typed)[field]:
             definition = job.find_typed(field, reference.name)
             plugin = definition.extended_plugin if definition else None
             if definition is None or plugin is None or job.roles_running(definition):
