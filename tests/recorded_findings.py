@@ -1,12 +1,13 @@
 """All that is said about the fixtures of rules: `python tests/recorded_findings.py` writes it to `findings.txt`.
 
 Marks in a fixture say where something is found. The record has the messages, the other places and the fixes, each edit
-with what it replaces. After a change, read what `git diff` shows of it.
+with what it replaces and the text before it. After a change, read what `git diff` shows of it. A finding that is not
+recorded yet is no failure: its marks are enough until the record is written again.
 """
 
 from __future__ import annotations
 
-from itertools import groupby
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,11 @@ from marks import examples, is_catalog, read_marks
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.rules import RULES
+from pai_lsp.source.text import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pai_lsp.findings.diagnostic import Diagnostic
+    from pai_lsp.source.text import Span
 
 FIXTURES = Path(__file__).parent / "rules"
 RECORD = Path(__file__).parent / "findings.txt"
@@ -35,34 +36,34 @@ def texts() -> dict[str, str]:
 
 
 def recorded(text: str) -> list[str]:
-    """What is found in a text, in lines."""
+    """What is found in a text: of each finding some lines."""
     document = Document(text, _SETTINGS, is_catalog=is_catalog(text))
-    return [line for one in document.diagnostics for line in _lines(text, one)]
+    return [_lines(text, one) for one in document.diagnostics]
 
 
-def _lines(text: str, one: Diagnostic) -> Iterator[str]:
-    yield f"{_place(text, one.span.start)} {one.severity.label} {one.consequence.value} {one.code}: {one.message!a}"
-    for related in one.related:
-        yield f"    {related.path or _place(text, related.span.start)} {related.message!a}"
+def _lines(text: str, one: Diagnostic) -> str:
+    lines = [f"{_at(text, one.span)} {one.severity.label} {one.consequence.value} {one.code}", f"    {one.message!a}"]
+    lines += (f"    {related.path or _at(text, related.span)} {related.message!a}" for related in one.related)
     for fix in one.fixes:
-        yield f"    {'safe: ' if fix.safe else ''}{fix.title!a}"
+        lines.append(f"    {'safe: ' if fix.safe else ''}{fix.title!a}")
         for edit in fix.edits:
-            old = text[edit.span.start : edit.span.end]
-            yield f"        {_place(text, edit.span.start)} {old!a} -> {edit.new_text!a}"
+            before = text[max(edit.span.start - 8, 0) : edit.span.start]
+            lines.append(f"        {before!a} {_at(text, edit.span)} -> {edit.new_text!a}")
+    return "\n".join(lines)
 
 
-def _place(text: str, at: int) -> str:
-    return f"{text.count(chr(10), 0, at) + 1}:{at - text.rfind(chr(10), 0, at)}"
+def _at(text: str, span: Span) -> str:
+    return ascii(shortened(text[span.start : span.end], 80))
 
 
 def read() -> dict[str, list[str]]:
     """The record, by title."""
-    parts = groupby(RECORD.read_text(encoding="utf-8").splitlines(), key=lambda line: line.startswith("# "))
-    lines = [list(part) for _, part in parts]
-    return {title[-1].removeprefix("# "): body for title, body in zip(lines[::2], lines[1::2], strict=True)}
+    parts = re.split(r"^# (.*)\n", RECORD.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    bodies = (re.findall(r"^\S.*(?:\n .*)*", part, re.MULTILINE) for part in parts[1::2])
+    return dict(zip(parts[::2], bodies, strict=True))
 
 
 if __name__ == "__main__":
-    all_lines = {title: recorded(text) for title, text in texts().items()}
-    lines = [line for title, found in all_lines.items() if found for line in (f"# {title}", *found)]
-    RECORD.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found = {title: recorded(text) for title, text in texts().items()}
+    record = (line for title, lines in found.items() if lines for line in (f"# {title}", *lines))
+    RECORD.write_text("\n".join(record) + "\n", encoding="utf-8")
