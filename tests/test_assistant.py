@@ -10,17 +10,23 @@ from typing import Any
 
 import jsonschema
 import pytest
+import yaml
 from job_text import SMALL
+from loopback import item
 from test_cluster_fit import WAITS, cluster
 
 import pai_lsp
 from pai_lsp.assistant.allowed_files import AllowedFiles, AnswerError, folders_of
 from pai_lsp.assistant.assistant_tools import answer, tools
 from pai_lsp.assistant.resources import resource_text, resources
+from pai_lsp.catalog.remote_sources import read_items, server_key
+from pai_lsp.catalog.setup import ServerSource
+from pai_lsp.catalog.store import Store, Stored
 from pai_lsp.ide.completion.snippet_texts import JOBS
 from pai_lsp.platform.tables import table
 from pai_lsp.rules import RULES
 from pai_lsp.source.text import LineIndex
+from pai_lsp.source.user_folders import user_cache_folder
 
 ROOT = Path(__file__).parent.parent
 HIDDEN = {path.name: path.read_text(encoding="utf-8") for path in sorted((Path(__file__).parent / "hidden").iterdir())}
@@ -233,6 +239,92 @@ def test_the_launcher_gets_the_tasks() -> None:
     assert refusal("new_job", template="distributed job", instances=1) == (
         "the argument 'instances' must be at least 2 for the template 'distributed job'"
     )
+
+
+def test_tasks_are_retried_alone_where_they_do_not_need_each_other() -> None:
+    text = ask("new_job", template="job", instances=8, taskRetryCount=2)["text"]
+    assert ask("check", text=text, severity="hint")["findings"] == []
+    assert "taskRetryCount: 2" in text
+    assert "gangAllocation: false" in text
+    assert "gangAllocation" not in ask("new_job", template="job", taskRetryCount=0)["text"]
+    assert refusal("new_job", template="pytorch job", taskRetryCount=2).endswith("use jobRetryCount")
+
+
+TEMPLATE = """\
+# From the marketplace.
+protocolVersion: 2
+name: finetune
+type: job
+secrets: {word: paper-and-glue}
+prerequisites:
+  - {type: data, name: data, uri: [/data]}
+  - {type: dockerimage, name: image, uri: "a/b:1"}
+parameters: {lr: 0.1, epochs: 3}
+taskRoles:
+  worker:
+    instances: 1
+    dockerImage: image
+    prerequisites: [data]
+    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 1, ports: {http: 1}}
+    commands: ["tune --lr <% $parameters.lr %> --key <% $secrets.word %>"]
+extras:
+  hivedScheduler: {jobPriorityClass: test, taskRoles: {worker: {skuNum: 1}}}
+  storages: [{name: home, mountPath: /home}, {name: old}]
+"""
+
+
+def test_a_template_of_the_marketplace_is_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    parts = TEMPLATE.replace("worker", "other").partition("taskRoles:\n")[2].partition("extras")[0]
+    two = TEMPLATE.replace("extras:\n", f"{parts}extras:\n")
+    server = ServerSource("https://m.example.com")
+    templates = [
+        item(number, f"t{number}", name=name, type="template", protocol=text)
+        for number, (name, text) in enumerate({"one": TEMPLATE, "two": two, "odd": "type: job\n"}.items())
+    ]
+    texts, _ = read_items(json.dumps(templates).encode(), server.url)
+    Store(user_cache_folder(os.environ)).save(server_key(server), Stored(texts, {}))
+    folder = tmp_path / "jobs"
+    folder.mkdir()
+    (folder / ".pai-lsp.yaml").write_text(f"marketplace: {{sources: [{{url: '{server.url}'}}]}}\n", encoding="utf-8")
+    files = allowed(folder)
+    unfilled = ask("new_job", files, template="one")["text"]
+    assert unfilled == TEMPLATE.replace(" {word: paper-and-glue}", '\n  word: ""')
+    given: dict[str, Any] = {
+        "name": "x", "image": "c/d:2", "instances": 2, "gpu": 4, "setup": ["ls"], "ports": {"ssh": 1}, "shmMB": 64,
+        "parameters": {"lr": 1}, "storages": {"old": "/old"}, "skuType": "V100", "virtualCluster": "vc",
+        "taskRetryCount": 1,
+    }  # fmt: skip
+    found = yaml.safe_load(ask("new_job", files, template="one", **given)["text"])
+    assert found["secrets"]["word"] == ""
+    assert [one.get("uri") for one in found["prerequisites"]] == [["/data"], "c/d:2"]
+    assert list(found).index("parameters") < list(found).index("taskRoles")
+    assert found["parameters"] == {"lr": 1, "epochs": 3}
+    assert found["defaults"] == {"virtualCluster": "vc"}
+    assert found["taskRoles"] == {
+        "worker": {
+            "instances": 2,
+            "dockerImage": "image",
+            "prerequisites": ["data"],
+            "resourcePerInstance": {"cpu": 1, "memoryMB": 1024, "gpu": 4, "ports": {"http": 1, "ssh": 1}},
+            "commands": ["ls", "tune --lr <% $parameters.lr %> --key <% $secrets.word %>"],
+            "taskRetryCount": 1,
+            "extraContainerOptions": {"shmMB": 64},
+        }
+    }
+    assert found["extras"] == {
+        "hivedScheduler": {"jobPriorityClass": "test", "taskRoles": {"worker": {"skuNum": 1, "skuType": "V100"}}},
+        "storages": [{"name": "home", "mountPath": "/home"}, {"name": "old", "mountPath": "/old"}],
+        "gangAllocation": False,
+    }
+    assert "name: y" in ask("new_job", files, template="two", name="y", image="c/d:2")["text"]
+    assert ask("new_job", files, template="odd", name="y")["text"] == "type: job\nname: y\n"
+    for template, arguments, message in (
+        ("one", {"command": "x"}, "this template has commands of its own: leave out command, change its text"),
+        ("two", {"gpu": 1, "command": "x"}, "this template has 2 task roles: leave out command, gpu, change its text"),
+        ("odd", {"image": "a"}, "the task roles of this template have no image in common"),
+    ):
+        assert refusal("new_job", files, template=template, **arguments).startswith(message)
 
 
 def test_the_templates() -> None:
