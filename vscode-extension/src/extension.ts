@@ -26,8 +26,11 @@ import { LiveJobs } from "./jobs/liveJobs";
 import { SHOW_PLACE } from "./graphPage";
 import { indentAsConfigured, offerJobLanguage, useJobLanguage } from "./jobLanguage";
 import { type Answer, offerTools, type ToolApi } from "./languageModelTools";
+import { type Listen, type McpApi, offerMcpServer } from "./mcpServer";
 import { SHOW_REFERENCES } from "./server/connection";
 import { Controller } from "./server/controller";
+import { installedServer } from "./server/discovery";
+import type { Launch } from "./server/launch";
 import type { State } from "./server/state";
 import { watchSelectedInterpreter } from "./server/surroundings";
 import { showStatus, statusItem } from "./statusItem";
@@ -99,7 +102,18 @@ export function activate(context: vscode.ExtensionContext): Interface {
       reportingFailure(() => showPlace(controller, place)),
     ),
     offerJobLanguage(controller, context.workspaceState),
-    offerTools(vscode as unknown as ToolApi<vscode.CancellationToken>, vscode.workspace, answerTool(controller)),
+    offerTools(
+      vscode as unknown as ToolApi<vscode.CancellationToken>,
+      toolNames(context),
+      vscode.workspace,
+      answerTool(controller),
+    ),
+    offerMcpServer(vscode as unknown as McpApi, {
+      isChosen: () => vscode.workspace.isTrusted && setting("chat") === "mcp",
+      launch: () => launchWithPackages(output),
+      cluster: () => setting("cluster") ?? "",
+      onDidChange: whenChoiceChanges,
+    }),
     ...startWhenNeeded(controller),
     ...restartWhenChanged(controller),
     ...followActiveJob(),
@@ -139,6 +153,39 @@ function answerTool(controller: Controller): Answer<vscode.CancellationToken> {
     return parts;
   };
 }
+
+function toolNames({ extension }: vscode.ExtensionContext): string[] {
+  const { contributes } = extension.packageJSON as { contributes: { languageModelTools: { name: string }[] } };
+  return contributes.languageModelTools.map(({ name }) => name);
+}
+
+const setting = (name: string) => vscode.workspace.getConfiguration("openpai").get<string>(name);
+
+/** A server that the user has installed, for what the extension's own has no packages for. */
+async function launchWithPackages(output: vscode.LogOutputChannel): Promise<Launch | undefined> {
+  try {
+    const server = await installedServer({ output });
+    if (server !== undefined) {
+      return server.launch;
+    }
+    void vscode.window.showWarningMessage(
+      "'openpai.chat' is 'mcp', but 'pai-lsp' is not installed: run pip install 'pai-lsp[mcp]' in the environment of the folder.",
+    );
+  } catch (error) {
+    output.error(error instanceof Error ? error : String(error));
+  }
+  return undefined;
+}
+
+const whenChoiceChanges: Listen = (changed) =>
+  vscode.Disposable.from(
+    vscode.workspace.onDidGrantWorkspaceTrust(changed),
+    vscode.workspace.onDidChangeConfiguration((change) => {
+      if (["server", "chat", "cluster"].some((name) => change.affectsConfiguration(`openpai.${name}`))) {
+        changed();
+      }
+    }),
+  );
 
 /** A folder may hold nothing but other YAML: then no server is started. */
 function startWhenNeeded(controller: Controller): vscode.Disposable[] {

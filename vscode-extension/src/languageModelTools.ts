@@ -5,8 +5,8 @@
  * that already runs. The types are written here, because those of the oldest supported VS Code do not have them.
  */
 
-/** The names in schemas/assistant_tools.json; package.json has them after `openpai_`. */
-export const TOOLS = ["check", "fix", "expand", "what_runs", "explain", "complete", "fit", "why", "new_job"] as const;
+/** What the names in package.json have before those of the server's tools. */
+const PREFIX = "openpai_";
 
 interface Disposable {
   dispose(): unknown;
@@ -36,8 +36,17 @@ export interface Trust {
 /** Answers a tool with parts of text; what it throws has a message for the model. */
 export type Answer<Token> = (tool: string, input: object, token: Token) => Promise<readonly string[]>;
 
-/** Register the tools as soon as the workspace is trusted; nothing where VS Code has no such tools. */
-export function offerTools<Token>(api: ToolApi<Token>, trust: Trust, answer: Answer<Token>): Disposable {
+/**
+ * Register the tools as soon as the workspace is trusted; nothing where VS Code has no such tools.
+ *
+ * `names` are those in package.json.
+ */
+export function offerTools<Token>(
+  api: ToolApi<Token>,
+  names: readonly string[],
+  trust: Trust,
+  answer: Answer<Token>,
+): Disposable {
   const { lm, LanguageModelTextPart: Text, LanguageModelToolResult: Result } = api;
   if (lm?.registerTool === undefined || Text === undefined || Result === undefined) {
     return { dispose: () => undefined };
@@ -45,10 +54,10 @@ export function offerTools<Token>(api: ToolApi<Token>, trust: Trust, answer: Ans
   const registerTool = lm.registerTool.bind(lm);
   const registered: Disposable[] = [];
   const register = () => {
-    for (const name of TOOLS) {
+    for (const name of names) {
       const invoke = async ({ input }: Invocation, token: Token) =>
-        new Result((await answer(name, input, token)).map((part) => new Text(part)));
-      registered.push(registerTool(`openpai_${name}`, { invoke }));
+        new Result((await answer(name.slice(PREFIX.length), input, token)).map((part) => new Text(part)));
+      registered.push(registerTool(name, { invoke }));
     }
   };
   if (trust.isTrusted) {

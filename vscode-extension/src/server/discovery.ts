@@ -59,6 +59,12 @@ export async function existingServer(discovery: Omit<Discovery, "onStep">): Prom
   return findServer(discovery, around, await interpreters(around, discovery.output));
 }
 
+/** The server that the user has named or installed, and not the extension's own. */
+export async function installedServer(discovery: Pick<Discovery, "output">): Promise<Server | undefined> {
+  const around = surroundings();
+  return namedOrInstalled(discovery, around, await interpreters(around, discovery.output));
+}
+
 /** The folder in which the server runs; never an untrusted one. */
 export function folderToRunIn(): string {
   const { folder } = surroundings();
@@ -66,25 +72,33 @@ export function folderToRunIn(): string {
 }
 
 async function findServer(
-  { context, output }: Omit<Discovery, "onStep">,
+  discovery: Omit<Discovery, "onStep">,
   around: Surroundings,
   chosen: readonly Interpreter[],
 ): Promise<Server | undefined> {
-  const tell = (reason: string) => output.warn(reason);
-  const configured = configuredLaunch(setting("command"), around);
-  if (configured !== undefined) {
-    return checkedServer(configured, folderToRunIn());
-  }
-  if (vscode.workspace.isTrusted) {
-    const installed = await firstUsable(installedLaunches(chosen, around), folderToRunIn(), tell);
-    if (installed !== undefined) {
-      return installed;
-    }
+  const { context, output } = discovery;
+  const found = await namedOrInstalled(discovery, around, chosen);
+  if (found !== undefined) {
+    return found;
   }
   const bundle = await carried(context);
   const made = bundle === undefined ? undefined : await privateServer(bundle, storage(context));
   // A broken one, whose Python was removed, is created again.
-  return made === undefined ? undefined : firstUsable([made], storage(context), tell);
+  return made === undefined ? undefined : firstUsable([made], storage(context), (reason) => output.warn(reason));
+}
+
+async function namedOrInstalled(
+  { output }: Pick<Discovery, "output">,
+  around: Surroundings,
+  chosen: readonly Interpreter[],
+): Promise<Server | undefined> {
+  const configured = configuredLaunch(setting("command"), around);
+  if (configured !== undefined) {
+    return checkedServer(configured, folderToRunIn());
+  }
+  return vscode.workspace.isTrusted
+    ? firstUsable(installedLaunches(chosen, around), folderToRunIn(), (reason) => output.warn(reason))
+    : undefined;
 }
 
 function interpreters(around: Surroundings, output: vscode.LogOutputChannel): Promise<readonly Interpreter[]> {
