@@ -1,8 +1,8 @@
 /**
  * The server's tools for assistants as language model tools, for chat in VS Code, where it has them (since 1.95).
  *
- * They are described in package.json, by which VS Code offers them in trusted workspaces only, and answered by the server
- * that already runs. The types are written here, because those of the oldest supported VS Code do not have them.
+ * They are described in package.json, by which VS Code offers them unless the user chooses otherwise, and answered by the
+ * server that already runs. The types are written here, because those of the oldest supported VS Code do not have them.
  */
 
 /** What the names in package.json have before those of the server's tools. */

@@ -164,7 +164,9 @@ interface ToolTable {
 
 test("the language model tools are those of the server, with the same descriptions and arguments", () => {
   const table = JSON.parse(fs.readFileSync(path.join(HOME, "../schemas/assistant_tools.json"), "utf8")) as ToolTable;
-  const when = "isWorkspaceTrusted && config.openpai.chat == 'tools'";
+  // One condition: VS Code up to 1.100 cannot send one of two parts to its extensions, and then none has any tools.
+  // Where the workspace is not trusted, the tools are not registered.
+  const when = "config.openpai.chat == 'tools'";
   const expected = Object.entries(table.tools).map(([name, tool]) => {
     const properties = Object.fromEntries(
       Object.entries(tool.arguments).map(([key, value]) => [
