@@ -6,18 +6,21 @@ import textwrap
 
 import pytest
 
+from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import (
     add_to_section,
     append_item,
     cut_entry,
     insert_entry,
+    keeping_comments,
     line_end,
     remove_entry,
     remove_item,
+    without_parts,
 )
 from pai_lsp.source.nodes import Mapping, Sequence, if_mapping, scalar_text
 from pai_lsp.source.syntax import parse
-from pai_lsp.source.text import apply_edits
+from pai_lsp.source.text import Span, TextEdit, apply_edits
 from pai_lsp.source.tree_edits import insert_values, items_after, items_in_front, without_entries, without_items
 
 
@@ -299,3 +302,49 @@ def test_values_are_written_in_the_style_of_their_mapping() -> None:
     assert added == "x:\n  a: 1\n  b:\n    - 1\n    - '2'\n  c:\n    d: null\n"
     added = apply_edits(braces, (insert_values(braces, mapping(braces, "x"), values),))
     assert added == "x: {a: 1, b: [1, '2'], c: {d: null}}\n"
+
+
+WITH_LINES_THAT_ARE_NOT_READ = {
+    "map:\n  a: 1\n  ]\n\n  # c\n  }\nlast: 5\n": "map:\n  a: 1\n  ]\n\n  # c\n  }\nnew: 1\nlast: 5\n",
+    "list:\n  - a\n  ]\n\n  # c\nlast: 5\n": "list:\n  - a\n  ]\nnew: 1\n\n  # c\nlast: 5\n",
+    "list:\n- a\n- b: {\nlast: 5\n": "list:\n- a\n- b: {\nnew: 1\nlast: 5\n",
+    "list:\n- a\n]\nlast: 5\n": "list:\n- a\nnew: 1\n]\nlast: 5\n",
+}
+
+
+@pytest.mark.parametrize(("before", "after"), WITH_LINES_THAT_ARE_NOT_READ.items())
+def test_a_line_that_is_not_read_belongs_to_the_block_above(before: str, after: str) -> None:
+    node = mapping(before)
+    assert apply_edits(before, (insert_entry(before, node, "new: 1", node.entries[0]),)) == after
+
+
+def test_an_empty_item_is_taken_out_alone() -> None:
+    before = "list:\n  - a\n  -\n  - b\n"
+    assert without_item(before, "list", 1) == "list:\n  - a\n  - b\n"
+    assert without_item("list:\n  - a\n  - b\n  -", "list", 2) == "list:\n  - a\n  - b\n"
+
+
+def test_a_comment_that_an_edit_writes_itself_is_not_kept_twice() -> None:
+    text = "a: 1  # one\nb: 2  # two\n"
+    edits = (TextEdit(Span(0, 12), ""), TextEdit(Span(12, 24), "b: 3  # two\n"))
+    assert apply_edits(text, keeping_comments(text, edits, comments(parse(text)))) == "# one\nb: 3  # two\n"
+
+
+@pytest.mark.parametrize(
+    ("gone", "left"),
+    [
+        ("", "a, b, c, d"),
+        ("a", "b, c, d"),
+        ("d", "a, b, c"),
+        ("bc", "a, d"),
+        ("ac", "b, d"),
+        ("abc", "d"),
+        ("abcd", ""),
+    ],
+)
+def test_parts_in_brackets_are_taken_out_with_their_commas(gone: str, left: str) -> None:
+    text = "a, b, c, d"
+    spans = [Span(at, at + 1) for at in range(0, 10, 3)]
+    edits = list(without_parts(spans, [text[span.start] in gone for span in spans]))
+    assert apply_edits(text, edits) == left
+    assert all(len(edit.span) for edit in edits)

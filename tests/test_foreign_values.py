@@ -13,7 +13,20 @@ from pai_lsp.document import Document
 from pai_lsp.mpijob.conversion import ConversionError
 from pai_lsp.mpijob.converted_text import DIRECTIONS, converted_text
 from pai_lsp.mpijob.manifest import plain_value, quantity
-from pai_lsp.source.foreign import as_list, as_mapping, as_text, as_whole, json_value, whole_number
+from pai_lsp.source.foreign import (
+    as_list,
+    as_mapping,
+    as_number,
+    as_text,
+    as_whole,
+    json_beginning,
+    json_mapping,
+    json_value,
+    mappings_in,
+    number_of,
+    texts_in,
+    whole_number,
+)
 from pai_lsp.source.nodes import Mapping, walk
 from pai_lsp.source.syntax import parse
 from pai_lsp.web.addresses import address_below, address_parts, host_and_port
@@ -170,3 +183,42 @@ def test_numbers_of_any_length_in_commands(line: str) -> None:
     text = JOB.replace("sleep infinity", "'" + line.replace("#", "9" * 5_000) + "'").replace("gpu: 2", "gpu: 1")
     with no_failures():
         assert Document(text, path="a.pai.yaml").diagnostics
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (r'"\ud800a"', "?a"),
+        (r'"\uDC00"', "?"),
+        (r'"\uD83D\uDE00"', "😀"),
+        (b"\xef\xbb\xbf[1]", [1]),
+        ("[1e999, -1e999, 1.5]", [1.7e308, -1.7e308, 1.5]),
+        ("1" * 401, int("9" * 400)),
+        ("-" + "1" * 401, -int("9" * 400)),
+        ("1" * 400, int("1" * 400)),
+    ],
+)
+def test_json_that_python_reads_otherwise(text: str | bytes, value: object) -> None:
+    assert json_value(text) == value
+
+
+def test_how_deep_json_is_read() -> None:
+    for opening, closing in (("[", "]"), ('{"a": ', "}")):
+        assert json_value(f"{opening * 101}1{closing * 101}")
+        for depth in (102, 100_000):
+            with pytest.raises(ValueError, match="too deep"):
+                json_value(f"{opening * depth}1{closing * depth}")
+    assert json_value(f"[{'[], ' * 200}[]]")
+    for text in ("NaN", "[Infinity]", "", "{]"):
+        with pytest.raises(ValueError, match="JSON|Expecting"):
+            json_value(text)
+
+
+def test_values_of_another_type_are_none() -> None:
+    assert [json_mapping(text) for text in ('{"a": 1}', "[1]", "x")] == [{"a": 1}, {}, {}]
+    assert [json_beginning(text) for text in ('{"a": 1} and more', "[1] x", "x", "")] == [{"a": 1}, {}, {}, {}]
+    assert [as_number(one) for one in (1, 1.5, True, "1", 10**400, float("inf"))] == [1, 1.5, None, None, None, None]
+    assert [as_whole(one) for one in (1, 1.0, True, "1")] == [1, None, None, None]
+    assert (texts_in(["a", 1, []]), texts_in("ab"), mappings_in([{}, 1, {"a": 1}])) == (["a"], [], [{}, {"a": 1}])
+    assert [whole_number(text) for text in ("007", "0", "", "-1", "٣", "1.0")] == [7, 0, None, None, None, None]
+    assert (number_of("-12"), number_of("+3")) == (-12, 3)

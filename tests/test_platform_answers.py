@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
+from pai_lsp.embedded.command_lines import command_lines
+from pai_lsp.embedded.shell import read_script
 from pai_lsp.platform.clone_options import OpenQuoteError, clone_words, is_always_refused, is_refused
 from pai_lsp.platform.image_addresses import image_host, image_page, registry_host, without_host
 from pai_lsp.platform.local_storage import local_storage_faults
 from pai_lsp.platform.platforms import may_be_marked, platform_comment, platform_named
+from pai_lsp.platform.programs import foreign_option, hosts_of, launch_of, option_of_no_launcher
 
 NEEDS = "'enableLocalStorage' needs '{}', one absolute path or several with ':' between them"
 REFUSED = ("--upload-pack", "-u", "--config", "-c")
@@ -151,3 +154,67 @@ def test_marks_of_a_platform_in_a_text() -> None:
     assert found
     assert found["name"] == "ltp"
     assert platform_comment("a: 1 # platform=ltp") is None
+
+
+# What is launched: by which implementation (with `!` where no other has it), how many processes, and whether as root
+# (`r`) and with more processes than slots (`o`).
+LAUNCHES = {
+    "mpirun -np 2 -np 4 a": ("Open MPI", 4, ""),
+    "mpirun -np 2 a : -np 3 b": ("Open MPI", 5, ""),
+    "mpirun -np 0 a": ("Open MPI", None, ""),
+    "mpirun -np $N a": ("Open MPI", None, ""),
+    "mpirun --oversubscribe a": ("Open MPI!", None, "o"),
+    "mpirun --map-by slot:OVERSUBSCRIBE -n 1 a": ("Open MPI", 1, "o"),
+    "mpirun --allow-run-as-root a": ("Open MPI!", None, "r"),
+    "mpiexec.hydra -n 4 -ppn 2 a": ("Hydra!", 4, ""),
+    "horovodrun -np 2 a": ("horovodrun!", 2, ""),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), LAUNCHES.items())
+def test_what_a_launcher_starts(text: str, expected: tuple[str, int | None, str]) -> None:
+    found = launch_of(command_lines(read_script(text)).all[0])
+    flags = "r" * found.allows_root + "o" * found.oversubscribes
+    assert (found.implementation + "!" * found.is_certain, found.processes, flags) == expected
+
+
+@pytest.mark.parametrize(
+    ("hosts", "found"),
+    [
+        ("a:2,b", [("a", 2, "a", "2"), ("b", None, "b", "b")]),
+        ("a,,b:3", [("a", None, "a", "a"), ("b", 3, "b", "3")]),
+        ("a:x", None),
+        ("$HOSTS", None),
+    ],
+)
+def test_hosts_of_a_launcher(hosts: str, found: list[tuple[str, int | None, str, str]] | None) -> None:
+    text = f"mpirun -n 1 -host {hosts} a"
+    line = command_lines(read_script(text)).all[0]
+    (option,) = launch_of(line).host_lists
+    read = hosts_of(option, line)
+    spans = [(one.name, one.slots, one.span, one.slots_span) for one in read or ()]
+    shown = [(name, slots, *(text[one.start : one.end] for one in places)) for name, slots, *places in spans]
+    assert (None if read is None else shown) == found
+
+
+@pytest.mark.parametrize(
+    ("words", "option", "instead"),
+    [
+        ("--nproc_per_node 2", "--nproc_per_node", ""),
+        ("--num_processes=4", "--num_processes", "-np"),
+        ("-wwdir /x", "-wwdir", "-wdir"),  # with the dashes that were written
+        ("--wwdir /x", "--wwdir", "--wdir"),
+        ("--hosstfile f", "--hosstfile", "--hostfile"),
+        ("-npp 2", None, ""),  # too short to be sure
+        ("-xyzzyx", None, ""),
+        ("-np 2", None, ""),
+    ],
+)
+def test_options_that_no_launcher_has(words: str, option: str | None, instead: str) -> None:
+    text = f"mpirun {words} a"
+    found = launch_of(command_lines(read_script(text)).all[0])
+    wrong = option_of_no_launcher(found)
+    assert (wrong and (wrong[0], text[wrong[1].start : wrong[1].end], wrong[2])) == (
+        option and (option, option, instead)
+    )
+    assert foreign_option(found) is None

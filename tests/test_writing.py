@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import pytest
 import yaml
 from budgets import budget
@@ -11,7 +14,7 @@ from hypothesis import strategies as st
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.tags import runtime_value
-from pai_lsp.source.writing import flow_scalar, quoted, scalar_line, within_quotes, written_key
+from pai_lsp.source.writing import flow_scalar, flow_value, quoted, scalar_line, value_lines, within_quotes, written_key
 
 # How each place is written, and where the text is found again.
 PLACES = {
@@ -108,3 +111,40 @@ def test_quotes_are_written_only_where_they_are_needed(text: str) -> None:
 )
 def test_more_is_quoted_in_brackets(text: str, written: str) -> None:
     assert flow_scalar(text) == written
+
+
+@pytest.mark.parametrize(
+    ("value", "lines"),
+    [
+        ("a\nb", ["|-", "  a", "  b"]),
+        ("a\nb\n", ["|", "  a", "  b"]),
+        ("a\n\n  b\n", ["|", "  a", "", "    b"]),
+        ("a\n\tb", ["|-", "  a", "  \tb"]),
+        (" a\nb", ['" a\\nb"']),  # its indentation would be that of the block
+        ("\na", ['"\\na"']),
+        ("a\n\n", ['"a\\n\\n"']),
+        ("a\n  \nb", ['"a\\n  \\nb"']),
+        ("a\n\x01", ['"a\\n\\x01"']),
+        ("a\r\nb", ['"a\\r\\nb"']),
+        ([], ["[]"]),
+        ({}, ["{}"]),
+        ([1, {"a": [2]}], ["- 1", "- a:", "    - 2"]),
+        ([["x", None], True], ["- - x", "  - null", "- true"]),
+        ({"k": "x\ny\n", "l": {"m": []}}, ["k: |", "  x", "  y", "l:", "  m: []"]),
+        (["x\ny"], ["- |-", "  x", "  y"]),
+        (math.inf, [".inf"]),
+        (-math.inf, ["-.inf"]),
+        (math.nan, [".nan"]),
+        (1.5, ["1.5"]),
+    ],
+)
+def test_values_in_lines(value: Any, lines: list[str]) -> None:
+    assert value_lines(value) == lines
+
+
+def test_values_in_brackets() -> None:
+    assert flow_value({"a b": [1, "x\ny", {"c": []}], "d": "e, f"}) == "{'a b': [1, \"x\\ny\", {c: []}], d: 'e, f'}"
+    assert [within_quotes("it's\x07 \u2028\U000e0001", quote) for quote in "'\""] == [
+        "it''s\x07 \u2028\U000e0001",
+        "it's\\x07 \\u2028\\U000e0001",
+    ]

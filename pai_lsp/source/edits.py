@@ -91,8 +91,8 @@ def entry_end(text: str, entry: Entry) -> int:
 def _block_end(text: str, at: int, depth: int, *, is_list: bool) -> int:
     """Where a block ends that is known up to `at`: after the last line indented deeper than `depth`.
 
-    The tree knows an alias only by its anchor, so the lines of aliases at the end of a block are found in the text.
-    The items of a list may be at `depth` itself.
+    Lines that cannot be read are not in the tree, and belong to the block nevertheless. The items of a list may be at
+    `depth` itself.
     """
     following = line_span(text, Span(at, at)).end
     while following < len(text):
@@ -264,7 +264,7 @@ def add_to_section(text: str, root: Mapping | None, section: str, lines: str) ->
 def _new_section(text: str, root: Mapping, lines: list[str]) -> TextEdit:
     """Lines after everything in the document."""
     end = len(text.rstrip())
-    if text.endswith("...", 0, end) and (mark := _DOCUMENT_END.search(text, 0, end)) is not None:
+    if text.endswith("...", 0, end) and (mark := _DOCUMENT_END.search(text[:end])) is not None:
         end = len(text[: mark.start()].rstrip())
     first = root.entries[0].key.span.start
     pad = " " * column(text, first)

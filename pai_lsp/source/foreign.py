@@ -7,7 +7,7 @@ these functions before anything is done with it, also before it is looked up in 
 from __future__ import annotations
 
 import json
-from math import isfinite
+from math import copysign, isfinite
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _is_deep(value: object) -> bool:
 
 def _finite(digits: str) -> float:
     number = float(digits)
-    return number if isfinite(number) else 1.7e308 if number > 0 else -1.7e308
+    return number if isfinite(number) else copysign(1.7e308, number)
 
 
 def _not_json(word: str) -> NoReturn:

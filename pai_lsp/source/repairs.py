@@ -209,8 +209,8 @@ def _surrogates(text: str, at: int) -> Iterator[tuple[int, int, str]]:
     scalar = _DOUBLE_QUOTED.match(text, at)
     while scalar is not None:
         for escape in _ESCAPE.finditer(text, *scalar.span()):
-            if escape["surrogates"]:
-                yield *escape.span(), f"\\U{ord(joined_surrogates(escape[0])):08x}"
+            if surrogates := escape["surrogates"]:
+                yield *escape.span(), f"\\U{ord(joined_surrogates(surrogates)):08x}"
         gap = _UP_TO_QUOTE.match(text, scalar.end())
         scalar = _DOUBLE_QUOTED.match(text, gap.end()) if gap else None
 
@@ -320,9 +320,8 @@ def _half_typed_key(fault: _ParserFault) -> Repair | None:
         content = _content(text, context_at)
         if content.start <= context_at and len(content):
             return _key_without_colon(text, Span(context_at, content.end))
-    if "mapping values are not allowed" in problem:
-        start, _ = _line(text, at)
-        above = _content(text, start - 1) if start else Span(0, 0)
+    if "mapping values are not allowed" in problem and (start := _line(text, at)[0]):
+        above = _content(text, start - 1)
         word = text[above.start : above.end]
         if re.fullmatch(r"(?:- )?[\w.-]+", word) and _indentation(text, above.start) < _indentation(text, at):
             return _key_without_colon(text, above)
@@ -350,9 +349,8 @@ def _second_colon(fault: _ParserFault) -> Repair | None:
         edit = _quoting(text, value)
         message = "a value that holds ': ' must be quoted"
         return Repair(message, value, ((at, at + 1, "_"),), title="Quote it", edit=edit)
-    above = _content(text, start - 1) if start else content
-    depth = _indentation(text, above.start) if start else 0
-    if before and depth < content.start - start and start:
+    depth = _indentation(text, _content(text, start - 1).start) if start else content.start
+    if before and depth < content.start - start:
         message = f"'{before.strip()}' is indented deeper than the key above it, which already has a value"
         surplus = content.start - start - depth
         return Repair(message, Span(content.start, at), ((start, start + surplus, ""),))
