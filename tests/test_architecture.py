@@ -278,3 +278,15 @@ def test_no_rule_reads_the_text_of_a_script() -> None:
                     found.append(f"{path.name}:{node.lineno}")
     # What bash refuses is about the text, whose tags are filled there.
     assert {place.partition(":")[0] for place in found} <= {"shell_syntax_rules.py"}
+
+
+def test_what_only_types_need_is_not_imported() -> None:
+    """`TYPE_CHECKING = False` is to type checkers what `typing.TYPE_CHECKING` is, and at run time it is false."""
+    values = [
+        ast.unparse(node.value)
+        for name in MODULES
+        for node in tree(name).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "TYPE_CHECKING"
+    ]
+    assert len(values) > 100
+    assert set(values) == {"False"}

@@ -210,7 +210,7 @@ def test_how_deep_json_is_read() -> None:
                 json_value(f"{opening * depth}1{closing * depth}")
     assert json_value(f"[{'[], ' * 200}[]]")
     for text in ("NaN", "[Infinity]", "", "{]"):
-        with pytest.raises(ValueError, match="JSON|Expecting"):
+        with pytest.raises(ValueError, match=r"JSON|Expecting"):
             json_value(text)
 
 

@@ -449,3 +449,43 @@ def test_a_password_is_hidden_as_it_is_written_where_a_fault_is_repaired() -> No
     found = hover(document, text.index("password"))
     assert found is not None
     assert "zq-before" not in found.markdown
+
+
+@pytest.mark.parametrize(
+    ("text", "elsewhere", "shown"),
+    [
+        ("secrets: {a: abcdefgh}\n", "say abcdefgh", "say ***"),
+        ("secrets: {a: abcdefg}\n", "say abcdefg", "say abcdefg"),  # may be an ordinary word
+        ("secrets: {a: 12345678}\n", "12345678", "***"),
+        ("secrets: {a: zq-six}\n", "zq-six", "***"),
+        ("secrets: {a: zq-5!}\n", "zq-5!", "zq-5!"),
+        ('secrets: {a: zq"hidden-1}\n', 'say "zq\\"hidden-1" now', 'say "***" now'),
+        ("secrets: {a: zq'hidden-1}\n", "say 'zq''hidden-1' now", "say '***' now"),
+        ("secrets: {a: zqé-hidden-1}\n", "zq\\u00e9-hidden-1 zqé-hidden-1", "*** ***"),
+        ("secrets: {a: *zq-hidden-1}\n", "say zq-hidden-1", "say ***"),
+        ("secrets: {a: &zq-hidden-1 x}\n", "say zq-hidden-1", "say ***"),
+        ("secrets: {a: zq hidden  one}\n", "zq hidden  one, zq hidden one", "***, ***"),
+        ("secrets:\n  a: |\n    zq-first-line\n    zq-second-line\n", "zq-second-line", "***"),
+        ("secrets: {zq-name-1: zq-name-1}\n", "zq-name-1", "zq-name-1"),  # the name of a secret
+        ("secrets: {a: <% $secrets.other %>}\n", "<% $secrets.other %>", "<% $secrets.other %>"),
+    ],
+)
+def test_which_values_are_hidden_everywhere(text: str, elsewhere: str, shown: str) -> None:
+    assert document_of(text).job.hidden.without(elsewhere) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("secrets:\n a: one\n # note\nname: x\n", ["one", "# note"]),
+        ("secrets:\n a: one\n# note\nname: x\n", ["one"]),
+        ("secrets:\n a: one # note\n\n b: two\n\n# note\nname: x\n", ["one # note", "two"]),
+        ("secrets: {a: one, b: [two, three], }\nname: x\n", ["one", "two, three"]),
+        ("secret:\n a: one\nSecrets:\n b: two\n", ["one", "two"]),
+        ("<<: {secrets: {a: one}}\nname: x\n", ["one"]),
+        ("name: x\n---\nsecrets: {a: one}\n", ["{a: one}"]),  # with a fault, by its lines
+        ("name: x\n", []),
+    ],
+)
+def test_which_places_are_hidden(text: str, hidden: list[str]) -> None:
+    assert [text[span.start : span.end] for span in document_of(text).job.hidden.spans] == hidden
