@@ -104,7 +104,24 @@ def test_what_only_the_runtime_fails_on_is_an_error_value() -> None:
         ("1e-7", "1e-7"),
         ("12345678901234567890", "12345678901234567000"),
         ("1e21", "1e+21"),
+        ("123456789012345678901", "123456789012345680000"),
+        ("-1.25e300", "-1.25e+300"),
+        ("0.1234567", "0.1234567"),
+        ("-0.0000012", "-0.0000012"),
+        ("0.00000012", "1.2e-7"),
+        ("1234.5", "1234.5"),
+        ("-0.0", "0"),
+        ("9007199254740993", "9007199254740992"),
+        ("-0b101", "-5"),
+        ("+0x_f", "15"),
         ("0123", "83"),
+        ("-1:30:30.5", "-5430.5"),
+        ("0010-1-2t3:04:05.67891 -1:30", "Sun Jan 02 1910 04:34:05 GMT+0000 (Coordinated Universal Time)"),
+        ("2020-1-2 3:04:05+2", "Thu Jan 02 2020 01:04:05 GMT+0000 (Coordinated Universal Time)"),
+        ("2020-13-32", "Mon Feb 01 2021 00:00:00 GMT+0000 (Coordinated Universal Time)"),
+        ("2020-1-2", "2020-1-2"),
+        (".nan", "NaN"),
+        ("-.inf", "-Infinity"),
         ("12:30", "750"),
         ("2020-01-01", "Wed Jan 01 2020 00:00:00 GMT+0000 (Coordinated Universal Time)"),
         (".inf", "Infinity"),
@@ -406,3 +423,9 @@ def test_a_collection_of_aliases_stands_where_they_are_written() -> None:
     assert isinstance(root, Mapping)
     written = {entry.name: text[entry.value.span.start : entry.value.span.end] for entry in root.entries}
     assert written == {"a": "foo", "list": "- *x\n- *x", "map": "k: *x"}
+
+
+def test_what_javascript_writes_for_numbers_that_no_text_gives() -> None:
+    values: list[object] = [0.0, -0.0, 5e-324, 1e20, None, [1, None, [2.5, True]], {}]
+    texts = ["0", "0", "5e-324", "100000000000000000000", "null", "1,,2.5,true", "[object Object]"]
+    assert list(map(server_text, values)) == texts
