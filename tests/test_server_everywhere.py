@@ -1,0 +1,124 @@
+"""What two clients get for every request about one job: one that can do everything, and one that states nothing.
+
+The answers are in tests/everywhere, one file a client; positions are written as their line and character from 0.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from server_client import CAPABILITIES, URI, Client, connected, place
+
+from pai_lsp.lsp.features import DOCUMENT_FEATURES
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+FOLDER = Path(__file__).parent / "everywhere"
+TEXT = (FOLDER / "job.pai.yaml").read_text(encoding="utf-8")
+LINK, MARKDOWN = {"linkSupport": True}, ["markdown", "plaintext"]
+ITEM = {
+    "snippetSupport": True,
+    "insertReplaceSupport": True,
+    "documentationFormat": MARKDOWN,
+    "insertTextModeSupport": {"valueSet": [1, 2]},
+    "tagSupport": {"valueSet": [1]},
+    "deprecatedSupport": True,
+}
+EVERYTHING: dict[str, Any] = {
+    **CAPABILITIES,
+    "textDocument": {
+        **CAPABILITIES["textDocument"],
+        "completion": {"completionItem": ITEM, "completionItemKind": {"valueSet": [*range(1, 26)]}},
+        "codeAction": {
+            **CAPABILITIES["textDocument"]["codeAction"],
+            "dataSupport": True,
+            "resolveSupport": {"properties": ["edit"]},
+        },
+        "hover": {"contentFormat": MARKDOWN},
+        "definition": LINK,
+        "documentSymbol": {"hierarchicalDocumentSymbolSupport": True},
+        "documentLink": {"tooltipSupport": True},
+        "semanticTokens": {
+            "requests": {"full": True},
+            "tokenTypes": [],
+            "tokenModifiers": [],
+            "formats": ["relative"],
+            "multilineTokenSupport": True,
+        },
+    },
+}
+COMMANDS = ["openpai.preview", "openpai.copyScript", "openpai.showReferences", "openpai.expand", "openpai.convert"]
+CLIENTS: dict[str, dict[str, Any]] = {
+    "able": {"capabilities": EVERYTHING, "initializationOptions": {"commands": COMMANDS}},
+    "plain": {"capabilities": {}},
+}
+# Where a request asks that is not about the whole document: the name of a prerequisite in a role's list, 31:22.
+NAME = {"line": 30, "character": 22}
+MORE: dict[str, dict[str, Any]] = {
+    "textDocument/codeAction": {"range": place((25, 0), (38, 20)), "context": {"diagnostics": []}},
+    "textDocument/references": {"context": {"includeDeclaration": True}},
+    "textDocument/rename": {"newName": "load"},
+    "textDocument/formatting": {"options": {"tabSize": 4, "insertSpaces": True}},
+    "textDocument/onTypeFormatting": {"ch": ":", "options": {"tabSize": 2, "insertSpaces": True}},
+    "textDocument/inlayHint": {"range": place((25, 0), (38, 20))},
+    "textDocument/semanticTokens/range": {"range": place((35, 0), (37, 0))},
+    "textDocument/selectionRange": {"positions": [NAME, {"line": 36, "character": 9}]},
+}
+
+
+async def questions(client: Client) -> AsyncIterator[tuple[str, Any]]:
+    """Each method that is about a place, and its result; what is called is what was prepared."""
+    client.open(TEXT)
+    yield "textDocument/publishDiagnostics", await client.published()
+    prepared: list[Any] = []
+    for feature in DOCUMENT_FEATURES:
+        if feature.method.startswith("callHierarchy/"):
+            yield feature.method, await client.ask(feature.method, item=prepared[0])
+        elif feature.method.startswith("textDocument/") and feature.method != "textDocument/diagnostic":
+            more = MORE.get(feature.method, {})
+            found = await client.ask(feature.method, textDocument={"uri": URI}, position=NAME, **more)
+            prepared = found if feature.method.endswith("prepareCallHierarchy") else prepared
+            yield feature.method, found
+
+
+def short(value: Any) -> Any:
+    """The value with positions and ranges as texts."""
+    if isinstance(value, list):
+        return [short(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {"line", "character"}:
+        return f"{value['line']}:{value['character']}"
+    if value.keys() == {"start", "end"}:
+        return f"{short(value['start'])} to {short(value['end'])}"
+    texts = {key: short(one) for key, one in value.items()}
+    if "diagnostics" in value:  # of an action; all about them is published
+        texts["diagnostics"] = [f"{one['code']} at {one['range']}" for one in texts["diagnostics"]]
+    return texts
+
+
+def lines(method: str, result: Any) -> Iterator[str]:
+    found = result["items"][:6] if method == "textDocument/completion" else result
+    for one in found if isinstance(found, list) else [found]:
+        yield f"{method.partition('/')[2]}: {json.dumps(short(one), ensure_ascii=False)}"
+
+
+async def answers(name: str) -> str:
+    async with connected(**CLIENTS[name]) as client:
+        return "".join([f"{line}\n" async for question in questions(client) for line in lines(*question)])
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("name", CLIENTS)
+async def test_what_a_client_gets(name: str) -> None:
+    assert await answers(name) == (FOLDER / f"{name}_client.txt").read_text(encoding="utf-8")
+
+
+if __name__ == "__main__":  # writes the answers anew, to be read before they are kept
+    for named in CLIENTS:
+        (FOLDER / f"{named}_client.txt").write_text(asyncio.run(answers(named)), encoding="utf-8")
