@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     Offer = Callable[[Document, Span], Iterable[Refactoring]]
 
-_EXTRACT, _INLINE, _REWRITE, _QUICK_FIX = RefactoringKind
+_EXTRACT, _INLINE = RefactoringKind.EXTRACT, RefactoringKind.INLINE
+_REWRITE, _QUICK_FIX = RefactoringKind.REWRITE, RefactoringKind.QUICK_FIX
 
 # In the order in which they are shown, with the kinds that each has.
 OFFERS: tuple[tuple[Offer, frozenset[RefactoringKind]], ...] = (

@@ -363,7 +363,7 @@ def mpijob_conversion(document: Document, span: Span) -> Iterator[Refactoring]:
     from pai_lsp.mpijob.conversion import ConversionError  # noqa: PLC0415 - few jobs are MPI programs
     from pai_lsp.mpijob.converted_text import converted_text  # noqa: PLC0415 - as above
 
-    if not (document.is_mpijob or runs_launcher(document.job.scripts.values())):
+    if document.is_catalog or not (document.is_mpijob or runs_launcher(document.job.scripts.values())):
         return
     roots = (root for root in document.syntax.documents if isinstance(root, Mapping))
     if not any(entry.key.span.touches(span.start) for root in roots for entry in root.entries):
