@@ -43,6 +43,8 @@ _FILES_OF_FACTS = lazy_pattern(r"/proc/(?:cpuinfo|meminfo|version|self/\S*)|/etc
 # Programs that nearly every image has.
 _ALWAYS_THERE = frozenset({"bash", "sh", "ls", "cat", "python", "python3", "pip", "pip3", "grep", "cd", "echo", "git"})
 _TESTS = frozenset({"[", "[[", "test"})
+# What is the last command of a list on purpose, whatever its result.
+_MEANT_LAST = _TESTS | {"exit", "return", "break", "continue"}
 _RELIABLE = frozenset(
     {
         "date", "echo", "printf", "pwd", "hostname", "nproc", "whoami", "id", "uname", "basename", "dirname", "seq",
@@ -299,8 +301,7 @@ def last_and_list(job: Job) -> Iterator[Finding]:
             is_test = first.command is not None and first.command.name in _TESTS and "!" not in first.prefixes
             if not is_test or "||" in operators or not tree.ends_script(step):
                 continue
-            is_asked_last = step.command is not None and step.command.name in _TESTS
-            if tree.calls.get("exit") or _is_jump(step) or is_asked_last:
+            if tree.calls.get("exit") or (step.command is not None and step.command.name in _MEANT_LAST):
                 continue
             span = Span(first.span.start, step.span.end)
             rest = place.written(Span(first.span.end, step.span.end)).lstrip(" \n").removeprefix("&&").strip()
@@ -446,10 +447,6 @@ def failure_hidden(job: Job) -> Iterator[Finding]:
         names = [step.command.name.rpartition("/")[2] if step.command else "" for step in inner]
         if not any(name in _RELIABLE or name.startswith("python") or not name for name in names):
             yield Finding(use.span(use.line.span), f"if '{names[-1]}' fails, '{use.line.program}' hides the failure")
-
-
-def _is_jump(step: Step) -> bool:
-    return step.command is not None and step.command.name in {"exit", "return", "break", "continue"}
 
 
 def _is_long(use: CommandUse) -> bool:

@@ -32,7 +32,7 @@ from pai_lsp.rules.commands.command_uses import changed, image_address, insert_f
 from pai_lsp.rules.resources.job_lifecycle import instances_place
 from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Scalar, value_at
+from pai_lsp.source.nodes import Scalar, plain_value, value_at
 from pai_lsp.source.patterns import lazy_pattern
 
 TYPE_CHECKING = False
@@ -323,7 +323,8 @@ def mpi_infiniband_partial(job: Job) -> Iterator[Finding]:
             commands: [sleep infinity]
     """
     for launch in launches_on_hosts(job):
-        having = {role.name for role in launch.reached_roles if _has_infiniband(role)}
+        options = {role.name: role.get("extraContainerOptions") for role in launch.reached_roles}
+        having = {name for name, node in options.items() if plain_value(value_at(node, "infiniband")) is True}
         for role in launch.reached_roles if having else ():
             if role.name not in having:
                 host = next(host for host in launch.hosts if launch.role_of(host) is role)
@@ -507,8 +508,3 @@ def _may_be_on(use: PluginUse, name: str) -> bool:
     """Whether a switch is on, or its value is a template."""
     entry = use.entry(name)
     return use.is_on(name) or (entry is not None and isinstance(entry.value, Scalar) and "<%" in entry.value.text)
-
-
-def _has_infiniband(role: TaskRole) -> bool:
-    node = value_at(role.get("extraContainerOptions"), "infiniband")
-    return isinstance(node, Scalar) and node.value is True

@@ -227,9 +227,8 @@ def cd_in_subshell(job: Job) -> Iterator[Finding]:
             where = "in this process in the background"
         span = Span(process.span.start, process.end) if process.kind == "(" else use.line.span
         is_alone = process.kind == "(" and len(process.steps) == 1 and not process.redirections
-        new = (
-            use.written(use.line.span) if is_alone and not {process.before, process.after} & {"|", "|&", "&"} else None
-        )
+        is_alone = is_alone and {"|", "|&", "&"}.isdisjoint({process.before, process.after})
+        new = use.written(use.line.span) if is_alone else None
         message = f"'{use.line.program}' only has an effect {where}"
         yield changed(use.place, span, message, new, "Remove the parentheses")
 

@@ -79,9 +79,11 @@ def plugin_parameter_type(job: Job) -> Iterator[Finding]:
         owner = use.owner
         if not isinstance(owner, Definition):
             entry = None if is_ignored(job, use) else owner.node.entry("parameters")
-            if entry and not isinstance(entry.value, Mapping) and _fails_without_mapping(use, entry.value):
+            # The runtime reads null as no parameters; the rest-server, which mounts team storages, fails on it.
+            is_of_server = use.plugin.name == "teamwise_storage"
+            if entry and not isinstance(entry.value, Mapping) and (is_of_server or not _is_null(entry.value)):
                 found = Finding(entry.place, f"'parameters' of '{use.plugin.name}' must be a mapping")
-                if use.plugin.name == "teamwise_storage":
+                if is_of_server:
                     yield _for_server(job, found, fails=_is_null(entry.value))
                 else:
                     yield _for_task(job, use, found)
@@ -97,11 +99,6 @@ def _for_server(job: Job, found: Finding, *, fails: bool) -> Finding:
 def _for_task(job: Job, use: PluginUse, found: Finding) -> Finding:
     """What becomes of the task: the runtime passes on some values of a wrong type as words, such as a date."""
     return as_severe(use, found if prepared(job, use).fails else replace(found, consequence=Consequence.FAILS))
-
-
-def _fails_without_mapping(use: PluginUse, value: Node) -> bool:
-    # The runtime reads null as no parameters; the rest-server, which mounts team storages, fails on it.
-    return use.plugin.name == "teamwise_storage" or not _is_null(value)
 
 
 def _git(job: Job, use: PluginUse) -> Iterator[Finding]:

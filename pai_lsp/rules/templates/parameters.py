@@ -137,17 +137,14 @@ def parameter_not_scalar(job: Job) -> Iterator[Finding]:
         if node is None or isinstance(node, Scalar) or (answer.field_value is not None and len(answer.steps) == 0):
             continue
         is_secret = answer.root == "$secrets"
-        if isinstance(node, Sequence) and not is_secret and _is_one_value(node):
+        is_one_value = isinstance(node, Sequence) and len(node.items) == 1 and isinstance(node.items[0], Scalar)
+        if is_one_value and not is_secret:
             continue
         kind = "a mapping" if isinstance(node, Mapping) else "a list"
         gets = "its Python syntax" if is_secret else f"'{one_line(server_text(plain_value(node)))}'"
         message = f"'{answer.use.tag.content}' is {kind}; the command receives {gets}"
         related = (Related(node.span, "its value"),) if answer.root in {"$parameters", "$secrets"} else ()
         yield Finding(answer.use.content_span, message, first_item_fix(job, answer), related)
-
-
-def _is_one_value(node: Sequence) -> bool:
-    return len(node.items) == 1 and isinstance(node.items[0], Scalar)
 
 
 @rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.IGNORED)
