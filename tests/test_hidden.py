@@ -467,6 +467,7 @@ def test_a_password_is_hidden_as_it_is_written_where_a_fault_is_repaired() -> No
         ("secrets: {a: zq hidden  one}\n", "zq hidden  one, zq hidden one", "***, ***"),
         ("secrets:\n  a: |\n    zq-first-line\n    zq-second-line\n", "zq-second-line", "***"),
         ("secrets: {zq-name-1: zq-name-1}\n", "zq-name-1", "zq-name-1"),  # the name of a secret
+        ("parameters: {db_password: q-, my_password: q-w}\n", "say q-w and q-", "say *** and q-"),
         ("secrets: {a: <% $secrets.other %>}\n", "<% $secrets.other %>", "<% $secrets.other %>"),
     ],
 )

@@ -24,11 +24,12 @@ from pai_lsp.findings.diagnostic import Finding, Fix, Settings, Severity, rules_
 from pai_lsp.rules import BY_CODE, KNOWN_RULES, RULES, all_rules
 from pai_lsp.source.comments import comments, written_comments
 from pai_lsp.source.frozen import replace
+from pai_lsp.source.steps import spend
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span, TextEdit, apply_edits, overlapping
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pai_lsp.findings.diagnostic import Rule
     from pai_lsp.job.job import Job
@@ -171,6 +172,34 @@ def test_a_rule_that_does_not_end_gives_up_and_the_others_go_on(count: int, monk
     assert gave_up == {rule.code for rule in without_end}
     assert {one.severity for one in found if "gave up" in one.message} == {Severity.INFORMATION}
     assert [one.code for one in found if "gave up" not in one.message] == [first.code, "image-latest-tag"]
+
+
+@pytest.mark.parametrize(
+    ("steps", "gave_up"),
+    [
+        ((500, 250, 125), ()),
+        ((501, 249, 125), (0,)),
+        ((500, 251, 124), (1,)),
+        ((0, 500, 251), (2,)),
+        ((4, 498, 250), (2,)),
+    ],
+)
+def test_a_rule_may_take_half_of_the_steps_that_are_left(
+    steps: tuple[int, ...], gave_up: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def taking(number: int) -> Callable[[Job], Iterator[Finding]]:
+        def check(job: Job) -> Iterator[Finding]:
+            spend(number)
+            yield Finding(Span(0, min(1, len(job.text))), "done")
+
+        return check
+
+    rules = [replace(rule, about=(), check=taking(number)) for rule, number in zip(RULES, steps, strict=False)]
+    monkeypatch.setattr(pai_lsp.document, "RULES", tuple(rules))
+    monkeypatch.setattr(pai_lsp.document, "MOST_STEPS", 1000)
+    monkeypatch.setattr(pai_lsp.document, "_FEW_PASSES", 0)
+    found = {one.code for one in check(Document(_RUNS)) if "gave up" in one.message}
+    assert found == {rules[number].code for number in gave_up}
 
 
 def test_rules_that_need_no_steps_leave_them_to_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
