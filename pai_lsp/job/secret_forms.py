@@ -300,7 +300,7 @@ _LONGEST_VALUE = 400
 _LONG_WORDS = lazy_pattern(r"\S{13,}")
 # A line that is remembered with what may be in it has fewer characters.
 _LONG_LINE = 1_000
-_REST = lazy_pattern(r"[\w+/=-]*")
+_REST: Any = lazy_pattern(r"[\w+/=-]*")  # always matches
 # A template, variable or substitution in a value.
 _NOT_LITERAL = lazy_pattern(r"<%|\{\{|`|\$[A-Za-z_({]")
 _NEEDLES = ("pass", "pw", "token", "secret", "credential", "key", "psw", "kennwort", "senha", "mdp")
@@ -446,8 +446,7 @@ def _of_form(text: str, pattern: re.Pattern[str], entropy: float, kind: str) -> 
         value = match[group]
         if _entropy(value) >= entropy and not is_placeholder(value):
             # The form may be a part of a longer word, of which nothing is shown.
-            rest = _REST.match(text, match.end(group))
-            yield Span(match.start(group), rest.end() if rest else match.end(group)), kind
+            yield Span(match.start(group), _REST.match(text, match.end(group)).end()), kind
 
 
 def _named_values(text: str, lower: str) -> Iterator[tuple[Span, str]]:
@@ -457,8 +456,7 @@ def _named_values(text: str, lower: str) -> Iterator[tuple[Span, str]]:
         name = _NAMED.match(text, start) if start >= done else None
         value = _value_after(text, name) if name else None
         if name and value and (kind := _kind_of_value(text, name, value[value.lastindex or 0])):
-            rest = _REST.match(text, value.end())
-            done = rest.end() if rest else value.end()
+            done = _REST.match(text, value.end()).end()
             yield Span(value.start(value.lastindex or 0), done), kind
 
 

@@ -29,10 +29,6 @@ if TYPE_CHECKING:
 
     from pai_lsp.platform.structure_errors import FailedKeyword, StructureError
 
-__all__ = [
-    "Field", "Kind", "field", "fields", "key_order", "published_schema", "structure_errors",
-]  # fmt: skip
-
 Path: TypeAlias = "tuple[str | int, ...]"
 Context: TypeAlias = "Mapping[str, str | None]"
 
