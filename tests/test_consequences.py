@@ -286,6 +286,18 @@ PLUGIN_OF_EXTRAS = "[ls]\nextras:\n  com.microsoft.pai.runtimeplugin:\n    - "
         ),
         (PLUGIN_OF_EXTRAS + "{plugin: ssh, parameters: a userssh}\n", "plugin-parameter-type", Severity.ERROR, "dies"),
         (PLUGIN_OF_EXTRAS + "{plugin: ssh, parameters: a}\n", "plugin-parameter-type", Severity.ERROR, "fails"),
+        (
+            PLUGIN_OF_EXTRAS + '{plugin: ssh, parameters: "\\ud83d\\ude00"}\n',
+            "plugin-parameter-type",
+            Severity.ERROR,
+            "dies",
+        ),
+        (
+            PLUGIN_OF_EXTRAS + "{plugin: ssh, parameters: '\\ud83d\\ude00'}\n",
+            "plugin-parameter-type",
+            Severity.ERROR,
+            "fails",
+        ),
         (PLUGIN_OF_EXTRAS + "{plugin: tensorboard, parameters: a}\n", "plugin-parameter-type", Severity.ERROR, "dies"),
         (
             PLUGIN_OF_EXTRAS + "{plugin: cmd, parameters: {preCommands: [1]}}\n",

@@ -27,6 +27,7 @@ from pai_lsp.rules.plugins.plugin_entries import (
 )
 from pai_lsp.rules.templates.parameters import first_item_fix, kind_of_value
 from pai_lsp.rules.templates.template_fixes import quote_insertions
+from pai_lsp.source.building import SURROGATE_ESCAPE
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, entries_of, entry_at, items_of, walk
@@ -85,6 +86,8 @@ def plugin_parameter_type(job: Job) -> Iterator[Finding]:
                 found = Finding(entry.place, f"'parameters' of '{use.plugin.name}' must be a mapping")
                 if is_of_server:
                     yield _for_server(job, found, fails=_is_null(entry.value))
+                elif _has_surrogates(job.text, entry.value):
+                    yield as_severe(use, found)
                 else:
                     yield _for_task(job, use, found)
         yield from _CHECKS[use.plugin.name](job, use) if use.plugin.name in _CHECKS else ()
@@ -99,6 +102,12 @@ def _for_server(job: Job, found: Finding, *, fails: bool) -> Finding:
 def _for_task(job: Job, use: PluginUse, found: Finding) -> Finding:
     """What becomes of the task: the runtime passes on some values of a wrong type as words, such as a date."""
     return as_severe(use, found if prepared(job, use).fails else replace(found, consequence=Consequence.FAILS))
+
+
+def _has_surrogates(text: str, node: Node) -> bool:
+    """Whether a text is written with escapes of UTF-16, which the runtime's YAML parser refuses as parameters."""
+    is_escaped = isinstance(node, Scalar) and node.style is ScalarStyle.DOUBLE
+    return is_escaped and SURROGATE_ESCAPE.search(text, node.span.start, node.span.end) is not None
 
 
 def _git(job: Job, use: PluginUse) -> Iterator[Finding]:
