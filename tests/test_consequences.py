@@ -167,6 +167,17 @@ def test_what_the_cluster_takes_is_not_refused(before: str, after: str) -> None:
         assert "auth-without-registryuri" in {one.code for one in Document(text.replace("other", "key")).diagnostics}
 
 
+def test_a_failure_policy_that_no_task_reads_does_not_end_a_task() -> None:
+    text = JOB.replace("prerequisites:\n", PLUGIN.replace("<% $parameters.lr %>", "ls").replace("lr", "a"), 1)
+    text = text.replace("    callbacks:", "    failurePolicy: true\n    callbacks:")
+    for listed, severity in (
+        ("    instances", Severity.WARNING),
+        ("    prerequisites: [a]\n    instances", Severity.ERROR),
+    ):
+        found = Document(text.replace("    instances", listed, 1)).diagnostics
+        assert [one.severity for one in found if one.code == "failure-policy-not-text"] == [severity]
+
+
 def test_an_unknown_plugin_that_never_runs_does_not_end_a_task() -> None:
     text = JOB.replace("prerequisites:\n", PLUGIN, 1).replace("runtimeplugin.cmd", "runtimeplugin.cdm")
     found = {one.code: one.severity for one in Document(text).diagnostics}

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pai_lsp.expansion.plugin_scripts import PluginScripts
+    from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
     from pai_lsp.job.uses import PluginUse
     from pai_lsp.source.nodes import Entry
@@ -100,8 +101,7 @@ def unknown_plugin(job: Job) -> Iterator[Finding]:
                 yield _unknown_plugin(name_span(scalar), definition.plugin, known)
         elif not _has_folder(name, known) or not definition.plugin.startswith(PLUGIN_PREFIX):
             found = _unknown_full_name(scalar, name, known)
-            never_runs = job.task_roles and definition.origin is Origin.JOB and not job.roles_running(definition)
-            yield replace(found, severity=Severity.WARNING) if never_runs else found
+            yield replace(found, severity=Severity.WARNING) if never_runs(job, definition) else found
     for entry in job.plugins:
         scalar = entry.plugin_scalar
         if scalar is None or not scalar.text:
@@ -111,6 +111,11 @@ def unknown_plugin(job: Job) -> Iterator[Finding]:
             yield _unknown_plugin(name_span(scalar), scalar.text, known)
         elif not _has_folder(scalar.text.removeprefix(PLUGIN_PREFIX), known):
             yield _unknown_full_name(scalar, scalar.text[len(PLUGIN_PREFIX) :], known)
+
+
+def never_runs(job: Job, definition: Definition) -> bool:
+    """Whether no task role has the prerequisite, in a job whose task roles are there."""
+    return bool(job.task_roles) and definition.origin is Origin.JOB and not job.roles_running(definition)
 
 
 def has_only_old_storages(job: Job) -> bool:

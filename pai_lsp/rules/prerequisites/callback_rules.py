@@ -16,7 +16,7 @@ from pai_lsp.findings.fixes import (
     wrap_in_list_fix,
     wrap_mapping_fixes,
 )
-from pai_lsp.job.definition import SIMPLE_KEYS, name_span
+from pai_lsp.job.definition import SIMPLE_KEYS, Definition, name_span
 from pai_lsp.job.require_graph import (
     CALLBACK_FORM,
     CALLBACK_NEEDS_COMMANDS,
@@ -28,7 +28,7 @@ from pai_lsp.job.require_graph import (
 )
 from pai_lsp.job.uses import callback_items, callbacks, command_entries, item_place
 from pai_lsp.platform.tables import event_at, events, released_events
-from pai_lsp.rules.plugins.plugin_entries import as_severe, parameters_of, prepared
+from pai_lsp.rules.plugins.plugin_entries import as_severe, never_runs, parameters_of, prepared
 from pai_lsp.source.edits import append_item, insert_entry, line_span, remove_entry, remove_item
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence
@@ -369,10 +369,14 @@ def failure_policy_not_text(job: Job) -> Iterator[Finding]:
         if isinstance(entry.value, Scalar) and isinstance(entry.value.runtime_value, str | bytes):
             continue
         uses = (use for use in job.plugin_uses if use.owner.node.entry("failurePolicy") is entry)
-        is_unread = any(_has_no_commands(job, use) for use in uses)
+        is_unread = any(_is_never_run(job, use) or _has_no_commands(job, use) for use in uses)
         happens, severity = ("", Severity.WARNING) if is_unread else (", or the task dies before it starts", None)
         message = f"'failurePolicy' must be 'fail' or 'ignore'{happens}"
         yield Finding(entry.place, message, choice_fixes(entry.value.span, _POLICIES), severity=severity)
+
+
+def _is_never_run(job: Job, use: PluginUse) -> bool:
+    return isinstance(use.owner, Definition) and never_runs(job, use.owner)
 
 
 def _has_no_commands(job: Job, use: PluginUse) -> bool:
