@@ -111,6 +111,10 @@ def test_a_job_that_cannot_be_expanded() -> None:
     with pytest.raises(pai_lsp.ExpansionError, match=r"^line 15: ") as caught:
         pai_lsp.expand(EXTENDED.replace("require: [tools]", "require: [tool]"))
     assert [one.code for one in caught.value.diagnostics] == ["unknown-required-prerequisite"]
+    with pytest.raises(pai_lsp.ExpansionError) as caught:
+        pai_lsp.expand(EXTENDED.replace("require: [tools]", "require: [tool]").replace("gpu: ", "gqu: "))
+    codes = [one.code for one in caught.value.diagnostics]
+    assert codes == ["unknown-required-prerequisite", "unknown-key"]
 
 
 @pytest.mark.slow

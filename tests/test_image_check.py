@@ -103,10 +103,168 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("image", "answers", "is_refused", "presence"), CASES)
-def test_verdicts(image: str, answers: list[dict[str, Any]], is_refused: bool, presence: str) -> None:
+EXPLANATIONS = [
+    (
+        "the registry has the image in OCI format only, which the platform's check does not ask "
+        "for; build it with oci-mediatypes=false"
+    ),
+    "the registry has the image",
+    "the registry has the image",
+    "the registry has the image",
+    "the registry does not have the image, or requires an account for it, and the job has none",
+    "the registry answers 429; the platform's check accepts the image",
+    "the platform does not accept the name 'team/Image:v1'; use lower case and no digest",
+    "the platform does not accept the name 'team/image@sha256:0'; use lower case and no digest",
+    "the registry could not be asked: no answer is recorded",
+    "the registry answers 503 and is not checked",
+    "the registry does not have the image; the platform's check accepts it, and the job would wait forever",
+    "the registry answers 403; the platform's check accepts the image",
+    "the registry requires a login, but does not describe how",
+    "the registry has the image",
+    "the token service's answer is not understood; the platform's check accepts the image",
+    "the registry requires an account, and the job has none; add 'auth' to the image",
+]
+
+
+@pytest.mark.parametrize(
+    ("case", "explanation"),
+    list(zip(CASES, EXPLANATIONS, strict=True)),
+    ids=[f"{one[0]} {len(one[1])}" for one in CASES],
+)
+def test_verdicts(case: tuple[str, list[dict[str, Any]], bool, str], explanation: str) -> None:
+    image, answers, is_refused, presence = case
     found = image_verdict(Document(job(image)).job, "worker", RecordedRegistry(answers))
-    assert (found.is_refused, found.presence.value) == (is_refused, presence)
+    assert (found.is_refused, found.presence.value, found.explanation) == (is_refused, presence, explanation)
+
+
+REFUSES = [head(OWN, 401), head(MANIFEST, 401, BEARER), token({}, 401)]
+BASIC = {"Www-Authenticate": 'Basic realm="r"'}
+WHY = "the registry requires an account, and the job has none; add 'auth' to the image"
+NOT_USED = f"{WHY}; your own account could not be used: "
+CAN_READ = "your own account can read the image, but the job has no account; add 'auth' to the image"
+ASKED = "the registry does not have the image; your own account was asked as well"
+ACCEPTS = "; the platform's check accepts the image"
+DIGEST = f"sha256:{'e' * 32}"
+BLOB = f"blobs/{DIGEST}"
+
+
+@pytest.mark.parametrize(
+    ("account", "answers", "presence", "explanation"),
+    [
+        ("name", [head(MANIFEST, 404)], "not there", ASKED),
+        ("name", [head(MANIFEST, 200)], "could not ask", CAN_READ),
+        ("name", [head(MANIFEST, 403)], "could not ask", f"{WHY}; your own account may not read it either"),
+        ("name", [head(MANIFEST, 500)], "could not ask", f"{NOT_USED}the registry answers 500{ACCEPTS}"),
+        (
+            "name",
+            [head(MANIFEST, 200, {"Content-Type": "text/html"})],
+            "could not ask",
+            f"{NOT_USED}the registry answers with a page{ACCEPTS}",
+        ),
+        ("name", [head(MANIFEST, 401, BASIC), head(MANIFEST, 200)], "could not ask", CAN_READ),
+        (
+            "token",
+            [head(MANIFEST, 401, BASIC)],
+            "could not ask",
+            f"{NOT_USED}the registry does not describe how to log in",
+        ),
+        ("name", [head(MANIFEST, 401)], "could not ask", f"{NOT_USED}the registry does not describe how to log in"),
+        (
+            "name",
+            [head(MANIFEST, 401, {"Www-Authenticate": "Bearer x"})],
+            "could not ask",
+            f"{NOT_USED}the registry does not describe how to log in",
+        ),
+        (
+            "name",
+            [head(MANIFEST, 401, BEARER), token({}, 400)],
+            "could not ask",
+            f"{NOT_USED}the registry does not accept it",
+        ),
+        (
+            "name",
+            [head(MANIFEST, 401, BEARER), token({})],
+            "could not ask",
+            f"{NOT_USED}the token service's answer is not understood",
+        ),
+        (
+            "name",
+            [head(MANIFEST, 401, BEARER), token({"token": "t"}, 500)],
+            "could not ask",
+            f"{NOT_USED}the token service's answer is not understood",
+        ),
+        (
+            "name",
+            [head(MANIFEST, 401, BEARER), token({"token": "t"}), head(MANIFEST, 401)],
+            "could not ask",
+            f"{WHY}; your own account may not read it either",
+        ),
+        ("name", [], "could not ask", f"{NOT_USED}no answer is recorded"),
+        ("none", [], "could not ask", WHY),
+    ],
+)
+def test_what_your_own_account_says(
+    account: str, answers: list[dict[str, Any]], presence: str, explanation: str
+) -> None:
+    known = {"name": RegistryAccount("ann", "glue"), "token": RegistryAccount("", "", "long-token")}
+    registry = RecordedRegistry([*REFUSES, *answers])
+    found = image_verdict(
+        Document(job("r.example.com/team/image:v1")).job, "worker", registry, lambda _: known.get(account)
+    )
+    assert (found.is_refused, found.presence.value, found.explanation) == (True, presence, explanation)
+
+
+MANIFESTS = {"manifests": [
+    {"platform": {"os": "linux", "architecture": "arm64"}, "digest": f"sha256:{'a' * 32}"},
+    {"platform": {"os": "windows", "architecture": "amd64"}, "digest": f"sha256:{'b' * 32}"},
+    {"platform": {"os": "linux", "architecture": "amd64"}, "digest": f"sha256:{'c' * 32}"},
+    {"platform": {"os": "linux", "architecture": "amd64"}, "digest": f"sha256:{'d' * 32}"},
+]}  # fmt: skip
+
+
+def get(place: str, body: object, status: int = 200, **headers: str) -> dict[str, Any]:
+    return {"method": "GET", "url": f"{OWN}team/image/{place}", "status": status, "body": body, "headers": headers}
+
+
+@pytest.mark.parametrize(
+    ("answers", "found"),
+    [
+        (
+            [
+                get("manifests/v1", {"config": {"digest": DIGEST}}),
+                get(BLOB, {"architecture": "amd64", "config": {"User": "ann"}}),
+            ],
+            (("amd64",), "ann"),
+        ),
+        (
+            [
+                get("manifests/v1", MANIFESTS),
+                get(f"manifests/sha256:{'c' * 32}", {"config": {"digest": DIGEST}}),
+                get(BLOB, {}),
+            ],
+            (("arm64", "amd64"), ""),
+        ),
+        (
+            [
+                get("manifests/v1", {"manifests": MANIFESTS["manifests"][:1]}),
+                get(f"manifests/sha256:{'a' * 32}", {"config": {"digest": DIGEST}}),
+                get(BLOB, None, 307, Location=f"{OWN}team/image/x"),
+                get("x", {}),
+            ],
+            (("arm64",), ""),
+        ),
+        ([get("manifests/v1", {"manifests": []})], None),
+        ([get("manifests/v1", {"config": {"digest": "sha256:e"}})], None),
+        ([get("manifests/v1", {"config": {"digest": DIGEST}}), get(BLOB, {}, 404)], None),
+        ([get("manifests/v1", [])], None),
+    ],
+)
+def test_how_an_image_runs(answers: list[dict[str, Any]], found: tuple[tuple[str, ...], str] | None) -> None:
+    registry = RecordedRegistry([head(OWN, 200), head(MANIFEST, 200), head(MANIFEST, 200), *answers])
+    verdict = image_verdict(Document(job("r.example.com/team/image:v1")).job, "worker", registry)
+    assert (verdict.presence.value, verdict.explanation) == ("there", "the registry has the image")
+    read = verdict.configuration
+    assert (None if read is None else (read.architectures, read.user)) == found
 
 
 class Listening(RecordedRegistry):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ from pai_lsp.expansion.published_item import PublishedItem, published_item
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from loopback import Request
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 ANN, BOB = web_token("ann"), web_token("bob")
@@ -205,6 +208,40 @@ def test_answers_that_are_lost(capsys: pytest.CaptureFixture[str], project: Path
     assert (status, printed) == (0, f"marketplace://prerequisites/itemId/{item['id']}\n")
     assert run(capsys, "withdraw", "faces", "--yes")[0] == 0
     assert shop.items == {}
+
+
+@pytest.mark.parametrize("is_gone", [False, True], ids=["it answers again", "it is gone"])
+@pytest.mark.parametrize(
+    "words", [("publish", "faces.yaml"), ("publish", "faces.yaml", "--title", "x"), ("withdraw", "faces")]
+)
+def test_a_change_that_the_server_never_got(
+    words: tuple[str, ...],
+    is_gone: bool,
+    capsys: pytest.CaptureFixture[str],
+    project: Path,
+    server: Marketplace,
+    shop: Shop,
+) -> None:
+    assert run(capsys, "publish", "faces.yaml", "--yes")[0] == 0
+    (item,) = shop.items.values()
+    before = dict(item)
+    (project / "faces.yaml").write_text(FACES.replace("mkdir -p", "mkdir"))
+    changes: list[str] = []
+
+    def losing(request: Request) -> None:
+        if request.method != "GET":
+            changes.append(request.method)
+        if request.method != "GET" or (changes and is_gone):
+            request.handler.connection.shutdown(socket.SHUT_RDWR)
+        else:
+            shop(request)
+
+    server.reaction = losing
+    status, printed, errors = run(capsys, *words, "--yes")
+    assert (status, printed, len(changes), item) == (3 if is_gone else 1, "", 1, before)
+    told = "it is not known whether the server has the change" if is_gone else "nothing was changed"
+    assert f"pai-lsp marketplace {words[0]}: {told}: " in errors
+    assert errors.endswith("; look at the item's page before you repeat the command\n") is is_gone
 
 
 def test_a_server_that_fails(capsys: pytest.CaptureFixture[str], server: Marketplace, shop: Shop) -> None:
