@@ -1,11 +1,12 @@
 """What `why` answers about a job, to the letter: the rows are in tests/cluster/failure_texts.yaml.
 
 `job` is the name of a job at the beginning of the file, `exit_code` that of the commands, and `diagnostics` is what the
-portal shows beside a log. `{FILLER}` is a part of a log with 200 lines.
+portal shows beside a log. `{FILLER}` and `{12 LINES}` are parts of a log that mean nothing.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ CODES = yaml.safe_load((ROWS / "exit_codes.yaml").read_text(encoding="utf-8"))
 def answer_of(case: dict[str, Any]) -> str:
     job = Document(JOBS[case["job"]], path="job.pai.yaml").job if case["job"] else None
     text = case["text"].replace("{FILLER}", "".join(f"step {number}\n" for number in range(200)))
+    text = re.sub(r"\{(\d+) LINES\}\n", lambda found: "a line\n" * int(found[1]), text)
     more = {key: case[key] for key in ("exit_code", "role", "diagnostics", "platform_log") if key in case}
     return failure_text(failure(text, job, **more), job, "job.pai.yaml")
 
