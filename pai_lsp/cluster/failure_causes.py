@@ -70,7 +70,7 @@ class MessagePattern:
     weight: Weight
     pattern: re.Pattern[str]
     needles: tuple[str, ...]
-    is_inferred: bool = False
+    is_inferred: bool
 
     def search(self, text: str) -> re.Match[str] | None:
         """The first place in a line, if it has one."""

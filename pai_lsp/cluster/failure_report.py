@@ -76,14 +76,14 @@ class FailureReport:
     """
 
     text: str
-    code: int | None = None
-    user_code: int | None = None
-    child: str | None = None
-    pod: dict[str, Any] | None = None
-    role: str | None = None
+    code: int | None
+    user_code: int | None
+    child: str | None
+    pod: dict[str, Any] | None
+    role: str | None
 
 
-def read_report(text: str, end: bytes, exit_code: int | None = None, platform_log: str = "") -> FailureReport:
+def read_report(text: str, end: bytes, exit_code: int | None, platform_log: str = "") -> FailureReport:
     """What the text reports, whose end is `end`; `exit_code` and `platform_log` of the task where they are known."""
     role = match[1] if (match := _ROLE.search(text)) else None
     pod = _pod(text)

@@ -186,7 +186,7 @@ class RoleRequest:
     pinned_cell: str | None
     priority: int
     group: str | None
-    resource: str = ""
+    resource: str
 
 
 @dataclass(frozen=True, slots=True)

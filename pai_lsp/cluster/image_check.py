@@ -29,7 +29,7 @@ from pai_lsp.source.foreign import (
     json_value,
     mappings_in,
 )
-from pai_lsp.source.frozen import dataclass, field, replace
+from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.text import visible
 from pai_lsp.web.access_token import ProgramError, keeps_secrets, program_output
 from pai_lsp.web.addresses import host_and_port
@@ -58,7 +58,7 @@ class Reply:
     """The answer of a server; `body` as JSON gives it, None if it is something else."""
 
     status: int
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str]
     body: Any = None
 
     @property
@@ -113,8 +113,8 @@ class ImageConfiguration:
     user: the user that the image names; empty for root.
     """
 
-    architectures: tuple[str, ...] = ()
-    user: str = ""
+    architectures: tuple[str, ...]
+    user: str
 
 
 @dataclass(frozen=True, slots=True)

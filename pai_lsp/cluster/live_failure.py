@@ -27,7 +27,7 @@ class LiveFailure:
     found: Failure
     job: LiveJob
     task: LiveTask | None
-    note: str = ""
+    note: str
 
 
 def failed_attempt(cluster: ClusterConnection, job: LiveJob) -> LiveJob | None:
@@ -41,15 +41,13 @@ def failed_attempt(cluster: ClusterConnection, job: LiveJob) -> LiveJob | None:
     return job_named(cluster, job.user, job.name, job.attempt - 1) if job.attempt else None
 
 
-def live_failure(
-    cluster: ClusterConnection, job: LiveJob, written: Job | None, role: str | None = None, index: int | None = None
-) -> LiveFailure:
+def live_failure(cluster: ClusterConnection, job: LiveJob, written: Job | None, role: str | None = None) -> LiveFailure:
     """Why a job failed, at an attempt that has ended; the line is that of `written`.
 
     Raises:
         ClusterError: if the cluster does not answer.
     """
-    task = job.task(role, index)
+    task = job.task(role)
     text, platform_log, note = b"", b"", ""
     if task is not None:
         try:

@@ -76,16 +76,16 @@ class LiveJob:
     sub_state: str
     virtual_cluster: str
     retries: int
-    submitted: int | None = None
-    completed: int | None = None
-    exit_code: int | None = None
-    attempt: int | None = None
-    diagnostics: str = ""
-    trigger: str = ""
-    culprit: tuple[str, int] | None = None
-    task_count: int | None = None
-    gpus: int | None = None
-    tasks: tuple[LiveTask, ...] | None = None
+    submitted: int | None
+    completed: int | None
+    exit_code: int | None
+    attempt: int | None
+    diagnostics: str
+    trigger: str
+    culprit: tuple[str, int] | None
+    task_count: int | None
+    gpus: int | None
+    tasks: tuple[LiveTask, ...] | None
 
     @property
     def place(self) -> str:

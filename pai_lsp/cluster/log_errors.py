@@ -124,7 +124,7 @@ class LogError:
     line: LogLine
     cause: str
     weight: Weight
-    names: tuple[tuple[str, str], ...] = ()
+    names: tuple[tuple[str, str], ...]
     is_survived: bool = False
     is_traceback: bool = False
     end: int = 0

@@ -58,7 +58,7 @@ class Refusal:
     message: str
     explanation: str
     path: tuple[str | int, ...]
-    rule: str | None = None
+    rule: str | None
     role: str | None = None
     choices: tuple[str, ...] = ()
 

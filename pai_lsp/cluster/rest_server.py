@@ -64,7 +64,7 @@ class ApiAnswer:
     """
 
     status: int
-    value: Any = None
+    value: Any
     code: str = ""
     message: str = ""
     refusal: str = ""

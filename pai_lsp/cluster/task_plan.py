@@ -73,8 +73,8 @@ class TaskPlan:
     role: TaskRole
     index: int
     image: str
-    failed_step: str | None = None
-    failure: str = ""
+    failed_step: str | None
+    failure: str
     environment: dict[str, str] = field(default_factory=dict)
     later: dict[str, str] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class TaskPlan:
     memory: int | None = None
 
 
-def task_plan(job: Job, role_name: str, index: int, user: str, *, shows_secrets: bool = False) -> TaskPlan:
+def task_plan(job: Job, role_name: str, index: int, user: str, *, shows_secrets: bool) -> TaskPlan:
     """The plan of one task of a job that the rest-server accepts; `index` from 0.
 
     shows_secrets: whether the values of secrets are filled in as the runtime does it.

@@ -51,7 +51,7 @@ class Pattern:
 class Exclusion:
     """A list of patterns; without any, nothing is left out."""
 
-    patterns: tuple[Pattern, ...] = ()
+    patterns: tuple[Pattern, ...]
 
     def excludes(self, path: str, *, is_folder: bool) -> bool:
         """Whether a path, or a folder that it is in, is left out; it is relative to the list's folder, with `/`."""

@@ -7,12 +7,11 @@ import os
 import sys
 
 from pai_lsp.findings.diagnostic import DiagnosticTag, Severity
-from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.project.configuration import FILE_NAME
 from pai_lsp.project.projects import Projects
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.files import Candidate, candidates, full_path
-from pai_lsp.source.frozen import dataclass, field, replace
+from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.text import LineIndex, visible
 
 TYPE_CHECKING = False
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.catalog.setup import CatalogFolder
     from pai_lsp.findings.diagnostic import Diagnostic
+    from pai_lsp.job.lookup import Lookup
     from pai_lsp.project.configuration import Configuration
     from pai_lsp.project.exclusion import IgnoredByGit
 
@@ -38,9 +38,9 @@ class Target:
 
     candidate: Candidate
     configuration: Configuration
-    given: bytes | None = None
-    lookup: Lookup = field(default_factory=NoLookup)
-    catalog_folder: CatalogFolder | None = None
+    given: bytes | None
+    lookup: Lookup
+    catalog_folder: CatalogFolder | None
 
     @property
     def path(self) -> str:

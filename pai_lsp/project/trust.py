@@ -87,7 +87,7 @@ class TrustAnswer:
     folder: str
     sha256: str
     is_trusted: bool
-    wanted: tuple[str, ...] = ()
+    wanted: tuple[str, ...]
 
 
 class TrustAnswers:

@@ -47,23 +47,23 @@ class Options:
     platform: the platform of all files; None for that of each file or its configuration.
     """
 
-    selected: frozenset[str] = frozenset()
-    ignored: frozenset[str] = frozenset()
-    turned_on: frozenset[str] = frozenset()
-    previews: bool = False
-    shown: Severity = Severity.WARNING
-    threshold: Severity = Severity.WARNING
-    writes: bool = False
-    compares: bool = False
-    unsafe_fixes: bool = False
-    adds_ignores: bool = False
-    only_lists: bool = False
-    shellcheck: str = ""
-    asks_images: bool = False
-    baseline: Baseline | None = None
-    counts_all: bool = False
-    cluster: Profile | None = None
-    platform: Platform | None = None
+    selected: frozenset[str]
+    ignored: frozenset[str]
+    turned_on: frozenset[str]
+    previews: bool
+    shown: Severity
+    threshold: Severity
+    writes: bool
+    compares: bool
+    unsafe_fixes: bool
+    adds_ignores: bool
+    only_lists: bool
+    shellcheck: str
+    asks_images: bool
+    baseline: Baseline | None
+    counts_all: bool
+    cluster: Profile | None
+    platform: Platform | None
 
     @property
     def fixes(self) -> bool:

@@ -94,7 +94,7 @@ def each_job(
     paths: Sequence[str],
     output: str | None,
     work: Callable[[str, str | None, Projects], int],
-    ending: str | None = None,
+    ending: str | None,
     *,
     writes: bool = True,
 ) -> int:

@@ -52,7 +52,7 @@ def render(
     return f"{text_report.findings(results, terminal)}{last}"
 
 
-def statistics(results: Results, terminal: Terminal, rules: tuple[Rule, ...], *, is_json: bool = False) -> str:
+def statistics(results: Results, terminal: Terminal, rules: tuple[Rule, ...], *, is_json: bool) -> str:
     """One line, or one object, for each rule that found something, the one with most findings first."""
     summaries = {rule.code: rule.summary for rule in rules}
     found = [diagnostic for file in results.files for diagnostic in file.diagnostics]
