@@ -24,7 +24,7 @@ from pai_lsp.rules import GROUPS, RULES, all_rules, families
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pai_lsp.job.job import Job
 
@@ -703,3 +703,33 @@ def test_files_that_git_ignores(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.splitlines() == ["out/a.yaml", "venv/a.yaml"]
     assert main(["check", "--show-files", "--no-gitignore"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 10
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "asked"),
+    [
+        (3, ["--jobs", "2"], [(2, 2)]),
+        (3, ["--jobs", "9"], [(2, 3)]),
+        (3, ["--jobs", "1"], []),
+        (3, [], []),
+        (47, [], []),
+        (48, [], [(47, 2)]),
+        (72, [], [(71, 3)]),
+    ],
+)
+def test_how_many_processes_share_the_files(
+    files: int, options: list[str], asked: list[tuple[int, int]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[tuple[int, int]] = []
+
+    def mapped(work: Callable[[Any], Any], items: list[Any], processes: int) -> Iterator[tuple[int, Any]]:
+        found.append((len(items), processes))
+        return ((number, work(one)) for number, one in enumerate(items))
+
+    monkeypatch.setattr("pai_lsp.cli.processes.mapped", mapped)
+    monkeypatch.setattr("pai_lsp.cli.processes.can_fork", lambda: True)
+    monkeypatch.setattr("pai_lsp.cli.processes.available_processors", lambda: 8)
+    for number in range(files):
+        (tmp_path / f"{number}.yaml").write_text("protocolVersion: 1\n", encoding="utf-8")
+    main(["check", *options, str(tmp_path)])
+    assert found == asked

@@ -101,7 +101,16 @@ def test_a_job_is_expanded_and_sent_once(home: Path, job: str, capsys: pytest.Ca
     assert not [one for one in Document(text).diagnostics if one.severity == 1]
     shown = capsys.readouterr()
     assert shown.out == f"{server.url}/job-detail.html?username=ann&jobName=train\n"
-    assert "worker: 2 tasks, each with gpu 1, cpu 1, memoryMB 1024" in shown.err
+    assert (
+        shown.err
+        == f"""\
+job       train
+cluster   lab ({server.url}) as 'ann', virtual cluster default
+role      worker: 2 tasks, each with gpu 1, cpu 1, memoryMB 1024
+secrets   1, sent with the job
+not checked for the cluster's SKUs and rights: run pai-lsp cluster pull lab first
+"""
+    )
     assert not any(word in shown.out + shown.err for word in ("paper-and-glue", "t0ken"))
 
 

@@ -146,12 +146,55 @@ def test_scripts_and_their_order(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert {"path": "/home/me", "name": "home-volume"} in found["mounts"]
 
 
+LTP = "# pai-lsp: platform=ltp"
+# An option with an open quote.
+GIT = """{plugin: git, parameters: {repo_uri: https://example.com/a.git, options: ["--branch 'a"]}}"""
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--role", "wroker"), "the job has no task role 'wroker'; did you mean 'worker'?"),
+        (("--role", "worker", "--index", "2"), "'worker' has 2 tasks, so the index is 0 to 1"),
+        (("--all", "--index", "1"), "--all runs every task; it cannot be combined with --dry, --role or --index"),
+    ],
+)
+def test_tasks_that_there_are_not(
+    options: tuple[str, ...], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "job.pai.yaml"
+    path.write_text(JOB.replace("COMMAND", "a").replace("EXTRAS", ""), encoding="utf-8")
+    assert main(["run", *options, str(path)]) == 2
+    assert capsys.readouterr() == ("", f"pai-lsp run: {message}\n")
+
+
+@pytest.mark.parametrize("instances", [63, 64])
+def test_no_more_tasks_than_one_machine_can_run(
+    instances: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "job.pai.yaml"
+    text = JOB.replace("COMMAND", "a").replace("EXTRAS", "").replace("instances: 2", f"instances: {instances}")
+    path.write_text(text, encoding="utf-8")
+    status = main(["run", "--all", str(path)])
+    errors = capsys.readouterr().err
+    too_many = "pai-lsp run: the job has 65 tasks; --all runs at most 64 on one machine\n"
+    assert (status, errors == too_many, "choose where" in errors) == (
+        (1, True, False) if instances == 64 else (2, False, True)
+    )
+
+
+def test_a_second_docker_is_left_to_the_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    extras = f"extras: {{com.microsoft.pai.runtimeplugin: [{{plugin: dind}}]}}\n{LTP}"
+    assert "runtime.d/plugin_pre0.sh" not in plan(tmp_path, capsys, "--role", "worker", extras=extras)["files"]
+
+
 @pytest.mark.parametrize(
     ("change", "step"),
     [
         (("  worker:", "  Worker:"), "PLUGIN_INITIALIZER"),
         (("ports: {grpc: 2}", "ports: {http: 0}"), "ENV_GENERATOR"),
         (("EXTRAS", "extras: {com.microsoft.pai.runtimeplugin: [{plugin: sssh}]}"), "PLUGIN_INITIALIZER"),
+        (("EXTRAS", f"extras: {{com.microsoft.pai.runtimeplugin: [{GIT}]}}\n{LTP}"), "PLUGIN_INITIALIZER"),
     ],
 )
 def test_tasks_that_end_before_their_first_command(
