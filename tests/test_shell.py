@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from test_calls import calls
 
 from pai_lsp.embedded.shell import read_script
+from pai_lsp.embedded.shell_structure import structure
 
 if TYPE_CHECKING:
     from pai_lsp.embedded.shell_script import Script
@@ -159,15 +160,16 @@ def test_comments() -> None:
 def test_where_and_how_commands_run() -> None:
     text = "f() { a; }; (b; c) | d; $(e); g && h & if i; then j; fi"
     found = {command.name: command for command in read_script(text).commands}
+    tree = structure(read_script(text))
     assert found.pop("$(e)").operator == ";"
-    assert [name for name, command in found.items() if command.is_subshell] == ["b", "c", "d", "e", "g", "h"]
-    assert [name for name, command in found.items() if command.is_background] == ["g", "h"]
+    assert [name for name in found if tree.calls[name][0].is_subshell] == ["b", "c", "d", "e", "g", "h"]
+    assert [name for name in found if tree.calls[name][0].is_background] == ["g", "h"]
     assert [name for name, command in found.items() if command.is_nested] == ["e"]
     assert [(command.name, command.function) for command in found.values() if command.function] == [("a", "f")]
     assert [(command.name, command.keyword) for command in found.values() if command.keyword] == [
         ("a", "{"), ("i", "if"), ("j", "then"),
     ]  # fmt: skip
-    assert "a" not in {command.name for command in read_script(text).own_commands}
+    assert "a" not in {command.name for command in tree.own_commands}
 
 
 def test_parts_and_line_ends() -> None:
@@ -243,8 +245,8 @@ def test_reads_any_text(text: str) -> None:
     for unclosed in script.unclosed:
         assert 0 <= unclosed.span.start <= unclosed.span.end <= len(text)
     assert script.fault is None or 0 <= script.fault.start <= script.fault.end <= len(text)
-    assert set(script.own_commands) <= set(script.commands)
-    assert isinstance(script.changes_process, bool)
+    assert set(structure(script).own_commands) <= set(script.commands)
+    assert isinstance(structure(script).changes_process, bool)
     assert all(command.words for command in script.commands)
     assert isinstance(script.is_open_ended, bool)
     assert isinstance(script.allows_unset, bool)

@@ -13,13 +13,13 @@ Source of the grammar: the bash reference manual, "Shell Syntax" and "Shell Expa
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 from pai_lsp.embedded.shell_expansions import NAME, arithmetic_end
 from pai_lsp.embedded.shell_grammar import Conditional, Expected, Grammar, Role
 from pai_lsp.embedded.shell_script import HERE_DOCUMENT, Assignment, EventKind, PartKind, Script, SimpleCommand
 from pai_lsp.embedded.shell_words import LineReader
-from pai_lsp.source.frozen import dataclass, field, replace
+from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.steps import counted
 from pai_lsp.source.text import Span
@@ -78,9 +78,6 @@ class _ScriptReader(LineReader):
         self._functions: set[str] = set()
         self._loop_words: list[Word] = []
         self._grammars: list[Grammar] = []
-        self._has_pipeline = False
-        self._separate: list[tuple[int, int]] = []
-        self._background: list[tuple[int, int]] = []
 
     @property
     def _is_in_function(self) -> bool:
@@ -92,13 +89,12 @@ class _ScriptReader(LineReader):
             self._text,
             counted(self._uses),
             counted(self._assignments),
-            counted(self._marked_commands()),
+            counted(self._made),
             tuple(self._comments),
             frozenset(self._tested),
             tuple(self._parts),
             frozenset(self._line_ends),
             frozenset(self._functions),
-            self._has_pipeline,
             tuple(reversed(self._unclosed)),
             self._fault,
             self._fault_inside,
@@ -109,18 +105,9 @@ class _ScriptReader(LineReader):
             tuple(self._loop_words),
         )
 
-    def _marked_commands(self) -> tuple[SimpleCommand, ...]:
-        """The commands, those of pipelines and in the background marked: that is known only after them."""
-        background = _covered(self._background, len(self._made))
-        separate = _covered(self._separate, len(self._made))
-        return tuple(
-            replace(command, is_background=in_background, is_subshell=True) if in_background or in_pipeline else command
-            for command, in_background, in_pipeline in zip(self._made, background, separate, strict=True)
-        )
-
     def _commands(self, closing: str) -> bool:
         text = self._text
-        grammar = Grammar(lambda: len(self._made), self._found_fault, self._events.append)
+        grammar = Grammar(self._found_fault, self._events.append)
         self._grammars.append(grammar)
         outer, self._here_documents = self._here_documents, []
         command = _UnfinishedCommand()
@@ -167,9 +154,6 @@ class _ScriptReader(LineReader):
         if not self._unchecked and not is_closed:
             self._unclosed += reversed(left)
         self._grammars.pop()
-        self._has_pipeline = self._has_pipeline or grammar.has_pipeline
-        self._separate += grammar.separate
-        self._background += grammar.background
         return is_closed
 
     def _opening_bracket(self, command: _UnfinishedCommand, grammar: Grammar) -> None:
@@ -255,14 +239,7 @@ class _ScriptReader(LineReader):
             self._extended_patterns = True
         is_nested = self._depth > 0
         self._made.append(
-            SimpleCommand(
-                tuple(words),
-                command.keyword,
-                command.operator,
-                grammar.function,
-                is_nested=is_nested,
-                is_subshell=is_nested or grammar.subshells > 0,
-            )
+            SimpleCommand(tuple(words), command.keyword, command.operator, grammar.function, is_nested=is_nested)
         )
 
     def _conditional_command(self, command: _UnfinishedCommand) -> None:
@@ -299,15 +276,6 @@ class _ScriptReader(LineReader):
                 if conditional.word(text[at : self._at], word.span):
                     return
         self._left_open("[[", start)
-
-
-def _covered(ranges: list[tuple[int, int]], count: int) -> list[bool]:
-    """For each number below `count`, whether one of the half-open ranges has it."""
-    changes = [0] * (count + 1)
-    for start, end in ranges:
-        changes[start] += 1
-        changes[end] -= 1
-    return [depth > 0 for depth in accumulate(changes[:count])]
 
 
 def _set_by(words: Sequence[Word], assignments: Sequence[Assignment | None]) -> Iterator[Assignment]:

@@ -107,37 +107,26 @@ class _Frame:
     function: str
     # Whether its part has a command yet; without one it must not end.
     is_filled: bool = False
-    # The numbers of the commands with which the list and the pipeline begin.
-    list_start: int = 0
-    pipeline_start: int = 0
-    is_pipeline: bool = False
 
 
 class Grammar:
-    """The state after some tokens. `count` gives the number of simple commands so far, by which they are marked."""
+    """The state after some tokens."""
 
     def __init__(
         self,
-        count: Callable[[], int],
         fault: Callable[[Span, Unclosed | None], None],
         record: Callable[[Event], None],
     ) -> None:
-        self._count = count
         self._record = record
         self._fault = fault
-        self._frames = [_Frame("", None, "", "", list_start=count(), pipeline_start=count())]
+        self._frames = [_Frame("", None, "", "")]
         self.expected = Expected.COMMAND
         self._required: Unclosed | None = None  # what must be followed by a command
         self._prefix = ""  # `!` or `time` directly before
         self.function = ""
         self.is_full = False  # bash stops here, and nothing after it is worth reading
-        self.subshells = 0
         self.keyword = ""
         self.operator = ""
-        self.has_pipeline = False
-        # Ranges of commands, by number: those of pipelines, and those in the background.
-        self.separate: list[tuple[int, int]] = []
-        self.background: list[tuple[int, int]] = []
 
     @property
     def expects_command(self) -> bool:
@@ -204,7 +193,6 @@ class Grammar:
             self._begin_command(Expected.COMMAND)
             self.keyword = written
             if written == "coproc":
-                frame.is_pipeline = True
                 self._required = Unclosed(written, span)
             else:
                 self._prefix = written
@@ -260,7 +248,6 @@ class Grammar:
             if (frame.keyword, frame.part) != ("case", "body") or self._required or not self._is_at_end:
                 self._unexpected(span)
             else:
-                self._end_list()
                 self.expected, frame.part = Expected.PATTERNS, "patterns"
         elif expected in _AT_END or (self._prefix and operator == ";"):
             self._end_command(operator, span)
@@ -287,19 +274,16 @@ class Grammar:
         if not self.expects_command:
             self._unexpected(span)
         self._push("(", span)
-        self.subshells += 1
 
     def _closing_bracket(self, span: Span) -> None:
         frame = self._frames[-1]
         if self.expected is Expected.PATTERN_END:
             self._begin_part("body", "")
         elif frame.keyword == "(" and frame.is_filled and self._is_at_end and not self._required:
-            self.subshells -= 1
             self._pop(span)
         else:
             self._unexpected(span)
             if frame.keyword == "(":
-                self.subshells -= 1
                 self._pop(span)
 
     def closes(self) -> bool:
@@ -310,12 +294,10 @@ class Grammar:
         """Read the `)` that ends the whole list."""
         if self._required or not self._is_at_end:
             self._unexpected(span)
-        self._end_list()
 
     def unclosed(self) -> list[Unclosed]:
         """What is open when the text ends, the outermost first."""
         found = [Unclosed(frame.keyword, frame.span) for frame in self._frames if frame.span is not None]
-        self._end_list()
         return [*found, self._required] if self._required else found
 
     def _begin_command(self, expected: Expected) -> None:
@@ -326,7 +308,6 @@ class Grammar:
 
     def _begin_part(self, part: str, keyword: str) -> None:
         frame = self._frames[-1]
-        self._end_list()
         frame.part, frame.is_filled = part, part == "body" and frame.keyword == "case"
         self._record((EventKind.PART, part, None))
         self._prefix = ""
@@ -344,43 +325,21 @@ class Grammar:
             return
         self._begin_command(Expected.COMMAND)
         part, self.expected = _OPENING[keyword]
-        count = self._count()
-        self._frames.append(_Frame(keyword, span, part, self.function, list_start=count, pipeline_start=count))
+        self._frames.append(_Frame(keyword, span, part, self.function))
         self.keyword = keyword
         self._record((EventKind.OPEN, keyword, span))
         self._record((EventKind.PART, part, None))
 
     def _pop(self, span: Span) -> None:
         self._record((EventKind.CLOSE, "", span))
-        self._end_list()
         self._frames.pop()
         self.function = self._frames[-1].function
         self.expected, self.keyword, self._prefix = Expected.AFTER, "", ""
 
     def _end_command(self, operator: str, span: Span) -> None:
-        frame = self._frames[-1]
         self.expected, self._prefix = Expected.COMMAND, ""
-        if operator in {"|", "|&"}:
-            frame.is_pipeline = self.has_pipeline = True
-        elif operator in {"&&", "||"}:
-            self._end_pipeline()
-        else:
-            if operator == "&":
-                self.background.append((frame.list_start, self._count()))
-            self._end_list()
         if operator in JOINING:
             self._required = Unclosed(operator, span)
-
-    def _end_pipeline(self) -> None:
-        frame = self._frames[-1]
-        if frame.is_pipeline:
-            self.separate.append((frame.pipeline_start, self._count()))
-            frame.is_pipeline = False
-        frame.pipeline_start = self._count()
-
-    def _end_list(self) -> None:
-        self._end_pipeline()
-        self._frames[-1].list_start = self._count()
 
     def _unexpected(self, span: Span) -> None:
         """Bash would stop here; go on as if a command could begin."""

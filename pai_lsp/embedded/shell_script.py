@@ -26,8 +26,6 @@ _UNSET_OFF = lazy_pattern(r"\+[A-Za-tv-z]*u[A-Za-z]*")
 # What a script may leave open without a syntax error; bash takes the end of the text for the end of these.
 HERE_DOCUMENT, CONTINUATION = "<<", "\\"
 
-# Builtins that end or replace the shell, or leave a trap in it.
-_CHANGING = frozenset({"exit", "logout", "return", "exec", "trap"})
 # Options that change nothing about what a builtin does.
 _NEUTRAL = {"command": {"-p", "--"}, "builtin": {"--"}}
 
@@ -178,18 +176,14 @@ class SimpleCommand:
     keyword: the reserved word in front of it (`while`, `then`), or empty.
     operator: what is written before it (`&&`, `||`, `|`, `;`, a line end, or nothing for the first).
     function: the function whose body it is in, or empty.
-    is_background: it is a part of what `&` runs in the background.
     is_nested: it is in a substitution, such as `$(date)`.
-    is_subshell: it runs in a process of its own, which cannot change or replace the shell that reads the script.
     """
 
     words: tuple[Word, ...]
     keyword: str = ""
     operator: str = ""
     function: str = ""
-    is_background: bool = False
     is_nested: bool = False
-    is_subshell: bool = False
 
     @property
     def name(self) -> str:
@@ -215,7 +209,6 @@ class Script:
     parts: the outermost parts, so that none overlaps another.
     line_ends: the line ends that bash reads as such: a comment is allowed before each.
     functions: the names of the functions that it defines.
-    has_pipeline: there is a `|` between two of its commands.
     unclosed: what it leaves open, the outermost first; meaningful as long as there is no `fault`.
     fault: the first word or operator at which bash stops with a syntax error; empty at the end of the text.
     fault_inside: the innermost command that is open at the fault.
@@ -235,7 +228,6 @@ class Script:
     parts: tuple[Part, ...] = ()
     line_ends: frozenset[int] = frozenset()
     functions: frozenset[str] = frozenset()
-    has_pipeline: bool = False
     unclosed: tuple[Unclosed, ...] = ()
     fault: Span | None = None
     fault_inside: Unclosed | None = None
@@ -269,23 +261,6 @@ class Script:
     def derived(self) -> dict[type, Any]:
         """What other modules make of it, by its class: once, so that all who ask get the same object."""
         return {}
-
-    @cached_property
-    def own_commands(self) -> tuple[SimpleCommand, ...]:
-        """The commands that the shell runs itself, not a process of its own: a function's only if it is called."""
-        in_shell = [command for command in self.commands if not command.is_subshell]
-        reached = {""}
-        called = [run_builtin(command.words)[0].text for command in in_shell if not command.function]
-        by_function: dict[str, list[str]] = {}
-        for command in in_shell:
-            if command.function:
-                by_function.setdefault(command.function, []).append(command.name)
-        while called:
-            name = called.pop()
-            if name in self.functions and name not in reached:
-                reached.add(name)
-                called += by_function.get(name, [])
-        return tuple(command for command in in_shell if command.function in reached)
 
     def quote(self, span: Span) -> PartKind | None:
         """The quotes around exactly this place, that of a word; None if there are none."""
@@ -336,14 +311,6 @@ class Script:
         """The next line end, or the end of the script, if only blanks are before it; else None."""
         end = at + len(self.text[at:]) - len(self.text[at:].lstrip(" \t"))
         return end if self.text[end : end + 1] in {"", "\n"} else None
-
-    @cached_property
-    def changes_process(self) -> bool:
-        """Whether it ends or replaces the shell, or sets a trap, so that commands after it would notice."""
-        return any(
-            run_builtin(command.words)[0].text in _CHANGING and not (command.function and command.name == "return")
-            for command in self.own_commands
-        )
 
     @cached_property
     def assigned_names(self) -> frozenset[str]:

@@ -7,8 +7,9 @@ Set Builtin" (`-e`, `pipefail`), "Lists of Commands" and "Pipelines".
 from __future__ import annotations
 
 from bisect import bisect_left
+from functools import cached_property
 
-from pai_lsp.embedded.shell_script import Assignment, EventKind, Redirection
+from pai_lsp.embedded.shell_script import Assignment, EventKind, Redirection, run_builtin
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.steps import counted
 from pai_lsp.source.text import Span
@@ -23,6 +24,8 @@ _PIPES = frozenset({"|", "|&"})
 _JOINED = frozenset({"&&", "||", "|", "|&"})
 _MOST_STEPS = 60
 _NOWHERE = Span(0, 0)
+# Builtins that end or replace the shell, or leave a trap in it.
+_CHANGING = frozenset({"exit", "logout", "return", "exec", "trap"})
 # The events with which a step begins.
 _STEP_EVENTS = frozenset({EventKind.COMMAND, EventKind.BARE, EventKind.COMPOUND, EventKind.OPEN})
 
@@ -134,6 +137,12 @@ class Step:
         return self.kind == "(" or self.is_substitution or self.before in _PIPES or self.after in {*_PIPES, "&"}
 
     @property
+    def is_subshell(self) -> bool:
+        """Whether what it runs cannot change or replace the shell that reads the script."""
+        is_coprocess = any("coproc" in step.prefixes for step in self.around)
+        return is_coprocess or self.process is not None or self.is_background
+
+    @property
     def is_last_of_list(self) -> bool:
         """Whether no step of its list follows."""
         return self.following() is None
@@ -234,6 +243,36 @@ class Structure:
                 level.redirections.append(value)
             elif isinstance(value, Redirection) and level.step.steps:
                 level.step.steps[-1].redirections = (*level.step.steps[-1].redirections, value)
+
+    @property
+    def has_pipeline(self) -> bool:
+        """Whether there is a `|` between two of its commands."""
+        return any(step.after in _PIPES for step in self.all)
+
+    @cached_property
+    def own_commands(self) -> tuple[SimpleCommand, ...]:
+        """The commands that the shell runs itself, not a process of its own: a function's only if it is called."""
+        in_shell = [step.command for step in self.all if step.command is not None and not step.is_subshell]
+        reached = {""}
+        called = [run_builtin(command.words)[0].text for command in in_shell if not command.function]
+        by_function: dict[str, list[str]] = {}
+        for command in in_shell:
+            if command.function:
+                by_function.setdefault(command.function, []).append(command.name)
+        while called:
+            name = called.pop()
+            if name in self.script.functions and name not in reached:
+                reached.add(name)
+                called += by_function.get(name, [])
+        return tuple(command for command in in_shell if command.function in reached)
+
+    @cached_property
+    def changes_process(self) -> bool:
+        """Whether it ends or replaces the shell, or sets a trap, so that commands after it would notice."""
+        return any(
+            run_builtin(command.words)[0].text in _CHANGING and not (command.function and command.name == "return")
+            for command in self.own_commands
+        )
 
     def ends_script(self, step: Step) -> bool:
         """Whether the script ends when this step fails: with errexit and pipefail, and nothing that catches it."""

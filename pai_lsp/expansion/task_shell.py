@@ -20,6 +20,7 @@ from functools import cache
 
 from pai_lsp.embedded.server_rendering import trim
 from pai_lsp.embedded.shell import read_script
+from pai_lsp.embedded.shell_structure import structure
 from pai_lsp.embedded.template import OPENING
 from pai_lsp.expansion.effective import (
     CANNOT_BE_EXPANDED,
@@ -97,7 +98,7 @@ def added_commands(
     ends: list[str] = []
     needs_process = False
     for callback in _callbacks(sources, (Moment.START,), values, report):
-        is_shared = shares_shell and callback.script.is_complete and not callback.script.changes_process
+        is_shared = shares_shell and callback.script.is_complete and not structure(callback.script).changes_process
         needs_process = needs_process or not is_shared
         starts.append(_shared(callback) if is_shared else _apart(_RUN, callback))
     for callback in _callbacks(sources[::-1], (Moment.SUCCESS, *moments_with(EventForm.COMMANDS)), values, report):
@@ -162,7 +163,7 @@ def _callbacks(
 def _shared(callback: _AddedCallback) -> str:
     """A start callback in the shell of the commands: with the options of a callback as far as that matters."""
     text, changed = callback.text, []
-    sets_options = any(command.name in _SETTING for command in callback.script.own_commands)
+    sets_options = any(command.name in _SETTING for command in structure(callback.script).own_commands)
     if callback.source.ignores_failure:
         changed.append("errexit")
     # A callback knows neither nounset nor pipefail, which only matter where there is a variable or a pipe.

@@ -294,10 +294,10 @@ def _worker_commands(pod: _Pod) -> list[str]:
         raise ConversionError(
             "worker-without-sshd", "the worker runs no ssh server, so the launcher cannot start processes on it"
         )
-    steps = [line.step.command for line in lines if line.step.command is not None]
+    steps = [(line.step, line.step.command) for line in lines if line.step.command is not None]
     # Each line of a task role must succeed, as each part of `a && b` must; in other scripts `&&` means more.
     is_plain = not any(
-        one.keyword or one.is_subshell or one.is_nested or one.operator in {"||", "|", "&"} for one in steps
+        command.keyword or step.is_subshell or command.operator in {"||", "|", "&"} for step, command in steps
     )
     edits = []
     for line in lines:

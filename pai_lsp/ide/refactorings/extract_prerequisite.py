@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_script import run_builtin
+from pai_lsp.embedded.shell_structure import structure
 from pai_lsp.embedded.template import ESCAPED_CHARACTERS, tags
 from pai_lsp.expansion.released_commands import CanNotExpressError, callback_items, role_values
 from pai_lsp.expansion.released_run import references
@@ -256,7 +257,7 @@ def callback_commands(job: Job, role: TaskRole, count: int) -> CallbackCommands:
 
 def _options(script: Script) -> tuple[str, ...]:
     """The shell options that make a callback stop where commands stop; only if that can make a difference."""
-    return ("set -o nounset -o pipefail",) if "$" in script.text or script.has_pipeline else ()
+    return ("set -o nounset -o pipefail",) if "$" in script.text or structure(script).has_pipeline else ()
 
 
 def _refuse_what_runs_between(job: Job, role: TaskRole, code: str) -> None:
@@ -276,11 +277,11 @@ def _refuse_what_runs_between(job: Job, role: TaskRole, code: str) -> None:
 
 
 def _refuse_lost_effects(moved: Script, rest: Script) -> None:
-    for command in moved.commands:
-        name = run_builtin(command.words)[0].text
-        if name in _LOST and not command.is_subshell:
+    for step in structure(moved).all:
+        name = run_builtin(step.command.words)[0].text if step.command is not None else ""
+        if name in _LOST and not step.is_subshell:
             raise CanNotRefactorError(f"'{name}' has no effect on the commands after a callback")
-        if command.is_background:
+        if step.command is not None and step.is_background:
             raise CanNotRefactorError("a command in the background only lives as long as its callback")
     if moved.is_open_ended:
         raise CanNotRefactorError("they may set variables that the commands after them use")
