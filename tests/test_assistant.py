@@ -548,3 +548,14 @@ def test_the_summary_is_right_and_fits_a_screen() -> None:
     summary = re.sub("|".join(tasks), lambda part: tasks[part[0]], summary)
     names = set(re.findall(r"PAI_\w+", summary))
     assert all(ask("explain", name=name)["kind"] == "variable" for name in names)
+
+
+def test_the_end_of_a_log_has_as_many_bytes_as_are_asked(tmp_path: Path) -> None:
+    (tmp_path / "task.log").write_bytes(b"abcdef")
+    assert [allowed(tmp_path).end_of("task.log", most) for most in (1, 3, 6, 7)] == ["f", "def", "abcdef", "abcdef"]
+
+
+def test_what_keeps_a_job_from_being_expanded_comes_without_fixes() -> None:
+    found = ask("expand", text=TYPO)
+    assert found["errors"]
+    assert not [one for one in found["errors"] if "fix" in one]

@@ -120,7 +120,7 @@ def test_variables_set(text: str, expected: str) -> None:
 
 
 def test_exported_variables_are_known() -> None:
-    script = read_script("A=1; export B=2 C; declare -x D")
+    script = read_script("A=1; export B=2 C; declare -x D; declare -r E; declare xx")
     assert [assignment.name for assignment in script.assignments if assignment.is_exported] == ["B", "C", "D"]
 
 
@@ -150,6 +150,23 @@ def test_words_know_their_place_and_whether_they_are_certain() -> None:
         "mpirun", "-np", '"$N"', "--host", '"a,b"', "<% $parameters.program %>",
     ]  # fmt: skip
     assert [word.is_literal for word in words] == [True, True, False, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "last", "names"),
+    [
+        ('echo "a<b$X"', "a<b$X", "X"),
+        ('echo "a<<% b %>"', "a<<% b %>", ""),
+        ("[[ -n $A &&\n$B ]]", "]]", "A B"),
+        ("[[ -n $A\n$B ]]", "]]", "A B"),
+        ("X=(\n$A #c\n$B); echo z", "z", "A B"),
+        ("[[ $A =~ a|(b $C)d$E ]]", "]]", "A C E"),
+    ],
+)
+def test_no_character_is_passed_over(text: str, last: str, names: str) -> None:
+    script = read_script(text)
+    assert script.commands[-1].words[-1].text == last
+    assert sorted(use.name for use in script.uses) == names.split()
 
 
 def test_comments() -> None:
