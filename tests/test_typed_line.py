@@ -151,6 +151,7 @@ extras:
         # What ends a part of a script.
         (f"{ROLE}      - |\n        while :; do\n          ls\n", "          done", 8),
         (f"{ROLE}      - |\n        while :; do\n          ls\n", "          done < x", 8),
+        (f"{ROLE}      - |\n        while :; do\n          find .\n          else_here\n", "          done", 8),
         (
             f"{ROLE}      - |\n        if a\n        then\n          for i in 1; do\n            ls\n          done\n",
             "          fi",

@@ -34,6 +34,7 @@ _TYPED = re.compile(
 _FIRST_ITEM = lazy_pattern(r"^(?P<key> *(?:- +)*)[\w.-]+ *: *(?:#.*)?\n(?P<item> *)- ", re.MULTILINE)
 _COMMENT = lazy_pattern(r"^[ \t]*#.*", re.MULTILINE)
 _CLOSES = lazy_pattern(r"(?:done|fi|else|elif)\b")
+_ENDS = lazy_pattern(r"(?:done|fi)\b")
 _OPENS = lazy_pattern(r"(?:^|[\s;&|])(?:do|then)\s*$")
 
 
@@ -179,7 +180,7 @@ class _Above:
                 if not open_ends:
                     return min(column, len(line) - len(words))
                 open_ends -= 1
-            elif words.startswith(("done", "fi")) and _CLOSES.match(words):
+            elif _ENDS.match(words):
                 open_ends += 1
         return column
 
