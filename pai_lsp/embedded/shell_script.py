@@ -56,7 +56,7 @@ class VariableUse:
     name: str
     span: Span
     name_span: Span
-    is_guarded: bool = False
+    is_guarded: bool
     is_indirect: bool = False
     is_question: bool = False
 

@@ -435,10 +435,8 @@ def _come_through(items: Sequence[str], roles: Sequence[RoleValues]) -> str | No
             continue
         filled = partial(with_references_filled, role=runtime, shows_secrets=True)
         for item in items:
-            if OPENING not in item:
-                continue
             try:
-                if runtime_round_trip([item], filled) != [filled(item)]:
+                if OPENING in item and runtime_round_trip([item], filled) != [filled(item)]:
                     return "a value in this command holds quotes or other characters that the runtime changes"
             except RuntimeStopError as error:
                 return str(error)

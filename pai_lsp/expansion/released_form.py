@@ -45,7 +45,6 @@ class ReleasedForm:
     names: of each prerequisite, its name in the released job.
     homes: by the node of a definition of the job, the prerequisite that takes its place.
     listed: by task role, the prerequisites that it lists, in order.
-    inlined: the names of the task roles whose start callbacks run in the shell of their commands.
     moved: the names of the task roles whose commands take in all their callbacks.
     items: the texts of the callbacks that stay, as the runtime must get them.
     commands: by task role, what is added to its commands.
@@ -56,7 +55,6 @@ class ReleasedForm:
     names: dict[Prerequisite, str]
     homes: dict[Mapping, Prerequisite]
     listed: dict[str, tuple[Prerequisite, ...]]
-    inlined: frozenset[str]
     moved: frozenset[str]
     items: Items
     commands: dict[str, AddedCommands]
@@ -101,7 +99,7 @@ def released_form(job: Job, effective: EffectiveJob, inlined: Collection[str] = 
     """Choose the names, the list of each task role, and the texts of all commands."""
     moved = {role.role.name for role in effective.roles if has_hooks(role.sources)}.union(inlined)
     listed = {role.role.name: _listed(role, is_moved=role.role.name in moved) for role in effective.roles}
-    form = ReleasedForm(effective, {}, {}, listed, frozenset(inlined), frozenset(moved), {}, {}, [])
+    form = ReleasedForm(effective, {}, {}, listed, frozenset(moved), {}, {}, [])
     _choose_names(job, form)
     values = role_values(job)
     for prerequisite in form.listed_anywhere:
@@ -113,7 +111,7 @@ def released_form(job: Job, effective: EffectiveJob, inlined: Collection[str] = 
     for role in effective.roles:
         name = role.role.name
         sources = role.sources if name in moved else ()
-        shares_shell = name in form.inlined
+        shares_shell = name in inlined
         form.commands[name] = added_commands(sources, values[name], form.problems.append, shares_shell=shares_shell)
     return form
 

@@ -16,7 +16,6 @@ from pai_lsp.mpijob.manifest import GPU, HOST_FILE, SERVED
 from pai_lsp.platform.programs import HYDRA, THIS_HOST, hosts_of, launch_of, launchers
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.foreign import as_list, as_mapping, as_whole, whole_number
-from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 
 TYPE_CHECKING = False
@@ -50,14 +49,6 @@ def job_to_manifest(job: Job) -> Converted:
     return _JobReader(job).converted()
 
 
-@dataclass(frozen=True, slots=True)
-class _Hosts:
-    """The tasks that a launcher starts ranks on: (role, index), and the slots of each; no tasks if it names none."""
-
-    tasks: frozenset[tuple[str, int]]
-    slots: int
-
-
 class _JobReader:
     """Reads one job."""
 
@@ -70,12 +61,12 @@ class _JobReader:
     def converted(self) -> Converted:
         launcher, lines = self._launcher()
         launches = [launch_of(line) for line in lines]
-        hosts = self._hosts(launcher, launches)
-        names = sorted({role for role, _ in hosts.tasks} - {launcher.name})
+        tasks, slots = self._hosts(launcher, launches)
+        names = sorted({role for role, _ in tasks} - {launcher.name})
         if len(names) > 1:
             raise ConversionError("several-worker-roles", f"the launcher uses several roles: {', '.join(names)}")
         worker = next((role for role in self._job.task_roles if role.name in names), None)
-        if worker is not None and len([1 for role, _ in hosts.tasks if role == worker.name]) < worker.instances:
+        if worker is not None and len([1 for role, _ in tasks if role == worker.name]) < worker.instances:
             message = f"the launcher does not use all instances of '{worker.name}'"
             raise ConversionError("not-all-workers-listed", message)
         is_hydra = any(launch.implementation == HYDRA for launch in launches)
@@ -93,10 +84,10 @@ class _JobReader:
                 replicas["Worker"]["restartPolicy"] = "OnFailure"
         retries = self._values.get("jobRetryCount")
         spec: dict[str, Any] = {
-            "slotsPerWorker": hosts.slots or self._gpus(launcher) or 1,
+            "slotsPerWorker": slots or self._gpus(launcher) or 1,
             "runPolicy": {"cleanPodPolicy": "Running", "backoffLimit": as_whole(retries) or 0},
         }
-        if not hosts.tasks or any(role == launcher.name for role, _ in hosts.tasks):
+        if not tasks or any(role == launcher.name for role, _ in tasks):
             spec["runLauncherAsWorker"] = True
         barrier = plugins.get("sshbarrier")
         if barrier is True or barrier == "true":
@@ -125,7 +116,8 @@ class _JobReader:
             raise ConversionError("launcher-instances", message)
         return role, launches
 
-    def _hosts(self, launcher: TaskRole, launches: list[LaunchLine]) -> _Hosts:
+    def _hosts(self, launcher: TaskRole, launches: list[LaunchLine]) -> tuple[set[tuple[str, int]], int]:
+        """The tasks that a launcher starts ranks on, (role, index), and the slots of each; none if it names none."""
         tasks: set[tuple[str, int]] = set()
         slots: set[int] = set()
         counts: set[int] = set()
@@ -144,7 +136,7 @@ class _JobReader:
         if len(slots) > 1:
             raise ConversionError("unequal-slots", "the hosts have different numbers of slots")
         alone = max(counts, default=0) or self._gpus(launcher)
-        return _Hosts(frozenset(tasks), next(iter(slots)) if tasks else alone)
+        return tasks, next(iter(slots)) if tasks else alone
 
     def _task(self, host: str) -> tuple[str, int]:
         name, _, index = host.rpartition("-")

@@ -111,7 +111,6 @@ class Duplicate:
 
     name: str
     first: Node
-    last: Node
 
 
 class KubernetesReader:
@@ -142,7 +141,7 @@ class KubernetesReader:
                 continue
             name = _key(entry)
             if name in own:
-                self.duplicates.append(Duplicate(name, own[name].key, entry.key))
+                self.duplicates.append(Duplicate(name, own[name].key))
             own[name] = entry
             found[name] = self.read(entry.value, entry.key)
         return found
