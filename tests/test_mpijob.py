@@ -312,7 +312,7 @@ def test_plain_scalars(text: str, kind: str, content: object) -> None:
 
 def test_quantities() -> None:
     assert [quantity(text) for text in ("0.5", "500m", "1e3", "1G", "16Gi")] == [0.5, 0.5, 1e3, 1e9, 16 * 1024**3]
-    assert [quantity(text) for text in ("16GB", "1Gi ", "two", "")] == [None] * 4
+    assert [quantity(text) for text in ("16GB", "1Gi ", "two", "", "1e.5")] == [None] * 5
 
 
 LAUNCHER = "spec.mpiReplicaSpecs.Launcher.template.spec.containers[0]"

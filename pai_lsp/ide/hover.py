@@ -184,7 +184,8 @@ def _value(document: Document, location: Location, node: Scalar) -> str:
         found = cluster_name_documentation(document.job, document.settings.cluster, location.path, node.text)
         if found is not None:
             return found
-    if "://" in node.text and ("require" in location.path or "prerequisites" in location.path):
+    keys = [step for step in location.path if isinstance(step, str)]
+    if "://" in node.text and (keys[-1:] in (["require"], ["prerequisites"]) or keys[-2:] == ["require", "name"]):
         return _address(document, node.text)
     return _described(document, location) if isinstance(key, str) else ""
 

@@ -221,9 +221,9 @@ def quantity(text: str) -> float | None:
     return max(-_LARGEST, min(number, _LARGEST))
 
 
-# Source: the CRD's pattern of every quantity.
+# Source: the CRD's pattern of every quantity; Kubernetes, apimachinery/pkg/api/resource, takes whole exponents only.
 _NUMBER = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
-_QUANTITY = lazy_pattern(rf"[-+]?{_NUMBER}(?:[KMGTPE]i|[numkMGTPE]|[eE][-+]?{_NUMBER})?", re.ASCII)
+_QUANTITY = lazy_pattern(rf"[-+]?{_NUMBER}(?:[KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]+)?", re.ASCII)
 _UNITS = {f"{unit}i": 1024.0**power for power, unit in enumerate("KMGTPE", 1)}
 _UNITS |= {"n": 1e-9, "u": 1e-6, "m": 1e-3, "k": 1e3}
 _UNITS |= {unit: 1000.0**power for power, unit in enumerate("MGTPE", 2)}

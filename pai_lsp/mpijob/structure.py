@@ -351,7 +351,7 @@ def _one_of(manifest: Manifest, path: str, allowed: tuple[str, ...], *, empty: b
     text = manifest.text(path)
     if text is not None and text not in allowed and not (empty and not text):
         hint = did_you_mean(text, allowed)
-        yield _refused(manifest, path, f"'{text}' is not supported{hint}, only {' and '.join(allowed)}", allowed)
+        yield _refused(manifest, path, f"'{text}' is not supported, only {' and '.join(allowed)}{hint}", allowed)
 
 
 def _replica(manifest: Manifest, name: str) -> Iterator[Fault]:
