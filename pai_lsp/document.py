@@ -31,7 +31,7 @@ from pai_lsp.job.definition import unfilled_values
 from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.platform.secrets_section import job_syntax
-from pai_lsp.rules import BY_CODE, EXPLAINING, RULES, family_of, name_meaning, rules_in_force
+from pai_lsp.rules import BY_CODE, CODES, EXPLAINING, RULES, family_of, known, name_meaning, rules_in_force
 from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION
 from pai_lsp.rules.resources.task_resources import instances_missing
 from pai_lsp.rules.structure.job_shape import (
@@ -418,7 +418,7 @@ def _without_skipped(found: list[Diagnostic], job: Job) -> list[Diagnostic]:
         for one in found
         if one.severity is not Severity.ERROR
         or one.consequence is Consequence.REFUSED
-        or BY_CODE[one.code].stage not in _OF_TASKS
+        or known(one.code).stage not in _OF_TASKS
         or family_of(one.code) == "text"
         or not any(span.holds(one.span) for span in skipped)
     ]
@@ -474,7 +474,7 @@ def _of_whole_parts(found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
     ended = {order: apart(span for earlier, span, ends in torn if ends and earlier < order) for order in Order}
 
     def is_whole(one: Diagnostic) -> bool:
-        order = BY_CODE[one.code].order if one.code in BY_CODE else Order.COMMANDS
+        order = known(one.code).order if one.code in CODES else Order.COMMANDS
         is_worse = one.severity is Severity.ERROR and one.consequence in _ENDS
         return order is Order.CHECKER or not any_overlaps((ended if is_worse else before)[order], one.span)
 

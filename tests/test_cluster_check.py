@@ -16,7 +16,7 @@ from pai_lsp.cluster.profile import read_profile
 from pai_lsp.cluster.protocol_stage import ServerStage
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Settings, Severity
-from pai_lsp.rules import CLUSTER_RULES
+from pai_lsp.rules import rules_about_clusters
 from pai_lsp.rules.cluster_rules import cluster_findings
 from pai_lsp.source.text import apply_edits
 
@@ -102,7 +102,7 @@ def found_in(text: str, profile: Profile) -> list[Any]:
     return [
         d
         for d in Document(text, Settings(cluster=profile)).diagnostics
-        if d.code in {rule.code for rule in CLUSTER_RULES}
+        if d.code in {rule.code for rule in rules_about_clusters()}
     ]
 
 

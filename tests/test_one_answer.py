@@ -20,7 +20,7 @@ from pai_lsp.ide.known_values import template_text
 from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.platform.programs import launchers, runs_launcher
 from pai_lsp.platform.structure_errors import StructureError
-from pai_lsp.rules import BY_CODE, CLUSTER_RULES, RULES
+from pai_lsp.rules import CODES, RULES, known, rules_about_clusters
 from pai_lsp.rules.structure.job_shape import placeholders
 from pai_lsp.source.nodes import plain_value
 
@@ -78,7 +78,7 @@ def test_what_the_rules_call_refused_is_what_fit_calls_refused(path: Path) -> No
     if not read.job.task_roles or read.is_mpijob or read.job.once(placeholders):
         return
     found = [one for one in read.diagnostics if one.consequence is Consequence.REFUSED]
-    codes = {one.code for one in found if BY_CODE[one.code].stage is Stage.SERVER} - LATER
+    codes = {one.code for one in found if known(one.code).stage is Stage.SERVER} - LATER
     assert is_accepted(read.job) == (not codes), codes
 
 
@@ -91,14 +91,14 @@ def test_the_stages_of_a_cluster_name_the_rules_about_clusters() -> None:
     """Each but the one about jobs that wait for ever, which is no refusal."""
     stages = ("protocol_stage", "hived_stage", "job_stage", "fit")
     named = set[str]().union(*(texts_like_codes(f"cluster/{stage}.py") for stage in stages))
-    assert {rule.code for rule in CLUSTER_RULES} - {"job-does-not-fit"} <= named
+    assert {rule.code for rule in rules_about_clusters()} - {"job-does-not-fit"} <= named
 
 
 def test_what_the_expansion_reports_has_a_rule() -> None:
     codes = texts_like_codes("expansion/effective.py")
-    assert len(codes & set(BY_CODE)) > 10
+    assert len(codes & set(CODES)) > 10
     about_names = re.compile(r"(?:unknown|undeclared|unresolved|unfilled|cannot|broken)-")
-    assert {code for code in codes if about_names.match(code)} <= set(BY_CODE)
+    assert {code for code in codes if about_names.match(code)} <= set(CODES)
 
 
 def test_every_kind_of_a_structure_error_is_a_rule() -> None:

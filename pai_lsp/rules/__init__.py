@@ -1,20 +1,19 @@
 """The rules: one folder is a subject, one module a part of a family, one function a rule.
 
-`RULES` lists the rules that check a job, and `KNOWN_RULES` all rules about jobs that a user can name; `all_rules` adds
-those about MPIJobs. `codes_named` returns what a name in settings, in a comment or on the command line means.
+`RULES` lists the rules that check every job; `all_rules` adds those about a known cluster, about files and about
+MPIJobs, which a check of a job does not load. `codes_named` returns what a name in settings, in a comment or on the
+command line means.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from pai_lsp.findings import suppression
 from pai_lsp.findings.diagnostic import SHELLCHECK_CODE, Settings, rules_of
 from pai_lsp.findings.suppression import NameMeaning
 from pai_lsp.rules import (
-    cluster_rules,
-    command_rules,
     commands,
     platforms,
     plugins,
@@ -47,20 +46,18 @@ _FAMILIES: dict[str, tuple[Rule, ...]] = {
 }
 # Names that mean several families.
 GROUPS = {"commands": tuple(commands.FAMILIES)}
-CLUSTER_RULES = rules_of(cluster_rules)
 # In the order in which they are asked.
 _UNORDERED = (*(rule for rules in _FAMILIES.values() for rule in rules), *rules_of(suppression))
 RULES: tuple[Rule, ...] = tuple(sorted(_UNORDERED, key=lambda one: one.order))
-KNOWN_RULES: tuple[Rule, ...] = (*RULES, *CLUSTER_RULES, *rules_of(command_rules))
 # With such a finding, a released cluster does not run the job as it is written, or not at all.
 EXPLAINING: dict[str, Rule] = {rule.code: rule for rule in RULES if rule.explains_stop}
-BY_CODE: dict[str, Rule] = {rule.code: rule for rule in KNOWN_RULES}
+BY_CODE: dict[str, Rule] = {rule.code: rule for rule in RULES}
 # The codes of rules that are gone, each with the version that removed it and why: settings may still name them.
 REMOVED: dict[str, str] = {}
 
 
 class _Codes(Collection[str]):
-    """The codes of all rules; those about MPIJobs are loaded when a code belongs to no other rule."""
+    """The codes of all rules; the other rules are loaded when a code belongs to none that checks every job."""
 
     def __contains__(self, code: object) -> bool:
         return code in BY_CODE or any(rule.code == code for rule in all_rules())
@@ -76,20 +73,30 @@ CODES = _Codes()
 
 
 def all_rules() -> tuple[Rule, ...]:
-    """All rules, those about MPIJobs included."""
-    from pai_lsp.mpijob.manifest_rules import MANIFEST_RULES  # noqa: PLC0415 - only for MPIJobs and lists of rules
+    """All rules."""
+    return (*RULES, *(rule for rules in _other_families().values() for rule in rules))
 
-    return (*KNOWN_RULES, *MANIFEST_RULES)
+
+@cache
+def _other_families() -> dict[str, tuple[Rule, ...]]:
+    """The rules that do not check every job, by the name of their family."""
+    from pai_lsp.mpijob.manifest_rules import MANIFEST_RULES  # noqa: PLC0415 - most checks need none of these
+    from pai_lsp.rules import command_rules  # noqa: PLC0415 - as above
+
+    return {"cluster": rules_about_clusters(), "mpijob": MANIFEST_RULES, "files": rules_of(command_rules)}
+
+
+def rules_about_clusters() -> tuple[Rule, ...]:
+    """The rules that check a job whose cluster is known."""
+    from pai_lsp.rules import cluster_rules  # noqa: PLC0415 - most checks know no cluster
+
+    return rules_of(cluster_rules)
 
 
 def families() -> dict[str, tuple[Rule, ...]]:
     """All rules by the name of their family."""
-    return {
-        **_FAMILIES,
-        "cluster": CLUSTER_RULES,
-        "mpijob": all_rules()[len(KNOWN_RULES) :],
-        "files": (*rules_of(command_rules), *rules_of(suppression)),
-    }
+    others = _other_families()
+    return {**_FAMILIES, **others, "files": (*others["files"], *rules_of(suppression))}
 
 
 def family_names() -> tuple[str, ...]:
@@ -121,7 +128,11 @@ class RulesInForce:
 
 def rules_in_force(rules: tuple[Rule, ...], settings: Settings, cluster: object | None) -> RulesInForce:
     """Those of `rules` that settings have on; with a cluster, those that matter there and the rules about clusters."""
-    scheduler = cluster_rules.scheduler_of(cluster)
+    scheduler = None
+    if cluster is not None:
+        from pai_lsp.rules.cluster_rules import scheduler_of  # noqa: PLC0415 - as above
+
+        scheduler = scheduler_of(cluster)
     return _in_force(rules, scheduler, settings.previews, frozenset(settings.severities.items()))
 
 
@@ -134,7 +145,7 @@ def _in_force(
 ) -> RulesInForce:
     settings = Settings(dict(severities), previews)
     if scheduler is not None:
-        rules = (*(one for one in rules if one.scheduler in {"", scheduler}), *CLUSTER_RULES)
+        rules = (*(one for one in rules if one.scheduler in {"", scheduler}), *rules_about_clusters())
     return RulesInForce(one for one in rules if settings.severity_of(one) is not None)
 
 

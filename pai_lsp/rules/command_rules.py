@@ -1,6 +1,6 @@
 """Rules that no job breaks by itself: commands report them about a file or about their own work.
 
-They never run on a job, so they are not in `RULES`; explanations, settings and reports find them in `KNOWN_RULES`.
+They never run on a job, so they are not in `RULES`; explanations, settings and reports find them in `all_rules`.
 """
 
 from __future__ import annotations

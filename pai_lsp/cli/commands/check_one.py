@@ -7,7 +7,6 @@ from pai_lsp.document import Document, check
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
 from pai_lsp.job.hidden import with_hidden
 from pai_lsp.rules import CODES, known
-from pai_lsp.rules.command_rules import image_not_asked, unreadable_file
 from pai_lsp.source.failures import kind_and_place, why
 from pai_lsp.source.files import SourceFile, UnreadableFile, decoded, might_be_job, read_bytes, write_text
 from pai_lsp.source.frozen import dataclass, replace
@@ -209,6 +208,8 @@ def settings_for(target: Target, options: Options) -> Settings:
 
 
 def _unreadable(file: UnreadableFile, target: Target, options: Options) -> Outcome:
+    from pai_lsp.rules.command_rules import unreadable_file  # noqa: PLC0415 - nearly all files can be read
+
     severity = settings_for(target, options).severity_of(unreadable_file)
     if severity is None:
         return Outcome()
@@ -248,8 +249,7 @@ def _reported(path: str, text: str, diagnostics: tuple[Diagnostic, ...], options
 def _selected(diagnostics: tuple[Diagnostic, ...], options: Options) -> tuple[tuple[Diagnostic, ...], int]:
     """The findings to show, and the number of those not shown."""
     counted = [diagnostic for diagnostic in diagnostics if options.counts(diagnostic)]
-    is_asked = options.asks_images  # then images that could not be asked for are reported
-    shown = tuple(
-        one for one in counted if one.severity <= options.shown or (is_asked and one.code == image_not_asked.code)
-    )
+    # With `--images`, those that could not be asked for are reported.
+    always = {"image-not-asked"} if options.asks_images else set()
+    shown = tuple(one for one in counted if one.severity <= options.shown or one.code in always)
     return shown, len(counted) - len(shown)
