@@ -400,12 +400,18 @@ def _lists_type(job: Job, role: TaskRole, kind: str) -> bool:
     return any(definition is not None and definition.type == kind for definition in definitions)
 
 
-@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.RUNTIME, about=(PathOutcome.ROOT_NOT_FILLED.value,))
+@rule(
+    Severity.ERROR,
+    order=Order.NAMES,
+    stage=Stage.RUNTIME,
+    about=(PathOutcome.ROOT_NOT_FILLED.value,),
+    consequence=Consequence.FAILS,
+)
 def parameter_in_docker_auth(job: Job) -> Iterator[Finding]:
     """An image's `auth` uses something other than `$secrets`.
 
     The rest-server fills only secrets there. It keeps anything else unchanged, so the template text is sent to the
-    registry as the password.
+    registry as the user or the password, which most registries refuse.
     Source: rest-server, middlewares/v2/protocol.js, protocolRender.
 
         parameters:
