@@ -178,6 +178,26 @@ def test_a_failure_policy_that_no_task_reads_does_not_end_a_task() -> None:
         assert [one.severity for one in found if one.code == "failure-policy-not-text"] == [severity]
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("prerequisites:\n", PLUGIN.replace("com.microsoft", "con.microsoft") + "    failurePolicy:\n"),
+        (
+            "[python train.py]\n",
+            "[ls]\n  other: *worker\nextras:\n  com.microsoft.pai.runtimeplugin:\n"
+            "    - {plugin: tensorboard, taskroles: [other], parameters: text, failurePolicy: }\n",
+        ),
+    ],
+)
+def test_a_failure_policy_that_no_plugin_reads_does_not_end_a_task(before: str, after: str) -> None:
+    text = JOB.replace("  worker:", "  worker: &worker").replace(before, after, 1)
+    found = [one for one in Document(text).diagnostics if one.consequence in {Consequence.REFUSED, Consequence.DIES}]
+    assert not [one.code for one in found if one.code == "failure-policy-not-text" and one.severity is Severity.ERROR]
+    text = text.replace("con.", "com.").replace("taskroles: [other]", "taskroles: [worker]")
+    text = text.replace("    instances: 1", "    prerequisites: [a]\n    instances: 1") if "script" in text else text
+    assert "failure-policy-not-text" in {one.code for one in Document(text).diagnostics}
+
+
 def test_an_unknown_plugin_that_never_runs_does_not_end_a_task() -> None:
     text = JOB.replace("prerequisites:\n", PLUGIN, 1).replace("runtimeplugin.cmd", "runtimeplugin.cdm")
     found = {one.code: one.severity for one in Document(text).diagnostics}

@@ -28,7 +28,7 @@ from pai_lsp.job.require_graph import (
 )
 from pai_lsp.job.uses import callback_items, callbacks, command_entries, item_place
 from pai_lsp.platform.tables import event_at, events, released_events
-from pai_lsp.rules.plugins.plugin_entries import as_severe, never_runs, parameters_of, prepared
+from pai_lsp.rules.plugins.plugin_entries import as_severe, is_ignored, never_runs, parameters_of, prepared
 from pai_lsp.source.edits import append_item, insert_entry, line_span, remove_entry, remove_item
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence
@@ -376,7 +376,7 @@ def failure_policy_not_text(job: Job) -> Iterator[Finding]:
 
 
 def _is_never_run(job: Job, use: PluginUse) -> bool:
-    return isinstance(use.owner, Definition) and never_runs(job, use.owner)
+    return never_runs(job, use.owner) if isinstance(use.owner, Definition) else is_ignored(job, use)
 
 
 def _has_no_commands(job: Job, use: PluginUse) -> bool:
@@ -389,9 +389,11 @@ def _has_no_commands(job: Job, use: PluginUse) -> bool:
 
 def _failure_policies(job: Job) -> Iterator[Entry]:
     """Every `failurePolicy` that a plugin reads."""
+    known = {*job.platform.plugins, *job.site_plugins}
     for definition in job.definitions:
         entry = definition.node.entry("failurePolicy")
-        if entry and definition.extended_plugin is not None and definition.type != "dockerimage":
+        is_plugin = definition.runtime_plugin is not None or definition.extended_plugin in known
+        if entry and is_plugin and definition.type != "dockerimage":
             yield entry
     for plugin in job.plugins:
         if entry := plugin.node.entry("failurePolicy"):
