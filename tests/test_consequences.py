@@ -31,6 +31,7 @@ CMD = (
     "{{com.microsoft.pai.runtimeplugin: [{{plugin: cmd, parameters: {{callbacks: "
     "[{{event: taskStarts, commands: ['<% {} %>']}}]}}}}]}}"
 )
+PLUGIN_OF_EXTRAS = "[ls]\nextras:\n  com.microsoft.pai.runtimeplugin:\n    - "
 MEMBER = "undefined-template-member"
 DUPLICATE = "duplicate-prerequisite"
 DEPLOYMENT = "[ls]\ndeployments: [{{name: a, taskRoles: {}}}]\ndefaults: {{deployment: a}}\n"
@@ -184,8 +185,8 @@ def test_a_failure_policy_that_no_task_reads_does_not_end_a_task() -> None:
         ("prerequisites:\n", PLUGIN.replace("com.microsoft", "con.microsoft") + "    failurePolicy:\n"),
         (
             "[python train.py]\n",
-            "[ls]\n  other: *worker\nextras:\n  com.microsoft.pai.runtimeplugin:\n"
-            "    - {plugin: tensorboard, taskroles: [other], parameters: text, failurePolicy: }\n",
+            PLUGIN_OF_EXTRAS.replace("extras", "  other: *worker\nextras")
+            + "{plugin: tensorboard, taskroles: [other], parameters: text, failurePolicy: }\n",
         ),
     ],
 )
@@ -243,9 +244,6 @@ def test_a_milder_finding_has_a_milder_consequence() -> None:
     assert rule.consequence_at(Severity.HINT) is Consequence.STYLE
     explicit = next(rule for rule in all_rules() if rule.code == "unknown-plugin-parameter")
     assert explicit.consequence_at(Severity.HINT) is Consequence.IGNORED
-
-
-PLUGIN_OF_EXTRAS = "[ls]\nextras:\n  com.microsoft.pai.runtimeplugin:\n    - "
 
 
 @pytest.mark.parametrize(
