@@ -16,6 +16,7 @@ from pai_lsp.cluster.profile import read_profile
 from pai_lsp.cluster.protocol_stage import ServerStage
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Settings, Severity
+from pai_lsp.project.config_reader import parse_configuration
 from pai_lsp.rules import rules_about_clusters
 from pai_lsp.rules.cluster_rules import cluster_findings
 from pai_lsp.source.text import apply_edits
@@ -165,6 +166,20 @@ def test_the_configuration_names_the_cluster(tmp_path: Path, capsys: pytest.Capt
     assert main(["check", str(job)]) == 1
     assert main(["fit", str(job)]) == 2
     assert "no file and no profile is named 'of-a-colleague' (profiles: " in capsys.readouterr().out
+
+
+def test_the_own_configuration_of_a_user_names_any_file_of_this_machine(tmp_path: Path) -> None:
+    own, elsewhere = tmp_path / "own", tmp_path / "elsewhere.json"
+    own.mkdir()
+    elsewhere.write_text(json.dumps(cluster().document), encoding="utf-8")
+    for name in (str(elsewhere), "../elsewhere.json"):
+        text = json.dumps({"cluster": name})
+        found = parse_configuration(text, folder=str(own), is_users=True)
+        assert found.settings.cluster is not None
+        assert not found.diagnostics
+        assert parse_configuration(text, folder=str(own)).settings.cluster is None
+    found = parse_configuration('cluster: "//server/share/lab.json"', folder=str(own), is_users=True)
+    assert "is outside the project" in found.diagnostics[0].message
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ import pytest
 from job_text import HEAD
 
 from pai_lsp.document import Document
-from pai_lsp.findings.diagnostic import Order, Severity
+from pai_lsp.findings.diagnostic import Order, Settings, Severity
 from pai_lsp.rules import BY_CODE, RULES
 
 EXTENDED = (
@@ -53,6 +53,9 @@ def test_a_job_of_the_extended_protocol_is_asked_whether_it_starts() -> None:
     assert errors(NEVER_STARTS) == ["unknown-plugin"]
     (found,) = BY_CODE["task-never-starts"].check(Document(NEVER_STARTS).job)
     assert found.message == "the task never starts: the runtime has no plugin 'odd'"
+    # Whoever switched that rule off wants to hear nothing of it.
+    silent = Document(NEVER_STARTS, Settings({"unknown-plugin": None}))
+    assert not [one.code for one in silent.diagnostics if one.severity is Severity.ERROR]
 
 
 @pytest.mark.parametrize(
