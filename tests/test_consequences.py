@@ -41,6 +41,10 @@ DEPLOYMENT = "[ls]\ndeployments: [{{name: a, taskRoles: {}}}]\ndefaults: {{deplo
     ("before", "after", "code", "consequence"),
     [
         ("name: train", "name: train\nowner: me", "unknown-key", "refused"),
+        ("name: image,", "?name: image,", "dockerimage-extra-key", "refused"),
+        ("cpu: 1,", "?cpu: 1,", "unknown-key", "refused"),
+        ("[python train.py]", "[?ls]", "unquoted-question-mark", "fails"),
+        ("[python train.py]", "[ls ?]", "unquoted-question-mark", "dies"),
         ("worker:", "Worker:", "invalid-task-role-name", "dies"),
         ("worker:", "a-b:", "invalid-task-role-name", "refused"),
         ("[python train.py]", "[echo <% $parameters.lr %>]", "undefined-parameter", "fails"),

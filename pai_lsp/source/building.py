@@ -69,6 +69,8 @@ def readable(text: str) -> str:
     if not text.isascii():
         text = SURROGATE.sub("\ufffd", text)
         text = _TO_BE_READ.sub(lambda match: STAND_INS.get(match[0], "\ufffd"), text)
+    if "?" in text:
+        text = _QUESTION_MARK.sub(STAND_INS["?"], text)
     return text
 
 
@@ -474,7 +476,7 @@ _STYLES = {style.value or None: style for style in ScalarStyle} | {"": ScalarSty
 
 
 # Libyaml ends lines at the first three, and refuses a byte order mark inside the text and a tab where a block begins.
-# While it reads, the last five code points of Unicode replace them; those of the text itself become U+FFFD. So do the
+# While it reads, the last code points of Unicode replace them; those of the text itself become U+FFFD. So do the
 # ones before them for the control characters that js-yaml reads in quotes; recovery finds those.
 _CONTROLS = [*map(chr, (0x7F, *range(0x80, 0x85), *range(0x86, 0xA0))), "\ufffe", "\uffff"]
 STAND_INS = {
@@ -484,10 +486,13 @@ STAND_INS = {
     "\ufeff": "\U0010fffe",
     # Libyaml takes a tab nearly everywhere; pai_lsp/source/repairs.py finds the places where it does not.
     "\t": "\U0010ffff",
+    # In brackets, libyaml takes `?` for the sign of a key also where no blank follows; js-yaml reads a letter.
+    "?": "\U0010ffd8",
 } | {character: chr(0x10FFD9 + index) for index, character in enumerate(_CONTROLS)}
 _ORIGINALS = {stand_in: character for character, stand_in in STAND_INS.items()}
-_TO_BE_READ = lazy_pattern("[\x85\u2028\u2029\ufeff\U0010ffd9-\U0010ffff]")
-_TO_BE_PUT_BACK = lazy_pattern("[\U0010ffd9-\U0010ffff]")
+_TO_BE_READ = lazy_pattern("[\x85\u2028\u2029\ufeff\U0010ffd8-\U0010ffff]")
+_TO_BE_PUT_BACK = lazy_pattern("[\U0010ffd8-\U0010ffff]")
+_QUESTION_MARK = lazy_pattern(r"(?<=[\s,\[{])\?(?=[^\s,\[\]{}])")
 
 
 def as_written(text: str) -> str:

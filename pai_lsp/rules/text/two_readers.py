@@ -139,8 +139,12 @@ def unquoted_question_mark(job: Job) -> Iterator[Finding]:
     flow = [node.span for node in walk(job.syntax.root) if isinstance(node, (Mapping, Sequence)) and node.is_flow]
     for scalar in suspects:
         if scalar.span.start not in masked and any(scalar.span.start in span for span in flow):
-            message = "the runtime reads '?' in brackets as a key indicator and refuses the file; quote the string"
-            yield Finding(scalar.span, message, quote_fix(scalar))
+            # Where only the first character is one, the runtime reads the rest as a key.
+            is_read = scalar.text.rfind("?") == 0
+            refuses = "" if is_read else " and refuses the file"
+            message = f"the runtime reads '?' in brackets as a key indicator{refuses}; quote the string"
+            consequence = Consequence.FAILS if is_read else None
+            yield Finding(scalar.span, message, quote_fix(scalar), consequence=consequence)
 
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME)
