@@ -32,6 +32,7 @@ CMD = (
     "[{{event: taskStarts, commands: ['<% {} %>']}}]}}}}]}}"
 )
 PLUGIN_OF_EXTRAS = "[ls]\nextras:\n  com.microsoft.pai.runtimeplugin:\n    - "
+SHORT = "    plugin: com.microsoft.pai.runtimeplugin.cmd\n"
 MEMBER = "undefined-template-member"
 DUPLICATE = "duplicate-prerequisite"
 DEPLOYMENT = "[ls]\ndeployments: [{{name: a, taskRoles: {}}}]\ndefaults: {{deployment: a}}\n"
@@ -42,6 +43,7 @@ DEPLOYMENT = "[ls]\ndeployments: [{{name: a, taskRoles: {}}}]\ndefaults: {{deplo
     [
         ("name: train", "name: train\nowner: me", "unknown-key", "refused"),
         ("name: image,", "?name: image,", "dockerimage-extra-key", "refused"),
+        ("prerequisites:\n", PLUGIN.replace(SHORT, "") + "    failurePolicy: []\n", "failure-policy-not-text", "fails"),
         ("cpu: 1,", "?cpu: 1,", "unknown-key", "refused"),
         ("[python train.py]", "[?ls]", "unquoted-question-mark", "fails"),
         ("[python train.py]", "[ls ?]", "unquoted-question-mark", "dies"),
@@ -154,6 +156,7 @@ ACCOUNT = "{username: me, password: '<% $secrets.key %>'}"
     ("before", "after"),
     [
         ("[python train.py]\n", "[ls]\nsecrets: !!map\n"),
+        ("[python train.py]\n", "[ls]\nsecrets:\n  a: b\n  <<: {{ x }}\n"),
         ("[python train.py]\n", "[ls]\nsecrets:\n \tkey: a\n  other: b\n"),
         ("[python train.py]\n", "[ls]\nextras: {__proto__: 1, __proto__: 2}\n"),
         # YAML reads a text of two lines, not a key that is half typed.

@@ -408,8 +408,9 @@ class _Builder:
                 continue
             sources = entry.value.items if isinstance(entry.value, Sequence) else (entry.value,)
             for source in sources:
-                if not isinstance(source, Mapping) and not self._text.startswith("*", source.span.start):
-                    # An alias of a value is marked where it is used; one that has no value has a fault of its own.
+                if not isinstance(source, Mapping) and not self._text.startswith(("*", "{{"), source.span.start):
+                    # An alias of a value is marked where it is used; one that has no value, and a template without
+                    # quotes, have a fault of their own.
                     is_here = len(source.span) > 0 and source.span.start >= entry.key.span.end
                     span = source.span if is_here else entry.key.span
                     message = "'<<' must be followed by a mapping or a list of mappings"
