@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from pai_lsp.cluster.failure_causes import message_patterns
 from pai_lsp.platform.job_schema import field, fields
 from pai_lsp.platform.platforms import OPENPAI, Platform, platform_named, plugin_table
 from pai_lsp.platform.programs import program
@@ -293,16 +292,14 @@ def source_drift(checkout: Checkout, repository: str) -> Iterator[tuple[str, str
 
 def phrase_drift(checkout: Checkout) -> Iterator[tuple[str, str]]:
     """The messages of LTP's own programs by which `why` recognizes a cause."""
-    patterns = [one for scope in ("platform", "log") for one in message_patterns(scope)]
-    # No source has them as they are: they are made of several parts, or by Kubernetes.
-    composed = {row["pattern"] for row in table("failure_causes.json")["patterns"] if row.get("composed")}
+    # No source has the composed ones as they are: they are made of several parts, or by Kubernetes.
+    rows = [row for row in table("failure_causes.json")["patterns"] if not row.get("composed")]
     for writer, folder in _WRITERS.items():
         text = "\n".join(checkout.texts(folder, ".go", ".py", ".sh", ".js", "").values())
         written = _PLACE.sub("1", text)
-        for one in patterns:
-            is_written = one.pattern.pattern in composed or one.pattern.search(written)
-            if one.source.startswith(f"{writer},") and not is_written:
-                yield folder, f"failures: no message of '{one.cause}' is '{one.pattern.pattern}'"
+        for row in rows:
+            if row["source"].startswith(f"{writer},") and not re.search(row["pattern"], written):
+                yield folder, f"failures: no message of '{row['cause']}' is '{row['pattern']}'"
 
 
 def mpijob_drift(checkout: Checkout) -> Iterator[tuple[str, str]]:

@@ -34,8 +34,7 @@ from loopback import (
 
 from pai_lsp.catalog.loading import Surroundings, load_catalog, refreshed_catalog
 from pai_lsp.catalog.remote_sources import NoItemsError, read_items
-from pai_lsp.catalog.setup import CatalogSetup, ServerSource
-from pai_lsp.catalog.store import SourceState
+from pai_lsp.catalog.setup import CatalogSetup, ServerSource, SourceState
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.web import fetching
 from pai_lsp.web.fetching import FetchFailure, Limits, fetch

@@ -11,8 +11,7 @@ from loopback import Marketplace, Request, alone, answering, limits_for, marketp
 
 from pai_lsp.catalog.loading import Surroundings, load_catalog, refreshed_catalog, uses_of
 from pai_lsp.catalog.remote_sources import page_path, why_not_asked
-from pai_lsp.catalog.setup import CatalogSetup
-from pai_lsp.catalog.store import SourceState
+from pai_lsp.catalog.setup import CatalogSetup, SourceState
 from pai_lsp.document import Document
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.web.fetching import Limits

@@ -13,8 +13,7 @@ from pathlib import Path
 from pai_lsp.catalog.definition_text import header_of
 from pai_lsp.catalog.lock import definition_hash
 from pai_lsp.catalog.remote_sources import NOT_LOADED_NOTE, WebPage, page_key, why_not_asked
-from pai_lsp.catalog.setup import CatalogSetup
-from pai_lsp.catalog.store import LoadedSource, SourceState
+from pai_lsp.catalog.setup import CatalogSetup, SourceState
 from pai_lsp.job.lookup import (
     BY_ITEM,
     BY_NAME,
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.catalog.definition_text import DefinitionHeader, DefinitionText
     from pai_lsp.catalog.lock import Lock, LockedDefinition
+    from pai_lsp.catalog.store import LoadedSource
     from pai_lsp.job.lookup import JobTemplate
 
 

@@ -28,8 +28,8 @@ from pai_lsp.catalog.remote_sources import (
     refresh_server,
     server_asked,
 )
-from pai_lsp.catalog.setup import DirectorySource
-from pai_lsp.catalog.store import LoadedSource, SourceState, Store, Stored
+from pai_lsp.catalog.setup import DirectorySource, SourceState
+from pai_lsp.catalog.store import LoadedSource, Store, Stored
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.source.failures import why
 from pai_lsp.source.files import YAML_ENDINGS, UnreadableFile, decoded, read_bytes

@@ -18,7 +18,8 @@ import time
 from contextlib import suppress
 
 from pai_lsp.catalog.definition_text import Content, DefinitionText, first_line, read_definition_text
-from pai_lsp.catalog.store import FRESH, LoadedSource, SourceState, Stored, age
+from pai_lsp.catalog.setup import SourceState
+from pai_lsp.catalog.store import FRESH, LoadedSource, Stored, age
 from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import JobTemplate
 from pai_lsp.source.failures import why

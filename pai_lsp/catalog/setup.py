@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from enum import Enum
 from pathlib import Path
 
 from pai_lsp.source.files import is_in_folder
@@ -14,6 +15,15 @@ from pai_lsp.source.frozen import dataclass, replace
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+
+class SourceState(Enum):
+    """How up to date a source is, from best to worst."""
+
+    READY = "ready"
+    STALE = "stale"
+    UNTRUSTED = "untrusted"
+    UNREACHABLE = "unreachable"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ import json
 import os
 import re
 from contextlib import suppress
-from enum import Enum
 from itertools import chain
 
 from pai_lsp.catalog.definition_text import Content, DefinitionHeader, DefinitionText
+from pai_lsp.catalog.setup import SourceState
 from pai_lsp.job.lookup import JobTemplate
 from pai_lsp.source.files import write_at_once
 from pai_lsp.source.foreign import as_list, as_text, as_whole, json_mapping, texts_in
@@ -32,15 +32,6 @@ if TYPE_CHECKING:
 
 # After this time, in seconds, an answer is stale: a definition that it lacks may exist by now.
 FRESH = 24 * 60 * 60
-
-
-class SourceState(Enum):
-    """How up to date a source is, from best to worst."""
-
-    READY = "ready"
-    STALE = "stale"
-    UNTRUSTED = "untrusted"
-    UNREACHABLE = "unreachable"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
-from pai_lsp.catalog.store import SourceState
+from pai_lsp.catalog.setup import SourceState
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.spelling import plural

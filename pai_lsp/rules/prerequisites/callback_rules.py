@@ -326,7 +326,7 @@ def invalid_failure_policy(job: Job) -> Iterator[Finding]:
             plugin: com.microsoft.pai.runtimeplugin.cmd
             failurePolicy: ignore
     """
-    for entry, consequence in _failure_policies(job):
+    for entry, _ in _failure_policies(job):
         scalar = entry.value
         if not isinstance(scalar, Scalar) or not isinstance(scalar.runtime_value, str) or scalar.text in _POLICIES:
             continue
@@ -389,7 +389,7 @@ def _has_no_commands(job: Job, use: PluginUse) -> bool:
 
 
 def _failure_policies(job: Job) -> Iterator[tuple[Entry, Consequence | None]]:
-    """Every `failurePolicy` that a plugin reads, and what becomes of the job where only an expanded one has the plugin."""
+    """Every `failurePolicy` that a plugin reads, and the consequence where the job must be expanded first."""
     known = {*job.platform.plugins, *job.site_plugins}
     for definition in job.definitions:
         entry = definition.node.entry("failurePolicy")
