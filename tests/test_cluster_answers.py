@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from job_text import ON_CLUSTER
 from test_cluster_fit import NODES, NODES_OF_KUBERNETES, NOW, cluster
 
 from pai_lsp.cluster.fit import fit
@@ -35,15 +36,6 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 
 
-HEAD = """\
-protocolVersion: 2
-name: train
-type: job
-prerequisites:
-  - {name: image, type: dockerimage, uri: ubuntu}
-"""
-
-
 def answer_of(case: dict[str, Any]) -> str:
     """The lines that a user reads; then what each server answers, with the rule that reports it, and the SKUs."""
     changes = dict(case.get("changes", {}))
@@ -51,7 +43,7 @@ def answer_of(case: dict[str, Any]) -> str:
         changes["hived"] = {**NODES, "virtualClusters": changes.pop("hived_vcs")}
     profile = Profile({**KINDS[case.get("cluster", "hived")], **changes})
     assert not fault_in(profile.document), fault_in(profile.document)
-    text = case["job"] if "protocolVersion" in case["job"] else HEAD + case["job"]
+    text = case["job"] if "protocolVersion" in case["job"] else ON_CLUSTER + case["job"]
     document = Document(text, path="job.pai.yaml")
     found, hidden = fit(document.job, profile, NOW), document.job.hidden
     shown = fit_answer(found, hidden)

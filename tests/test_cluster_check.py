@@ -7,6 +7,7 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from job_text import ON_CLUSTER
 from marks import as_marks, read_marks
 from test_cluster_fit import USER, cluster
 
@@ -26,15 +27,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.cluster.profile import Profile
 
-HEAD = """\
-protocolVersion: 2
-name: train
-type: job
-prerequisites:
-  - {name: image, type: dockerimage, uri: ubuntu}
-taskRoles:
-  worker:
-"""
+HEAD = f"{ON_CLUSTER}taskRoles:\n  worker:\n"
 ROLE = """\
     dockerImage: image
     commands: [echo]
