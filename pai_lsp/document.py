@@ -251,7 +251,8 @@ def _checked_without(odd: tuple[OddCharacter, ...], document: Document, on_fault
         return [_at_places(one, cleaned) for one in found]
 
     found = checked(odd, on_fault)
-    if not any(one.consequence in _ENDS for one in checked((), lambda *_: None)):
+    as_it_is = checked((), lambda *_: None)
+    if not any(one.consequence in _ENDS for one in as_it_is):
         # The cluster reads the file as it is: what it would refuse is not there for it.
         found = [replace(one, consequence=Consequence.FAILS) if one.consequence in _ENDS else one for one in found]
     own = _found_alone(invisible_character, document, on_fault)
@@ -261,7 +262,8 @@ def _checked_without(odd: tuple[OddCharacter, ...], document: Document, on_fault
     for kind in kinds:
         # With all other kinds removed; of very many kinds, all are to blame.
         rest = [one for one in odd if one.character != kind] if len(kinds) <= _MOST_KINDS else ()
-        here = [one for one in checked(rest, lambda *_: None) if one.severity <= Severity.WARNING]
+        here = checked(rest, lambda *_: None) if rest else as_it_is
+        here = [one for one in here if one.severity <= Severity.WARNING]
         more = Counter((one.code, one.field) for one in here) - known
         worst = min((one for one in here if (one.code, one.field) in more), key=lambda one: one.severity, default=None)
         for one in own:

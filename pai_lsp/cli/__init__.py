@@ -15,9 +15,14 @@ FINDINGS = 1
 WRONG_USAGE = 2
 
 
-def failed(command: str, message: str, status: int = WRONG_USAGE) -> int:
-    """Print a message on standard error and return the given exit status."""
+def tell(command: str, message: str) -> None:
+    """Print a message of a subcommand on standard error."""
     sys.stderr.write(f"pai-lsp {command}: {message}\n")
+
+
+def failed(command: str, message: str, status: int = WRONG_USAGE) -> int:
+    """Print why a subcommand ends, and return the given exit status."""
+    tell(command, message)
     return status
 
 

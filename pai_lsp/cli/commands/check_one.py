@@ -249,7 +249,10 @@ def _reported(path: str, text: str, diagnostics: tuple[Diagnostic, ...], options
 def _selected(diagnostics: tuple[Diagnostic, ...], options: Options) -> tuple[tuple[Diagnostic, ...], int]:
     """The findings to show, and the number of those not shown."""
     counted = [diagnostic for diagnostic in diagnostics if options.counts(diagnostic)]
-    # With `--images`, those that could not be asked for are reported.
-    always = {"image-not-asked"} if options.asks_images else set()
+    always: set[str] = set()
+    if options.asks_images:  # then images that could not be asked for are reported
+        from pai_lsp.rules.command_rules import image_not_asked  # noqa: PLC0415 - as above
+
+        always.add(image_not_asked.code)
     shown = tuple(one for one in counted if one.severity <= options.shown or one.code in always)
     return shown, len(counted) - len(shown)

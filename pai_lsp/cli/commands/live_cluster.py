@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from pai_lsp.cli import failed
+from pai_lsp.cli import tell
 from pai_lsp.cluster.cluster_access import only_cluster
 from pai_lsp.cluster.profile import ProfileError
 from pai_lsp.cluster.rest_server import connection
@@ -43,7 +43,7 @@ def connected(command: str, name: str | None) -> ClusterConnection:
         )
     found = connection(name)
     if not keeps_secrets(found.access.url):
-        failed(command, f"'{visible(name)}' is reached over http: others on the network can read the token and the job")
+        tell(command, f"'{visible(name)}' is reached over http: others on the network can read the token and the job")
     return found
 
 
@@ -56,7 +56,7 @@ def user_of(command: str, cluster: ClusterConnection) -> str:
     user = cluster.user()
     if cluster.access.user not in {None, user}:
         written = visible(str(cluster.access.user))
-        failed(command, f"the token belongs to '{visible(user)}', not to '{written}', the 'user' in clusters.yaml")
+        tell(command, f"the token belongs to '{visible(user)}', not to '{written}', the 'user' in clusters.yaml")
     return user
 
 

@@ -69,7 +69,7 @@ _NOT_CLONED = "a repository of the plugin git cannot be cloned"
 _NOT_ROOT = "on a cluster only root can run the runtime's scripts, so the task would fail before its first command"
 
 
-class _NotStartedError(OSError):
+class _NotStartedError(Exception):
     """The run ends before the commands of the job; the message is for the user."""
 
 
@@ -103,8 +103,10 @@ def run_here(plans: Sequence[TaskPlan], shown: Sequence[TaskPlan], job: Job, arg
             stack.enter_context(_ending_by_signal())
             runs = _prepared(plans, program, folders, arguments, stack)
             first = _run_together(runs, arguments.time_limit)
+    except _NotStartedError as error:
+        return failed("run", str(error), OWN_FAILURE)
     except OSError as error:
-        return failed("run", str(error) if isinstance(error, _NotStartedError) else why(error), OWN_FAILURE)
+        return failed("run", why(error), OWN_FAILURE)
     return 0 if first is None else _explained(first, job, arguments)
 
 

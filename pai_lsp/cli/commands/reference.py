@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from pai_lsp.cli import failed, json_text
+from pai_lsp.cli import failed, json_text, tell
 from pai_lsp.cli.report.terminal import Style, Terminal, severity_style, terminal_for
 from pai_lsp.findings.diagnostic import RuleStatus
 from pai_lsp.platform.job_schema import published_schema
@@ -39,7 +39,8 @@ def list_rules(arguments: argparse.Namespace) -> int:
         sys.stdout.write(json_text([record(rule) for rule in found]))
         return 0
     if not found:
-        return failed("rules", "no rule matches", 0)
+        tell("rules", "no rule matches")
+        return 0
     codes = max(len(rule.code) for rule in found)
     severities = max(len(rule.severity.label) for rule in found)
     for family, rules in shown.items():
@@ -84,7 +85,7 @@ def explain(arguments: argparse.Namespace) -> int:
     except UnknownCodeError as error:
         return failed("explain", f"{error} (pai-lsp rules lists all rules)")
     if message := renaming(arguments.code):
-        failed("explain", message)
+        tell("explain", message)
     terminal = terminal_for(arguments.color, os.environ, is_terminal=sys.stdout.isatty(), width=0)
     sys.stdout.write(explanation(rule, terminal))
     return 0

@@ -326,7 +326,7 @@ def invalid_failure_policy(job: Job) -> Iterator[Finding]:
             plugin: com.microsoft.pai.runtimeplugin.cmd
             failurePolicy: ignore
     """
-    for entry, _ in _failure_policies(job):
+    for entry in _failure_policies(job):
         scalar = entry.value
         if not isinstance(scalar, Scalar) or not isinstance(scalar.runtime_value, str) or scalar.text in _POLICIES:
             continue
@@ -365,10 +365,12 @@ def failure_policy_not_text(job: Job) -> Iterator[Finding]:
             failurePolicy: fail
             callbacks: [{event: taskStarts, commands: [echo hello]}]
     """
-    for entry, consequence in _failure_policies(job):
+    for entry in _failure_policies(job):
         if isinstance(entry.value, Scalar) and isinstance(entry.value.runtime_value, str | bytes):
             continue
-        uses = (use for use in job.plugin_uses if use.owner.node.entry("failurePolicy") is entry)
+        uses = [use for use in job.plugin_uses if use.owner.node.entry("failurePolicy") is entry]
+        is_expanded = any(isinstance(one.owner, Definition) and one.owner.runtime_plugin is None for one in uses)
+        consequence = Consequence.FAILS if is_expanded else None
         is_unread = any(_is_never_run(job, use) or _has_no_commands(job, use) for use in uses)
         happens, severity = ("", Severity.WARNING) if is_unread else (", or the task dies before it starts", None)
         message = f"'failurePolicy' must be 'fail' or 'ignore'{happens}"
@@ -388,14 +390,14 @@ def _has_no_commands(job: Job, use: PluginUse) -> bool:
     return not (found.fails or found.pre or found.post)
 
 
-def _failure_policies(job: Job) -> Iterator[tuple[Entry, Consequence | None]]:
-    """Every `failurePolicy` that a plugin reads, and the consequence where the job must be expanded first."""
+def _failure_policies(job: Job) -> Iterator[Entry]:
+    """Every `failurePolicy` that a plugin reads, some of them only in an expanded job."""
     known = {*job.platform.plugins, *job.site_plugins}
     for definition in job.definitions:
         entry = definition.node.entry("failurePolicy")
-        is_released = definition.runtime_plugin is not None
-        if entry and (is_released or definition.extended_plugin in known) and definition.type != "dockerimage":
-            yield entry, None if is_released else Consequence.FAILS
+        is_plugin = definition.runtime_plugin is not None or definition.extended_plugin in known
+        if entry and is_plugin and definition.type != "dockerimage":
+            yield entry
     for plugin in job.plugins:
         if entry := plugin.node.entry("failurePolicy"):
-            yield entry, None
+            yield entry
