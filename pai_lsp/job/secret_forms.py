@@ -416,7 +416,7 @@ def secrets_in(text: str) -> Iterator[tuple[Span, str]]:
     yield from _named_values(text, lower)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def _needles_in(line: str) -> tuple[int, ...]:
     """The rows of the table of tokens, and after them those of `_SEARCHES`, that may find something in a line.
 

@@ -141,7 +141,7 @@ def _equal(one: str, other: str) -> int:
     return sum(block.size for block in SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks())
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=512)
 def _letters(name: str) -> tuple[frozenset[str], frozenset[str]]:
     lower = name.lower()
     return frozenset(lower), frozenset(map("".join, pairwise(lower)))
