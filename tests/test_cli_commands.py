@@ -200,7 +200,7 @@ def test_server(arguments: list[str], expected: tuple[str, int] | None, monkeypa
         asked.append(tcp)
         return 7
 
-    monkeypatch.setattr("pai_lsp.cli.commands.serve.main", serve)
+    monkeypatch.setattr("pai_lsp.lsp.language_server.main", serve)
     assert main(["server", *arguments]) == 7
     assert asked == [expected]
 
