@@ -28,7 +28,7 @@ lint: $(VENV)/.ready
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
 # The unit tests on every supported Python that this machine has.
-python-tests:
+python-tests: $(VENV)/.ready
 	scripts/test_pythons.sh
 
 # The tests in real editors; what they need is installed where that is allowed.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs the tests in real editors, one part after the other: every scripts/e2e_*.sh is a part. The part in VS Code takes as
-# long as all others: with more than two processors they are run meanwhile, and its output follows theirs. With two, each
-# would take twice as long.
+# Runs the tests in real editors, one part after the other: every scripts/e2e_*.sh is a part. Others run meanwhile, and their
+# output follows: with more than two processors the part in VS Code, which takes as long as all others; with two, the parts
+# that drive no editor, since an editor needs what one processor can do.
 #
 # A part ends with 0 when its tests have passed, with 77 when this machine lacks something and may not install it (it has
 # then said what), and with anything else when a test has failed. In CI (CI=true) a part that was not run is a failure.
@@ -32,14 +32,22 @@ run() { # run PART: says how it ended; what is lacking is left in $made/PART
   return $status
 }
 
-vscode=scripts/e2e_vscode.sh failed=0
-[ "$(nproc)" -gt 2 ] && [ -e $vscode ] || vscode=''
-[ -z "$vscode" ] || run "$vscode" >"$made/output" 2>&1 &
-for part in scripts/e2e_*.sh; do
-  [ "$part" = "$vscode" ] || run "$part" || failed=1
-done
+failed=0 apart=' containers distribution graphviz pre_commit registry spark ssh '
+[ "$(nproc)" -le 2 ] || apart=' vscode '
+parts() { # parts yes|no: those that run apart, or the others
+  local part name is_apart
+  for part in scripts/e2e_*.sh; do
+    name=${part#scripts/e2e_} is_apart=no
+    [[ $apart != *" ${name%.sh} "* ]] || is_apart=yes
+    [ "$1" != $is_apart ] || echo "$part"
+  done
+}
+run_all() { local part status=0; for part; do run "$part" || status=1; done; return $status; }
+
+run_all $(parts yes) >"$made/output" 2>&1 &
+run_all $(parts no) || failed=1
 wait $! || failed=1
-[ -z "$vscode" ] || cat "$made/output"
+cat "$made/output"
 
 summary=''
 for part in scripts/e2e_*.sh; do

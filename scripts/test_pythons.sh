@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the unit tests on every supported Python of this machine, also after a failure; extra arguments go to pytest.
 # The oldest and the newest run all of them, those between the fast lane: no fault was ever seen on one of them alone.
-# With --set-up, it only makes their environments.
+# With --set-up, it only makes their environments; the newest one's is .venv, which make sets up.
 set -uo pipefail
 pythons=$(scripts/pythons.sh) || exit
 oldest=$(head -n 1 <<<"$pythons") newest=$(tail -n 1 <<<"$pythons")
@@ -9,12 +9,18 @@ TESTED_PYTHONS=$([ "$oldest" = "$newest" ] && echo 1 || echo 2)
 export TESTED_PYTHONS
 
 version_of() { "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])'; }
+is_ready() {
+  local file
+  for file in requirements/test.txt pyproject.toml hatch_build.py schemas/job.schema.json; do
+    [ ! "$file" -nt "$1/.ready" ] || return
+  done
+}
+environment_of() { [ "$1" = "$newest" ] && echo .venv || echo ".venvs/$(version_of "$1")"; }
 
 setting_up=()
 while read -r python; do
-  venv=.venvs/$(version_of "$python")
-  if [ ! -e "$venv/.ready" ] || [ requirements/test.txt -nt "$venv/.ready" ] || [ pyproject.toml -nt "$venv/.ready" ] \
-    || [ hatch_build.py -nt "$venv/.ready" ] || [ schemas/job.schema.json -nt "$venv/.ready" ]; then
+  venv=$(environment_of "$python")
+  if [ "$venv" != .venv ] && ! is_ready "$venv"; then
     echo "== setting up ${venv#.venvs/}"
     scripts/setup_venv.sh "$venv" "$python" test &
     setting_up+=($!)
@@ -29,7 +35,7 @@ while read -r python; do
   lane=()
   [ "$python" = "$oldest" ] || [ "$python" = "$newest" ] || lane=(-m "not slow" --hypothesis-profile fast)
   echo "== tests on Python $version${lane:+, fast lane}"
-  ".venvs/$version/bin/python" -m pytest -q -n auto --dist worksteal ${lane[@]+"${lane[@]}"} "$@" \
+  "$(environment_of "$python")/bin/python" -m pytest -q -n auto --dist worksteal ${lane[@]+"${lane[@]}"} "$@" \
     || { echo "== tests on Python $version: failed" >&2; status=1; }
 done <<<"$pythons"
 exit $status
