@@ -11,7 +11,7 @@ from budgets import budget
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence, plain_value
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.tags import runtime_value
 from pai_lsp.source.writing import flow_scalar, flow_value, quoted, scalar_line, value_lines, within_quotes, written_key
@@ -96,6 +96,14 @@ ALPHABET = st.one_of(
 @settings(max_examples=budget(300), deadline=None, derandomize=True)
 def test_any_text_reads_back(text: str, place: str) -> None:
     reads_back(text, place)
+
+
+@given(st.floats(allow_nan=False) | st.sampled_from([1e21, -1e22, 1.5e300, 1e-7, -0.0]))
+@settings(max_examples=budget(100), deadline=None, derandomize=True)
+def test_any_number_reads_back(number: float) -> None:
+    written = scalar_line(number)
+    read = [yaml.safe_load(written), plain_value(parse(written).root)]
+    assert [float(one) for one in read if not isinstance(one, str)] == [number, number], written
 
 
 @pytest.mark.parametrize(

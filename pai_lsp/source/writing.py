@@ -30,6 +30,8 @@ _NOT_PLAIN = lazy_pattern(r":(?: |$)| #| $")
 # quoted there for those who read it: `['ls -l', 'echo $(date)']`.
 _NOT_PLAIN_IN_FLOW = lazy_pattern(r"[,\[\]{}:? '\"]")
 _BLOCK_LINE = lazy_pattern(r"[^\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]*")
+# A number without a point before its exponent is text for PyYAML.
+_EXPONENT_OF_WHOLE = lazy_pattern(r"^(-?[0-9]+)e")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
 
 
@@ -74,6 +76,8 @@ def scalar_line(value: Any, is_text: IsText = always) -> str:
         return value.moment.strftime("%Y-%m-%dT%H:%M:%SZ")
     if isinstance(value, float) and not math.isfinite(value):
         return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
+    if isinstance(value, float):
+        return _EXPONENT_OF_WHOLE.sub(r"\1.0e", server_text(value))
     return "null" if value is None else server_text(value)
 
 
