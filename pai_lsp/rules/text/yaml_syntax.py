@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Fixes, Related, Severity, Stage, later, rule
 from pai_lsp.findings.fixes import fix_of
+from pai_lsp.platform.job_schema import structure_errors
 from pai_lsp.platform.secrets_section import masked_span
 from pai_lsp.rules.structure.structure_places import places
 from pai_lsp.source.edits import entry_end, remove_entry
-from pai_lsp.source.nodes import Mapping, ProblemKind, SyntaxProblem, walk
+from pai_lsp.source.nodes import Mapping, ProblemKind, Sequence, SyntaxProblem, plain_value, walk
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.writing import quoted
@@ -15,9 +16,10 @@ from pai_lsp.source.writing import quoted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from pai_lsp.job.job import Job
-    from pai_lsp.source.nodes import Anchor, Entry
+    from pai_lsp.source.nodes import Anchor, Entry, Node
     from pai_lsp.source.text import Span
 
 
@@ -121,8 +123,9 @@ def several_documents(job: Job) -> Iterator[Finding]:
 def unquoted_template(job: Job) -> Iterator[Finding]:
     """A value that begins with `{{` has no quotes.
 
-    YAML reads `{{ x }}` as a mapping inside a mapping, so the rest-server sees `[object Object]` instead of a string,
-    and the runtime's YAML parser fails. Inside a longer string it is harmless.
+    YAML reads `{{ x }}` as a mapping inside a mapping. Where the rest-server wants a string, such as a `uri`, it
+    refuses the job; elsewhere the runtime's YAML parser fails, so every task dies. Inside a longer string it is
+    harmless.
     Source: openpai, issue 5345, whose own example has this mistake.
 
         prerequisites:
@@ -136,12 +139,26 @@ def unquoted_template(job: Job) -> Iterator[Finding]:
           - name: mnist
             mountPath: "{{ mountPath }}"
     """
-    for problem in _problems(job, ProblemKind.UNQUOTED_TEMPLATE):
+    problems = [*_problems(job, ProblemKind.UNQUOTED_TEMPLATE)]
+    templates = {problem.span for problem in problems}
+    is_taken = problems and not structure_errors(_read(job.syntax.root, templates), job.schema_kind, job.platform)
+    for problem in problems:
         written = job.text[problem.span.start : problem.span.end]
         fixes = fix_of("Quote it", TextEdit, problem.span, quoted(written), safe=True)
+        happens = Consequence.DIES if is_taken else None
         # The runtime does not read the secrets in the file; it is given what the rest-server reads.
-        is_secret = problem.span.start in masked_span(job.text)
-        yield Finding(problem.span, problem.message, fixes, consequence=Consequence.FAILS if is_secret else None)
+        if problem.span.start in masked_span(job.text):
+            happens = Consequence.FAILS
+        yield Finding(problem.span, problem.message, fixes, consequence=happens)
+
+
+def _read(node: Node | None, templates: set[Span]) -> Any:
+    """A value of the file as the rest-server reads it, with mappings in place of templates."""
+    if isinstance(node, Mapping):
+        return {entry.name: _read(entry.value, templates) for entry in node.effective_entries()}
+    if isinstance(node, Sequence):
+        return [_read(item, templates) for item in node.items]
+    return {} if node is not None and node.span in templates else plain_value(node)
 
 
 @rule(Severity.ERROR, stage=Stage.SERVER, is_about_reading=True, about=("too-large-to-read",))
