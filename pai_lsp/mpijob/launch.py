@@ -5,16 +5,16 @@ Source: Kubernetes, "Define a Command and Arguments for a Container".
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property
 
 from pai_lsp.embedded.command_lines import MODULES, command_lines, quoted_words
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_script import Word
-from pai_lsp.findings.diagnostic import Finding, Fix, Fixes, Severity, later
+from pai_lsp.findings.diagnostic import Finding, Fix, Fixes, later
 from pai_lsp.mpijob.manifest import GPU, OTHER_OPERATOR, Manifest, Value
 from pai_lsp.platform.programs import HYDRA, OPEN_MPI, LaunchLine, launch_line, launchers
 from pai_lsp.source.content import mapped
-from pai_lsp.source.foreign import whole_number
+from pai_lsp.source.foreign import as_whole, whole_number
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar, Sequence
 from pai_lsp.source.text import Span, TextEdit
@@ -23,8 +23,10 @@ from pai_lsp.source.tree_edits import items_after
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from pai_lsp.embedded.command_lines import CommandLine, CommandLines
+    from pai_lsp.findings.diagnostic import Severity
     from pai_lsp.platform.programs import LaunchLine
     from pai_lsp.source.nodes import Node
 
@@ -88,58 +90,35 @@ class Container:
         """The MPI launchers."""
         return [command for command in self.commands if command.program in launchers()]
 
-    @later
-    def insert_fix(self, command: Command, source: str, *words: str) -> Fixes:
-        """Add words after the program of a command."""
-        title = f"Add '{' '.join(words)}'"
-        if command.name.node is None:
-            at = command.name.span.end
-            is_clear = source[command.name.span.start : at] == (command.name.text or "")
-            return (Fix(title, (TextEdit(Span(at, at), f" {' '.join(words)}"),)),) if is_clear else ()
-        for key in ("command", "args"):
-            value = self.value.get(key)
-            items = value.node.items if value is not None and isinstance(value.node, Sequence) else ()
-            for number, item in enumerate(items):
-                if item is command.name.node and value is not None and isinstance(value.node, Sequence):
-                    return (Fix(title, items_after(source, value.node, words, number)),)
-        return ()
+    @property
+    def written(self) -> ContainerWord:
+        """Where `command` is written, else `args`."""
+        key = "command" if self.has_command else "args"
+        return ContainerWord(None, (self.value.get(key) or self.value).span, f"{self.path}.{key}")
 
     @property
-    def place(self) -> ContainerWord | None:
+    def place(self) -> ContainerWord:
         """Where to point for the whole: the script, else `command`, else `args`."""
-        if self.script is not None:
-            return self.script
-        key = "command" if self.has_command else "args"
-        value = self.value.get(key)
-        return ContainerWord(None, value.span, f"{self.path}.{key}") if value is not None else None
+        return self.script or self.written
 
     def mentions(self, part: str) -> bool:
         """Whether a variable's name, or a word of a command, has a text."""
-        return self.lines.mentions(part) or any(part in name for _, name, _ in self.environment())
+        return self.lines.mentions(part) or any(part in name.content for _, name, _ in self.environment())
 
-    def environment(self) -> Iterator[tuple[int, str, Value]]:
+    def environment(self) -> Iterator[tuple[int, Value, Value]]:
         """The variables: index, name and entry."""
         for number, entry in enumerate(self.value.items("env")):
             name = entry.get("name")
             if name is not None and name.kind == "string":
-                yield number, name.content, entry
+                yield number, name, entry
 
     def gpus(self) -> tuple[int, Span, str] | None:
-        """The GPUs that it asks for, where, and the path of the field."""
+        """The GPUs that it asks for, where, and the path of the field; None without any."""
         for group in ("limits", "requests"):
             value = self.value.get("resources", group, GPU)
-            number = None if value is None else whole_number(str(value.content))
-            if value is not None and number is not None:
+            if value is not None and (number := whole_number(str(value.content))):
                 return number, value.span, f"{self.path}.resources.{group}.{GPU}"
         return None
-
-
-@lru_cache(maxsize=8)
-def containers(manifest: Manifest, pod: str) -> tuple[Container, ...]:
-    """The containers of the pod specification at a path."""
-    source, items = manifest.syntax.text, manifest.root.items(*pod.split("."), "containers")
-    found = (_container(item, f"{pod}.containers[{number}]", source) for number, item in enumerate(items))
-    return tuple(one for one in found if one is not None)
 
 
 def _container(value: Value, path: str, source: str) -> Container | None:
@@ -194,16 +173,29 @@ REPLICAS = "spec.mpiReplicaSpecs"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class PodLayout:
+    """A kind of pod: the path of its specification, and its containers."""
+
+    path: str
+    containers: tuple[Container, ...]
+
+    @property
+    def gpus(self) -> tuple[int, Span, str] | None:
+        """Those of the first container; see there."""
+        return self.containers[0].gpus() if self.containers else None
+
+
+@dataclass(frozen=True, eq=False)
 class Layout:
     """The parts of a manifest that its operator runs.
 
-    launcher, worker: paths of the pod specifications; workers: how many; slots: of one worker;
-    implementation: OpenMPI, Intel or MPICH; works: whether the launcher runs processes too.
+    workers: how many; slots: of one worker, -1 for a wrong value; implementation: OpenMPI, Intel or MPICH;
+    works: whether the launcher runs processes too; is_other: whether the operator is that of batch.test.bdap.com.
     """
 
     manifest: Manifest
-    launcher: str
-    worker: str
+    launcher: PodLayout
+    worker: PodLayout
     workers: int
     slots: int
     implementation: str
@@ -216,94 +208,85 @@ class Layout:
         return self.slots * (self.workers + self.works)
 
     @property
-    def launcher_containers(self) -> tuple[Container, ...]:
-        """The launcher's containers."""
-        return containers(self.manifest, self.launcher)
+    def pods(self) -> tuple[PodLayout, PodLayout]:
+        """Both pods."""
+        return self.launcher, self.worker
 
     @property
-    def worker_containers(self) -> tuple[Container, ...]:
-        """A worker's containers."""
-        return containers(self.manifest, self.worker)
+    def containers(self) -> tuple[Container, ...]:
+        """The containers of both pods."""
+        return self.launcher.containers + self.worker.containers
 
     @property
-    def pods(self) -> tuple[tuple[str, str, tuple[Container, ...]], ...]:
-        """Both pods: name, path and containers."""
-        return (
-            ("launcher", self.launcher, self.launcher_containers),
-            ("worker", self.worker, self.worker_containers),
-        )
+    def has_worker(self) -> bool:
+        """Whether there are workers."""
+        return self.is_other or self.manifest.get(f"{REPLICAS}.Worker") is not None
 
-    @property
+    @cached_property
     def starters(self) -> list[tuple[Command, LaunchLine]]:
         """The launchers in the first container, as they read their words."""
         known = OPEN_MPI if self.implementation == "OpenMPI" else HYDRA
-        first = self.launcher_containers[:1]
+        first = self.launcher.containers[:1]
         return [(command, command.launch(known)) for container in first for command in container.launchers]
 
+    def security(self, key: str) -> Any:
+        """A value of the security context of the launcher's first container, else of its pod."""
+        own = (one.value.get("securityContext", key) for one in self.launcher.containers[:1])
+        value = next(own, None) or self.manifest.get(f"{self.launcher.path}.securityContext.{key}")
+        return None if value is None else value.content
 
-@lru_cache(maxsize=4)
-def layout(manifest: Manifest) -> Layout | None:
+    @property
+    def user(self) -> int | None:
+        """The user that the launcher runs as, where the manifest names one."""
+        return as_whole(self.security("runAsUser"))
+
+    def finding(self, path: str, message: str, severity: Severity | None = None, fixes: Fixes = ()) -> Finding:
+        """A finding at a path; of a missing key, at the nearest parent."""
+        return Finding(self.manifest.place(path), message, fixes, field=path, severity=severity)
+
+    @later
+    def insert_fix(self, command: Command, *words: str) -> Fixes:
+        """Add words after the program of a command of the launcher's first container."""
+        title, source = f"Add '{' '.join(words)}'", self.manifest.syntax.text
+        if command.name.node is None:
+            at = command.name.span.end
+            is_clear = source[command.name.span.start : at] == command.name.text
+            return (Fix(title, (TextEdit(Span(at, at), f" {' '.join(words)}"),)),) if is_clear else ()
+        for key in ("command", "args"):
+            value = self.launcher.containers[0].value.get(key)
+            if value is not None and isinstance(value.node, Sequence):
+                for number, item in enumerate(value.node.items):
+                    if item is command.name.node:
+                        return (Fix(title, items_after(source, value.node, words, number)),)
+        return ()
+
+
+def layout_of(manifest: Manifest) -> Layout | None:
     """The parts of a manifest of v2beta1 or of the other operator; None for another one."""
-    if manifest.version == OTHER_OPERATOR:
-        workers = manifest.number("spec.numWorkers") or 1
-        paths = "spec.launcherTemplate.spec", "spec.workerTemplate.spec"
-        return Layout(manifest, *paths, workers, 1, "OpenMPI", works=False, is_other=True)
-    if not manifest.is_served:
+    is_other = manifest.version == OTHER_OPERATOR
+    if not (is_other or manifest.is_served):
         return None
-    written = manifest.get("spec.slotsPerWorker")
-    # Of a wrong value nothing follows; -1 is less than any number of slots.
-    slots = 1 if written is None else manifest.number("spec.slotsPerWorker")
-    slots = -1 if slots is None else slots
+    launcher, worker = (
+        ("spec.launcherTemplate.spec", "spec.workerTemplate.spec")
+        if is_other
+        else (f"{REPLICAS}.Launcher.template.spec", f"{REPLICAS}.Worker.template.spec")
+    )
+    slots = manifest.number("spec.slotsPerWorker") if manifest.get("spec.slotsPerWorker") and not is_other else 1
     return Layout(
         manifest,
-        f"{REPLICAS}.Launcher.template.spec",
-        f"{REPLICAS}.Worker.template.spec",
-        max(manifest.number(f"{REPLICAS}.Worker.replicas") or 0, 0),
-        slots,
-        manifest.text("spec.mpiImplementation") or "OpenMPI",
-        works=manifest.flag("spec.runLauncherAsWorker"),
-        is_other=False,
+        _pod(manifest, launcher),
+        _pod(manifest, worker),
+        (manifest.number("spec.numWorkers") or 1)
+        if is_other
+        else max(manifest.number(f"{REPLICAS}.Worker.replicas") or 0, 0),
+        -1 if slots is None else slots,
+        (not is_other and manifest.text("spec.mpiImplementation")) or "OpenMPI",
+        works=not is_other and manifest.flag("spec.runLauncherAsWorker"),
+        is_other=is_other,
     )
 
 
-def served_layout(manifest: Manifest) -> Layout | None:
-    """The parts of a manifest of v2beta1; None for another one."""
-    return layout(manifest) if manifest.is_served else None
-
-
-def finding_at(
-    manifest: Manifest, path: str, message: str, severity: Severity | None = None, fixes: Fixes = ()
-) -> Finding:
-    """A finding at a path; of a missing key, at the nearest parent."""
-    return Finding(manifest.place(path), message, fixes, field=path, severity=severity)
-
-
-def has_worker(found: Layout) -> bool:
-    """Whether there are workers."""
-    return found.is_other or found.manifest.get(f"{REPLICAS}.Worker") is not None
-
-
-def all_containers(manifest: Manifest) -> list[Container]:
-    """The containers of both pods."""
-    found = layout(manifest)
-    return [container for _, _, some in found.pods for container in some] if found else []
-
-
-def user_of_launcher(found: Layout, container: Container) -> int | None:
-    """The user that the launcher's container runs as, where the manifest names one."""
-    own = container.value.get("securityContext", "runAsUser")
-    pod = found.manifest.get(f"{found.launcher}.securityContext.runAsUser")
-    value = own or pod
-    return value.content if value is not None and value.kind == "integer" else None
-
-
-def worker_gpus(manifest: Manifest) -> tuple[Layout, int, Span, str] | None:
-    """The GPUs of each worker, with their place and its path."""
-    found = served_layout(manifest)
-    if found is None:
-        return None
-    for container in found.worker_containers[:1]:
-        gpus = container.gpus()
-        if gpus and gpus[0] > 0:
-            return (found, *gpus)
-    return None
+def _pod(manifest: Manifest, path: str) -> PodLayout:
+    items = manifest.root.items(*path.split("."), "containers")
+    found = (_container(one, f"{path}.containers[{at}]", manifest.syntax.text) for at, one in enumerate(items))
+    return PodLayout(path, tuple(one for one in found if one is not None))

@@ -1,4 +1,4 @@
-"""Rules about the pods of an MPIJob: ssh, GPUs, volumes, policies; what the operator adds and overwrites."""
+"""Rules for the MPI operator of today: ssh, GPUs, volumes, policies; what it adds and overwrites in pods."""
 
 from __future__ import annotations
 
@@ -7,31 +7,24 @@ import re
 from pai_lsp.embedded.command_lines import PYTHON
 from pai_lsp.findings.diagnostic import Consequence, Finding, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix, choice_fixes, fix_of, number_fix
-from pai_lsp.mpijob.launch import (
-    REPLICAS,
-    all_containers,
-    finding_at,
-    has_worker,
-    layout,
-    served_layout,
-    user_of_launcher,
-    worker_gpus,
-)
-from pai_lsp.mpijob.manifest import HOST_FOLDER
+from pai_lsp.mpijob.launch import REPLICAS
+from pai_lsp.mpijob.manifest import HOST_FILE, HOST_FOLDER
 from pai_lsp.mpijob.manifest_edits import edits_of_keys
-from pai_lsp.mpijob.structure import LABEL, mpijob_table
-from pai_lsp.platform.programs import PREPARING, TRAINING, WAITING, launchers
-from pai_lsp.source.text import shortened
+from pai_lsp.mpijob.structure import mpijob_table
+from pai_lsp.platform.programs import OPEN_MPI, OPEN_MPI_5, PREPARING, TRAINING, WAITING, launchers, looks_like
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.mpijob.manifest import Manifest
+    from pai_lsp.mpijob.launch import Layout
+
+_KUBEXEC = "/etc/mpi/kubexec.sh"
+_KEY_FOLDER = "/root/.ssh"
 
 
 @rule(Severity.WARNING, stage=Stage.CLUSTER, consequence=Consequence.IGNORED)
-def mpijob_launcher_gpu(manifest: Manifest) -> Iterator[Finding]:
+def mpijob_launcher_gpu(layout: Layout) -> Iterator[Finding]:
     """The launcher has GPUs, but runs no process.
 
     They are reserved, and the operator hides them from it. Set runLauncherAsWorker, or remove the limit.
@@ -54,18 +47,14 @@ def mpijob_launcher_gpu(manifest: Manifest) -> Iterator[Finding]:
             Launcher: {template: {spec: {containers: [{command: [mpirun, ./a]}]}}}
             Worker: {replicas: 2}
     """
-    found = served_layout(manifest)
-    if found is None or found.works:
-        return
-    for container in found.launcher_containers[:1]:
-        gpus = container.gpus()
-        if gpus and gpus[0] > 0:
-            message = "these GPUs stay unused: the launcher runs no process without runLauncherAsWorker"
-            yield Finding(gpus[1], message, field=gpus[2])
+    if layout.launcher.gpus and not layout.works:
+        _, span, field = layout.launcher.gpus
+        message = "these GPUs stay unused: the launcher runs no process without runLauncherAsWorker"
+        yield Finding(span, message, field=field)
 
 
 @rule(Severity.WARNING, stage=Stage.CLUSTER)
-def mpijob_not_first_container(manifest: Manifest) -> Iterator[Finding]:
+def mpijob_not_first_container(layout: Layout) -> Iterator[Finding]:
     """The MPI program is not in the first container.
 
     Only the first container gets the ssh key, the host file and the variables of the operator.
@@ -98,17 +87,14 @@ def mpijob_not_first_container(manifest: Manifest) -> Iterator[Finding]:
                     - {name: log}
             Worker: {replicas: 2}
     """
-    found = served_layout(manifest)
-    for name, _, some in found.pods if found else ():
-        for container in some[1:]:
-            is_ssh = name == "worker" and any(command.program == "sshd" for command in container.commands)
-            if is_ssh or (name == "launcher" and container.launchers):
-                message = "only the first container gets the ssh key and the host file; move this one to the front"
-                yield Finding(container.value.span, message, field=container.path)
+    servers = (one for one in layout.worker.containers[1:] if any(each.program == "sshd" for each in one.commands))
+    for container in (*(one for one in layout.launcher.containers[1:] if one.launchers), *servers):
+        message = "only the first container gets the ssh key and the host file; move this one to the front"
+        yield Finding(container.value.span, message, field=container.path)
 
 
 @rule(Severity.WARNING, stage=Stage.CLUSTER, consequence=Consequence.IGNORED)
-def mpijob_env_overridden(manifest: Manifest) -> Iterator[Finding]:
+def mpijob_env_overridden(layout: Layout) -> Iterator[Finding]:
     """The operator sets a variable itself, and its value wins.
 
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`newLauncherPodTemplate`).
@@ -128,28 +114,19 @@ def mpijob_env_overridden(manifest: Manifest) -> Iterator[Finding]:
           mpiReplicaSpecs:
             Worker: {replicas: 2, template: {spec: {containers: [{env: [{name: ROLE, value: a}]}]}}}
     """
-    found = served_layout(manifest)
-    if found is None:
-        return
     table = mpijob_table()["environment"]
-    names = {
-        "launcher": {*table["launcher"], *table.get(found.implementation, ())},
-        "worker": {*table["worker"]},
-    }
-    if not found.works:
-        names["launcher"] |= {*table["idle_launcher"]}
-    for pod, _, some in found.pods:
-        for container in some[:1]:
-            for number, name, entry in container.environment():
-                if name in names[pod]:
-                    path = f"{container.path}.env[{number}]"
-                    place = entry.get("name")
-                    span = place.span if place else entry.span
-                    yield Finding(span, f"the operator sets '{name}' after this, so its value wins", field=path)
+    own = [*table["launcher"], *table.get(layout.implementation, ())]
+    own += [] if layout.works else table["idle_launcher"]
+    for pod, names in ((layout.launcher, own), (layout.worker, table["worker"])):
+        for container in pod.containers[:1]:
+            for number, name, _ in container.environment():
+                if name.content in names:
+                    message = f"the operator sets '{name.content}' after this, so its value wins"
+                    yield Finding(name.span, message, field=f"{container.path}.env[{number}]")
 
 
 @rule(Severity.ERROR, stage=Stage.CLUSTER)
-def mpijob_worker_without_sshd(manifest: Manifest) -> Iterator[Finding]:
+def mpijob_worker_without_sshd(layout: Layout) -> Iterator[Finding]:
     """A worker runs no ssh server, so the launcher cannot connect.
 
     The operator adds `/usr/sbin/sshd -De` only if `command` and `args` are both absent. Remove them.
@@ -170,28 +147,21 @@ def mpijob_worker_without_sshd(manifest: Manifest) -> Iterator[Finding]:
           mpiReplicaSpecs:
             Worker: {replicas: 2, template: {spec: {containers: [{image: mpi}]}}}
     """
-    found = served_layout(manifest)
-    for container in found.worker_containers[:1] if found else ():
-        if not container.words or container.lines.mentions("ssh"):
-            continue
-        place = container.place
+    for container in layout.worker.containers[:1]:
         programs = [command.program for command in container.commands]
         others = {*launchers(), *PREPARING, *WAITING, *TRAINING}
-        known = bool(programs) and all(one in others or PYTHON.fullmatch(one) for one in programs)
-        if place is not None and known:
-            key = "command" if container.has_command else "args"
-            value = container.value.get(key)
+        is_known = bool(programs) and all(one in others or PYTHON.fullmatch(one) for one in programs)
+        if is_known and not container.lines.mentions("ssh"):
             message = "no ssh server runs here and the launcher cannot connect; remove 'command' and 'args'"
-            path: tuple[str | int, ...] = (*(found.worker if found else "").split("."), "containers", 0)
+            path: tuple[str | int, ...] = (*layout.worker.path.split("."), "containers", 0)
             title = "Remove 'command' and 'args', so that the operator starts sshd"
-            fixes = fix_of(title, edits_of_keys, manifest, ((*path, "command"), None), ((*path, "args"), None))
-            is_waiting = WAITING.issuperset(programs)
-            span = value.span if value else place.span
-            yield Finding(span, message, fixes if is_waiting else (), field=f"{container.path}.{key}")
+            fixes = fix_of(title, edits_of_keys, layout.manifest, ((*path, "command"), None), ((*path, "args"), None))
+            place = container.written
+            yield Finding(place.span, message, fixes if WAITING.issuperset(programs) else (), field=place.field)
 
 
 @rule(Severity.ERROR, stage=Stage.CLUSTER)
-def mpijob_sshd_background(manifest: Manifest) -> Iterator[Finding]:
+def mpijob_sshd_background(layout: Layout) -> Iterator[Finding]:
     """Sshd goes to the background, and the container ends.
 
     Use `/usr/sbin/sshd -De`, or a long `sleep` after it.
@@ -212,22 +182,18 @@ def mpijob_sshd_background(manifest: Manifest) -> Iterator[Finding]:
           mpiReplicaSpecs:
             Worker: {replicas: 2, template: {spec: {containers: [{command: [/usr/sbin/sshd, -De]}]}}}
     """
-    found = served_layout(manifest)
-    for container in found.worker_containers[:1] if found else ():
-        if not container.commands or container.place is None:
-            continue
-        last = container.commands[-1]
-        texts = [word.text or "" for word in last.arguments]
-        is_sshd = last.program == "sshd" and not any(re.match(r"-[a-zA-Z]*D", text) for text in texts)
-        is_service = last.program == "service" and texts[:1] in (["ssh"], ["sshd"])
-        is_service = is_service or (last.name.text or "") in {"/etc/init.d/ssh", "/etc/init.d/sshd"}
-        if is_sshd or is_service:
-            message = "sshd goes to the background, so this container ends at once; use '/usr/sbin/sshd -De'"
-            yield Finding(last.name.span, message, field=container.place.field)
+    for container in layout.worker.containers[:1]:
+        for last in container.commands[-1:]:
+            texts = [word.text or "" for word in last.arguments]
+            is_sshd = last.program == "sshd" and not any(re.match(r"-[a-zA-Z]*D", text) for text in texts)
+            is_service = last.program == "service" and texts[:1] in (["ssh"], ["sshd"])
+            if is_sshd or is_service or last.name.text in {"/etc/init.d/ssh", "/etc/init.d/sshd"}:
+                message = "sshd goes to the background, so this container ends at once; use '/usr/sbin/sshd -De'"
+                yield Finding(last.name.span, message, field=container.place.field)
 
 
 @rule(Severity.WARNING, stage=Stage.CLUSTER)
-def mpijob_no_worker(manifest: Manifest) -> Iterator[Finding]:
+def mpijob_no_worker(layout: Layout) -> Iterator[Finding]:
     """There is no worker, and the launcher runs no process.
 
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`newConfigMap`): an empty host file.
@@ -248,15 +214,12 @@ def mpijob_no_worker(manifest: Manifest) -> Iterator[Finding]:
           mpiReplicaSpecs:
             Launcher: {template: {spec: {containers: [{command: [mpirun, --allow-run-as-root, ./a.out]}]}}}
     """
-    found = served_layout(manifest)
-    if found is None or found.works or has_worker(found):
-        return
-    if manifest.root.entries(*REPLICAS.split(".")):
-        yield finding_at(manifest, REPLICAS, "no 'Worker' and no runLauncherAsWorker: the host file is empty")
+    if not layout.works and not layout.has_worker and layout.manifest.root.entries(*REPLICAS.split(".")):
+        yield layout.finding(REPLICAS, "no 'Worker' and no runLauncherAsWorker: the host file is empty")
 
 
 @rule(Severity.ERROR, stage=Stage.CLUSTER, consequence=Consequence.IGNORED)
-def mpijob_unknown_replica(manifest: Manifest) -> Iterator[Finding]:
+def mpijob_unknown_replica(layout: Layout) -> Iterator[Finding]:
     """A replica type is stored and never started.
 
     Only `Launcher` and `Worker` exist, with these capitals.
@@ -277,20 +240,18 @@ def mpijob_unknown_replica(manifest: Manifest) -> Iterator[Finding]:
           mpiReplicaSpecs:
             Worker: {replicas: 2}
     """
-    if manifest.is_served:
-        replicas = manifest.root.entries(*REPLICAS.split("."))
-        for name, replica in replicas.items():
-            if name not in {"Launcher", "Worker"}:
-                message = f"'{name}' is stored and never started; the keys are 'Launcher' and 'Worker'"
-                key = replica.key
-                free = {"Launcher", "Worker"} - set(replicas)
-                near = [one for one in sorted(free) if one.lower() in {name.lower(), name.lower().rstrip("s")}]
-                fixes = change_fix(key.span, *near, safe=True) if key is not None else ()
-                yield finding_at(manifest, f"{REPLICAS}.{name}", message, fixes=fixes)
+    replicas = layout.manifest.root.entries(*REPLICAS.split("."))
+    for name, replica in replicas.items():
+        if name not in {"Launcher", "Worker"}:
+            message = f"'{name}' is stored and never started; the keys are 'Launcher' and 'Worker'"
+            free = {"Launcher", "Worker"} - set(replicas)
+            near = [one for one in sorted(free) if one.lower() in {name.lower(), name.lower().rstrip("s")}]
+            fixes = change_fix(replica.key.span, *near, safe=True) if replica.key is not None else ()
+            yield layout.finding(f"{REPLICAS}.{name}", message, fixes=fixes)
 
 
 @rule(Severity.WARNING)
-def mpijob_slots_over_gpus(manifest: Manifest) -> Iterator[Finding]:
+def mpijob_slots_over_gpus(layout: Layout) -> Iterator[Finding]:
     """A worker has more slots than GPUs, so processes share GPUs.
 
     Source: Horovod, docs/running.rst ("the number of GPUs on each server").
@@ -312,15 +273,15 @@ def mpijob_slots_over_gpus(manifest: Manifest) -> Iterator[Finding]:
           mpiReplicaSpecs:
             Worker: {replicas: 2, template: {spec: {containers: [{resources: {limits: {nvidia.com/gpu: 2}}}]}}}
     """
-    if (found := worker_gpus(manifest)) and found[0].slots > found[1]:
-        message = f"{found[0].slots} slots for {found[1]} GPUs of a worker; processes share a GPU"
-        value = manifest.get("spec.slotsPerWorker")
-        fixes = number_fix(value.span, found[1]) if value is not None else ()
-        yield finding_at(manifest, "spec.slotsPerWorker", message, fixes=fixes)
+    if layout.worker.gpus and layout.slots > layout.worker.gpus[0]:
+        gpus = layout.worker.gpus[0]
+        message = f"{layout.slots} slots for {gpus} GPUs of a worker; processes share a GPU"
+        fixes = number_fix(layout.manifest.place("spec.slotsPerWorker"), gpus)
+        yield layout.finding("spec.slotsPerWorker", message, fixes=fixes)
 
 
 @rule(Severity.INFORMATION)
-def mpijob_slots_under_gpus(manifest: Manifest) -> Iterator[Finding]:
+def mpijob_slots_under_gpus(layout: Layout) -> Iterator[Finding]:
     """A worker has fewer slots than GPUs.
 
     Source: Horovod, docs/running.rst ("the number of GPUs on each server").
@@ -342,16 +303,17 @@ def mpijob_slots_under_gpus(manifest: Manifest) -> Iterator[Finding]:
           mpiReplicaSpecs:
             Worker: {replicas: 2, template: {spec: {containers: [{resources: {limits: {nvidia.com/gpu: 4}}}]}}}
     """
-    if (found := worker_gpus(manifest)) and 0 < found[0].slots < found[1]:
-        message = f"{found[0].slots} slots for {found[1]} GPUs of a worker; one process for each slot"
-        if manifest.number("spec.slotsPerWorker") is not None:
-            yield finding_at(manifest, "spec.slotsPerWorker", message)
+    if layout.worker.gpus and 0 < layout.slots < layout.worker.gpus[0]:
+        gpus, span, field = layout.worker.gpus
+        message = f"{layout.slots} slots for {gpus} GPUs of a worker; one process for each slot"
+        if layout.manifest.number("spec.slotsPerWorker") is not None:
+            yield layout.finding("spec.slotsPerWorker", message)
         else:
-            yield Finding(found[2], message, field=found[3])
+            yield Finding(span, message, field=field)
 
 
 @rule(Severity.ERROR, stage=Stage.CLUSTER)
-def mpijob_ssh_path(manifest: Manifest) -> Iterator[Finding]:
+def mpijob_ssh_path(layout: Layout) -> Iterator[Finding]:
     """Ssh does not find its key at this path, or the path is taken.
 
     Kubernetes does not expand `~`. ssh reads the key from the home directory of the user, and another user than root
@@ -371,28 +333,22 @@ def mpijob_ssh_path(manifest: Manifest) -> Iterator[Finding]:
         spec:
           sshAuthMountPath: /root/.ssh
     """
-    found = served_layout(manifest)
-    if found is None:
-        return
-    path = manifest.text("spec.sshAuthMountPath") or "/root/.ssh"
     field = "spec.sshAuthMountPath"
+    path = layout.manifest.text(field) or _KEY_FOLDER
     if not path.startswith("/"):
-        yield finding_at(manifest, field, f"'{path}' is not an absolute path; Kubernetes does not expand '~'")
-        return
-    if path == HOST_FOLDER:
+        yield layout.finding(field, f"'{path}' is not an absolute path; Kubernetes does not expand '~'")
+    elif path == HOST_FOLDER:
         message = f"the host file is mounted at '{path}'; Kubernetes refuses a pod with two volumes at one path"
-        yield finding_at(manifest, field, message)
-        return
-    users = [user for one in found.launcher_containers[:1] if (user := user_of_launcher(found, one)) is not None]
-    if users and users[0] != 0 and path == "/root/.ssh":
-        message = f"user {users[0]} cannot read the key in /root/.ssh; set sshAuthMountPath to its home directory"
-        yield finding_at(manifest, field, message, Severity.WARNING)
-    elif users and users[0] == 0 and path != "/root/.ssh":
-        yield finding_at(manifest, field, f"root looks for the key in /root/.ssh, not in {path}", Severity.WARNING)
+        yield layout.finding(field, message)
+    elif layout.user and path == _KEY_FOLDER:
+        message = f"user {layout.user} cannot read the key in /root/.ssh; set sshAuthMountPath to its home directory"
+        yield layout.finding(field, message, Severity.WARNING)
+    elif layout.user == 0 and path != _KEY_FOLDER:
+        yield layout.finding(field, f"root looks for the key in /root/.ssh, not in {path}", Severity.WARNING)
 
 
 @rule(Severity.ERROR, stage=Stage.CLUSTER)
-def mpijob_mount_taken(manifest: Manifest) -> Iterator[Finding]:
+def mpijob_mount_taken(layout: Layout) -> Iterator[Finding]:
     """A volume is at a path that the operator uses; Kubernetes refuses the pod.
 
     With a slash at its end Kubernetes takes it for another path: the pod starts, and one volume hides the other.
@@ -413,27 +369,21 @@ def mpijob_mount_taken(manifest: Manifest) -> Iterator[Finding]:
           mpiReplicaSpecs:
             Worker: {replicas: 2, template: {spec: {containers: [{volumeMounts: [{name: a, mountPath: /keys}]}]}}}
     """
-    found = served_layout(manifest)
-    key = manifest.text("spec.sshAuthMountPath") or "/root/.ssh"
-    for name, _, some in found.pods if found else ():
-        taken = {key, HOST_FOLDER} if name == "launcher" else {key}
+    key = layout.manifest.text("spec.sshAuthMountPath") or _KEY_FOLDER
+    for pod, taken in ((layout.launcher, {key, HOST_FOLDER}), (layout.worker, {key})):
         folders = {one.rstrip("/") for one in taken}
-        for container in some[:1]:
+        for container in pod.containers[:1]:
             for number, mount in enumerate(container.value.items("volumeMounts")):
                 path = mount.get("mountPath")
-                if path is None or str(path.content).rstrip("/") not in folders:
-                    continue
-                field = f"{container.path}.volumeMounts[{number}].mountPath"
-                message = f"the operator itself mounts a volume at '{path.content}'"
-                if path.content in taken:
-                    yield Finding(path.span, message, field=field)
-                else:
-                    hidden = f"{message}; one hides the other"
-                    yield Finding(path.span, hidden, field=field, severity=Severity.WARNING)
+                if path is not None and str(path.content).rstrip("/") in folders:
+                    field = f"{container.path}.volumeMounts[{number}].mountPath"
+                    severity, end = (None, "") if path.content in taken else (Severity.WARNING, "; one hides the other")
+                    message = f"the operator itself mounts a volume at '{path.content}'{end}"
+                    yield Finding(path.span, message, field=field, severity=severity)
 
 
 @rule(Severity.ERROR, stage=Stage.CLUSTER)
-def mpijob_volume_taken(manifest: Manifest) -> Iterator[Finding]:
+def mpijob_volume_taken(layout: Layout) -> Iterator[Finding]:
     """A volume has a name that the operator uses; Kubernetes refuses the pod.
 
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`sshAuthVolume`, `configVolumeName`).
@@ -453,18 +403,16 @@ def mpijob_volume_taken(manifest: Manifest) -> Iterator[Finding]:
           mpiReplicaSpecs:
             Worker: {replicas: 2, template: {spec: {volumes: [{name: keys}], containers: [{name: main}]}}}
     """
-    found = served_layout(manifest)
-    for name, path, _ in found.pods if found else ():
-        taken = {"ssh-auth", "mpi-job-config"} if name == "launcher" else {"ssh-auth"}
-        for number, volume in enumerate(manifest.root.items(*path.split("."), "volumes")):
+    for pod, taken in ((layout.launcher, {"ssh-auth", "mpi-job-config"}), (layout.worker, {"ssh-auth"})):
+        for number, volume in enumerate(layout.manifest.root.items(*pod.path.split("."), "volumes")):
             one = volume.get("name")
             if one is not None and one.text in taken:
-                field = f"{path}.volumes[{number}].name"
+                field = f"{pod.path}.volumes[{number}].name"
                 yield Finding(one.span, f"the operator itself adds a volume named '{one.content}'", field=field)
 
 
 @rule(Severity.WARNING, stage=Stage.CLUSTER)
-def mpijob_host_network(manifest: Manifest) -> Iterator[Finding]:
+def mpijob_host_network(layout: Layout) -> Iterator[Finding]:
     """The sshd of a worker on the host network uses the port of the node.
 
     Port 22 is taken by the ssh server of the node. Start `sshd -p` with another port, and tell Open MPI about it.
@@ -485,22 +433,16 @@ def mpijob_host_network(manifest: Manifest) -> Iterator[Finding]:
           mpiReplicaSpecs:
             Worker: {template: {spec: {hostNetwork: true, containers: [{command: [/usr/sbin/sshd, -D, -p, "9"]}]}}}
     """
-    found = served_layout(manifest)
-    if found is None or not manifest.flag(f"{found.worker}.hostNetwork"):
-        return
-    for container in found.worker_containers[:1]:
+    path = f"{layout.worker.path}.hostNetwork"
+    for container in layout.worker.containers[:1] if layout.manifest.flag(path) else ():
         sshd = [command for command in container.commands if command.program == "sshd"]
         texts = [word.text or "" for command in sshd for word in command.arguments]
         if (sshd or not container.words) and not any(re.match(r"-[a-zA-Z]*[pf]", text) for text in texts):
-            yield finding_at(
-                manifest,
-                f"{found.worker}.hostNetwork",
-                "sshd uses port 22 of the node, which the node's ssh server already uses",
-            )
+            yield layout.finding(path, "sshd uses port 22 of the node, which the node's ssh server already uses")
 
 
 @rule(Severity.WARNING, stage=Stage.CLUSTER, consequence=Consequence.IGNORED)
-def mpijob_unknown_policy(manifest: Manifest) -> Iterator[Finding]:
+def mpijob_unknown_policy(layout: Layout) -> Iterator[Finding]:
     """`launcherCreationPolicy` is unknown, and acts as `WaitForWorkersReady`.
 
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go, line 678.
@@ -518,99 +460,15 @@ def mpijob_unknown_policy(manifest: Manifest) -> Iterator[Finding]:
         spec:
           launcherCreationPolicy: AtStartup
     """
-    text = manifest.text("spec.launcherCreationPolicy")
-    if manifest.is_served and text and text not in {"AtStartup", "WaitForWorkersReady"}:
+    path, known = "spec.launcherCreationPolicy", ("AtStartup", "WaitForWorkersReady")
+    text = layout.manifest.text(path)
+    if text and text not in known:
         message = f"'{text}' is not known and acts as 'WaitForWorkersReady'; the other policy is 'AtStartup'"
-        fixes = choice_fixes(manifest.place("spec.launcherCreationPolicy"), ("AtStartup", "WaitForWorkersReady"))
-        yield finding_at(manifest, "spec.launcherCreationPolicy", message, fixes=fixes)
+        yield layout.finding(path, message, fixes=choice_fixes(layout.manifest.place(path), known))
 
 
 @rule(Severity.INFORMATION, stage=Stage.CLUSTER)
-def mpijob_wait_without_probe(manifest: Manifest) -> Iterator[Finding]:
-    """The launcher waits for workers that are ready before their ssh server runs.
-
-    Without readinessProbe a pod is ready when it starts.
-    Source: Kubernetes, "Configure Liveness, Readiness and Startup Probes".
-
-        apiVersion: kubeflow.org/v2beta1
-        kind: MPIJob
-        spec:
-          launcherCreationPolicy: WaitForWorkersReady
-          #                       ^^^^^^^^^^^^^^^^^^^ information
-          mpiReplicaSpecs:
-            Worker: {template: {spec: {containers: [{args: [sh, -c, "./prepare; exec /usr/sbin/sshd -De"]}]}}}
-
-    Good:
-
-        apiVersion: kubeflow.org/v2beta1
-        kind: MPIJob
-        spec:
-          launcherCreationPolicy: WaitForWorkersReady
-          mpiReplicaSpecs:
-            Worker: {replicas: 2, template: {spec: {containers: [{image: mpi}]}}}
-    """
-    found = layout(manifest)
-    policy = manifest.text("spec.launcherCreationPolicy")
-    if found is None or not (found.is_other or policy not in {None, "", "AtStartup"}):
-        return
-    for container in found.worker_containers[:1]:
-        first = container.commands[0].program if container.commands else "sshd"
-        if container.value.get("readinessProbe") is None and first not in {"sshd", "sleep"}:
-            field = "spec.workerTemplate" if found.is_other else "spec.launcherCreationPolicy"
-            severity = Severity.WARNING if found.is_other else Severity.INFORMATION
-            message = (
-                "workers count as ready as soon as they start; add a readinessProbe that waits for their ssh server"
-            )
-            yield finding_at(manifest, field, message, severity)
-
-
-@rule(Severity.WARNING, stage=Stage.CLUSTER, consequence=Consequence.IGNORED)
-def mpijob_restart_policy_ignored(manifest: Manifest) -> Iterator[Finding]:
-    """The restart policy of the pod template is overwritten with another one.
-
-    The operator writes that of the replica: OnFailure for a launcher without one, Never for a worker, and Never for
-    ExitCode. Write it beside `template`, in the replica.
-    Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`setRestartPolicy`) and
-    pkg/apis/kubeflow/v2beta1/default.go.
-
-        apiVersion: kubeflow.org/v2beta1
-        kind: MPIJob
-        spec:
-          mpiReplicaSpecs:
-            Worker: {replicas: 2, template: {spec: {restartPolicy: OnFailure, containers: [{name: main}]}}}
-            #                                                      ^^^^^^^^^ warning
-
-    Good:
-
-        apiVersion: kubeflow.org/v2beta1
-        kind: MPIJob
-        spec:
-          mpiReplicaSpecs:
-            Worker: {restartPolicy: OnFailure, replicas: 2, template: {spec: {containers: [{image: mpi}]}}}
-    """
-    found = layout(manifest)
-    if found is None:
-        return
-    for name, path, _ in found.pods:
-        text = manifest.text(f"{path}.restartPolicy") or None
-        replica = ".".join(path.split(".")[:3])
-        own = manifest.text(f"{replica}.restartPolicy") or None
-        written = {None: "OnFailure" if name == "launcher" else "Never", "ExitCode": "Never"}.get(own, own)
-        if found.is_other:
-            written = text if name == "launcher" else "Always"
-        if text in {None, written}:
-            continue
-        better = "" if found.is_other or own is not None else "; write it beside 'template'"
-        old, new = (*path.split("."), "restartPolicy"), (*replica.split("."), "restartPolicy")
-        moves = ((new, text),) if text in {"Never", "OnFailure"} and own is None else ()
-        title = "Move it beside 'template'" if moves else "Remove it"
-        fixes = fix_of(title, edits_of_keys, manifest, (old, None), *moves) if not found.is_other else ()
-        message = f"the operator writes {written} here{better}"
-        yield finding_at(manifest, f"{path}.restartPolicy", message, fixes=fixes)
-
-
-@rule(Severity.INFORMATION, stage=Stage.CLUSTER)
-def mpijob_workers_stay(manifest: Manifest) -> Iterator[Finding]:
+def mpijob_workers_stay(layout: Layout) -> Iterator[Finding]:
     """The workers keep their GPUs after the job ends.
 
     With cleanPodPolicy None, the default, they run forever. `Running` deletes them.
@@ -633,19 +491,19 @@ def mpijob_workers_stay(manifest: Manifest) -> Iterator[Finding]:
           mpiReplicaSpecs:
             Worker: {replicas: 2, template: {spec: {containers: [{resources: {limits: {nvidia.com/gpu: 1}}}]}}}
     """
-    if worker_gpus(manifest) is None or manifest.text("spec.runPolicy.cleanPodPolicy") not in {None, "None"}:
-        return
     path = "spec.runPolicy.cleanPodPolicy"
-    while manifest.get(path) is None and "." in path:
+    if not layout.worker.gpus or layout.manifest.text(path) not in {None, "None"}:
+        return
+    while layout.manifest.get(path) is None and "." in path:
         path = path.rpartition(".")[0]
     key = ("spec", "runPolicy", "cleanPodPolicy")
-    fixes = fix_of("Add 'cleanPodPolicy: Running'", edits_of_keys, manifest, (key, "Running"))
+    fixes = fix_of("Add 'cleanPodPolicy: Running'", edits_of_keys, layout.manifest, (key, "Running"))
     message = "the workers keep their GPUs after the job ends; write cleanPodPolicy: Running"
-    yield finding_at(manifest, path, message, fixes=fixes)
+    yield layout.finding(path, message, fixes=fixes)
 
 
 @rule(Severity.WARNING, stage=Stage.CLUSTER, consequence=Consequence.DIES)
-def mpijob_min_available(manifest: Manifest) -> Iterator[Finding]:
+def mpijob_min_available(layout: Layout) -> Iterator[Finding]:
     """`minAvailable` is larger than the number of pods, so the job never starts.
 
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/podgroup.go, line 396.
@@ -669,27 +527,29 @@ def mpijob_min_available(manifest: Manifest) -> Iterator[Finding]:
             Launcher: {}
             Worker: {replicas: 2}
     """
-    found = served_layout(manifest)
     path = "spec.runPolicy.schedulingPolicy.minAvailable"
-    number = manifest.number(path)
-    if found and number is not None and number > found.workers + 1:
-        yield finding_at(
-            manifest, path, f"the job has only {found.workers + 1} pods, fewer than {number}, so it never starts"
-        )
+    number = layout.manifest.number(path)
+    if number is not None and number > layout.workers + 1:
+        message = f"the job has only {layout.workers + 1} pods, fewer than {number}, so it never starts"
+        yield layout.finding(path, message)
 
 
-@rule(Severity.ERROR, stage=Stage.CLUSTER)
-def mpijob_image_missing(manifest: Manifest) -> Iterator[Finding]:
-    """A container has no image, so the job is stored but no pod can be created.
+@rule(Severity.WARNING)
+def mpijob_hostfile_implicit(layout: Layout) -> Iterator[Finding]:
+    """Open MPI 5 does not find the host file of the operator.
 
-    Source: Kubernetes, pkg/apis/core/validation/validation.go (`validateContainers`).
+    The operator names it in variables that only Open MPI up to 4 reads. With Open MPI 5, mpirun starts all processes on
+    the launcher, and the job succeeds. Write `--hostfile /etc/mpi/hostfile`, which all versions read. Reported where
+    the name of the image, a variable or an option shows that it is Open MPI 5.
+    Source: kubeflow/mpi-operator, issue 842; pkg/controller/mpi_job_controller.go; mpirun of Open MPI 5.0.11.
 
         apiVersion: kubeflow.org/v2beta1
         kind: MPIJob
         spec:
           mpiReplicaSpecs:
-            Worker: {replicas: 2, template: {spec: {containers: [{name: main}]}}}
-            #                                                    ^^^^^^^^^^^^ error
+            Launcher: {template: {spec: {containers: [{image: "example.com/openmpi:5.0", command: [mpirun, ./a.out]}]}}}
+            #                                                                                      ^^^^^^ warning
+            Worker: {replicas: 2}
 
     Good:
 
@@ -697,29 +557,47 @@ def mpijob_image_missing(manifest: Manifest) -> Iterator[Finding]:
         kind: MPIJob
         spec:
           mpiReplicaSpecs:
-            Worker: {replicas: 2, template: {spec: {containers: [{image: mpi}]}}}
+            Launcher:
+              template:
+                spec:
+                  containers:
+                    - image: example.com/openmpi:5.0
+                      command: [mpirun, --hostfile, /etc/mpi/hostfile, ./a.out]
+            Worker: {replicas: 2}
     """
-    for container in all_containers(manifest):
+    if not layout.workers or layout.implementation != "OpenMPI":
+        return
+    for command, line in layout.starters:
+        if line.implementation != OPEN_MPI or line.host_lists or line.host_files or line.arguments.unknown:
+            continue
+        container = layout.launcher.containers[0]
         image = container.value.get("image")
-        if image is None or image.content == "":
-            yield Finding(
-                container.value.span, "this container has no 'image', so no pod can be created", field=container.path
-            )
+        texts = (image.text or "" if image else "", *(word.text or "" for word in container.words))
+        names = (name.content for _, name, _ in container.environment())
+        if looks_like(OPEN_MPI_5, (*texts, *names)) and not container.mentions("default_hostfile"):
+            message = f"Open MPI 5 finds the workers only with '--hostfile {HOST_FILE}'"
+            fixes = layout.insert_fix(command, "--hostfile", HOST_FILE)
+            yield Finding(command.name.span, message, fixes, field=command.name.field)
 
 
 @rule(Severity.ERROR, stage=Stage.CLUSTER)
-def mpijob_container_name(manifest: Manifest) -> Iterator[Finding]:
-    """Kubernetes refuses the name of a container when the pod is created.
+def mpijob_kubexec(layout: Layout) -> Iterator[Finding]:
+    """`/etc/mpi/kubexec.sh` does not exist since v2.
 
-    Lower-case letters, digits and `-`, at most 63 characters.
-    Source: Kubernetes, pkg/apis/core/validation/validation.go (`ValidateDNS1123Label`).
+    The launcher connects by ssh. Remove the setting.
+    Source: kubeflow/mpi-operator v0.3.0, CHANGELOG ("use ssh").
 
         apiVersion: kubeflow.org/v2beta1
         kind: MPIJob
         spec:
           mpiReplicaSpecs:
-            Worker: {replicas: 2, template: {spec: {containers: [{name: my.main}]}}}
-            #                                                           ^^^^^^^ error
+            Launcher:
+              template:
+                spec:
+                  containers:
+                    - command: [mpirun, -mca, plm_rsh_agent, /etc/mpi/kubexec.sh, ./a.out]
+                    #                                        ^^^^^^^^^^^^^^^^^^^ error
+            Worker: {replicas: 2}
 
     Good:
 
@@ -727,52 +605,15 @@ def mpijob_container_name(manifest: Manifest) -> Iterator[Finding]:
         kind: MPIJob
         spec:
           mpiReplicaSpecs:
-            Worker: {replicas: 2, template: {spec: {containers: [{name: my-main}]}}}
+            Launcher: {template: {spec: {containers: [{command: [mpirun, ./a.out]}]}}}
+            Worker: {replicas: 2}
     """
-    for container in all_containers(manifest):
-        name = container.value.get("name")
-        text = name.content if name is not None and name.kind == "string" else ""
-        if name is not None and text and (len(text) > 63 or not LABEL.fullmatch(text)):
-            message = f"'{shortened(text, 60)}' is not a container name; use lower-case letters, digits and '-'"
-            yield Finding(name.span, message, field=f"{container.path}.name")
-
-
-@rule(Severity.WARNING, stage=Stage.CLUSTER)
-def mpijob_worker_ends(manifest: Manifest) -> Iterator[Finding]:
-    """A worker of the operator batch.test.bdap.com ends with its script, and is started again and again.
-
-    Source: FFFFFaraway/MPI-Operator, controllers/mpijob_controller.go.
-
-        apiVersion: batch.test.bdap.com/v1
-        kind: MPIJob
-        spec:
-          numWorkers: 2
-          workerTemplate:
-            spec:
-              containers:
-                - command: [bash, -c]
-                  args: [./prepare.sh]
-                # ^^^^ warning
-
-    Good:
-
-        apiVersion: batch.test.bdap.com/v1
-        kind: MPIJob
-        spec:
-          numWorkers: 2
-          workerTemplate:
-            spec:
-              containers:
-                - command: [bash, -c]
-                  args: [./prepare.sh; sleep infinity]
-    """
-    found = layout(manifest)
-    for container in found.worker_containers[:1] if found and found.is_other else ():
-        last = container.commands[-1] if container.commands else None
-        place = container.place
-        if last is not None and place is not None and last.program not in WAITING and container.script is not None:
-            key = "args" if container.value.get("args") else "command"
-            value = container.value.get(key)
-            if value is not None:
-                message = "this script ends, so the worker is started again and again; end it with 'sleep infinity'"
-                yield Finding(value.span, message, field=f"{container.path}.{key}")
+    message = f"{_KUBEXEC} does not exist since v2beta1; the launcher connects by ssh"
+    for container in layout.containers:
+        for word in container.words:
+            if _KUBEXEC in (word.text or ""):
+                yield Finding(word.span, message, field=word.field)
+        for number, _, entry in container.environment():
+            value = entry.get("value")
+            if value is not None and _KUBEXEC in str(value.content):
+                yield Finding(value.span, message, field=f"{container.path}.env[{number}].value")

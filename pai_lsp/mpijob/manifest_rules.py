@@ -9,6 +9,7 @@ from pai_lsp.findings.diagnostic import Consequence, Finding, Fixes, Severity, S
 from pai_lsp.findings.fixes import all_of, fix_of
 from pai_lsp.mpijob import manifest_launch_rules, manifest_pod_rules
 from pai_lsp.mpijob.conversion import ConversionError, upgraded
+from pai_lsp.mpijob.launch import layout_of
 from pai_lsp.mpijob.manifest import OTHER_OPERATOR, SERVED, TRAINING_OPERATOR, filled_in, manifests, unreadable
 from pai_lsp.mpijob.manifest_edits import edits_of_keys, edits_towards
 from pai_lsp.mpijob.structure import admission_faults, place_today, structure_faults
@@ -199,7 +200,8 @@ def mpijob_duplicate_key(manifest: Manifest) -> Iterator[Finding]:
         yield Finding(found.first.span, message, field=found.name)
 
 
-MANIFEST_RULES = rules_of(sys.modules[__name__], manifest_launch_rules, manifest_pod_rules)
+_OF_ALL, _OF_OPERATORS, _OF_TODAY = map(rules_of, (sys.modules[__name__], manifest_launch_rules, manifest_pod_rules))
+MANIFEST_RULES = (*_OF_ALL, *_OF_OPERATORS, *_OF_TODAY)
 
 
 def manifest_checks(syntax: Syntax) -> Iterator[tuple[Rule, Callable[[], Iterable[Finding]]]]:
@@ -211,5 +213,7 @@ def manifest_checks(syntax: Syntax) -> Iterator[tuple[Rule, Callable[[], Iterabl
             yield mpijob_unreadable, lambda: [Finding(problem.span, problem.message) for problem in problems]
         return
     for manifest in manifests(syntax):
-        for one in MANIFEST_RULES:
-            yield one, partial(one.check, manifest)
+        layout = layout_of(manifest)
+        yield from ((one, partial(one.check, manifest)) for one in _OF_ALL)
+        yield from ((one, partial(one.check, layout)) for one in _OF_OPERATORS if layout)
+        yield from ((one, partial(one.check, layout)) for one in _OF_TODAY if layout and not layout.is_other)
