@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import json
+from typing import Any
 
 import pytest
 
-from pai_lsp.cluster.image_check import CouldNotAskError, NetworkRegistry, RegistryAccount, Reply, image_verdict
+from pai_lsp.cluster.image_check import CouldNotAskError, RegistryAccount, ask_registry, image_verdict
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.platform.platforms import platform_named
 from pai_lsp.web.access_token import keeps_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from pai_lsp.web.fetching import HttpAnswer
 
 HUB = "https://index.docker.io/v2/"
 TOKENS = "https://auth.example.com/token"
@@ -56,17 +55,15 @@ class RecordedRegistry:
     def __init__(self, answers: list[dict[str, Any]]) -> None:
         self._answers = list(answers)
 
-    def ask(
-        self, method: str, url: str, authorization: str | None, parameters: Mapping[str, str], accept: str = "*/*"
-    ) -> Reply:
-        """The recorded answer; see `Registry`."""
-        del authorization, parameters, accept
+    def __call__(self, method: str, url: str, *_: object, **_more: object) -> HttpAnswer:
+        """The recorded answer; see `ask_registry`."""
         for number, one in enumerate(self._answers):
             if (one.get("method"), one.get("url")) == (method, url):
                 del self._answers[number]
                 if "error" in one:
                     raise CouldNotAskError(str(one["error"]))
-                return Reply(one["status"], one.get("headers", {}), one.get("body"))
+                headers = {name.lower(): value for name, value in one.get("headers", {}).items()}
+                return HttpAnswer(one["status"], headers, json.dumps(one.get("body")).encode())
         raise CouldNotAskError("no answer is recorded")
 
 
@@ -274,9 +271,9 @@ class Listening(RecordedRegistry):
         super().__init__(answers)
         self.accounts: list[str | None] = []
 
-    def ask(self, method: str, url: str, authorization: str | None, parameters: Any, accept: str = "") -> Any:
-        self.accounts.append(authorization)
-        return super().ask(method, url, authorization, parameters, accept)
+    def __call__(self, method: str, url: str, *more: Any, **_: object) -> HttpAnswer:
+        self.accounts.append(more[0] if more else None)
+        return super().__call__(method, url)
 
 
 ACCOUNT = ', auth: {username: bob, password: "<% $secrets.word %>", registryuri: r.example.com}'
@@ -326,7 +323,7 @@ def test_only_safe_addresses_are_asked() -> None:
     text = job(
         "r.example.com/team/image:v1", ACCOUNT.replace("r.example.com", "http://r.example.com"), "secrets: {word: p}"
     )
-    found = image_verdict(Document(text).job, "worker", NetworkRegistry())
+    found = image_verdict(Document(text).job, "worker", ask_registry)
     assert found.explanation == "the registry could not be asked: only https is used, except on this machine"
 
 

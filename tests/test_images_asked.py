@@ -18,7 +18,7 @@ from loopback import FAULTS, Marketplace, Reaction, Request, alone, answering, l
 
 from pai_lsp.cli.main import main
 from pai_lsp.cluster import image_check
-from pai_lsp.cluster.image_check import CouldNotAskError, DockerAccounts, NetworkRegistry, RegistryAccount
+from pai_lsp.cluster.image_check import CouldNotAskError, RegistryAccount, ask_registry, docker_account
 from pai_lsp.document import Document
 from pai_lsp.project.image_answers import ImageAnswers, image_diagnostics
 
@@ -166,7 +166,7 @@ def test_nothing_is_asked_without_the_option(place: Path) -> None:
 @pytest.mark.slow
 def test_an_answer_is_kept_for_a_day(place: Path) -> None:
     now = [1000.0]
-    answers = ImageAnswers(NetworkRegistry(), place.parent / "answers", lambda: now[0])
+    answers = ImageAnswers(ask_registry, place.parent / "answers", lambda: now[0])
     with marketplace(registry(INDEX)) as server:
         document = Document(job(server.url))
         assert image_diagnostics(document, answers) == ()
@@ -282,22 +282,22 @@ def test_a_credential_helper_that_docker_is_configured_with(
 
 
 def test_accounts_of_docker_hub_and_broken_configurations(place: Path) -> None:
-    accounts = DockerAccounts({"HOME": str(place.parent / "cache")})
-    assert accounts.at("index.docker.io") is None
+    environment = {"HOME": str(place.parent / "cache")}
+    assert docker_account("index.docker.io", environment) is None
     docker(place, auths={"https://index.docker.io/v1/": {"auth": OWN.split()[1]}})
-    assert accounts.at("index.docker.io") == RegistryAccount("ann", "glue")
-    assert accounts.at("index.docker.io.example.com") is None
-    assert "glue" not in repr(accounts.at("index.docker.io"))
+    assert docker_account("index.docker.io", environment) == RegistryAccount("ann", "glue")
+    assert docker_account("index.docker.io.example.com", environment) is None
+    assert "glue" not in repr(docker_account("index.docker.io", environment))
     for entry in ({"auth": "!"}, {"auth": base64.b64encode(b"ann:").decode()}, {"username": "ann"}, {}, 5):
         docker(place, auths={"r.example.com": entry})
-        assert accounts.at("r.example.com") is None
+        assert docker_account("r.example.com", environment) is None
     for keys in ({"credsStore": "../../evil"}, {"credHelpers": {"r.example.com": "a b"}}):
         docker(place, **keys)
         with pytest.raises(CouldNotAskError, match="is not installed"):
-            accounts.at("r.example.com")
+            docker_account("r.example.com", environment)
     (place.parent / "cache" / ".docker" / "config.json").write_text("[", encoding="utf-8")
     with pytest.raises(CouldNotAskError, match="not a JSON object"):
-        accounts.at("r.example.com")
+        docker_account("r.example.com", environment)
 
 
 def test_accounts_of_podman_come_after_those_of_docker(tmp_path: Path) -> None:
@@ -309,20 +309,19 @@ def test_accounts_of_podman_come_after_those_of_docker(tmp_path: Path) -> None:
         (tmp_path / path).write_text(json.dumps({"auths": auths}), encoding="utf-8")
 
     environment = {"HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path / "run")}
-    found = DockerAccounts(environment)
     write(".config/containers/auth.json", {"r.example.com": account("kept")})
-    assert found.at("r.example.com") == RegistryAccount("kept", "glue")
+    assert docker_account("r.example.com", environment) == RegistryAccount("kept", "glue")
     write("run/containers/auth.json", {"r.example.com/part": account("part"), "r.example.com": account("session")})
-    assert found.at("r.example.com") == RegistryAccount("session", "glue")
+    assert docker_account("r.example.com", environment) == RegistryAccount("session", "glue")
     write("run/containers/auth.json", {"r.example.com/part": account("part")})
-    assert found.at("r.example.com") == RegistryAccount("part", "glue")
+    assert docker_account("r.example.com", environment) == RegistryAccount("part", "glue")
     write(".docker/config.json", {"other.example.com": account("other")})
-    assert found.at("r.example.com") == RegistryAccount("part", "glue")
+    assert docker_account("r.example.com", environment) == RegistryAccount("part", "glue")
     write(".docker/config.json", {"r.example.com": account("docker")})
-    assert found.at("r.example.com") == RegistryAccount("docker", "glue")
+    assert docker_account("r.example.com", environment) == RegistryAccount("docker", "glue")
     write("settings/containers/auth.json", {"r.example.com": account("moved")})
     elsewhere = {"HOME": str(tmp_path / "no"), "XDG_CONFIG_HOME": str(tmp_path / "settings")}
-    assert DockerAccounts(elsewhere).at("r.example.com") == RegistryAccount("moved", "glue")
+    assert docker_account("r.example.com", elsewhere) == RegistryAccount("moved", "glue")
 
 
 @pytest.mark.parametrize("fault", some(FAULTS, 1))

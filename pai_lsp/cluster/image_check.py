@@ -15,32 +15,29 @@ import base64
 import re
 from enum import Enum
 from pathlib import Path
-from typing import Protocol
 from urllib.parse import urlencode
 
 from pai_lsp.expansion.released_run import RuntimeStopError, after_runtime, runtime_job
 from pai_lsp.platform.image_addresses import REPOSITORY, TAG, image_host, without_host
 from pai_lsp.source.failures import why
 from pai_lsp.source.files import program_on_path
-from pai_lsp.source.foreign import (
-    as_mapping,
-    as_text,
-    json_mapping,
-    json_value,
-    mappings_in,
-)
+from pai_lsp.source.foreign import as_mapping, as_text, json_mapping, mappings_in
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.text import visible
 from pai_lsp.web.access_token import ProgramError, keeps_secrets, program_output
 from pai_lsp.web.addresses import host_and_port
-from pai_lsp.web.fetching import FetchFailure, Limits, exchange
+from pai_lsp.web.fetching import REDIRECTS, FetchFailure, Limits, exchange
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
+    from typing import Any, TypeAlias
 
     from pai_lsp.job.job import Job
+    from pai_lsp.platform.platforms import Platform
+    from pai_lsp.web.fetching import HttpAnswer
+
+    Ask: TypeAlias = Callable[..., HttpAnswer]
 
 _DOCKER_HUB = "https://index.docker.io/v2/"
 
@@ -53,39 +50,8 @@ class Presence(Enum):
     UNKNOWN = "could not ask"
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """The answer of a server; `body` as JSON gives it, None if it is something else."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: Any = None
-
-    @property
-    def is_good(self) -> bool:
-        """Whether the status is below 400."""
-        return self.status < 400
-
-    def header(self, name: str) -> str | None:
-        """The value of a header, named in lower case; None without it."""
-        return next((value for key, value in self.headers.items() if key.lower() == name), None)
-
-
 class CouldNotAskError(Exception):
     """No answer came; the message has the reason."""
-
-
-class Registry(Protocol):
-    """How questions reach a registry."""
-
-    def ask(
-        self, method: str, url: str, authorization: str | None, parameters: Mapping[str, str], accept: str = "*/*"
-    ) -> Reply:
-        """Send a request; the parameters of a POST are a form.
-
-        Raises:
-            CouldNotAskError: if no answer comes.
-        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,26 +98,19 @@ class ImageVerdict:
 
 
 class _CheckEndError(Exception):
-    """The check ends before the registry has confirmed the image."""
+    """The check ends before the registry has confirmed the image; unless it is sure, it lets the image pass."""
 
-    def __init__(self, message: str, presence: Presence = Presence.UNKNOWN) -> None:
+    def __init__(self, message: str, presence: Presence = Presence.UNKNOWN, *, is_refused: bool = True) -> None:
         super().__init__(message)
-        self.presence = presence
-
-
-class _RefusedError(_CheckEndError):
-    """The check is sure that the image cannot be used."""
-
-
-class _PassedOverError(_CheckEndError):
-    """The check gives up and lets the image pass."""
+        self.presence, self.is_refused = presence, is_refused
 
 
 def image_verdict(
-    job: Job, role: str, registry: Registry, account_at: Callable[[str], RegistryAccount | None] = lambda _: None
+    job: Job, role: str, ask: Ask, account_at: Callable[[str], RegistryAccount | None] = lambda _: None
 ) -> ImageVerdict:
     """The check of the image of a task role.
 
+    ask: sends the requests, as `ask_registry` does.
     account_at: the user's own account at a registry, named by host and port; it may raise CouldNotAskError. It is used
         only where the check does not find the image, and only to explain that.
     """
@@ -159,12 +118,21 @@ def image_verdict(
         question = _question(job, role)
     except RuntimeStopError as error:
         return ImageVerdict("", is_refused=True, presence=Presence.UNKNOWN, explanation=str(error))
-    found, is_askable = _verdict(job, question, registry)
-    if found.presence is Presence.THERE or not is_askable:
+    found = ImageVerdict(question.image, is_refused=False, presence=Presence.UNKNOWN, explanation="")
+    if not REPOSITORY.fullmatch(question.repository) or not TAG.fullmatch(question.tag):
+        text = f"the platform does not accept the name '{question.image}'; use lower case and no digest"
+        return replace(found, is_refused=True, explanation=text)
+    try:
+        return _present(question, _confirmed(question, job.platform, ask), ask)
+    except _CheckEndError as error:
+        found = replace(found, is_refused=error.is_refused, presence=error.presence, explanation=str(error))
+    except CouldNotAskError as error:
+        return replace(found, explanation=f"the registry could not be asked: {error}")
+    if found.presence is Presence.THERE:
         return found
     try:
         account = account_at(host_and_port(question.registry))
-        return _explained(found, question, account, registry) if account is not None else found
+        return _explained(found, question, account, ask) if account is not None else found
     except (CouldNotAskError, _CheckEndError) as error:
         return replace(found, explanation=f"{found.explanation}; your own account could not be used: {error}")
 
@@ -177,88 +145,65 @@ def asked_registry(job: Job, role: str) -> str | None:
         return None
 
 
-def _verdict(job: Job, question: _Question, registry: Registry) -> tuple[ImageVerdict, bool]:
-    """The verdict of the platform, and whether a registry can be asked for this image at all."""
-    image = question.image
-    try:
-        base, tag = question.place()
-    except _RefusedError as error:
-        return ImageVerdict(image, is_refused=True, presence=Presence.UNKNOWN, explanation=str(error)), False
-    if question.host.endswith(job.platform.unasked_registries):
-        text = f"{job.platform.title} does not ask this registry; if the image is missing, the job waits"
-        return ImageVerdict(image, is_refused=False, presence=Presence.UNKNOWN, explanation=text), True
-    try:
-        authorization = _ask(question, f"{base}/manifests/{tag}", registry)
-    except _CheckEndError as error:
-        return ImageVerdict(image, isinstance(error, _RefusedError), error.presence, str(error)), True
-    except CouldNotAskError as error:
-        text = f"the registry could not be asked: {error}"
-        return ImageVerdict(image, is_refused=False, presence=Presence.UNKNOWN, explanation=text), False
-    return _present(image, base, tag, authorization, registry), True
+def _present(question: _Question, authorization: str | None, ask: Ask) -> ImageVerdict:
+    text, found = "the registry has the image", _configuration(question, authorization, ask)
+    return ImageVerdict(question.image, False, Presence.THERE, text, found)
 
 
-def _present(image: str, base: str, tag: str, authorization: str | None, registry: Registry) -> ImageVerdict:
-    text = "the registry has the image"
-    found = _configuration(base, tag, authorization, registry)
-    return ImageVerdict(image, is_refused=False, presence=Presence.THERE, explanation=text, configuration=found)
-
-
-def _explained(found: ImageVerdict, question: _Question, account: RegistryAccount, registry: Registry) -> ImageVerdict:
+def _explained(found: ImageVerdict, question: _Question, account: RegistryAccount, ask: Ask) -> ImageVerdict:
     """The verdict with what the registry answers to the user's own account.
 
     Raises:
-        _RefusedError, _PassedOverError, CouldNotAskError: if that answer says nothing about the image.
+        _CheckEndError, CouldNotAskError: if that answer says nothing about the image.
     """
-    base, tag = question.place()
-    url = f"{base}/manifests/{tag}"
     authorization: str | None = None
-    reply = registry.ask("HEAD", url, None, {}, _MANIFESTS)
+    reply = ask("HEAD", question.manifest, accept=_MANIFESTS)
     if reply.status == 401:
-        authorization = _own_authorization(reply, account, registry)
-        reply = registry.ask("HEAD", url, authorization, {}, _MANIFESTS)
+        authorization = _own_authorization(reply, account, ask)
+        reply = ask("HEAD", question.manifest, authorization, accept=_MANIFESTS)
     if reply.status == 404:
         text = "the registry does not have the image; your own account was asked as well"
         return replace(found, presence=Presence.ABSENT, explanation=text)
     if reply.status in {401, 403}:
         return replace(found, explanation=f"{found.explanation}; your own account may not read it either")
     if not _is_manifest(reply):
-        _pass_over(reply)
+        raise _passed_over(reply)
     if found.is_refused or found.presence is Presence.ABSENT:
         has_none = question.basic is None
         lack = "has no account; add 'auth' to the image" if has_none else "has an account that may not read it"
         return replace(found, explanation=f"your own account can read the image, but the job {lack}")
-    return _present(question.image, base, tag, authorization, registry)
+    return _present(question, authorization, ask)
 
 
 _CHALLENGE = re.compile(r'([A-Za-z_]+)="([^"]*)"')
 
 
-def _own_authorization(reply: Reply, account: RegistryAccount, registry: Registry) -> str:
+def _own_authorization(reply: HttpAnswer, account: RegistryAccount, ask: Ask) -> str:
     """The header for an account of the user. Source: distribution/distribution, docs/content/spec/auth.
 
     Raises:
-        _RefusedError, _PassedOverError, CouldNotAskError: if there is none.
+        _CheckEndError, CouldNotAskError: if there is none.
     """
-    challenge = reply.header("www-authenticate") or ""
+    challenge = reply.headers.get("www-authenticate", "")
     scheme = challenge.strip().partition(" ")[0].lower()
     if scheme == "basic" and not account.identity_token:
         return account.basic
     given = dict(_CHALLENGE.findall(challenge))
     realm = given.pop("realm", None)
     if scheme != "bearer" or realm is None:
-        raise _PassedOverError("the registry does not describe how to log in")
+        raise _CheckEndError("the registry does not describe how to log in")
     wanted = {key: given[key] for key in ("service", "scope") if key in given}
     if account.identity_token:
         wanted |= {"grant_type": "refresh_token", "client_id": "pai-lsp", "refresh_token": account.identity_token}
-        reply = registry.ask("POST", realm, None, wanted)
+        reply = ask("POST", realm, None, wanted)
     else:
-        reply = registry.ask("GET", realm, account.basic, wanted)
+        reply = ask("GET", realm, account.basic, wanted)
     if reply.status in {400, 401, 403}:
-        raise _RefusedError("the registry does not accept it")
-    body = as_mapping(reply.body)
+        raise _CheckEndError("the registry does not accept it")
+    body = json_mapping(reply.body)
     token = as_text(body.get("access_token")) or as_text(body.get("token"))
-    if not reply.is_good or token is None:
-        raise _PassedOverError("the token service's answer is not understood")
+    if reply.status >= 400 or token is None:
+        raise _CheckEndError("the token service's answer is not understood")
     return f"Bearer {token}"
 
 
@@ -275,17 +220,25 @@ class _Question:
         """The registry in the image's name; empty for Docker Hub."""
         return image_host(self.image)
 
-    def place(self) -> tuple[str, str]:
-        """The address of the repository, and the tag.
+    @property
+    def repository(self) -> str:
+        """The name without registry and tag."""
+        return without_host(self.image).partition(":")[0]
 
-        Raises:
-            _RefusedError: if the check does not accept the name.
-        """
-        parts = without_host(self.image).split(":")
-        repository, tag = parts[0], parts[1] if len(parts) > 1 else "latest"
-        if not REPOSITORY.fullmatch(repository) or not TAG.fullmatch(tag):
-            raise _RefusedError(f"the platform does not accept the name '{self.image}'; use lower case and no digest")
-        return f"{self.registry}{'library/' if '/' not in repository and not self.host else ''}{repository}", tag
+    @property
+    def tag(self) -> str:
+        """The tag."""
+        return [*without_host(self.image).split(":"), "latest"][1]
+
+    @property
+    def base(self) -> str:
+        """The address of the repository."""
+        return f"{self.registry}{'' if '/' in self.repository or self.host else 'library/'}{self.repository}"
+
+    @property
+    def manifest(self) -> str:
+        """The address of the manifest."""
+        return f"{self.base}/manifests/{self.tag}"
 
 
 def _question(job: Job, role: str) -> _Question:
@@ -331,53 +284,56 @@ def _registry(address: str) -> str:
     return f"{(start if last in {'v1', 'v2'} else found).rstrip('/')}/v2/"
 
 
-def _ask(question: _Question, url: str, registry: Registry) -> str | None:
+def _confirmed(question: _Question, platform: Platform, ask: Ask) -> str | None:
     """Ask for the manifest; returns the header with which the registry answers.
 
     The check first asks without the job's account, also where there is one.
 
     Raises:
-        _RefusedError, _PassedOverError, CouldNotAskError: as the check ends; it passes without any.
+        _CheckEndError, CouldNotAskError: as the check ends; it passes without any.
     """
-    reply = registry.ask("HEAD", question.registry, None, {})
-    if not reply.is_good and reply.status != 401:
-        raise _PassedOverError(f"the registry answers {reply.status} and is not checked")
-    reply = registry.ask("HEAD", url, None, {})
-    if reply.status == 404 and _is_there_as_oci(url, question.basic, registry):
+    if question.host.endswith(platform.unasked_registries):
+        text = f"{platform.title} does not ask this registry; if the image is missing, the job waits"
+        raise _CheckEndError(text, is_refused=False)
+    reply = ask("HEAD", question.registry)
+    if reply.status >= 400 and reply.status != 401:
+        raise _CheckEndError(f"the registry answers {reply.status} and is not checked", is_refused=False)
+    reply = ask("HEAD", question.manifest)
+    if reply.status == 404 and _is_there_as_oci(question, question.basic, ask):
         return question.basic  # the check lets it pass, and the container engine does ask for this format
-    if not reply.is_good and reply.status != 401:
-        _pass_over(reply)
+    if reply.status >= 400 and reply.status != 401:
+        raise _passed_over(reply)
     authorization = question.basic
-    if (challenge := reply.header("www-authenticate")) is not None:
-        authorization = _token(challenge, question, registry) or question.basic
+    if (challenge := reply.headers.get("www-authenticate")) is not None:
+        authorization = _token(challenge, question, ask) or question.basic
     elif reply.status == 401:
-        raise _RefusedError("the registry requires a login, but does not describe how")
-    reply = registry.ask("HEAD", url, authorization, {})
-    if reply.status == 404 and _is_there_as_oci(url, authorization, registry):
+        raise _CheckEndError("the registry requires a login, but does not describe how")
+    reply = ask("HEAD", question.manifest, authorization)
+    if reply.status == 404 and _is_there_as_oci(question, authorization, ask):
         lack = "which the platform's check does not ask for; build it with oci-mediatypes=false"
-        raise _RefusedError(f"the registry has the image in OCI format only, {lack}", Presence.THERE)
+        raise _CheckEndError(f"the registry has the image in OCI format only, {lack}", Presence.THERE)
     if reply.status in {401, 404}:
         lack = "the account may not read it" if question.basic else "requires an account for it, and the job has none"
-        raise _RefusedError(f"the registry does not have the image, or {lack}", Presence.ABSENT)
+        raise _CheckEndError(f"the registry does not have the image, or {lack}", Presence.ABSENT)
     if not _is_manifest(reply):
-        _pass_over(reply)
+        raise _passed_over(reply)
     return authorization
 
 
-def _is_there_as_oci(url: str, authorization: str | None, registry: Registry) -> bool:
+def _is_there_as_oci(question: _Question, authorization: str | None, ask: Ask) -> bool:
     """Whether a registry has an image that it only gives to those who name its format, as the check does not.
 
     Source: distribution/distribution 2.8, registry/handlers/manifests.go, GetManifest.
     """
     try:
-        return _is_manifest(registry.ask("HEAD", url, authorization, {}, _MANIFESTS))
+        return _is_manifest(ask("HEAD", question.manifest, authorization, accept=_MANIFESTS))
     except CouldNotAskError:
         return False
 
 
-def _is_manifest(reply: Reply) -> bool:
+def _is_manifest(reply: HttpAnswer) -> bool:
     """Whether an answer is one of a registry: the platform also takes a redirect and a login page for the image."""
-    return reply.status < 300 and "html" not in (reply.header("content-type") or "")
+    return reply.status < 300 and "html" not in reply.headers.get("content-type", "")
 
 
 # Source: opencontainers/image-spec, media-types.md; distribution/distribution, docs/content/spec/manifest-v2-2.md.
@@ -388,10 +344,10 @@ _MANIFESTS = (
 _DIGEST = re.compile(r"[a-z0-9]+:[0-9a-f]{32,128}")
 
 
-def _configuration(base: str, tag: str, authorization: str | None, registry: Registry) -> ImageConfiguration | None:
+def _configuration(question: _Question, authorization: str | None, ask: Ask) -> ImageConfiguration | None:
     """The configuration of an image; of one for several platforms, that for amd64 or else the first."""
     try:
-        manifest = _json(registry.ask("GET", f"{base}/manifests/{tag}", authorization, {}, _MANIFESTS))
+        manifest = _json(ask("GET", question.manifest, authorization, accept=_MANIFESTS))
         digests: dict[str, str] = {}
         if "manifests" in manifest:
             for one in mappings_in(manifest["manifests"]):
@@ -399,17 +355,16 @@ def _configuration(base: str, tag: str, authorization: str | None, registry: Reg
                 if platform.get("os") == "linux" and (name := as_text(platform.get("architecture"))):
                     digests.setdefault(name, _digest(one))
             chosen = digests.get("amd64") or next(iter(digests.values()), "")
-            manifest = _json(registry.ask("GET", f"{base}/manifests/{chosen}", authorization, {}, _MANIFESTS))
-        reply = registry.ask("GET", f"{base}/blobs/{_digest(as_mapping(manifest.get('config')))}", authorization, {})
-        if reply.status in {301, 302, 303, 307, 308}:
+            manifest = _json(ask("GET", f"{question.base}/manifests/{chosen}", authorization, accept=_MANIFESTS))
+        reply = ask("GET", f"{question.base}/blobs/{_digest(as_mapping(manifest.get('config')))}", authorization)
+        if reply.status in REDIRECTS:
             # A registry keeps its files elsewhere; that address is for one file, and gets no account.
-            reply = registry.ask("GET", reply.header("location") or "", None, {})
+            reply = ask("GET", reply.headers.get("location", ""))
         found = _json(reply)
         own = as_mapping(found.get("config"))
         architecture = as_text(found.get("architecture"))
-        return ImageConfiguration(
-            tuple(digests) or ((architecture,) if architecture else ()), as_text(own.get("User")) or ""
-        )
+        known = tuple(digests) or ((architecture,) if architecture else ())
+        return ImageConfiguration(known, as_text(own.get("User")) or "")
     except CouldNotAskError:
         return None
 
@@ -426,26 +381,26 @@ def _digest(descriptor: Mapping[str, Any]) -> str:
     return digest
 
 
-def _json(reply: Reply) -> dict[str, Any]:
-    """The object of an answer.
+def _json(reply: HttpAnswer) -> dict[str, Any]:
+    """The object of an answer; an empty one if it is something else.
 
     Raises:
-        CouldNotAskError: if the answer is something else.
+        CouldNotAskError: if there is no answer.
     """
-    if reply.status != 200 or not isinstance(reply.body, dict):
+    if reply.status != 200:
         raise CouldNotAskError(f"the answer is not understood ({reply.status})")
-    return reply.body
+    return json_mapping(reply.body)
 
 
-def _pass_over(reply: Reply) -> None:
+def _passed_over(reply: HttpAnswer) -> _CheckEndError:
     if reply.status == 404:
         text = "the registry does not have the image; the platform's check accepts it, and the job would wait forever"
-        raise _PassedOverError(text, Presence.ABSENT)
+        return _CheckEndError(text, Presence.ABSENT, is_refused=False)
     what = f"answers {reply.status}" if reply.status >= 300 else "answers with a page"
-    raise _PassedOverError(f"the registry {what}; the platform's check accepts the image")
+    return _CheckEndError(f"the registry {what}; the platform's check accepts the image", is_refused=False)
 
 
-def _token(challenge: str, question: _Question, registry: Registry) -> str | None:
+def _token(challenge: str, question: _Question, ask: Ask) -> str | None:
     """The header with a token, if the challenge asks for one."""
     if not challenge.strip().startswith("Bearer"):
         return None
@@ -453,19 +408,21 @@ def _token(challenge: str, question: _Question, registry: Registry) -> str | Non
     for part in challenge.strip().removeprefix("Bearer").split(","):
         name, equals, value = part.strip().partition("=")
         if not equals:
-            raise _PassedOverError("the registry's challenge is not understood; the platform's check accepts the image")
+            text = "the registry's challenge is not understood; the platform's check accepts the image"
+            raise _CheckEndError(text, is_refused=False)
         found[name] = value.partition("=")[0].strip('"')
     realm = found.pop("realm", None)
     if realm is None:
         return None
-    reply = registry.ask("GET", realm, question.basic, found)
+    reply = ask("GET", realm, question.basic, found)
     if reply.status == 401:
         is_wrong = "does not accept the user name or the password"
         what = is_wrong if question.basic else "requires an account, and the job has none; add 'auth' to the image"
-        raise _RefusedError(f"the registry {what}")
-    token = as_text(as_mapping(reply.body).get("access_token"))
-    if not reply.is_good or token is None:
-        raise _PassedOverError("the token service's answer is not understood; the platform's check accepts the image")
+        raise _CheckEndError(f"the registry {what}")
+    token = as_text(json_mapping(reply.body).get("access_token"))
+    if reply.status >= 400 or token is None:
+        text = "the token service's answer is not understood; the platform's check accepts the image"
+        raise _CheckEndError(text, is_refused=False)
     return f"Bearer {token}"
 
 
@@ -475,102 +432,99 @@ _HELPER = re.compile(r"[A-Za-z0-9._-]+")
 LIMITS = Limits(connect=10.0, silence=10.0, total=20.0, size=1024 * 1024)
 
 
-class NetworkRegistry:
-    """Answers from the registry itself."""
+def ask_registry(
+    method: str,
+    url: str,
+    authorization: str | None = None,
+    parameters: Mapping[str, str] | None = None,
+    accept: str = "*/*",
+) -> HttpAnswer:
+    """Send a request to a registry; the parameters of a POST are a form.
 
-    def ask(
-        self, method: str, url: str, authorization: str | None, parameters: Mapping[str, str], accept: str = "*/*"
-    ) -> Reply:
-        """The registry's answer; see `Registry`."""
-        if not keeps_secrets(url):
-            raise CouldNotAskError("only https is used, except on this machine")
-        headers = {"Accept": accept}
-        if authorization is not None:
-            headers["Authorization"] = authorization
-        body = urlencode(parameters)
-        if method == "POST":
-            headers["Content-Type"] = "application/x-www-form-urlencoded"
-        elif parameters:
-            url, body = f"{url}{'&' if '?' in url else '?'}{body}", ""
-        found = exchange(method, url, headers, body=body.encode(), limits=LIMITS)
-        if isinstance(found, FetchFailure):
-            raise CouldNotAskError(found.note)
-        if found.is_cut:
-            raise CouldNotAskError("the answer is too large")
-        try:
-            return Reply(found.status, found.headers, json_value(found.body))
-        except ValueError:
-            return Reply(found.status, found.headers)
+    Raises:
+        CouldNotAskError: if no answer comes; the message has the reason.
+    """
+    if not keeps_secrets(url):
+        raise CouldNotAskError("only https is used, except on this machine")
+    headers = {"Accept": accept}
+    if authorization is not None:
+        headers["Authorization"] = authorization
+    body = urlencode(parameters or {})
+    if method == "POST":
+        headers["Content-Type"] = "application/x-www-form-urlencoded"
+    elif body:
+        url, body = f"{url}{'&' if '?' in url else '?'}{body}", ""
+    found = exchange(method, url, headers, body=body.encode(), limits=LIMITS)
+    if isinstance(found, FetchFailure):
+        raise CouldNotAskError(found.note)
+    if found.is_cut:
+        raise CouldNotAskError("the answer is too large")
+    return found
 
 
-class DockerAccounts:
-    """The user's accounts in docker's own configuration, then in podman's, each read when its registry is asked.
+def docker_account(registry: str, environment: Mapping[str, str]) -> RegistryAccount | None:
+    """The user's account at a registry, named by host and port; in docker's own configuration, else in podman's.
 
     A credential helper that these files name is run, as docker does; a job or a project has no part in that.
     Sources: docker/cli, cli/config/configfile/file.go and cli/config/credentials/native_store.go;
     containers/image, docs/containers-auth.json.5.md, where an address may name a part of a registry.
+
+    Raises:
+        CouldNotAskError: if a file cannot be read, or its credential helper fails, and no file before it has one.
     """
+    home = Path(environment.get("HOME") or Path.home())
+    podmans = (environment.get("XDG_RUNTIME_DIR"), environment.get("XDG_CONFIG_HOME") or home / ".config")
+    files = [Path(environment.get("DOCKER_CONFIG") or home / ".docker", "config.json")]
+    files += [Path(folder, "containers", "auth.json") for folder in podmans if folder]
+    accounts = (_account_in(file, registry, environment.get("PATH", "")) for file in files)
+    return next((account for account in accounts if account is not None), None)
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        home = Path(environment.get("HOME") or Path.home())
-        podmans = (environment.get("XDG_RUNTIME_DIR"), environment.get("XDG_CONFIG_HOME") or home / ".config")
-        self._files = [Path(environment.get("DOCKER_CONFIG") or home / ".docker", "config.json")]
-        self._files += [Path(folder, "containers", "auth.json") for folder in podmans if folder]
-        self._path = environment.get("PATH", "")
 
-    def at(self, registry: str) -> RegistryAccount | None:
-        """The account at a registry, which is named by host and port; None without one.
-
-        Raises:
-            CouldNotAskError: if a file cannot be read, or its credential helper fails, and no file before it has one.
-        """
-        accounts = (self._in_file(file, registry) for file in self._files)
-        return next((account for account in accounts if account is not None), None)
-
-    def _in_file(self, file: Path, registry: str) -> RegistryAccount | None:
-        try:
-            text = file.read_text(encoding="utf-8")
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except (OSError, UnicodeDecodeError) as error:
-            raise CouldNotAskError(f"{visible(str(file))}: {why(error)}") from None
-        known = json_mapping(text)
-        if not known and text.strip() != "{}":
-            raise CouldNotAskError(f"{visible(str(file))}: not a JSON object")
-        names = _DOCKER_HUB_NAMES if registry in _DOCKER_HUB_NAMES else (registry,)
-        helpers = as_mapping(known.get("credHelpers"))
-        own = next((helpers[name] for name in names if name in helpers), None)
-        helper = as_text(own or known.get("credsStore"))
-        if helper and (found := self._from_helper(helper, names[0])) is not None:
-            return found
-        written = as_mapping(known.get("auths")).items()
-        for address, entry in sorted(written, key=lambda one: one[0] not in names):  # a whole registry before its parts
-            host = (address.partition("://")[2] or address).partition("/")[0]
-            if {address, host} & set(names) and (found := _written_account(as_mapping(entry))):
-                return found
+def _account_in(file: Path, registry: str, search_path: str) -> RegistryAccount | None:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise CouldNotAskError(f"{visible(str(file))}: {why(error)}") from None
+    known = json_mapping(text)
+    if not known and text.strip() != "{}":
+        raise CouldNotAskError(f"{visible(str(file))}: not a JSON object")
+    names = _DOCKER_HUB_NAMES if registry in _DOCKER_HUB_NAMES else (registry,)
+    helpers = as_mapping(known.get("credHelpers"))
+    own = next((helpers[name] for name in names if name in helpers), None)
+    helper = as_text(own or known.get("credsStore"))
+    if helper and (found := _account_of_helper(helper, names[0], search_path)) is not None:
+        return found
+    written = as_mapping(known.get("auths")).items()
+    for address, entry in sorted(written, key=lambda one: one[0] not in names):  # a whole registry before its parts
+        host = (address.partition("://")[2] or address).partition("/")[0]
+        if {address, host} & set(names) and (found := _written_account(as_mapping(entry))):
+            return found
+    return None
 
-    def _from_helper(self, name: str, registry: str) -> RegistryAccount | None:
-        """What a credential helper answers. Source: docker/docker-credential-helpers, README.md, "Development"."""
-        program = program_on_path(f"docker-credential-{name}", self._path) if _HELPER.fullmatch(name) else ""
-        shown = f"the credential helper 'docker-credential-{visible(name)}'"
-        if not program:
-            raise CouldNotAskError(f"{shown} is not installed")
-        try:
-            status, printed = program_output([program, "get"], shown, standard_input=registry.encode())
-        except ProgramError as error:
-            raise CouldNotAskError(str(error)) from None
-        if status:
-            if b"credentials not found" in printed:
-                return None
-            raise CouldNotAskError(f"{shown} failed with status {status}")
-        found = json_mapping(printed)
-        user, secret = as_text(found.get("Username")), as_text(found.get("Secret"))
-        if user is None or secret is None:
-            raise CouldNotAskError(f"the answer of {shown} is not understood")
-        if user == "<token>":
-            return RegistryAccount("", identity_token=secret)
-        return RegistryAccount(user, secret) if user else None
+
+def _account_of_helper(name: str, registry: str, search_path: str) -> RegistryAccount | None:
+    """What a credential helper answers. Source: docker/docker-credential-helpers, README.md, "Development"."""
+    program = program_on_path(f"docker-credential-{name}", search_path) if _HELPER.fullmatch(name) else ""
+    shown = f"the credential helper 'docker-credential-{visible(name)}'"
+    if not program:
+        raise CouldNotAskError(f"{shown} is not installed")
+    try:
+        status, printed = program_output([program, "get"], shown, standard_input=registry.encode())
+    except ProgramError as error:
+        raise CouldNotAskError(str(error)) from None
+    if status:
+        if b"credentials not found" in printed:
+            return None
+        raise CouldNotAskError(f"{shown} failed with status {status}")
+    found = json_mapping(printed)
+    user, secret = as_text(found.get("Username")), as_text(found.get("Secret"))
+    if user is None or secret is None:
+        raise CouldNotAskError(f"the answer of {shown} is not understood")
+    if user == "<token>":
+        return RegistryAccount("", identity_token=secret)
+    return RegistryAccount(user, secret) if user else None
 
 
 def _written_account(entry: Mapping[str, Any]) -> RegistryAccount | None:

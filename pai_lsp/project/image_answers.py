@@ -17,7 +17,6 @@ from pai_lsp.cluster.image_check import (
     ImageConfiguration,
     ImageVerdict,
     Presence,
-    Registry,
     RegistryAccount,
     asked_registry,
     image_verdict,
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    from pai_lsp.cluster.image_check import Ask
     from pai_lsp.document import Document
     from pai_lsp.findings.diagnostic import Rule
     from pai_lsp.job.definition import Definition
@@ -52,10 +52,10 @@ _ARCHITECTURE = "amd64"
 class ImageAnswers:
     """The answers of registries, with a folder that keeps them; `now` in seconds since 1970.
 
-    account_at: the user's own account at a registry; see `image_verdict`.
+    ask, account_at: see `image_verdict`.
     """
 
-    registry: Registry
+    ask: Ask
     folder: Path
     now: Callable[[], float] = time.time
     account_at: Callable[[str], RegistryAccount | None] = lambda _: None
@@ -68,7 +68,7 @@ class ImageAnswers:
         kept, asked = _loaded(file) if file is not None else (None, 0.0)
         if kept is not None and kept.presence is Presence.THERE and 0 <= self.now() - asked < _BELIEVED:
             return kept
-        found = image_verdict(job, role, self.registry, self.account_at)
+        found = image_verdict(job, role, self.ask, self.account_at)
         if found.presence is not Presence.UNKNOWN and file is not None:
             _save(file, found, self.now())
         elif kept is not None and not found.is_refused:
@@ -82,11 +82,15 @@ def answers_of_network(own: Mapping[str, RegistryAccount] | None = None) -> Imag
 
     own: accounts of the user by registry, which count before those of docker's configuration.
     """
-    from pai_lsp.cluster.image_check import DockerAccounts, NetworkRegistry  # noqa: PLC0415 - only to ask
+    from pai_lsp.cluster.image_check import ask_registry, docker_account  # noqa: PLC0415 - only to ask
 
-    given, docker = own or {}, DockerAccounts(os.environ)
+    given = own or {}
     folder = user_cache_folder(os.environ) / "images"
-    return ImageAnswers(NetworkRegistry(), folder, account_at=lambda one: given.get(one) or docker.at(one))
+
+    def account_at(registry: str) -> RegistryAccount | None:
+        return given.get(registry) or docker_account(registry, os.environ)
+
+    return ImageAnswers(ask_registry, folder, account_at=account_at)
 
 
 def asked_registries(document: Document) -> frozenset[str]:

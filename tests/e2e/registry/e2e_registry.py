@@ -28,7 +28,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from loopback import Request, alone, marketplace
 
 from pai_lsp.cli.main import main
-from pai_lsp.cluster.image_check import DockerAccounts, ImageConfiguration, NetworkRegistry, image_verdict
+from pai_lsp.cluster.image_check import ImageConfiguration, ask_registry, docker_account, image_verdict
 from pai_lsp.document import Document
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def answer(place: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     shown = "".join(capsys.readouterr())
     assert not [secret for secret in ("gum", "glue", BOB, ANN) if secret in shown]
     job = Document(place.read_text(encoding="utf-8")).job
-    found = image_verdict(job, "worker", NetworkRegistry(), DockerAccounts(os.environ).at)
+    found = image_verdict(job, "worker", ask_registry, lambda one: docker_account(one, os.environ))
     return {
         "verdict": "refused" if found.is_refused else "passed",
         "presence": found.presence.value,
