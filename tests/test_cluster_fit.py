@@ -11,7 +11,7 @@ import pytest
 from pai_lsp.cli.main import main
 from pai_lsp.cluster.fit import fit
 from pai_lsp.cluster.hived_stage import Cells
-from pai_lsp.cluster.profile import Profile, ProfileError, Sku, read_profile, sku_types_of
+from pai_lsp.cluster.profile import Profile, ProfileError, read_profile, sku_types_of
 from pai_lsp.document import Document
 
 if TYPE_CHECKING:
@@ -280,7 +280,11 @@ def test_the_server_reads_units_in_its_own_way() -> None:
         "b": {"cpu": 1, "memory": "128G"},
         "c": {"memory": "2048Ki"},
     }
-    assert sku_types_of(written) == {"a": Sku(2, 0, 2048), "b": Sku(0, 1, 0), "c": Sku(0, 0, 2)}
+    assert sku_types_of(written) == {
+        "a": {"gpu": 2, "cpu": 0, "memory": 2048},
+        "b": {"gpu": 0, "cpu": 1, "memory": 0},
+        "c": {"gpu": 0, "cpu": 0, "memory": 2},
+    }
 
 
 WITHOUT_CELL_TYPE = """\
@@ -462,10 +466,10 @@ def test_amounts_of_sku_types_are_read_as_the_server_reads_them() -> None:
         "": 0,
     }
     skus = sku_types_of({name or "none": {"gpu": "2 of 8", "memory": name} for name in amounts})
-    assert [sku.memory for sku in skus.values()] == list(amounts.values())
-    assert {sku.gpu for sku in skus.values()} == {2}
+    assert [sku["memory"] for sku in skus.values()] == list(amounts.values())
+    assert {sku["gpu"] for sku in skus.values()} == {2}
 
 
 def test_an_amount_of_thousands_of_digits_is_only_large() -> None:
     skus = sku_types_of({"K80": {"gpu": "9" * 5000, "memory": f"{'9' * 5000}Gi"}})
-    assert skus["K80"].gpu > 10**300 < skus["K80"].memory
+    assert skus["K80"]["gpu"] > 10**300 < skus["K80"]["memory"]

@@ -128,30 +128,21 @@ def cluster_access(text: str, name: str) -> ClusterAccess:
         raise ProfileError(f"no cluster is named '{visible(name)}'; known clusters: {', '.join(clusters) or 'none'}")
     if unknown := sorted(set(entry) - set(_TYPES)):
         raise ProfileError(f"'{name}': unknown key '{unknown[0]}'; the keys are {', '.join(sorted(_TYPES))}")
-    for key, kind in _TYPES.items():
-        if entry.get(key) is not None and not isinstance(entry[key], kind):
-            raise ProfileError(f"'{name}': '{key}' must be {_TYPES_IN_WORDS[kind]}")
+    entry = {key: value for key, value in entry.items() if value is not None}
+    for key, value in entry.items():
+        if not isinstance(value, _TYPES[key]):
+            raise ProfileError(f"'{name}': '{key}' must be {_TYPES_IN_WORDS[_TYPES[key]]}")
     for key in ("url", "portal"):
-        address = entry.get(key)
-        if (key == "url" or address is not None) and not _is_address(address or ""):
+        if (key == "url" or key in entry) and not _is_address(entry.get(key, "")):
             raise ProfileError(f"'{name}': '{key}' must be an address with http:// or https://, without a user name")
-    platform = entry.get("platform") or "openpai"
-    if platform not in {"openpai", "ltp"}:
+    if entry.get("platform", "openpai") not in {"openpai", "ltp"}:
         raise ProfileError(f"'{name}': 'platform' must be 'openpai' or 'ltp'")
     if len(given := [key for key in _ORIGINS if entry.get(key)]) > 1:
         raise ProfileError(f"'{name}': the token comes from '{given[0]}' or from '{given[1]}', not from both")
-    portal, ca_file = entry.get("portal"), entry.get("ca_file")
-    return ClusterAccess(
-        url=entry["url"].rstrip("/"),
-        user=entry.get("user"),
-        token_env=entry.get("token_env"),
-        token_command=tuple(map(str, entry.get("token_command") or ())),
-        token_keyring=bool(entry.get("token_keyring")),
-        platform=platform,
-        portal=portal and portal.rstrip("/"),
-        allow_http=bool(entry.get("allow_http")),
-        ca_file=ca_file and str(clusters_file().parent / os.path.expanduser(ca_file)),
-    )
+    if "ca_file" in entry:
+        entry["ca_file"] = str(clusters_file().parent / os.path.expanduser(entry["ca_file"]))
+    entry |= {key: entry[key].rstrip("/") for key in ("url", "portal") if key in entry}
+    return ClusterAccess(**entry | {"token_command": tuple(map(str, entry.get("token_command", ())))})
 
 
 def _is_address(value: str) -> bool:

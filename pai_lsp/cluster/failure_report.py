@@ -19,7 +19,7 @@ from itertools import takewhile
 from pai_lsp.platform.tables import RUNTIME_PLUGIN, converted_role_name, exit_codes
 from pai_lsp.source.foreign import as_mapping, as_text, as_whole, json_beginning, mappings_in, number_of
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Scalar, entry_at, if_mapping, nodes_along, scalar_text, value_at, walk
+from pai_lsp.source.nodes import Scalar, entry_at, nodes_along, scalar_text, value_at, walk
 from pai_lsp.source.text import LineIndex
 
 TYPE_CHECKING = False
@@ -62,7 +62,7 @@ _POD_REASONS = {
     "invalidnodeinfo": -1006,
     "unexpectedpredicatefailuretype": -1006,
 }
-_START_CODES = {125: -1201, 126: -1202, 127: -1203, 128: -1204}
+_START_CODES: dict[int | None, int] = {125: -1201, 126: -1202, 127: -1203, 128: -1204}
 _NOT_FOUND = re.compile(r"not found|cannot find|no such", re.IGNORECASE)
 
 
@@ -176,7 +176,7 @@ def _pod_code(pod: dict[str, Any]) -> int | None:
         return -1300 if any((as_text(one.get("name")) or "").lower() == "init" for one in killed) else -1200
     for one in containers:
         if _reason(one) == "containercannotrun":
-            code = _START_CODES.get(as_whole(one.get("code")) or 0)
+            code = _START_CODES.get(as_whole(one.get("code")))
             return -1203 if code == -1204 and _NOT_FOUND.search(as_text(one.get("message")) or "") else code
     return next((code for one in containers if (code := as_whole(one.get("code")))), -300)
 
@@ -326,9 +326,9 @@ def _equal_mounts(report: FailureReport, job: Job, _role: TaskRole) -> Node | No
     if not re.search(r"mountPath|volumes?\b|must be unique|Duplicate", report.text):
         return None
     seen: set[str] = set()
-    for node in filter(None, map(if_mapping, job.storages)):
-        name, path = scalar_text(node.get("name")), node.get("mountPath")
-        keys = {name, path.text if isinstance(path, Scalar) else f"/mnt/{name}"}
+    for node in job.storages:
+        name = scalar_text(value_at(node, "name"))
+        keys = {name, scalar_text(value_at(node, "mountPath")) or f"/mnt/{name}"}
         if seen & keys:
             return node
         seen |= keys
@@ -385,12 +385,9 @@ def _plugin(report: FailureReport, job: Job, _role: TaskRole) -> Node | None:
 
 
 def _ssh_barrier(_report: FailureReport, job: Job, _role: TaskRole) -> Node | None:
-    entries = [plugin.parameter("sshbarrier") for plugin in job.plugins if plugin.plugin == "ssh"]
-    return next((entry.key for entry in entries if entry), None)
-
-
-def _ssh_plugin(_report: FailureReport, job: Job, _role: TaskRole) -> Node | None:
-    return next((plugin.node for plugin in job.plugins if plugin.plugin == "ssh"), None)
+    plugins = [plugin for plugin in job.plugins if plugin.plugin == "ssh"]
+    keys = (entry.key for plugin in plugins if (entry := plugin.parameter("sshbarrier")))
+    return next(iter((*keys, *(plugin.node for plugin in plugins))), None)
 
 
 def _zero_port(_report: FailureReport, job: Job, _role: TaskRole) -> Node | None:
@@ -398,15 +395,11 @@ def _zero_port(_report: FailureReport, job: Job, _role: TaskRole) -> Node | None
     return next((one.key for one in labels if isinstance(one.value, Scalar) and one.value.value == 0), None)
 
 
+_OF_IMAGE = ("image-without-bash", "image-name", "image-not-found", "registry-login", "waits-image", "gpu-driver")
 # For each cause, the keys to change, of which the job's first one counts.
 _PLACES: dict[str, tuple[str | Place, ...]] = {
     "host-memory": ("resourcePerInstance.memoryMB",),
-    "image-without-bash": (_image,),
-    "image-name": (_image,),
-    "image-not-found": (_image,),
-    "registry-login": (_image,),
-    "waits-image": (_image,),
-    "gpu-driver": (_image,),
+    **dict.fromkeys(_OF_IMAGE, (_image,)),
     "resources": (_resource,),
     "waits-capacity": (_many_gpus, "instances", "resourcePerInstance.gpu"),
     "gang-timeout": ("instances", "resourcePerInstance.gpu"),
@@ -420,7 +413,7 @@ _PLACES: dict[str, tuple[str | Place, ...]] = {
     "job-failed-by-rule": ("completion.minFailedInstances", "completion", _role_name),
     "plugin-unknown": (_plugin_name,),
     "plugin-parameters": (_plugin_quotes, _plugin),
-    "ssh-barrier": (_ssh_barrier, _ssh_plugin),
+    "ssh-barrier": (_ssh_barrier,),
     "ports-zero": (_zero_port, "resourcePerInstance.ports"),
 }
 
@@ -455,8 +448,8 @@ def _command(cause: str, text: str, job: Job, role: TaskRole) -> int | None:
     lines = [(found.start(1), found[1].rstrip()) for found in _COMMAND_LINE.finditer(mapped.text)]
     if not lines:
         return None
-    score, best = max((_score(cause, text, line), number) for number, (_, line) in enumerate(lines))
-    return mapped.offset(lines[best][0]) if score or len(lines) == 1 else None
+    score, start = max((_score(cause, text, line), start) for start, line in lines)
+    return mapped.offset(start) if score or len(lines) == 1 else None
 
 
 def _score(cause: str, text: str, line: str) -> float:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
-    from pai_lsp.cluster.profile import Profile, Sku
+    from pai_lsp.cluster.profile import Profile
 
 
 # More than any cluster has; a profile can name any number.
@@ -284,10 +284,8 @@ class _Validation:
         """What the roles ask for, None where that cannot be computed, and the refusals."""
         if self._name == "":
             # The address without a name is that of the list of all virtual clusters.
-            text, message = (
-                "'virtualCluster' is empty; the cluster fails with an internal error",
-                "vcStatus.map is not a function",
-            )
+            text = "'virtualCluster' is empty; the cluster fails with an internal error"
+            message = "vcStatus.map is not a function"
             return None, (_refusal(text, _VIRTUAL_CLUSTER, message=message, code=None, rule=_NOT_ALLOWED),)
         numbers = {name: self._number(name, role["resourcePerInstance"]) for name, role in self._roles.items()}
         refusals = [*(one for one in numbers.values() if isinstance(one, Refusal)), *self._entry_refusals()]
@@ -316,7 +314,7 @@ class _Validation:
         units = [self._sku_types[sku_type]] if sku_type is not None else self._usable().values()
         numbers: dict[str, float] = {}
         for unit_key, key, word in _RESOURCES:
-            unit = min((getattr(one, unit_key) for one in units), default=math.inf)
+            unit = min((one[unit_key] for one in units), default=math.inf)
             wanted = resources.get(key, 0)
             if unit == 0 and wanted > 0:
                 return self._without_resource(role, key, unit_key, word, sku_type, wanted)
@@ -324,7 +322,7 @@ class _Validation:
         deciding = max(numbers, key=numbers.__getitem__)
         return numbers[deciding], deciding
 
-    def _usable(self) -> Mapping[str, Sku]:
+    def _usable(self) -> Mapping[str, Mapping[str, int]]:
         """The SKU types that a role without `skuType` may get."""
         return self._sku_types if self.is_opportunistic else self._units
 
@@ -354,7 +352,7 @@ class _Validation:
             return _refusal(text, _VIRTUAL_CLUSTER, message=message, rule=_NOT_ALLOWED, role=role, choices=choices)
         else:
             usable = self._usable()
-            having = [name for name, sku in usable.items() if getattr(sku, unit_key)]
+            having = [name for name, sku in usable.items() if sku[unit_key]]
             lacking = ", ".join(name for name in usable if name not in having)
             text = f"without 'skuType' the smallest SKU is used, and {lacking} has no {word}"
             if having:
@@ -413,12 +411,8 @@ class _Validation:
         if not names_group and self._is_gang:
             group = DEFAULT_GROUP
         priority = HIVED_PRIORITIES[self._section.get("jobPriorityClass", "test")]
-        instances, sku_type, pinned_cell = (
-            self._roles[name].get("instances"),
-            entry.get("skuType"),
-            entry.get("pinnedCellId"),
-        )
-        return RoleRequest(name, instances, number, sku_type, pinned_cell, priority, group, resource)
+        instances, sku_type = self._roles[name].get("instances"), entry.get("skuType")
+        return RoleRequest(name, instances, number, sku_type, entry.get("pinnedCellId"), priority, group, resource)
 
 
 def _rounded_up(wanted: float, unit: float) -> float:
@@ -436,7 +430,7 @@ def _deciding(role: RoleRequest) -> str:
     return f"; '{role.resource}' decides the SKUs of each task" if role.number > 1 and role.resource != "gpu" else ""
 
 
-def _vc_units(profile: Profile, name: str) -> tuple[dict[str, Sku], int | None]:
+def _vc_units(profile: Profile, name: str) -> tuple[Mapping[str, Mapping[str, int]], int | None]:
     """The SKU types of a virtual cluster and its number of SKUs; None for a number that the profile does not know.
 
     For a virtual cluster that the scheduler does not have, the rest-server takes all types and no limit.
@@ -444,10 +438,9 @@ def _vc_units(profile: Profile, name: str) -> tuple[dict[str, Sku], int | None]:
     types = profile.sku_types
     if name not in profile.virtual_clusters:
         return types, _UNLIMITED
-    if profile.hived:
-        skus = Cells(profile.hived).skus(name)
-        return {one: types[one] for one in skus if one in types}, sum(skus.values())
     known = profile.document.get("virtualClusters", {}).get(name, {}).get("skus")
+    if profile.hived:
+        known = Cells(profile.hived).skus(name)
     if known is None:
         return types, None
     return {one: types[one] for one in known if one in types}, sum(known.values())

@@ -73,20 +73,17 @@ def virtual_cluster_for_rights(values: Any) -> Any:
 
 def _right_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
     virtual_cluster = virtual_cluster_for_rights(values)
-    if profile.user is None:
-        return
-    allowed = profile.user["virtualClusters"]
     # JavaScript compares by identity: the number 1 is not the text '1'.
-    if isinstance(virtual_cluster, str) and virtual_cluster in allowed:
+    if profile.user is None or virtual_cluster in profile.user["virtualClusters"]:
         return
-    name = server_text(virtual_cluster)
+    allowed, name = profile.user["virtualClusters"], server_text(virtual_cluster)
     user = profile.user.get("name") or "..."  # a file of the administrator does not know it
     message = f"User {user} is not allowed to do operation in {name}"
     ending = did_you_mean(name, allowed) or f"; you may use {', '.join(allowed) or 'none'}"
     what = "you may not use the" if name in profile.virtual_clusters else "the cluster has no"
     text, path = f"{what} virtual cluster '{name}'{ending}", ("defaults", "virtualCluster")
-    rule, choices = "virtual-cluster-not-allowed", tuple(allowed)
-    yield Refusal(ServerStage.JOB, 403, "ForbiddenUserError", message, text, path, rule, choices=choices)
+    rule = "virtual-cluster-not-allowed"
+    yield Refusal(ServerStage.JOB, 403, "ForbiddenUserError", message, text, path, rule, choices=tuple(allowed))
 
 
 def storage_entries(values: Any) -> tuple[Any, tuple[str | int, ...]]:
@@ -147,18 +144,16 @@ def _storage_refusal(shown: str, number: int, place: tuple[str | int, ...], prof
 
 
 def _prod_refusals(user: Mapping[str, Any], now: datetime) -> Iterator[Refusal]:
+    ends = _moment(user.get("jobExpiration"))
     if user.get("jobPriority") != 1:
         message = 'You do not have the required job priority set to 1 to submit a job with "prod" priority.'
         text = "you do not have the right to use the priority 'prod'"
         yield _quota("NoJobPriorityError", message, text, _PRIORITY)
-        return
-    written = user.get("jobExpiration")
-    ends = datetime.fromtimestamp(0, timezone.utc) if written is None else _moment(written)
-    if written is not None and ends is None:
+    elif ends is None:
         message = "Your job priority expiration date is invalid."
         text = "your right to the priority 'prod' has no valid date"
         yield _quota("InvalidJobPriorityExpirationError", message, text, _PRIORITY)
-    elif ends is not None and now > ends:
+    elif now > ends:
         message = "Your job priority expiration date has expired."
         text = f"your right to the priority 'prod' ended on {ends:%Y-%m-%d}"
         yield _quota("ExpiredJobPriorityExpirationError", message, text, _PRIORITY)

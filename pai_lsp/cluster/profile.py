@@ -13,7 +13,7 @@ from pathlib import Path
 from pai_lsp.platform.platforms import platform_named
 from pai_lsp.platform.tables import table
 from pai_lsp.source.failures import why
-from pai_lsp.source.foreign import json_value, number_of
+from pai_lsp.source.foreign import as_mapping, json_value, number_of
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.text import visible
 from pai_lsp.source.user_folders import user_config_folder
@@ -36,15 +36,6 @@ _WHOLE = re.compile(r"\s*([+-]?[0-9]+)")
 
 class ProfileError(ValueError):
     """A text is not a cluster's profile; the message names the wrong key."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sku:
-    """The resources of one SKU, as the rest-server reads them; memory in MiB."""
-
-    gpu: int
-    cpu: int
-    memory: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,11 +73,11 @@ class Profile:
         return self.document.get("user")
 
     @property
-    def sku_types(self) -> dict[str, Sku]:
-        """The SKU types of the cluster by name."""
-        if "skuTypes" in self.document:
-            return {name: Sku(**units) for name, units in self.document["skuTypes"].items()}
-        return sku_types_of(self.hived["skuTypes"]) if self.hived else {}
+    def sku_types(self) -> Mapping[str, Mapping[str, int]]:
+        """What the SKU types of the cluster have, by name: `gpu`, `cpu`, and `memory` in MiB."""
+        if self.hived and "skuTypes" not in self.document:
+            return sku_types_of(self.hived["skuTypes"])
+        return as_mapping(self.document.get("skuTypes"))
 
     @property
     def virtual_clusters(self) -> tuple[str, ...]:
@@ -137,14 +128,15 @@ def fault_in(document: object, key: str | None = None) -> str | None:
     return f"{f'{place!r}: ' if place else ''}{errors[0].message}"
 
 
-def sku_types_of(written: Mapping[str, Mapping[str, Any]]) -> dict[str, Sku]:
+def sku_types_of(written: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, int]]:
     """SKU types as the rest-server reads them from HiveD's configuration.
 
     A missing number counts as 0. Memory in another unit than Ti, Gi, Mi and Ki counts as bytes.
     Source: rest-server, config/vc.js and utils/k8sUtils.js, convertMemoryMb.
     """
     return {
-        name: Sku(_whole(units.get("gpu")), _whole(units.get("cpu")), _mebibytes(str(units.get("memory", ""))))
+        name: {key: _whole(units.get(key)) for key in ("gpu", "cpu")}
+        | {"memory": _mebibytes(str(units.get("memory", "")))}
         for name, units in written.items()
     }
 
@@ -157,8 +149,7 @@ def _whole(value: object) -> int:
 def _mebibytes(text: str) -> int:
     amount = _whole(text)
     shift = _SHIFTS.get(_DIGITS.sub("", text), -20)
-    size = abs(amount) << shift if shift >= 0 else abs(amount) >> -shift
-    return size if amount >= 0 else -size
+    return amount << shift if shift >= 0 else amount >> -shift
 
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

@@ -135,10 +135,8 @@ def _hived(config: Mapping[str, Any]) -> dict[str, Any]:
     if fault := fault_in(hived, "hived"):
         raise ProfileError(f"the configuration of HiveD is not complete: {fault}")
     skus = {name: Cells(hived).skus(name) for name in hived["virtualClusters"]}
-    types = sku_types_of(hived["skuTypes"])
     clusters = {name: {"skus": skus[name]} if name in skus else {} for name in sorted({*skus, "default"})}
-    units = {name: {"gpu": one.gpu, "cpu": one.cpu, "memory": one.memory} for name, one in types.items()}
-    return {"hived": hived, "skuTypes": units, "virtualClusters": clusters}
+    return {"hived": hived, "skuTypes": sku_types_of(hived["skuTypes"]), "virtualClusters": clusters}
 
 
 def _parts(value: object, keys: Sequence[str]) -> dict[str, Any]:
@@ -240,14 +238,12 @@ def _is_basic(services: Mapping[str, Any]) -> bool:
 
 def _rules(server: Mapping[str, Any]) -> dict[str, Any]:
     """The administrator's rules on LTP. Source: ltp-platform, src/rest-server/config/rest-server.yaml."""
-    found: dict[str, Any] = {}
-    if isinstance(pattern := server.get("image-regex"), str) and pattern:
-        found["imageRegex"] = pattern
+    found: dict[str, Any] = {"imageRegex": as_text(server.get("image-regex"))}
     code = as_mapping(server.get("code-restriction"))
     if "virtual-cluster" in code and as_whole(code.get("gpu-number")) is not None:
         found["code"] = {"virtualClusters": str(code["virtual-cluster"]), "gpus": code["gpu-number"]}
         found["code"] |= {ours: str(code[key]) for key, ours in _CODE_KEYS.items() if code.get(key) is not None}
-    return found
+    return {key: value for key, value in found.items() if value}
 
 
 def _port(server: Mapping[str, Any], key: str, otherwise: int) -> int:
@@ -285,19 +281,18 @@ def profile_of_cluster(cluster: ClusterConnection, user: str | None, now: dateti
         if None not in (numbers := [as_number(as_mapping(units).get(key)) for key in _RESOURCES])
     }
     reported = as_mapping(ask("virtual-clusters"))
-    profile = _beginning(cluster.name, platform, "api", now, "hived" if types else "default")
-    profile["virtualClusters"] = {
+    virtual_clusters = {
         one: _virtual_cluster(ask, one, as_mapping(answer), types, platform) for one, answer in sorted(reported.items())
     }
-    if isinstance(version, str):
-        profile["platformVersion"] = version
-    if types:
-        profile["skuTypes"] = types
     storages = [one for one in mappings_in(as_mapping(ask("storages")).get("storages")) if as_text(one.get("name"))]
-    profile["storages"] = {one["name"]: {"share": one.get("share") is not False} for one in storages}
-    if user is not None and (answered := _answered_user(as_mapping(ask(f"users/{quote(user, safe='')}")), storages)):
-        profile["user"] = answered
-    return profile
+    rights = {} if user is None else _answered_user(as_mapping(ask(f"users/{quote(user, safe='')}")), storages)
+    return _beginning(cluster.name, platform, "api", now, "hived" if types else "default") | _known(
+        virtualClusters=virtual_clusters,
+        platformVersion=as_text(version),
+        skuTypes=types or None,
+        storages={one["name"]: {"share": one.get("share") is not False} for one in storages},
+        user=rights or None,
+    )
 
 
 def _virtual_cluster(
@@ -349,19 +344,19 @@ def _answered_user(answer: Mapping[str, Any], storages: list[Any]) -> dict[str, 
         return {}
     extension = as_mapping(answer.get("extension"))
     names = {one["name"] for one in storages}
-    found: dict[str, Any] = {
-        "admin": answer.get("admin") is True,
-        "virtualClusters": texts_in(answer["virtualCluster"]),
-        "storages": sorted(names.union(texts_in(answer.get("storageConfig")))),
-        "defaultStorages": [one["name"] for one in storages if one.get("default") is True],
-    }
-    if as_whole(extension.get("jobPriority")) is not None:
-        found["jobPriority"] = extension["jobPriority"]
-    if isinstance(extension.get("jobExpiration"), str):
-        found["jobExpiration"] = extension["jobExpiration"]
     quota = as_mapping(extension.get("quota"))
-    if as_whole(quota.get("maxGpusPerJob")) is not None:
-        ends = quota.get("expiration")
-        found["quota"] = {"maxGpusPerJob": quota["maxGpusPerJob"]}
-        found["quota"] |= {"expiration": ends} if isinstance(ends, str) else {}
-    return found
+    limit = as_whole(quota.get("maxGpusPerJob"))
+    limits = _known(maxGpusPerJob=limit, expiration=as_text(quota.get("expiration")))
+    return _known(
+        admin=answer.get("admin") is True,
+        virtualClusters=texts_in(answer["virtualCluster"]),
+        storages=sorted(names.union(texts_in(answer.get("storageConfig")))),
+        defaultStorages=[one["name"] for one in storages if one.get("default") is True],
+        jobPriority=as_whole(extension.get("jobPriority")),
+        jobExpiration=as_text(extension.get("jobExpiration")),
+        quota=None if limit is None else limits,
+    )
+
+
+def _known(**values: Any) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}

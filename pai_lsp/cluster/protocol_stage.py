@@ -128,9 +128,7 @@ def protocol_refusals(job: Job, profile: Profile) -> Iterator[Refusal]:
         yield refusal("should be object", ())
         return
     schema = [error for error in job.structure_errors if _is_enforced(error, profile)]
-    for error in schema:
-        place = error.path if error.key is None else (*error.path, error.key)
-        yield refusal(error.message, place)
+    yield from (refusal(error.message, _place(error)) for error in schema)
     for role in job.task_roles:
         if not ROLE_NAME.fullmatch(role.name):
             yield refusal(f"'{role.name}' is not a valid name of a task role", ("taskRoles", role.name))
@@ -165,8 +163,12 @@ def render_refusals(job: Job) -> Iterator[Refusal]:
             yield refusal(fault.message, place, stage=ServerStage.RENDER, code=None)
 
 
+def _place(error: StructureError) -> tuple[str | int, ...]:
+    return error.path if error.key is None else (*error.path, error.key)
+
+
 def _is_enforced(error: StructureError, profile: Profile) -> bool:
-    path = error.path if error.key is None else (*error.path, error.key)
+    path = _place(error)
     if path and len(path) >= _OPEN.get(str(path[0]), len(path) + 1):
         return False
     if path[:1] == ("prerequisites",) and len(path) > 2:
@@ -254,7 +256,5 @@ def _parameter_refusals(values: Any, required: tuple[str, ...]) -> Iterator[Refu
     if required and "parameters" not in values:
         yield refusal(_INFERENCE_MESSAGE, ("jobType",))
         return
-    for name in required:
-        if name not in values["parameters"]:
-            yield refusal(f"Parameter {name} must be specified for inference job.", ("parameters",))
-            return
+    for name in [name for name in required if name not in values["parameters"]][:1]:
+        yield refusal(f"Parameter {name} must be specified for inference job.", ("parameters",))

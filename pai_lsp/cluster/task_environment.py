@@ -81,21 +81,16 @@ def known_environment(
     user: the user's name; None if it is not known, and is then written as `<user>` where it is a part of a value.
     """
     plain = job.plain if isinstance(job.plain, dict) else {}
-    names = ",".join(one.name for one in job.task_roles)
+    roles = ",".join(one.name for one in job.task_roles)
     count, tasks = str(len(job.task_roles)), sum(one.instances for one in job.task_roles)
     framework = f"{user or '<user>'}~{server_text(plain.get('name'))}"
     found = {
-        "PAI_JOB_NAME": framework,
-        "PAI_FRAMEWORK_NAME": framework,
+        **dict.fromkeys(("PAI_JOB_NAME", "PAI_FRAMEWORK_NAME"), framework),
         "PAI_VIRTUAL_CLUSTER": server_text(virtual_cluster_for_rights(plain)),
         "PAI_DEFAULT_FS_URI": "",
-        "PAI_TASK_ROLE_COUNT": count,
-        "PAI_TASK_ROLES_NUM": count,
-        "PAI_JOB_TASK_ROLE_COUNT": count,
-        "PAI_TASK_ROLE_LIST": names,
-        "PAI_JOB_TASK_ROLE_LIST": names,
-        "PAI_TASKS_NUM": str(tasks),
-        "PAI_JOB_TASK_COUNT": str(tasks),
+        **dict.fromkeys(("PAI_TASK_ROLE_COUNT", "PAI_TASK_ROLES_NUM", "PAI_JOB_TASK_ROLE_COUNT"), count),
+        **dict.fromkeys(("PAI_TASK_ROLE_LIST", "PAI_JOB_TASK_ROLE_LIST"), roles),
+        **dict.fromkeys(("PAI_TASKS_NUM", "PAI_JOB_TASK_COUNT"), str(tasks)),
         "FC_FRAMEWORK_NAMESPACE": "default",
     }
     if tasks <= _MOST_TASKS:
@@ -104,19 +99,14 @@ def known_environment(
         found |= {"PAI_USER_NAME": user, "PAI_USERNAME": user}
         found["FC_FRAMEWORK_NAME"] = hashlib.md5(framework.encode("utf-8")).hexdigest()  # noqa: S324 - the platform's own
     if role is not None:
-        found |= _of_task(role, 0 if index is None and role.instances == 1 else index)
+        found |= {"PAI_CURRENT_TASK_ROLE_NAME": role.name, "FC_TASKROLE_NAME": converted_role_name(role.name)}
+        if index is not None or role.instances == 1:
+            names = ("PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX", "PAI_TASK_INDEX", "FC_TASK_INDEX")
+            found |= dict.fromkeys(names, str(index or 0))
     for one in job.task_roles:
         found |= _of_role(one, _values_of(plain, one))
     if role is not None and as_mapping(_values_of(plain, role).get("resourcePerInstance")).get("gpu") == 0:
         found["NVIDIA_VISIBLE_DEVICES"] = "none"
-    return found
-
-
-def _of_task(role: TaskRole, index: int | None) -> dict[str, str]:
-    found = {"PAI_CURRENT_TASK_ROLE_NAME": role.name, "FC_TASKROLE_NAME": converted_role_name(role.name)}
-    if index is not None:
-        names = ("PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX", "PAI_TASK_INDEX", "FC_TASK_INDEX")
-        found |= dict.fromkeys(names, str(index))
     return found
 
 

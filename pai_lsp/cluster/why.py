@@ -43,7 +43,7 @@ CAUSES_OF_CODES = {
     251: "gang-timeout", 253: "port-conflict", 254: "image-not-found",
 }  # fmt: skip
 
-_SIGNALS = (130, 132, 134, 135, 136, 137, 139, 141, 143)
+_SIGNALS = tuple(code for code in CAUSES_OF_CODES if 128 < code < 144)
 # Causes of the commands' own exit codes that say enough by themselves; the runtime passes these signals on.
 CAUSES_OF_COMMAND_CODES = {code: CAUSES_OF_CODES[code] for code in _SIGNALS} | {
     0: "no-failure", 124: "time-limit", 126: "permission-denied", 127: "command-not-found",
@@ -250,10 +250,8 @@ def _is_left_open(found: Failure, error: LogError | None, report: FailureReport,
 
 
 def _of_error(error: LogError, report: FailureReport) -> Failure:
-    sureness = {Weight.ROOT: Sureness.CERTAIN, Weight.GENERAL: Sureness.PROBABLE}.get(error.weight, Sureness.POSSIBLE)
-    if error.is_inferred and sureness is Sureness.CERTAIN:
-        sureness = Sureness.PROBABLE
-    if error.is_survived:
+    sureness = Sureness.CERTAIN if error.weight is Weight.ROOT and not error.is_inferred else Sureness.PROBABLE
+    if error.is_survived or error.weight < Weight.GENERAL:
         sureness = Sureness.POSSIBLE
     return Failure(causes()[error.cause], report.code, None, error.line, error.names, sureness)
 
@@ -271,19 +269,14 @@ def _unexplained(report: FailureReport, read: LogVerdict, job: Job | None) -> Fa
 
 def _of_platform(report: FailureReport, log: Log) -> Failure | None:
     """What the platform says about the end: in its own sections, or in the lines of an event."""
-    name = None
-    if report.pod is not None and report.code in {-1203, -1204} and not re.search("device|nvidia", report.text):
-        name = "image-without-bash"
-    elif report.pod is not None and report.code is not None:
-        name = CAUSES_OF_CODES.get(report.code)
-    if name is not None:
-        return Failure(causes()[name], report.code)
-    is_of_platform = report.child is not None or report.pod is not None or report.code is not None
-    is_of_platform = is_of_platform or _KUBERNETES.search(report.text) is not None
+    if report.pod is not None and report.code is not None:
+        is_of_bash = report.code in {-1203, -1204} and not re.search("device|nvidia", report.text)
+        if name := "image-without-bash" if is_of_bash else CAUSES_OF_CODES.get(report.code):
+            return Failure(causes()[name], report.code)
+    is_of_platform = (report.child, report.pod, report.code) != (None, None, None) or _KUBERNETES.search(report.text)
     if not is_of_platform and len([line for line in log.lines if line.text.strip()]) > _LINES_OF_EVENT:
         return None
-    is_key = "KeyError: '" in report.text and "/plugins/" not in report.text
-    if report.child == "PLUGIN_INITIALIZER" and is_key:
+    if report.child == "PLUGIN_INITIALIZER" and "KeyError: '" in report.text and "/plugins/" not in report.text:
         return Failure(causes()["plugin-parameters"], report.code)
     started = max((line.number for line in log.lines if _STARTED in line.text), default=0)
     for pattern in message_patterns("platform"):

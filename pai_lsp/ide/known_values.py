@@ -141,7 +141,7 @@ def cluster_names(job: Job, cluster: object, path: tuple[str | int, ...]) -> Ite
         known = Cells(cluster.hived).skus(name) if cluster.hived and name in cluster.virtual_clusters else None
         for sku_type, sku in cluster.sku_types.items():
             if known is None or sku_type in known:
-                yield sku_type, f"{sku.gpu} GPU, {sku.cpu} CPU, {sku.memory} MiB"
+                yield sku_type, f"{sku['gpu']} GPU, {sku['cpu']} CPU, {sku['memory']} MiB"
     elif path[:2] == ("extras", "hivedScheduler") and path[-1] == "pinnedCellId" and cluster.hived:
         for name, pieces in Cells(cluster.hived).pinned(_virtual_cluster(job)).items():
             yield name, f"{sum(pieces.sizes)} SKUs of type {pieces.sku_type}"
