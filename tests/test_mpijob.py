@@ -458,7 +458,7 @@ def test_an_upgrade() -> None:
     found = upgraded(plain(old))
     assert found.result["spec"]["runPolicy"] == {"cleanPodPolicy": "Running", "backoffLimit": 3}
     assert found.result["spec"]["mpiReplicaSpecs"]["Worker"]["restartPolicy"] == "OnFailure"
-    assert [one.field for one in found.lost] == ["spec.mpiReplicaSpecs.Worker.restartPolicy"]
+    assert list(found.lost) == ["spec.mpiReplicaSpecs.Worker.restartPolicy"]
     text = manifest_text(found.result)
     assert plain(text) == found.result
     assert fields(text) == []

@@ -207,7 +207,7 @@ def converted_file(document: OpenDocument, arguments: Sequence[Any]) -> dict[str
         found = converted_text(document.document.job, to)
     except ConversionError as error:
         return {"error": error.code, "message": str(error)}
-    lost = [{"field": one.field, "reason": one.reason} for one in found.lost]
+    lost = [{"field": path, "reason": reason} for path, reason in found.lost.items()]
     return {"text": found.text_with_lost, "languageId": JOB_LANGUAGE if to == PAI else "yaml", "lost": lost}
 
 

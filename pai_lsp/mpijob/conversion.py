@@ -38,26 +38,27 @@ class ConversionError(Exception):
         self.code = code
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """What the result does not have: a path of the input, and why."""
-
-    field: str
-    reason: str
-
-
 @dataclass(slots=True)
 class Converted:
-    """The new object, what it does not have, and comments for the top of its file."""
+    """The new object, and its text.
+
+    lost: what it does not have: paths of the input, each with the reason. comments: for the top of its file.
+    """
 
     result: dict[str, Any]
-    lost: list[Lost] = field(default_factory=list)
+    lost: dict[str, str] = field(default_factory=dict)
     comments: list[str] = field(default_factory=list)
+    text: str = ""
+
+    @property
+    def text_with_lost(self) -> str:
+        """The text, with what it does not have as comments at its top."""
+        return "".join(f"# Not converted: {path}: {reason}\n" for path, reason in self.lost.items()) + self.text
 
 
-def others_lost(values: MappingOf[str, Any], known: Collection[str], path: str, reason: str) -> list[Lost]:
+def others_lost(values: MappingOf[str, Any], known: Collection[str], path: str, reason: str) -> dict[str, str]:
     """The keys of a mapping that a conversion does not know."""
-    return [Lost(f"{path}{name}", reason) for name, value in values.items() if name not in known and value is not None]
+    return {f"{path}{name}": reason for name, value in values.items() if name not in known and value is not None}
 
 
 def manifest_text(manifest: dict[str, Any]) -> str:
@@ -125,21 +126,19 @@ def upgraded(manifest: dict[str, Any]) -> Converted:
     return converted
 
 
-def _from_replicas(spec: dict[str, Any], lost: list[Lost]) -> dict[str, Any]:
+def _from_replicas(spec: dict[str, Any], lost: dict[str, str]) -> dict[str, Any]:
     result = {name: value for name, value in spec.items() if name not in (*_POLICY, "mainContainer")}
-    policy = {name: spec[name] for name in _POLICY if spec.get(name) is not None}
-    policy |= as_mapping(spec.get("runPolicy"))
+    policy = _policy(spec) | as_mapping(spec.get("runPolicy"))
     if policy.get("managedBy") == _MANAGER:
         del policy["managedBy"]
-    if policy:
-        result["runPolicy"] = policy
+    result |= {"runPolicy": policy} if policy else {}
     replicas = result.get("mpiReplicaSpecs")
     for name, replica in replicas.items() if isinstance(replicas, dict) else ():
         if not isinstance(replica, dict):
             continue
         path = f"spec.mpiReplicaSpecs.{name}"
         if as_text(replica.get("restartPolicy")) in _RESTARTS:
-            lost.append(Lost(f"{path}.restartPolicy", "v2beta1 has only Never and OnFailure"))
+            lost[f"{path}.restartPolicy"] = "v2beta1 has only Never and OnFailure"
             replica["restartPolicy"] = "OnFailure"
         pod = _pod(replica.get("template"))
         pod.pop("restartPolicy", None)
@@ -154,7 +153,7 @@ def _from_replicas(spec: dict[str, Any], lost: list[Lost]) -> dict[str, Any]:
     return result
 
 
-def _from_one_template(spec: dict[str, Any], lost: list[Lost]) -> dict[str, Any]:
+def _from_one_template(spec: dict[str, Any], lost: dict[str, str]) -> dict[str, Any]:
     units = next((name for name in ("gpus", "processingUnits") if spec.get(name)), None)
     template = as_mapping(spec.get("template"))
     kind = "cpu" if spec.get("processingResourceType") == "cpu" else GPU
@@ -184,33 +183,34 @@ def _from_one_template(spec: dict[str, Any], lost: list[Lost]) -> dict[str, Any]
     for pod in (_pod(launcher), _pod(worker)):
         pod.pop("restartPolicy", None)
     if "launcherOnMaster" in spec:
-        lost.append(Lost("spec.launcherOnMaster", "v2beta1 has no such key; use a nodeSelector"))
-    result: dict[str, Any] = {"slotsPerWorker": spec.get("slotsPerWorker") or slots or 1}
-    policy = {name: spec[name] for name in _POLICY if spec.get(name) is not None}
-    if policy:
-        result["runPolicy"] = policy
-    result["mpiReplicaSpecs"] = {
-        "Launcher": {"replicas": 1, "template": launcher},
-        "Worker": {"replicas": workers, "template": worker},
+        lost["spec.launcherOnMaster"] = "v2beta1 has no such key; use a nodeSelector"
+    policy = _policy(spec)
+    return {
+        "slotsPerWorker": spec.get("slotsPerWorker") or slots or 1,
+        **({"runPolicy": policy} if policy else {}),
+        "mpiReplicaSpecs": {
+            "Launcher": {"replicas": 1, "template": launcher},
+            "Worker": {"replicas": workers, "template": worker},
+        },
     }
-    return result
 
 
-def _from_templates(spec: dict[str, Any], lost: list[Lost]) -> dict[str, Any]:
+def _policy(spec: dict[str, Any]) -> dict[str, Any]:
+    return {name: spec[name] for name in _POLICY if spec.get(name) is not None}
+
+
+def _from_templates(spec: dict[str, Any], lost: dict[str, str]) -> dict[str, Any]:
     launcher: dict[str, Any] = {"replicas": 1, "template": as_mapping(spec.get("launcherTemplate"))}
-    worker: dict[str, Any] = {
-        "replicas": spec.get("numWorkers") or 1,
-        "template": as_mapping(spec.get("workerTemplate")),
-    }
+    template = as_mapping(spec.get("workerTemplate"))
+    worker: dict[str, Any] = {"replicas": spec.get("numWorkers") or 1, "template": template}
     policy = _pod(launcher["template"]).pop("restartPolicy", None)
     if as_text(policy) in {"Never", "OnFailure"}:
-        launcher = {"replicas": 1, "restartPolicy": policy, "template": launcher["template"]}
+        launcher["restartPolicy"] = policy
     elif policy is not None:
-        lost.append(Lost("spec.launcherTemplate.spec.restartPolicy", "v2beta1 has only Never and OnFailure"))
-    policy = _pod(worker["template"]).pop("restartPolicy", None)
-    if policy is not None:
+        lost["spec.launcherTemplate.spec.restartPolicy"] = "v2beta1 has only Never and OnFailure"
+    if _pod(template).pop("restartPolicy", None) is not None:
         worker["restartPolicy"] = "OnFailure"
-    _start_sshd(_containers(_pod(worker["template"])), "spec.workerTemplate.spec.containers[0]", lost)
+    _start_sshd(_containers(_pod(template)), "spec.workerTemplate.spec.containers[0]", lost)
     return {
         "slotsPerWorker": 1,
         "launcherCreationPolicy": "WaitForWorkersReady",
@@ -233,14 +233,14 @@ def _gpus(container: dict[str, Any]) -> int | None:
     return whole_number(str(limits.get(GPU, ""))) or None
 
 
-def _start_sshd(containers: list[dict[str, Any]], path: str, lost: list[Lost]) -> None:
+def _start_sshd(containers: list[dict[str, Any]], path: str, lost: dict[str, str]) -> None:
     """Let the first container of a worker run the ssh server that v2beta1 needs."""
     for one in containers[:1]:
         words = [*as_list(one.get("command")), *as_list(one.get("args"))]
         if not words or any("sshd" in str(word) for word in words):
             return
         key = "args" if one.get("args") else "command"
-        texts = [word if isinstance(word, str) else None for word in words]
+        texts = [as_text(word) for word in words]
         script = read_script(texts[-1] or "") if len(texts) > 1 else read_script("")
         if read_script(quoted_words(texts)).last_wait is not None or (len(script.commands) == 1 and script.last_wait):
             one.pop("command", None)
@@ -248,4 +248,4 @@ def _start_sshd(containers: list[dict[str, Any]], path: str, lost: list[Lost]) -
         elif wait := script.last_wait:
             one[key][-1] = f"{script.text[: wait.words[0].span.start]}{_SSHD}"
         else:
-            lost.append(Lost(f"{path}.{'command' if one.get('command') else 'args'}", "no ssh server runs in it"))
+            lost[f"{path}.{'command' if one.get('command') else 'args'}"] = "no ssh server runs in it"

@@ -2,41 +2,24 @@
 
 from __future__ import annotations
 
-from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, job_text, kept_comments, manifest_text, upgraded
+from pai_lsp.mpijob.conversion import ConversionError, Converted, job_text, kept_comments, manifest_text, upgraded
 from pai_lsp.mpijob.job_to_manifest import job_to_manifest
 from pai_lsp.mpijob.manifest import SERVED, Manifest, manifests
 from pai_lsp.mpijob.manifest_edits import edits_towards
 from pai_lsp.mpijob.manifest_to_job import manifest_to_job
 from pai_lsp.mpijob.structure import structure_faults
-from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import apply_edits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from pai_lsp.job.job import Job
 
 MPIJOB, PAI, V2BETA1 = "mpijob", "pai", "v2beta1"
 DIRECTIONS = (MPIJOB, PAI, V2BETA1)
 
 
-@dataclass(frozen=True, slots=True)
-class ConvertedText:
-    """The new file, its value, and what it does not have."""
-
-    text: str
-    result: dict[str, Any]
-    lost: tuple[Lost, ...]
-
-    @property
-    def text_with_lost(self) -> str:
-        """The new file, with what it does not have as comments at its top."""
-        return "".join(f"# Not converted: {one.field}: {one.reason}\n" for one in self.lost) + self.text
-
-
-def converted_text(job: Job, to: str) -> ConvertedText:
+def converted_text(job: Job, to: str) -> Converted:
     """The file that a job or its manifest becomes; the first MPIJob of the file, with the comments of the file.
 
     Raises:
@@ -45,21 +28,23 @@ def converted_text(job: Job, to: str) -> ConvertedText:
     comments = "".join(f"{line}\n" for line in kept_comments(job.syntax))
     if to == MPIJOB:
         converted = job_to_manifest(job)
-        return _with(converted, comments + manifest_text(converted.result))
+        converted.text = comments + manifest_text(converted.result)
+        return converted
     manifest = next(manifests(job.syntax), None)
     if manifest is None:
         raise ConversionError("not-an-mpijob", "this file has no MPIJob")
     if to == V2BETA1:
         converted = upgraded(manifest.root.plain)
         edits = edits_towards(manifest, converted.result)
-        text = apply_edits(job.text, edits) if edits else comments + manifest_text(converted.result)
-        return _with(converted, text)
+        converted.text = apply_edits(job.text, edits) if edits else comments + manifest_text(converted.result)
+        return converted
     _refuse_wrong_types(manifest)
     converted = manifest_to_job(manifest.root.plain)
     others = [number for number, one in enumerate(job.syntax.documents) if one and one is not manifest.root.node]
-    converted.lost += [Lost(f"documents[{number}]", "only the first MPIJob is converted") for number in others]
+    converted.lost |= {f"documents[{number}]": "only the first MPIJob is converted" for number in others}
     comments += "".join(f"# {line}\n" for line in converted.comments)
-    return _with(converted, comments + job_text(converted.result))
+    converted.text = comments + job_text(converted.result)
+    return converted
 
 
 def _refuse_wrong_types(manifest: Manifest) -> None:
@@ -70,7 +55,3 @@ def _refuse_wrong_types(manifest: Manifest) -> None:
     wrong = next((fault for fault in structure_faults(manifest) if fault.kind == "mistyped"), None)
     if wrong is not None:
         raise ConversionError("wrong-type", wrong.message)
-
-
-def _with(converted: Converted, text: str) -> ConvertedText:
-    return ConvertedText(text, converted.result, tuple(converted.lost))

@@ -11,7 +11,7 @@ from pai_lsp.embedded.server_rendering import rendered, trim
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.template import TemplateFault
 from pai_lsp.expansion.released_run import server_values
-from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, others_lost
+from pai_lsp.mpijob.conversion import ConversionError, Converted, others_lost
 from pai_lsp.mpijob.manifest import GPU, HOST_FILE, SERVED
 from pai_lsp.platform.programs import HYDRA, THIS_HOST, hosts_of, launch_of, launchers
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
@@ -55,7 +55,7 @@ class _JobReader:
     def __init__(self, job: Job) -> None:
         self._job = job
         self._values: dict[str, Any] = job.plain
-        self._lost: list[Lost] = []
+        self._lost: dict[str, str] = {}
         self._scripts = {role.name: _script(job, role) for role in job.task_roles}
 
     def converted(self) -> Converted:
@@ -165,8 +165,7 @@ class _JobReader:
         if not isinstance(image, str) or not image:
             raise ConversionError("image-missing", f"'{role.name}' has no Docker image")
         if self._values["prerequisites"][number].get("auth"):
-            reason = "write it as an imagePullSecret of the namespace"
-            self._lost.append(Lost(f"prerequisites[{number}].auth", reason))
+            self._lost[f"prerequisites[{number}].auth"] = "write it as an imagePullSecret of the namespace"
         resources = as_mapping(values.get("resourcePerInstance"))
         options = as_mapping(values.get("extraContainerOptions"))
         memory = resources.get("memoryMB") and f"{resources['memoryMB']}Mi"
@@ -186,13 +185,13 @@ class _JobReader:
             mounts.append({"name": f"storage-{at}", "mountPath": place})
         container |= {"volumeMounts": mounts, **command}
         if resources.get("ports"):
-            self._lost.append(Lost(f"{path}.resourcePerInstance.ports", "an MPIJob gives no ports to tasks"))
+            self._lost[f"{path}.resourcePerInstance.ports"] = "an MPIJob gives no ports to tasks"
         known = ("cpu", "memoryMB", "gpu", "ports")
-        self._lost += others_lost(resources, known, f"{path}.resourcePerInstance.", _UNKNOWN)
-        self._lost += others_lost(options, ("infiniband", "shmMB"), f"{path}.extraContainerOptions.", _UNKNOWN)
+        self._lost |= others_lost(resources, known, f"{path}.resourcePerInstance.", _UNKNOWN)
+        self._lost |= others_lost(options, ("infiniband", "shmMB"), f"{path}.extraContainerOptions.", _UNKNOWN)
         if _PAI.search(self._scripts[role.name]):
-            self._lost.append(Lost(f"{path}.commands", "variables PAI_… are not set in an MPIJob"))
-        self._lost += others_lost(values, (*_ROLE, "commands"), f"{path}.", _UNKNOWN)
+            self._lost[f"{path}.commands"] = "variables PAI_… are not set in an MPIJob"
+        self._lost |= others_lost(values, (*_ROLE, "commands"), f"{path}.", _UNKNOWN)
         return {"spec": {"containers": [container], "volumes": volumes}}
 
     def _plugins(self) -> tuple[list[tuple[str, str]], dict[str, Any]]:
@@ -206,47 +205,48 @@ class _JobReader:
             path = f"extras.storages[{number}]"
             if isinstance(claim, str) and claim:
                 storages.append((claim, str(entry.get("mountPath") or f"/mnt/{claim}")))
-                self._lost += others_lost(entry, ("name", "mountPath"), f"{path}.", _UNKNOWN)
+                self._lost |= others_lost(entry, ("name", "mountPath"), f"{path}.", _UNKNOWN)
             else:
-                self._lost.append(Lost(path, "it does not name a storage"))
+                self._lost[path] = "it does not name a storage"
         for number, entry in enumerate(map(as_mapping, as_list(extras.get(RUNTIME_PLUGIN)))):
             path, parameters = f"extras.{RUNTIME_PLUGIN}[{number}]", as_mapping(entry.get("parameters"))
             if entry.get("plugin") == "ssh":
                 ssh |= parameters
                 reason = "the operator sets up ssh itself"
-                self._lost += others_lost(parameters, ("jobssh", "sshbarrier"), f"{path}.parameters.", reason)
+                self._lost |= others_lost(parameters, ("jobssh", "sshbarrier"), f"{path}.parameters.", reason)
             elif entry.get("plugin") == _STORAGE and written is None:
                 claims = [one for one in as_list(parameters.get("storageConfigNames")) if isinstance(one, str)]
                 storages += [(one, f"/mnt/{one}") for one in claims]
             else:
-                self._lost.append(Lost(path, "the operator has no such plugin"))
+                self._lost[path] = "the operator has no such plugin"
         known = (RUNTIME_PLUGIN, "storages", "gangAllocation")
-        self._lost += others_lost(extras, known, "extras.", _UNKNOWN)
+        self._lost |= others_lost(extras, known, "extras.", _UNKNOWN)
         return storages, ssh
 
     def _others(self, launcher: TaskRole, worker: TaskRole | None, *, uses_retries: bool) -> None:
-        self._lost += others_lost(self._values, (*_TOP, "extras"), "", _UNKNOWN)
+        self._lost |= others_lost(self._values, (*_TOP, "extras"), "", _UNKNOWN)
         defaults = as_mapping(self._values.get("defaults"))
-        self._lost += others_lost(defaults, ("deployment",), "defaults.", _UNKNOWN)
+        self._lost |= others_lost(defaults, ("deployment",), "defaults.", _UNKNOWN)
         roles = [launcher] if worker is None else [launcher, worker]
         for role in self._job.task_roles:
             if role.name not in {one.name for one in roles}:
-                self._lost.append(Lost(f"taskRoles.{role.name}", "the launcher does not use this role"))
+                self._lost[f"taskRoles.{role.name}"] = "the launcher does not use this role"
         used = {self._image(role)[0] for role in roles}
         for number, _ in enumerate(as_list(self._values.get("prerequisites"))):
             if number not in used:
-                self._lost.append(Lost(f"prerequisites[{number}]", "only images of the two roles can be kept"))
+                self._lost[f"prerequisites[{number}]"] = "only images of the two roles can be kept"
         for role in roles:
             path = f"taskRoles.{role.name}"
             if self._role(role).get("taskRetryCount") and not (uses_retries and role is worker):
-                reason = "the operator restarts a launcher by spec.runPolicy.backoffLimit alone"
-                self._lost.append(Lost(f"{path}.taskRetryCount", reason))
+                self._lost[f"{path}.taskRetryCount"] = (
+                    "the operator restarts a launcher by spec.runPolicy.backoffLimit alone"
+                )
         completion = as_mapping(self._role(worker).get("completion")) if worker is not None else {}
         for name in ("minFailedInstances", "minSucceededInstances"):
             value = completion.get(name)
             if isinstance(value, int) and (value >= 1 if name == "minFailedInstances" else value != -1):
                 path = f"taskRoles.{worker.name if worker else ''}.completion.{name}"
-                self._lost.append(Lost(path, "the launcher alone decides about an MPIJob"))
+                self._lost[path] = "the launcher alone decides about an MPIJob"
 
     def _role(self, role: TaskRole) -> dict[str, Any]:
         return as_mapping(as_mapping(self._values.get("taskRoles")).get(role.name))

@@ -108,7 +108,7 @@ def _upgrade(manifest: Manifest) -> Fixes:
         found = upgraded(manifest.root.plain)
     except ConversionError:
         return ()
-    lost = ", ".join(one.field for one in found.lost)
+    lost = ", ".join(found.lost)
     title = f"Upgrade to {SERVED}" + (f" (not kept: {lost})" if lost else "")
     return fix_of(title, edits_towards, manifest, found.result)
 

@@ -11,7 +11,7 @@ from math import ceil
 
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
-from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, others_lost, upgraded
+from pai_lsp.mpijob.conversion import ConversionError, Converted, others_lost, upgraded
 from pai_lsp.mpijob.launch import SHELLS
 from pai_lsp.mpijob.manifest import GPU, HOST_FOLDER, SERVED, quantity
 from pai_lsp.platform.programs import HOROVOD, HYDRA, OPEN_MPI, launch_of, launchers, looks_like
@@ -45,7 +45,7 @@ def manifest_to_job(manifest: dict[str, Any]) -> Converted:
     Raises:
         ConversionError: if it is not an MPIJob, or a job cannot do the same.
     """
-    lost: list[Lost] = []
+    lost: dict[str, str] = {}
     if manifest.get("apiVersion") != SERVED:
         older = upgraded(manifest)
         manifest, lost = older.result, older.lost
@@ -71,7 +71,7 @@ class _Pod:
 class _ManifestReader:
     """Reads one manifest."""
 
-    def __init__(self, spec: dict[str, Any], metadata: dict[str, Any], lost: list[Lost]) -> None:
+    def __init__(self, spec: dict[str, Any], metadata: dict[str, Any], lost: dict[str, str]) -> None:
         self._spec, self._metadata, self._lost = spec, metadata, lost
         self._storages: list[dict[str, str]] = []
         self.comments: list[str] = []
@@ -125,19 +125,20 @@ class _ManifestReader:
         for name, value in policy.items():
             is_nothing = value is None or name == "backoffLimit" or (name == "suspend" and value is False)
             if not (is_nothing or (name == "cleanPodPolicy" and value != "None")):
-                reason = "OpenPAI ends all tasks with the job" if name == "cleanPodPolicy" else _UNKNOWN
-                self._lost.append(Lost(f"spec.runPolicy.{name}", reason))
+                self._lost[f"spec.runPolicy.{name}"] = (
+                    "OpenPAI ends all tasks with the job" if name == "cleanPodPolicy" else _UNKNOWN
+                )
         return as_whole(policy.get("backoffLimit"))
 
     def _others(self, replicas: dict[str, Any]) -> None:
-        self._lost += others_lost(self._metadata, ("name",), "metadata.", _UNKNOWN)
+        self._lost |= others_lost(self._metadata, ("name",), "metadata.", _UNKNOWN)
         known = ["slotsPerWorker", "runLauncherAsWorker", "launcherCreationPolicy", "mpiImplementation", "runPolicy"]
         known.append("mpiReplicaSpecs")
         if as_text(self._spec.get("sshAuthMountPath")) in {"/root/.ssh", ""}:
             known.append("sshAuthMountPath")
-        self._lost += others_lost(self._spec, known, "spec.", _UNKNOWN)
+        self._lost |= others_lost(self._spec, known, "spec.", _UNKNOWN)
         reason = "the operator knows only Launcher and Worker"
-        self._lost += others_lost(replicas, ("Launcher", "Worker"), "spec.mpiReplicaSpecs.", reason)
+        self._lost |= others_lost(replicas, ("Launcher", "Worker"), "spec.mpiReplicaSpecs.", reason)
 
     def _pod(self, replicas: dict[str, Any], name: str, restarts: str) -> _Pod | None:
         replica = as_mapping(replicas.get(name))
@@ -147,15 +148,15 @@ class _ManifestReader:
         known = ["replicas", "template"]
         if as_text(replica.get("restartPolicy")) in {restarts, ""}:
             known.append("restartPolicy")
-        self._lost += others_lost(replica, known, f"{path}.", "OpenPAI restarts jobs and tasks by its own rules")
+        self._lost |= others_lost(replica, known, f"{path}.", "OpenPAI restarts jobs and tasks by its own rules")
         template = as_mapping(replica.get("template"))
-        self._lost += others_lost(template, ("spec",), f"{path}.template.", _UNKNOWN)
+        self._lost |= others_lost(template, ("spec",), f"{path}.template.", _UNKNOWN)
         pod = as_mapping(template.get("spec"))
         path = f"{path}.template.spec"
-        self._lost += others_lost(pod, ("containers", "volumes"), f"{path}.", "a task has no such key")
+        self._lost |= others_lost(pod, ("containers", "volumes"), f"{path}.", "a task has no such key")
         containers = [as_mapping(one) for one in as_list(pod.get("containers"))]
         for number in range(1, len(containers)):
-            self._lost.append(Lost(f"{path}.containers[{number}]", "a task has one container"))
+            self._lost[f"{path}.containers[{number}]"] = "a task has one container"
         container = containers[0] if containers else {}
         path = f"{path}.containers[0]"
         image = container.get("image")
@@ -169,15 +170,14 @@ class _ManifestReader:
         known = [one for one in _CONTAINER if one != "securityContext"]
         if not container.get("securityContext") or (has_rdma and container["securityContext"] == _LOCK):
             known.append("securityContext")
-        self._lost += others_lost(container, known, f"{path}.", "a task has no such key")
+        self._lost |= others_lost(container, known, f"{path}.", "a task has no such key")
         return _Pod(path, container, image, exports, role, frozenset(names))
 
     def _environment(self, container: dict[str, Any], path: str) -> tuple[list[str], list[str]]:
         exports, names = [], []
         for number, entry in enumerate(map(as_mapping, as_list(container.get("env")))):
             if entry.get("valueFrom") is not None:
-                reason = "only values that are written in the manifest can be kept"
-                self._lost.append(Lost(f"{path}.env[{number}]", reason))
+                self._lost[f"{path}.env[{number}]"] = "only values that are written in the manifest can be kept"
                 continue
             names.append(str(entry.get("name")))
             exports.append(f"export {entry.get('name')}={_quoted(str(entry.get('value') or ''))}")
@@ -193,8 +193,8 @@ class _ManifestReader:
             has_rdma = has_rdma or (is_rdma and _amount(amounts[name], 0) > 0)
             if not is_rdma and name not in {"cpu", "memory", GPU}:
                 group = "limits" if name in limits else "requests"
-                self._lost.append(Lost(f"{path}.resources.{group}.{name}", "a task has no such resource"))
-        self._lost += others_lost(groups, ("limits", "requests"), f"{path}.resources.", "a task has no such key")
+                self._lost[f"{path}.resources.{group}.{name}"] = "a task has no such resource"
+        self._lost |= others_lost(groups, ("limits", "requests"), f"{path}.resources.", "a task has no such key")
         found = {
             "cpu": max(1, ceil(_amount(amounts.get("cpu"), 1))),
             "memoryMB": max(1, ceil(_amount(amounts.get("memory"), 1024 * _MEGABYTE) / _MEGABYTE)),
@@ -214,11 +214,11 @@ class _ManifestReader:
                 storage = {"name": str(claim), "mountPath": str(place)}
                 if storage not in self._storages:
                     self._storages.append(storage)
-                self._lost += others_lost(mount, ("name", "mountPath"), f"{where}.", "a storage has no such key")
+                self._lost |= others_lost(mount, ("name", "mountPath"), f"{where}.", "a storage has no such key")
             elif place == _SHM and memory.get("medium") == "Memory" and memory.get("sizeLimit") is not None:
                 options["shmMB"] = max(1, ceil(_amount(memory["sizeLimit"], _MEGABYTE) / _MEGABYTE))
             else:
-                self._lost.append(Lost(where, "only volume claims and sized shared memory can be mounted"))
+                self._lost[where] = "only volume claims and sized shared memory can be mounted"
         return options
 
     def _launcher_commands(self, pod: _Pod) -> list[str]:
@@ -238,7 +238,7 @@ class _ManifestReader:
             self.comments.append(f"pai-lsp: ignore-file[mpi-option-unknown] the image has {name}")
         if HOST_FOLDER in text:
             key = "args" if pod.container.get("args") else "command"
-            self._lost.append(Lost(f"{pod.path}.{key}", f"it uses a file below {HOST_FOLDER}, which is not there"))
+            self._lost[f"{pod.path}.{key}"] = f"it uses a file below {HOST_FOLDER}, which is not there"
         return _lines(text)
 
     def _with_hosts(self, text: str, line: CommandLine, *, allows_root: bool) -> str:

@@ -67,9 +67,9 @@ def _convert_manifest(old: Document, to: str, output: str | None, *, is_json: bo
             return FINDINGS
         return failed("convert", f"{visible(old.path or '')}: {error}", FINDINGS)
     if is_json:
-        lost = [{"field": one.field, "reason": one.reason} for one in converted.lost]
+        lost = [{"field": path, "reason": reason} for path, reason in converted.lost.items()]
         answer = {"result": converted.result, "text": converted.text, "lost": lost}
         return put("convert", json_text(answer), output)
-    for one in converted.lost:
-        sys.stderr.write(f"pai-lsp convert: not converted: {one.field}: {one.reason}\n")
+    for path, reason in converted.lost.items():
+        sys.stderr.write(f"pai-lsp convert: not converted: {path}: {reason}\n")
     return put("convert", converted.text, output)
