@@ -555,7 +555,13 @@ def ask_server(text: str, path: str) -> tuple[float, float]:
 
     gc.set_threshold(*COLLECTION_THRESHOLDS)
 
-    client = Client(code_action_literals=True, disabled_code_actions=True, resolves_edits=True)  # as most editors
+    able = lsp.CodeActionClientCapabilities(  # as most editors
+        code_action_literal_support=lsp.ClientCodeActionLiteralOptions(lsp.ClientCodeActionKindOptions([])),
+        disabled_support=True,
+        data_support=True,
+        resolve_support=lsp.ClientCodeActionResolveOptions(["edit"]),
+    )
+    client = Client(lsp.ClientCapabilities(text_document=lsp.TextDocumentClientCapabilities(code_action=able)))
     document = OpenDocument(f"file://{path}", 1, "yaml", text, path, client)
     times = [0.0]
     for offset in (len(text) // 2, len(text) - 1):

@@ -18,7 +18,22 @@ UNITS = list(ColumnUnit)
 # Letters of one to four bytes, and everything that somebody takes for a line end.
 TEXTS = st.text(alphabet="ab: \n\r\t漢é😀\u2028\u0085\x0b\x0c\x1c", max_size=40)
 
-EVERYTHING = Client(related_information=True, code_description=True, tags=frozenset({1, 2}), document_changes=True)
+EVERYTHING = Client(
+    lsp.ClientCapabilities(
+        text_document=lsp.TextDocumentClientCapabilities(
+            publish_diagnostics=lsp.PublishDiagnosticsClientCapabilities(
+                related_information=True,
+                code_description_support=True,
+                tag_support=lsp.ClientDiagnosticsTagOptions(
+                    [lsp.DiagnosticTag.Unnecessary, lsp.DiagnosticTag.Deprecated]
+                ),
+            )
+        ),
+        workspace=lsp.WorkspaceClientCapabilities(
+            workspace_edit=lsp.WorkspaceEditClientCapabilities(document_changes=True)
+        ),
+    )
+)
 
 
 def places(text: str, unit: ColumnUnit = ColumnUnit.UTF16) -> Places:

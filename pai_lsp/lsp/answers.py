@@ -63,7 +63,7 @@ def hovered(document: OpenDocument, params: lsp.HoverParams) -> lsp.Hover | None
     found = hover(document.document, document.places.offset(params.position))
     if found is None:
         return None
-    contents = markup(found.markdown, is_shown=document.client.reading.markdown_hover)
+    contents = markup(found.markdown, is_shown=document.client.markdown_hover)
     return lsp.Hover(contents, document.places.range(found.span))
 
 
@@ -73,7 +73,7 @@ def definition(
     """Where the name at a place is defined, here or in a file of the catalog."""
     found = definitions(document.document, document.places.offset(params.position))
     targets = [(target, file) for target in found if (file := file_at(document, target.path))]
-    if document.client.reading.definition_links:
+    if document.client.definition_links:
         origin = document.places
         return [location_link(target, origin, file.uri, file.places) for target, file in targets] or None
     return [location(file.uri, target.span, file.places) for target, file in targets] or None
@@ -205,7 +205,7 @@ def tokens(
 ) -> lsp.SemanticTokens:
     """The semantic tokens of the document, or of a range."""
     span = document.places.span(params.range) if isinstance(params, lsp.SemanticTokensRangeParams) else None
-    found, spans_lines = semantic_tokens(document.document, span), document.client.reading.multi_line_tokens
+    found, spans_lines = semantic_tokens(document.document, span), document.client.multi_line_tokens
     return lsp.SemanticTokens(token_numbers(found, document.places, spans_lines=spans_lines))
 
 
@@ -218,7 +218,7 @@ def code_lenses(document: OpenDocument, _params: lsp.CodeLensParams) -> list[lsp
 
 def _command(document: OpenDocument, lens: Lens) -> lsp.Command | None:
     """The command of a click; None for a lens that has no use without it."""
-    known = document.client.reading.commands
+    known = document.client.commands
     if own := CLIENT_COMMANDS.get(lens.kind):
         return lsp.Command(lens.title, own, arguments=[document.uri, lens.role]) if own in known else None
     show = next((name for name in SHOW_REFERENCES if name in known), None)
@@ -231,7 +231,7 @@ def _command(document: OpenDocument, lens: Lens) -> lsp.Command | None:
 
 def document_links(document: OpenDocument, _params: lsp.DocumentLinkParams) -> list[lsp.DocumentLink]:
     """The links of the document."""
-    shows_tooltips = document.client.reading.link_tooltips
+    shows_tooltips = document.client.link_tooltips
     return [
         lsp.DocumentLink(document.places.range(link.span), link.address, link.tooltip if shows_tooltips else None)
         for link in links(document.document)
@@ -240,8 +240,8 @@ def document_links(document: OpenDocument, _params: lsp.DocumentLinkParams) -> l
 
 def folding_ranges(document: OpenDocument, _params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange]:
     """The folds of the document; no more than the client accepts."""
-    client = document.client.reading
-    found = folds(document.document)[: client.fold_limit]
+    client = document.client
+    found = folds(document.document)[: client.part("text_document.folding_range.range_limit")]
     return [fold_range(fold, document.places, whole_lines=client.whole_line_folds) for fold in found]
 
 

@@ -159,7 +159,7 @@ def refactoring_actions(
 
 def _command_beside(document: OpenDocument, offer: Refactoring) -> lsp.Command | None:
     """What a client runs that opens the result beside the file; None if it has no such command."""
-    known = document.client.reading.commands
+    known = document.client.commands
     if offer.beside == EXPANDED and CLIENT_EXPAND in known:
         return lsp.Command(offer.title, CommandName.EXPAND.value, arguments=[document.uri])
     if offer.beside not in {"", EXPANDED} and CLIENT_CONVERT in known:
@@ -168,7 +168,8 @@ def _command_beside(document: OpenDocument, offer: Refactoring) -> lsp.Command |
 
 
 def _can_write_beside(document: OpenDocument) -> bool:
-    return document.client.creates_files and written_beside(document.uri, EXPANDED, "") is not None
+    client = document.client
+    return client.document_changes and client.creates_files and document.uri.startswith("file:")
 
 
 def resolved_action(document: OpenDocument, action: lsp.CodeAction) -> lsp.CodeAction:

@@ -30,7 +30,7 @@ def completion(document: OpenDocument, params: lsp.CompletionParams) -> lsp.Comp
     """
     offset = document.places.offset(params.position)
     # The data that a client keeps which fetches documentation later.
-    kept = {"uri": document.uri, "offset": offset} if document.client.completion.later_documentation else None
+    kept = {"uri": document.uri, "offset": offset} if document.client.later_documentation else None
     offer = CompletionItems(document, offset, kept)
     is_asked = params.context is None or params.context.trigger_kind is lsp.CompletionTriggerKind.Invoked
     found = complete(document.document, offset, is_asked=is_asked)
@@ -47,7 +47,7 @@ def resolved_completion(document: OpenDocument, item: lsp.CompletionItem) -> lsp
     found = complete(document.document, offset) if is_place else ()
     documentation = next((one.documentation for one in found if one.label == item.label), "")
     if documentation:
-        item.documentation = markup(documentation, is_shown=document.client.completion.markdown)
+        item.documentation = markup(documentation, is_shown=document.client.markdown_completions)
     return item
 
 
@@ -62,6 +62,8 @@ _KINDS: Mapping[SuggestionKind, lsp.CompletionItemKind] = {
     SuggestionKind.VARIABLE: lsp.CompletionItemKind.Variable,
     SuggestionKind.PARAMETER: lsp.CompletionItemKind.Field,
 }
+# Those that every client knows. Source: LSP 3.17, CompletionClientCapabilities.
+_BASIC_KINDS = frozenset(range(1, 19))
 # Only a single word may be inserted in front of the rest of another word; keys and snippets replace it.
 _WORDS = frozenset(SuggestionKind) - {SuggestionKind.KEY, SuggestionKind.SNIPPET}
 
@@ -80,18 +82,18 @@ class CompletionItems:
 
     def item(self, suggestion: Suggestion) -> lsp.CompletionItem:
         """One suggestion."""
-        client = self.document.client.completion
-        kind = _KINDS[suggestion.kind]
+        client = self.document.client
+        kind, known = _KINDS[suggestion.kind], client.completion_kinds or _BASIC_KINDS
         text, form = self._text(suggestion)
         documentation = suggestion.documentation if self.kept is None else ""
-        is_marked = suggestion.is_deprecated and lsp.CompletionItemTag.Deprecated in client.tags
+        is_marked = suggestion.is_deprecated and lsp.CompletionItemTag.Deprecated in client.completion_tags
         return lsp.CompletionItem(
             suggestion.label,
-            kind=kind if kind in client.kinds else lsp.CompletionItemKind.Value,
+            kind=kind if kind in known else lsp.CompletionItemKind.Value,
             tags=[lsp.CompletionItemTag.Deprecated] if is_marked else None,
-            deprecated=True if suggestion.is_deprecated and client.deprecated and not is_marked else None,
+            deprecated=True if suggestion.is_deprecated and client.deprecated_completions and not is_marked else None,
             detail=suggestion.detail or None,
-            documentation=markup(documentation, is_shown=client.markdown) if documentation else None,
+            documentation=markup(documentation, is_shown=client.markdown_completions) if documentation else None,
             sort_text=f"{suggestion.order:05}",
             filter_text=self._filter_text(suggestion),
             insert_text_format=form,
@@ -104,7 +106,7 @@ class CompletionItems:
 
     def _text(self, suggestion: Suggestion) -> tuple[str, lsp.InsertTextFormat | None]:
         """The text to insert, with the line ends of the document."""
-        client = self.document.client.completion
+        client = self.document.client
         text, form = suggestion.edit.new_text, lsp.InsertTextFormat.PlainText
         is_indented_again = "\n" in text and client.snippets and not client.keeps_indentation
         if client.snippets and (suggestion.snippet is not None or is_indented_again):
@@ -150,7 +152,7 @@ class CompletionItems:
     def _edit(self, suggestion: Suggestion, text: str) -> lsp.TextEdit | lsp.InsertReplaceEdit:
         span = suggestion.edit.span
         is_within = span.end > self.offset >= span.start
-        if is_within and self.document.client.completion.two_edits and suggestion.kind in _WORDS and "\n" not in text:
+        if is_within and self.document.client.two_edits and suggestion.kind in _WORDS and "\n" not in text:
             return lsp.InsertReplaceEdit(text, self._range(Span(span.start, self.offset)), self._range(span))
         return lsp.TextEdit(self._range(span), text)
 

@@ -105,7 +105,7 @@ def lsp_diagnostic(
         code=diagnostic.code,
         code_description=lsp.CodeDescription(diagnostic.url) if client.code_description and diagnostic.url else None,
         source=SOURCE,
-        tags=[lsp.DiagnosticTag(tag.value) for tag in diagnostic.tags if tag.value in client.tags] or None,
+        tags=[lsp.DiagnosticTag(tag.value) for tag in diagnostic.tags if tag.value in client.diagnostic_tags] or None,
         related_information=related or None,
     )
 

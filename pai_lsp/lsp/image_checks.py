@@ -10,6 +10,7 @@ from pygls.exceptions import JsonRpcException
 
 from pai_lsp.lsp.documents import FileKind
 from pai_lsp.lsp.worker_threads import in_thread
+from pai_lsp.source.foreign import as_mapping
 
 if TYPE_CHECKING:
     from pai_lsp.cluster.image_check import RegistryAccount
@@ -48,7 +49,8 @@ class ImageChecks:
         from pai_lsp.project.image_answers import asked_registries  # noqa: PLC0415 - as above
 
         found: dict[str, RegistryAccount] = {}
-        if not self._connection.client.registry_accounts or document.kind is not FileKind.JOB:
+        keeps_accounts = as_mapping(self._connection.client.options).get("registryAccounts") is True
+        if not keeps_accounts or document.kind is not FileKind.JOB:
             return found
         for registry in await in_thread(partial(asked_registries, document.document)):
             try:

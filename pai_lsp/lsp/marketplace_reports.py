@@ -19,9 +19,8 @@ from pai_lsp.source.spelling import plural
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
-    from pygls.lsp.server import LanguageServer
-
     from pai_lsp.catalog.catalog import Catalog
+    from pai_lsp.lsp.connection import Connection
 
 
 HOW_TO_TRUST = "'pai-lsp trust --help'"
@@ -76,17 +75,12 @@ def status_of(catalogs: Sequence[Catalog]) -> Status:
 class MarketplaceReports:
     """Sends the reports of one server to its client."""
 
-    def __init__(self, server: LanguageServer) -> None:
-        self._server = server
-        self._shows_progress = False
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._server = connection.server
         self._status: Status | None = None
         self._messages: set[str] = set()
         self._questions: set[tuple[str, str]] = set()
-
-    def begin(self, params: lsp.InitializeParams) -> None:
-        """Take from an `initialize` request whether the client shows progress."""
-        window = params.capabilities.window
-        self._shows_progress = window is not None and bool(window.work_done_progress)
 
     def status(self, catalogs: Sequence[Catalog]) -> Status:
         """Send the state of all marketplaces, if it has changed; returns it."""
@@ -153,7 +147,7 @@ class MarketplaceReports:
     async def progress(self) -> AsyncIterator[Callable[[str], None]]:
         """Show progress while the body runs; it gets a function, for any thread, that reports the current step."""
         token = f"pai-lsp-{next(_numbers)}"
-        if not self._shows_progress or not await self._accepts_progress(token):
+        if not self._connection.client.shows_progress or not await self._accepts_progress(token):
             yield lambda _: None
             return
         loop, display = asyncio.get_running_loop(), self._server.work_done_progress

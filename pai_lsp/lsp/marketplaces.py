@@ -27,8 +27,6 @@ from pai_lsp.source.failures import kind_and_place, why
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from lsprotocol import types as lsp
-
     from pai_lsp.catalog.catalog import Catalog
     from pai_lsp.catalog.loading import Surroundings
     from pai_lsp.catalog.setup import CatalogSetup
@@ -52,12 +50,8 @@ class Marketplaces:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._reports = MarketplaceReports(connection.server)
+        self._reports = MarketplaceReports(connection)
         self._marketplaces: dict[CatalogSetup, ProjectMarketplace] = {}
-
-    def begin(self, params: lsp.InitializeParams) -> None:
-        """Take from an `initialize` request what the client can show."""
-        self._reports.begin(params)
 
     def marketplace_of(self, path: str) -> ProjectMarketplace | None:
         """The marketplace of a file; for a document that is not a file, of the workspace's first folder.

@@ -25,7 +25,7 @@ from pygls.exceptions import (
 )
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
-from pai_lsp.lsp.client import client_of
+from pai_lsp.lsp.client import Client
 from pai_lsp.lsp.features import DOCUMENT_FEATURES, WORKSPACE_FEATURES, WORKSPACE_TRUST, CommandName, DocumentFeature
 from pai_lsp.lsp.session import ARRIVED, Session
 from pai_lsp.lsp.transport import bodies, parent_end
@@ -130,7 +130,7 @@ class Protocol(LanguageServerProtocol):
         result: lsp.InitializeResult = yield from super().lsp_initialize(params)
         capabilities = result.capabilities
         unit = ColumnUnit(lsp.PositionEncodingKind(capabilities.position_encoding).value)
-        self.session.begin(params, client_of(params.capabilities, unit, params.initialization_options))
+        self.session.begin(params, Client(params.capabilities, unit, params.initialization_options))
         if not self.session.client.pulls_diagnostics:
             capabilities.diagnostic_provider = None
         if self._watched_reader is not None and params.process_id is not None and params.process_id > 0:

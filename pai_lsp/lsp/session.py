@@ -82,7 +82,6 @@ class Session:
         self.client = client
         if not params.workspace_folders and (root := _root(params)):
             self.server.workspace.add_folder(lsp.WorkspaceFolder(root, PurePath(path_of(root)).name))
-        self.marketplaces.begin(params)
         options = params.initialization_options
         self.trust.take_value(as_mapping(options).get("trusted"))
         self._take_sections({"": section_in(options)})

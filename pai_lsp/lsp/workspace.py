@@ -105,7 +105,7 @@ def document_symbols(
 ) -> list[lsp.DocumentSymbol] | list[lsp.SymbolInformation]:
     """The outline of a job; flat for clients that do not support a tree."""
     items, places = outline(document.document), document.places
-    if document.client.reading.nested_symbols:
+    if document.client.nested_symbols:
         return [_symbol(item, places) for item in items]
     return [
         lsp.SymbolInformation(

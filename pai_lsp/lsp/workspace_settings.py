@@ -68,9 +68,9 @@ async def asked_sections(server: LanguageServer, folders: Sequence[lsp.Workspace
 async def refresh_hints(server: LanguageServer, client: Client) -> None:
     """Let the client ask for inlay hints and lenses again, because they have changed."""
     try:
-        if client.reading.refreshes_hints:
+        if client.refreshes_hints:
             await server.workspace_inlay_hint_refresh_async(None)
-        if client.reading.refreshes_lenses:
+        if client.refreshes_lenses:
             await server.workspace_code_lens_refresh_async(None)
     except JsonRpcException as error:
         _log.warning("the client does not refresh inlay hints or lenses: error %s", error.code)
