@@ -20,8 +20,6 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, end_of_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pai_lsp.document import Document
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.parts import TaskRole
@@ -44,7 +42,7 @@ class Cursor:
     @lazy
     def location(self) -> Location | None:
         """The innermost key or value at (or ending at) the offset; None between them."""
-        return _locate(self.document, self.offset)
+        return _locate(self.document.job, self.offset)
 
     @lazy
     def name(self) -> Occurrence | None:
@@ -108,13 +106,12 @@ class Location:
         return bool(keys) and not self.is_key and keys[-1] in {"commands", *SIMPLE_KEYS}
 
 
-def _locate(document: Document, offset: int) -> Location | None:
+def _locate(job: Job, offset: int) -> Location | None:
     """Aliases lead to no place of their anchor's node."""
-    node = next((root for root in document.syntax.documents if root and root.span.touches(offset)), None)
+    node = next((root for root in job.syntax.documents if root and root.span.touches(offset)), None)
     path: tuple[str | int, ...] = ()
     parents: tuple[Mapping | Sequence, ...] = ()
     entry: Entry | None = None
-    job = document.job
     while isinstance(node, (Mapping, Sequence)):
         parents = (*parents, node)
         step = _step(node, offset)
@@ -281,9 +278,11 @@ def _find(document: Document, offset: int, mark: str, before: str = "", after: s
     marked = f"{text[:offset]}{before}{mark}{after}{text[offset:]}"
     syntax = job_syntax(marked, document.platform.reader)
     job = Job(syntax, document.settings.plugins, document.lookup, document.is_catalog, platform=document.platform)
-    roots = syntax.documents if document.is_mpijob else (syntax.root,)
-    location = next((found for root in roots for found in _marked(job, root, mark)), None)
-    if location is None or not isinstance(location.node, Scalar):
+    # At its end, the mark is in one scalar alone: another may end where it begins.
+    location = _locate(job, offset + len(before) + 1)
+    if location is None or not isinstance(location.node, Scalar) or mark not in location.node.text:
+        return None
+    if not document.is_mpijob and next(iter(location.parents), location.node) is not syntax.root:
         return None
     scalar = location.node
     place = mapped(marked, scalar)
@@ -303,26 +302,3 @@ def _find(document: Document, offset: int, mark: str, before: str = "", after: s
     replace = Span(min(place.place(first).start, offset), max(offset, place.place(last).end - len(before) - 1))
     content = place.text.replace(mark, "", 1)
     return InsertionPoint(document, offset, location, scalar, prefix, suffix, replace, content, index, before, after)
-
-
-def _marked(
-    job: Job,
-    node: Node | None,
-    mark: str,
-    path: tuple[str | int, ...] = (),
-    parents: tuple[Mapping | Sequence, ...] = (),
-    entry: Entry | None = None,
-) -> Iterator[Location]:
-    """The scalars with the mark."""
-    if isinstance(node, Scalar):
-        if mark in node.text:
-            yield Location(job, path, parents, entry, node)
-    elif isinstance(node, Sequence):
-        for number, item in enumerate(node.items):
-            yield from _marked(job, item, mark, (*path, number), (*parents, node), entry)
-    elif isinstance(node, Mapping):
-        for one in node.entries:
-            below, around = (*path, one.name), (*parents, node)
-            if isinstance(one.key, Scalar) and mark in one.key.text:
-                yield Location(job, below, around, one, one.key, is_key=True)
-            yield from _marked(job, one.value, mark, below, around, one)

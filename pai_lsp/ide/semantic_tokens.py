@@ -5,7 +5,7 @@ The YAML itself is colored by the editor's grammar; the tokens add only what a g
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, groupby
 
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.template import ROOTS, TagKind, variables
@@ -13,7 +13,7 @@ from pai_lsp.ide.token_types import TokenModifier, TokenType
 from pai_lsp.job.symbols import SymbolKind
 from pai_lsp.job.template_uses import TemplatePlace
 from pai_lsp.source.content import mapped
-from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Scalar, walk
 from pai_lsp.source.text import Span
 
@@ -126,29 +126,13 @@ def _modifiers(known: EnvironmentVariable | None) -> tuple[TokenModifier, ...]:
 def _side_by_side(tokens: Iterable[SemanticToken]) -> Iterator[SemanticToken]:
     """The tokens cut so that none overlaps: one inside another takes its part of it.
 
-    Of two on one place the last counts; one that only half overlaps another is left out.
+    Of two on one place the last counts.
     """
-    order = sorted((one for one in tokens if len(one.span)), key=lambda one: (one.span.start, -one.span.end))
-    open_ones: list[SemanticToken] = []
-    at = 0
-
-    def part(token: SemanticToken, end: int) -> Iterator[SemanticToken]:
-        start = max(at, token.span.start)
-        if start < end:
-            yield SemanticToken(Span(start, end), token.type, token.modifiers)
-
-    for token in order:
-        start = token.span.start
-        while open_ones and open_ones[-1].span.end <= start:
-            closed = open_ones.pop()
-            yield from part(closed, closed.span.end)
-            at = max(at, closed.span.end)
-        if open_ones:
-            if token.span.end > open_ones[-1].span.end:
-                continue
-            yield from part(open_ones[-1], start)
-        at = max(at, start)
-        open_ones.append(token)
-    for closed in reversed(open_ones):
-        yield from part(closed, closed.span.end)
-        at = max(at, closed.span.end)
+    owners: dict[int, SemanticToken] = {}
+    for token in sorted(tokens, key=lambda one: -len(one.span)):
+        owners |= dict.fromkeys(range(token.span.start, token.span.end), token)
+    # By its distance from its number in the order, each run of neighbors is one group.
+    places = enumerate(sorted(owners))
+    for (token, _), found in groupby(places, key=lambda place: (owners[place[1]], place[1] - place[0])):
+        run = [offset for _, offset in found]
+        yield replace(token, span=Span(run[0], run[-1] + 1))
