@@ -171,7 +171,6 @@ _PATH = lazy_pattern(r"(?:(?<=[\s'\"=:(])|^)/[\w./-]*$")
 _MOST_INDEXES = 8
 _MOST_MEMBERS = 20
 _DEPTH = 3
-_ROOT_ORDER = 900
 
 
 def complete_in_text(point: InsertionPoint) -> list[Suggestion] | None:
@@ -204,25 +203,22 @@ def _paths_for_user(point: InsertionPoint, typed: str) -> Iterator[Suggestion]:
 
     place = typed_place(point, typed, r"[\w./-]*")
     own = point.location.task_role
-    for role in effective_job(point.job).roles:
-        if own is None or role.role.name != own.name:
-            continue
-        for number, one in enumerate(role.prerequisites):
-            path = one.path_for_user
-            if path.startswith(typed) and path != typed:
-                detail = f"content of {one.definition.name}"
-                yield Suggestion(path, SuggestionKind.VALUE, TextEdit(place, path), None, detail, "", number)
+    roles = effective_job(point.job).roles
+    for one in (one for role in roles if own and role.role.name == own.name for one in role.prerequisites):
+        path = one.path_for_user
+        if path.startswith(typed) and path != typed:
+            detail = f"content of {one.definition.name}"
+            yield Suggestion(path, SuggestionKind.VALUE, TextEdit(place, path), detail=detail)
 
 
 def _members(point: InsertionPoint, typed: str) -> Iterator[Suggestion]:
     place = typed_place(point, typed, r"[$\w.\[\]-]*")
     blank, closing = _around(point, place, "<%", "%>")
-    for number, (path, detail) in enumerate(_paths_here(point)):
-        edit = TextEdit(place, blank + path + closing)
-        yield Suggestion(path, SuggestionKind.PARAMETER, edit, None, detail, "", number)
+    for path, detail in _paths_here(point):
+        yield Suggestion(path, SuggestionKind.PARAMETER, TextEdit(place, blank + path + closing), detail=detail)
     for root, detail in _roots_without_names(point):
         snippet = f"{blank}{escaped(root)}.${{1:name}}{closing}"
-        yield inserted(place, root, SuggestionKind.PARAMETER, snippet, detail, order=_ROOT_ORDER)
+        yield inserted(place, root, SuggestionKind.PARAMETER, snippet, detail)
 
 
 def _paths_here(point: InsertionPoint) -> Iterator[tuple[str, str]]:
@@ -276,9 +272,9 @@ def _paths(path: str, node: Node, depth: int = _DEPTH, *, with_null: bool = True
 def _template_variables(point: InsertionPoint, owner: Definition, typed: str) -> Iterator[Suggestion]:
     place = typed_place(point, typed, r"[\w.-]*")
     blank, closing = _around(point, place, "{{", "}}")
-    for number, variable in enumerate(owner.template_variables):
+    for variable in owner.template_variables:
         edit = TextEdit(place, blank + variable.name + closing)
-        yield Suggestion(variable.name, SuggestionKind.VARIABLE, edit, None, "template variable", "", number)
+        yield Suggestion(variable.name, SuggestionKind.VARIABLE, edit, detail="template variable")
 
 
 def _around(point: InsertionPoint, place: Span, opening: str, closing: str) -> tuple[str, str]:
@@ -296,15 +292,15 @@ def _after(point: InsertionPoint, place: Span) -> str:
 def _variables(point: InsertionPoint, sigil: str, typed: str) -> Iterator[Suggestion]:
     place = typed_place(point, typed, r"\w*")
     closing = "}" if "{" in sigil and not _after(point, place).startswith("}") else ""
-    for number, (name, variable, value) in enumerate(_names(point.job, point.location.task_role)):
+    for name, variable, value in _names(point.job, point.location.task_role):
         if name.lower().startswith(typed.lower()):
             detail, documentation = value or variable.description, variable_documentation(variable, name, value)
-            order = number + _STATUS_ORDER.get(variable.status, 3000)
+            order = _STATUS_ORDER.get(variable.status, 3)
             edit = TextEdit(place, name + closing)
             yield Suggestion(name, SuggestionKind.VARIABLE, edit, None, detail, documentation, order)
 
 
-_STATUS_ORDER = {"current": 0, "legacy": 1000, "deprecated": 2000}
+_STATUS_ORDER = {"current": 0, "legacy": 1, "deprecated": 2}
 
 
 def _names(job: Job, own: TaskRole | None) -> Iterator[tuple[str, EnvironmentVariable, str]]:
@@ -321,9 +317,9 @@ def _tags(point: InsertionPoint, sigil: str, typed: str) -> Iterator[Suggestion]
     if sigil != "$" or not any(root.startswith(typed) for root in ("parameters", "secrets")):
         return
     place = Span(point.offset - len(typed) - 1, point.offset)
-    for number, (path, detail) in enumerate(_paths_here(point)):
+    for path, detail in _paths_here(point):
         text = f"<% {path} %>"
-        yield Suggestion(text, SuggestionKind.PARAMETER, TextEdit(place, text), None, detail, "", 5000 + number)
+        yield Suggestion(text, SuggestionKind.PARAMETER, TextEdit(place, text), detail=detail, order=4)
 
 
 _OPTION = lazy_pattern(r"(?:^|[ \t])(--?[\w-]*)$")
@@ -341,12 +337,12 @@ def complete_option(point: InsertionPoint, line: str) -> list[Suggestion]:
     place = typed_place(point, typed, r"[\w-]*")
     is_doubled = known.program.style == "mpi" and typed.startswith("--")
     found = []
-    for number, (names, _) in enumerate(dict.fromkeys(known.program.options.values())):
+    for names, _ in dict.fromkeys(known.program.options.values()):
         spelt = (f"-{name}" if is_doubled and len(name) > 2 else name for name in names)
         if shown := next((one for one in spelt if one.startswith(typed)), ""):
             help_text, documentation = option_help(known.name).get(names[0], ""), option_documentation(known, names[0])
-            order = number + (0 if help_text else 1000)
             edit = TextEdit(place, shown)
+            order = 0 if help_text else 1
             found.append(Suggestion(shown, SuggestionKind.KEY, edit, None, help_text, documentation, order))
     return found
 
@@ -362,8 +358,8 @@ def complete_value(point: InsertionPoint, line: str) -> list[Suggestion]:
     meaning = next((key for key, all_names in known.program.launch.items() if names and names[0][0] in all_names), "")
     place = typed_place(point, match[2], r"\w*")
     return [
-        Suggestion(value, SuggestionKind.VALUE, TextEdit(place, value), None, detail, "", number)
-        for number, (value, detail) in enumerate(_values(meaning, role, point))
+        Suggestion(value, SuggestionKind.VALUE, TextEdit(place, value), detail=detail)
+        for value, detail in _values(meaning, role, point)
         if value.startswith(match[2]) and not (point.is_flow and "," in value)
     ]
 

@@ -53,16 +53,14 @@ def complete_keys(point: InsertionPoint) -> list[Suggestion]:
     """The keys for the mapping at the point, or for the mapping that is expected there."""
     written = written_names(point)
     found: list[Suggestion] = []
-    for number, described in enumerate(_fields(point)):
+    for described in _fields(point):
         if str(described.key) not in written:
-            order = number + (0 if described.required else 100) + (_EXTENSION_ORDER if described.is_extension else 0)
-            found.append(key_suggestion(point, described, order, snippets.value(point, str(described.key))))
-    names = _free_names(point)
-    found += (
-        _plain_key(point, name, detail, value, number)
-        for number, (name, detail, value) in enumerate(names)
-        if name not in written
-    )
+            order = (0 if described.required else 100) + (_EXTENSION_ORDER if described.is_extension else 0)
+            found.append(key_suggestion(point, described, snippets.value(point, str(described.key)), order))
+    for name, detail, value in _free_names(point):
+        if name not in written:
+            snippet = _with_value(point, written_scalar(point, name), value)
+            found.append(inserted(point.replace, name, SuggestionKind.KEY, snippet, detail))
     return [*found, *snippets.for_mapping(point)]
 
 
@@ -91,18 +89,13 @@ def _context(point: InsertionPoint) -> tuple[str | None, str | None]:
     return kind if kind in TYPES else None, plugin.removeprefix(PLUGIN_PREFIX) if plugin else None
 
 
-def key_suggestion(point: InsertionPoint, field: Field, order: int, value: str | None) -> Suggestion:
+def key_suggestion(point: InsertionPoint, field: Field, value: str | None, order: int = 0) -> Suggestion:
     """Offer a key with the start of its value; `value` is that of a mapping, where it is known."""
     name = str(field.key)
     snippet = _with_value(point, name, _value_snippet(point, field, value))
     detail = field.type + (" (required)" if field.required else "")
     found = inserted(point.replace, name, SuggestionKind.KEY, snippet, detail, field_documentation(field), order)
     return replace(found, is_deprecated=True) if field.deprecated else found
-
-
-def _plain_key(point: InsertionPoint, name: str, detail: str, value: str, order: int) -> Suggestion:
-    snippet = _with_value(point, written_scalar(point, name), value)
-    return inserted(point.replace, name, SuggestionKind.KEY, snippet, detail, "", order)
 
 
 def _with_value(point: InsertionPoint, name: str, value: str) -> str:
@@ -166,7 +159,7 @@ def _required_variables(point: InsertionPoint) -> Iterable[str]:
 MOST_OFFERED = 50
 
 _EXTRAS_PLUGINS = ("extras", RUNTIME_PLUGIN)
-_EVENT_STATUS_ORDER = {"released": 0, "extended": 100, "superseded": 200}
+_EVENT_STATUS_ORDER = {"released": 0, "extended": 1, "superseded": 2}
 
 
 def complete_scalars(point: InsertionPoint) -> list[Suggestion]:
@@ -199,9 +192,9 @@ def _names(point: InsertionPoint) -> Iterator[Suggestion]:
     key = path[-1] if path else ""
     if len(path) == 3 and path[0] == "taskRoles" and key in TYPED_FIELDS:
         kind = TYPED_FIELDS[str(key)]
-        for number, definition in enumerate(point.job.prerequisites):
+        for definition in point.job.prerequisites:
             if definition.type == kind and definition.name:
-                yield _definition(point, definition, number)
+                yield _definition(point, definition)
     elif path == ("defaults", "deployment"):
         for deployment in point.job.deployments:
             if deployment.name:
@@ -222,22 +215,22 @@ def _cluster_names(point: InsertionPoint, path: tuple[str | int, ...]) -> Iterat
     if point.document.settings.cluster is not None:
         from pai_lsp.ide.known_values import cluster_names  # noqa: PLC0415 - few projects name a cluster
 
-        for number, (name, detail) in enumerate(cluster_names(point.job, point.document.settings.cluster, path)):
-            yield scalar_suggestion(point, name, SuggestionKind.REFERENCE, detail, order=number)
+        for name, detail in cluster_names(point.job, point.document.settings.cluster, path):
+            yield scalar_suggestion(point, name, SuggestionKind.REFERENCE, detail)
 
 
 def _plugins(point: InsertionPoint) -> Iterator[Suggestion]:
     in_extras = point.path[:2] == _EXTRAS_PLUGINS
     if point.path[:1] not in {("prerequisites",), ("extras",)} and not point.document.is_catalog:
         return
-    for number, plugin in enumerate(point.document.platform.plugins.values()):
+    for plugin in point.document.platform.plugins.values():
         if plugin.deprecated:
             continue
         name = plugin.name if in_extras else plugin.full_name
         documentation = plugin_documentation(plugin)
         if in_extras and not (point.mapping and point.mapping.own("parameters")):
             yield from snippets.plugin_with_parameters(point, plugin.name, documentation)
-        yield scalar_suggestion(point, name, SuggestionKind.PLUGIN, plugin.title, documentation, number)
+        yield scalar_suggestion(point, name, SuggestionKind.PLUGIN, plugin.title, documentation)
 
 
 def _choices(point: InsertionPoint) -> Iterator[Suggestion]:
@@ -251,10 +244,10 @@ def _choices(point: InsertionPoint) -> Iterator[Suggestion]:
 
 def value_suggestions(point: InsertionPoint, field: Field) -> Iterator[Suggestion]:
     """The only values of a key, its default marked as such."""
-    for number, value in enumerate(field.values):
+    for value in field.values:
         detail = "default" if field.default in {value, f'"{value}"'} else ""
         edit = TextEdit(point.replace, point.missing + value)
-        yield Suggestion(value, SuggestionKind.VALUE, edit, None, detail, field.description, number)
+        yield Suggestion(value, SuggestionKind.VALUE, edit, None, detail, field.description)
 
 
 def _item_names(point: InsertionPoint, written: Iterable[str]) -> Iterator[Suggestion]:
@@ -283,12 +276,11 @@ def _own_name(point: InsertionPoint) -> str | None:
 
 def _prerequisites(point: InsertionPoint, written: Iterable[str], own: str | None) -> Iterator[Suggestion]:
     listed = set(written)
-    for number, definition in enumerate(point.job.definitions_by_name.values()):
+    for definition in point.job.definitions_by_name.values():
         if definition.type != "dockerimage" and definition.name != own:
-            order = number + (1000 if definition.name in listed else 0)
-            yield _definition(point, definition, order)
-    for number, offer in enumerate(_offers(point)):
-        yield _offered(point, offer, 2000 + number)
+            yield _definition(point, definition, 1 if definition.name in listed else 0)
+    for offer in _offers(point):
+        yield _offered(point, offer)
 
 
 def _offers(point: InsertionPoint) -> tuple[SuggestedDefinition, ...]:
@@ -301,7 +293,7 @@ def _offers(point: InsertionPoint) -> tuple[SuggestedDefinition, ...]:
     return lookup.suggestions(typed, MOST_OFFERED)
 
 
-def _offered(point: InsertionPoint, offer: SuggestedDefinition, order: int) -> Suggestion:
+def _offered(point: InsertionPoint, offer: SuggestedDefinition) -> Suggestion:
     """A definition of the catalog; in a `require`, with the variables that are to be filled."""
     documentation = offer_documentation(offer)
     detail = f"{offer.title and f'{offer.title}: '}{offer.type or 'prerequisite'}, marketplace"
@@ -310,11 +302,11 @@ def _offered(point: InsertionPoint, offer: SuggestedDefinition, order: int) -> S
         places = "".join(f"\n  {scalar_line(name)}: ${{{one}}}" for one, name in enumerate(offer.variables, start=1))
         snippet = f"name: {escaped(offer.reference)}\ntemplate_variables:{places}"
         kind = SuggestionKind.REFERENCE
-        return snippet_suggestion(point, offer.reference, snippet, detail, documentation, order, kind)
-    return scalar_suggestion(point, offer.reference, SuggestionKind.REFERENCE, detail, documentation, order)
+        return snippet_suggestion(point, offer.reference, snippet, detail, documentation, 2, kind)
+    return scalar_suggestion(point, offer.reference, SuggestionKind.REFERENCE, detail, documentation, 2)
 
 
-def _definition(point: InsertionPoint, definition: Definition, order: int) -> Suggestion:
+def _definition(point: InsertionPoint, definition: Definition, order: int = 0) -> Suggestion:
     detail, documentation = definition.type or "prerequisite", definition_documentation(definition)
     return scalar_suggestion(point, definition.name, SuggestionKind.REFERENCE, detail, documentation, order)
 
@@ -368,7 +360,7 @@ def complete_manifest(point: InsertionPoint) -> list[Suggestion]:
         return list(value_suggestions(point, described))
     written = written_names(point)
     offered = [one for one in manifest_fields(path, version) if one.key not in written]
-    return [key_suggestion(point, one, number, _value(point, str(one.key))) for number, one in enumerate(offered)]
+    return [key_suggestion(point, one, _value(point, str(one.key))) for one in offered]
 
 
 def _value(point: InsertionPoint, key: str) -> str | None:

@@ -46,9 +46,9 @@ def whole_jobs(point: InsertionPoint) -> list[Suggestion]:
     if point.document.text.strip() != (point.prefix + point.suffix).strip():
         return []
     found = [snippet_suggestion(point, name, snippet, detail) for name, detail, snippet in texts.JOBS]
-    for number, one in enumerate(point.job.lookup.job_templates()[:_MOST_TEMPLATES]):
+    for one in point.job.lookup.job_templates()[:_MOST_TEMPLATES]:
         edit, detail = TextEdit(point.replace, one.text), f"{one.summary or 'job'} (marketplace)"
-        found.append(Suggestion(one.name, SuggestionKind.SNIPPET, edit, None, detail, "", _TEMPLATE_ORDER + number))
+        found.append(Suggestion(one.name, SuggestionKind.SNIPPET, edit, detail=detail, order=_TEMPLATE_ORDER))
     return found
 
 
