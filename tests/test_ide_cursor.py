@@ -18,6 +18,8 @@ from pai_lsp.ide.outline import selection_ranges
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from pai_lsp.job.job import Job
+
 JOB = """\
 protocolVersion: 2
 name: 漢字😀
@@ -124,9 +126,9 @@ def test_an_answer_locates_once(monkeypatch: pytest.MonkeyPatch, ask: Callable[[
     document = Document(JOB)
     asked: list[int] = []
 
-    def counted(document: Document, offset: int) -> Location | None:
+    def counted(job: Job, offset: int) -> Location | None:
         asked.append(offset)
-        return locate(document, offset)
+        return locate(job, offset)
 
     locate = cursor_module._locate
     monkeypatch.setattr(cursor_module, "_locate", counted)

@@ -17,7 +17,7 @@ from pai_lsp.ide.hover import hover
 from pai_lsp.ide.navigation import RenameRefused, links, members_at, needed_by, needs, references, rename
 from pai_lsp.ide.outline import OutlineItem, folds, outline, selection_ranges
 from pai_lsp.ide.semantic_tokens import semantic_tokens
-from pai_lsp.lsp.features import DOCUMENT_FEATURES, WORKSPACE_FEATURES
+from pai_lsp.lsp.features import DOCUMENT_FEATURES
 from pai_lsp.source.text import Span, apply_edits
 
 if TYPE_CHECKING:
@@ -171,8 +171,8 @@ def test_the_table_has_all_methods() -> None:
     table = {
         method for row in PAGE.splitlines() if row.startswith("| ") for method in re.findall(r"`(\w+/[\w/]+)`", row)
     }
-    features = {one.method for one in DOCUMENT_FEATURES} | {*WORKSPACE_FEATURES}
-    assert table == features | {lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, lsp.WORKSPACE_EXECUTE_COMMAND}
+    features = {one.method for one in DOCUMENT_FEATURES} | {lsp.WORKSPACE_SYMBOL, lsp.WORKSPACE_EXECUTE_COMMAND}
+    assert table == features | {lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS}
 
 
 def test_the_settings_are_those_of_the_hints() -> None:

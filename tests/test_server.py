@@ -345,5 +345,4 @@ async def test_the_end_without_shutdown() -> None:
 
 async def test_every_feature_has_its_answer() -> None:
     assert [*answers.DOCUMENT_ANSWERS] == [feature.method for feature in features.DOCUMENT_FEATURES]
-    assert [*answers.WORKSPACE_ANSWERS] == [*features.WORKSPACE_FEATURES]
     assert [*answers.COMMANDS] == [*features.CommandName]

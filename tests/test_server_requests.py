@@ -22,7 +22,6 @@ from pai_lsp.lsp.language_server import QuietFormatter
 if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.lsp.documents import OpenDocument
-    from pai_lsp.lsp.workspace import Workspace
 
 pytestmark = pytest.mark.asyncio
 
@@ -183,25 +182,6 @@ async def test_a_request_comes_before_the_check() -> None:
         client.send(client.changed({"text": JOB + "\n"}, version=2), question)
         await client.published(version=2)
         assert any(message.get("id") == question["id"] for message in client.received)
-
-
-async def test_a_question_about_the_workspace(monkeypatch: pytest.MonkeyPatch) -> None:
-    method = lsp.WORKSPACE_SYMBOL
-
-    def answer(workspace: Workspace, params: lsp.WorkspaceSymbolParams) -> list[lsp.WorkspaceSymbol]:
-        location = lsp.LocationUriOnly
-        return [
-            lsp.WorkspaceSymbol(location=location(uri), name=params.query, kind=lsp.SymbolKind.File)
-            for uri in workspace.documents
-        ]
-
-    monkeypatch.setattr(protocol, "DOCUMENT_FEATURES", ())
-    monkeypatch.setattr(protocol, "WORKSPACE_FEATURES", (method,))
-    monkeypatch.setattr(answers, "WORKSPACE_ANSWERS", {method: answer})
-    async with connected() as client:
-        client.open(JOB)
-        found = await client.ask(method, query="a")
-        assert found == [{"location": {"uri": URI}, "name": "a", "kind": lsp.SymbolKind.File}]
 
 
 async def test_a_question_about_something_that_names_its_document(monkeypatch: pytest.MonkeyPatch) -> None:

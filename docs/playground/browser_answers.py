@@ -98,8 +98,8 @@ def _runs(document: Document) -> dict[str, Any]:
     if _kind(document) != "job":
         return {"text": None, "lines": []}
     found = preview(document)
-    starts = _units(document.text, [one.span.start for one in found.sources])
-    lines = [[one.line, start] for one, start in zip(found.sources, starts, strict=True) if one.path is None]
+    own = {line: one.span.start for line, one in found.sources.items() if one.path is None}
+    lines = [[line, start] for line, start in zip(own, _units(document.text, [*own.values()]), strict=True)]
     return {"text": found.text, "lines": lines}
 
 

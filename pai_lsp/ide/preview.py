@@ -11,13 +11,12 @@ from pai_lsp.expansion.script import script_lines
 from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pai_lsp.document import Document
     from pai_lsp.expansion.script import ScriptLine
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.job.parts import TaskRole
-    from pai_lsp.source.text import Span
 
 
 # Source: openpai-runtime, src/runtime.d/user.sh.
@@ -25,20 +24,11 @@ _HEADER = "#!/bin/bash\nset -o errexit\nset -o nounset\nset -o pipefail\n\n"
 
 
 @dataclass(frozen=True, slots=True)
-class PreviewSource:
-    """Where a line of a preview comes from: `line` counts from 0; `path` is the file, None for the job's own."""
-
-    line: int
-    span: Span
-    path: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Preview:
-    """A text, and the sources of its lines, in their order."""
+    """A text, and by the numbers of its lines, from 0, their sources."""
 
     text: str
-    sources: tuple[PreviewSource, ...] = ()
+    sources: Mapping[int, ScriptLine]
 
 
 def preview(document: Document, role: str | None = None, folder: str = "") -> Preview:
@@ -57,7 +47,8 @@ def preview(document: Document, role: str | None = None, folder: str = "") -> Pr
     text = "".join(f"{line}\n" for line, _ in lines)
     shown = job.hidden.without(text)
     has_same_lines = shown.count("\n") == text.count("\n")
-    return Preview(shown, tuple(_sources(lines)) if has_same_lines else ())
+    sources = enumerate(source for line, source in lines for _ in line.split("\n")) if has_same_lines else ()
+    return Preview(shown, {number: source for number, source in sources if source is not None})
 
 
 def role_script(document: Document, role: TaskRole) -> str:
@@ -75,8 +66,3 @@ def _problems(document: Document, problems: Sequence[Diagnostic]) -> Iterator[st
     """The problems, a line each."""
     for problem in (one.without_secrets(document.job.hidden) for one in problems):
         yield f"# line {document.lines.line_of(problem.span.start) + 1}: {' '.join(problem.message.split())}"
-
-
-def _sources(lines: list[tuple[str, ScriptLine | None]]) -> Iterator[PreviewSource]:
-    sources = (source for text, source in lines for _ in text.split("\n"))
-    return (PreviewSource(number, one.span, one.path) for number, one in enumerate(sources) if one is not None)

@@ -55,7 +55,6 @@ if TYPE_CHECKING:
 
     from pai_lsp.lsp.commands import Command
     from pai_lsp.lsp.documents import OpenDocument
-    from pai_lsp.lsp.workspace import Workspace
 
 
 def hovered(document: OpenDocument, params: lsp.HoverParams) -> lsp.Hover | None:
@@ -282,11 +281,6 @@ DOCUMENT_ANSWERS: Mapping[str, Callable[[OpenDocument, Any], Any]] = {
     lsp.TEXT_DOCUMENT_PREPARE_CALL_HIERARCHY: prepared,
     lsp.CALL_HIERARCHY_INCOMING_CALLS: incoming,
     lsp.CALL_HIERARCHY_OUTGOING_CALLS: outgoing,
-}
-
-# About the workspace: gets it as it was when the question came in, and the request's parameters.
-WORKSPACE_ANSWERS: Mapping[str, Callable[[Workspace, Any], Any]] = {
-    lsp.WORKSPACE_SYMBOL: workspace.workspace_symbols,
 }
 
 COMMANDS: Mapping[CommandName, Command] = {

@@ -145,7 +145,7 @@ def previewed(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any
     if not _is_job(document):
         return None
     found = preview(document.document, role, document.context.folder)
-    places = _locations(document, [(str(one.line), one.span, one.path) for one in found.sources])
+    places = _locations(document, [(str(line), one.span, one.path) for line, one in found.sources.items()])
     return {"text": found.text, "languageId": "shellscript", "places": places}
 
 
@@ -384,7 +384,7 @@ def inserted(document: OpenDocument, arguments: Sequence[Any]) -> lsp.WorkspaceE
 
 async def refreshed(session: Session, _arguments: Sequence[Any]) -> dict[str, str]:
     """Ask all servers again, and return the status of the marketplaces after that."""
-    return (await session.marketplaces.refresh()).as_json()
+    return await session.marketplaces.refresh()
 
 
 async def text(session: Session, arguments: Sequence[Any]) -> str | None:

@@ -120,6 +120,3 @@ DOCUMENT_FEATURES: tuple[DocumentFeature, ...] = (
     DocumentFeature(lsp.CALL_HIERARCHY_INCOMING_CALLS),
     DocumentFeature(lsp.CALL_HIERARCHY_OUTGOING_CALLS),
 )
-
-# The questions about the whole workspace.
-WORKSPACE_FEATURES = (lsp.WORKSPACE_SYMBOL,)

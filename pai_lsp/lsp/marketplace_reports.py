@@ -13,7 +13,6 @@ from pygls.exceptions import JsonRpcException
 
 from pai_lsp.catalog.setup import SourceState
 from pai_lsp.source.failures import kind_and_place
-from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.spelling import plural
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 HOW_TO_TRUST = "'pai-lsp trust --help'"
 # What the client gets where no definitions come from outside of the jobs.
 NO_STATE = "none"
-# Our own notification, with a `Status`.
+# Our own notification, with what `status_of` gives.
 STATUS_METHOD = "pai-lsp/marketplaceStatus"
 _TITLE = "OpenPAI marketplace"
 # How long a client may take to accept a progress display, in seconds; the work does not wait longer.
@@ -45,31 +44,14 @@ _numbers = itertools.count(1)
 GOOD = (None, SourceState.READY)
 
 
-def state_of(catalog: Catalog | None) -> SourceState | None:
-    """The state of one marketplace, by its catalog; None without definitions from outside of the jobs."""
-    return catalog.state if catalog else None
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """The state of all marketplaces, as an editor shows it; `note` adds details in words."""
-
-    state: SourceState | None = None
-    note: str = ""
-
-    def as_json(self) -> dict[str, str]:
-        """The status as the client gets it."""
-        return {"state": self.state.value if self.state else NO_STATE, "note": self.note}
-
-
-def status_of(catalogs: Sequence[Catalog]) -> Status:
-    """The worst state, with the notes of all catalogs that are in it."""
-    worst = max(map(state_of, catalogs), key=[None, *SourceState].index, default=None)
+def status_of(catalogs: Sequence[Catalog]) -> dict[str, str]:
+    """The worst `state`, as an editor shows it, and as `note` those of all catalogs that are in it."""
+    worst = max((one.state for one in catalogs), key=[None, *SourceState].index, default=None)
+    notes = dict.fromkeys(note for one in catalogs if one.state is worst for note in one.doubts)
     if worst in GOOD:
-        count = sum(source.count for catalog in catalogs for source in catalog.sources)
-        return Status(worst, plural(count, "definition") if count else "")
-    notes = (note for catalog in catalogs if state_of(catalog) is worst for note in catalog.doubts)
-    return Status(worst, "; ".join(dict.fromkeys(notes)))
+        count = sum(source.count for one in catalogs for source in one.sources)
+        notes = {plural(count, "definition"): None} if count else {}
+    return {"state": worst.value if worst else NO_STATE, "note": "; ".join(notes)}
 
 
 class MarketplaceReports:
@@ -78,16 +60,16 @@ class MarketplaceReports:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._server = connection.server
-        self._status: Status | None = None
+        self._status: dict[str, str] | None = None
         self._messages: set[str] = set()
         self._questions: set[tuple[str, str]] = set()
 
-    def status(self, catalogs: Sequence[Catalog]) -> Status:
+    def status(self, catalogs: Sequence[Catalog]) -> dict[str, str]:
         """Send the state of all marketplaces, if it has changed; returns it."""
         status = status_of(catalogs)
         if status != self._status:
             self._status = status
-            self._server.protocol.notify(STATUS_METHOD, status.as_json())
+            self._server.protocol.notify(STATUS_METHOD, status)
         return status
 
     def untrusted(self, folder: str) -> None:

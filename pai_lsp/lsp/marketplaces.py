@@ -12,14 +12,13 @@ import asyncio
 import os
 import time
 from contextlib import suppress
-from enum import Enum, auto
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.setup import LOCK_NAME
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.lsp.documents import FileKind
-from pai_lsp.lsp.marketplace_reports import GOOD, MarketplaceReports, state_of
+from pai_lsp.lsp.marketplace_reports import GOOD, MarketplaceReports
 from pai_lsp.lsp.worker_threads import in_thread
 from pai_lsp.lsp.workspace_settings import watch
 from pai_lsp.source.failures import kind_and_place, why
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from pai_lsp.catalog.loading import Surroundings
     from pai_lsp.catalog.setup import CatalogSetup
     from pai_lsp.lsp.connection import Connection
-    from pai_lsp.lsp.marketplace_reports import Status
 
 
 # In seconds: when the answer of a server is old, when to retry a server that could not be reached, and how long the
@@ -104,32 +102,19 @@ class Marketplaces:
             with suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(asyncio.gather(*waiting), PATIENCE)
 
-    async def refresh(self) -> Status:
+    async def refresh(self) -> dict[str, str]:
         """Ask all servers again, however recent their answers are; the user wants it."""
         for marketplace in list(self._marketplaces.values()):
             await marketplace.refresh()
         return self._report_status()
 
-    def _report_status(self) -> Status:
+    def _report_status(self) -> dict[str, str]:
         return self._reports.status([one.catalog for one in self._marketplaces.values() if one.catalog is not None])
 
     def setup_failed(self, error: Exception) -> str:
         """Show the user that the sources of a file are not known, by a fault of ours; returns the fault."""
         self._reports.failure(error)
         return kind_and_place(error)
-
-
-class NetworkDecision(Enum):
-    """Whether the servers of a marketplace are asked over the network now.
-
-    NO_SERVERS: none are configured. UNTRUSTED: the user trusts none of them. RECENT: their last
-    answers are used on. DUE: they are asked.
-    """
-
-    NO_SERVERS = auto()
-    UNTRUSTED = auto()
-    RECENT = auto()
-    DUE = auto()
 
 
 class ProjectMarketplace:
@@ -172,19 +157,15 @@ class ProjectMarketplace:
         """Finds the definitions for the documents."""
         return self.catalog or NoLookup(self._missing_reason)
 
-    def decide(self) -> tuple[NetworkDecision, float]:
-        """Whether the servers are asked now, and in how many seconds to decide again; nothing else decides this."""
+    def decide(self) -> float | None:
+        """In how many seconds the servers are to be asked; None if they may not be. Nothing else decides this."""
         from pai_lsp.catalog.loading import seconds_since_asked  # noqa: PLC0415 - loaded when the client is connected
 
-        if not self.setup.servers and not self.setup.allowed_hosts:
-            return NetworkDecision.NO_SERVERS, ASK_AGAIN
         surroundings = self._surroundings()
         if not surroundings.servers_of(self.setup) and not surroundings.hosts_of(self.setup):
-            return NetworkDecision.UNTRUSTED, ASK_AGAIN
+            return None
         since = seconds_since_asked(self.setup, surroundings)
-        if since is not None and since < ASK_AGAIN:
-            return NetworkDecision.RECENT, ASK_AGAIN - since
-        return NetworkDecision.DUE, 0.0
+        return 0.0 if since is None else max(0.0, ASK_AGAIN - since)
 
     async def keep_current(self) -> None:
         """Read the definitions on the disk, and ask the servers whenever it is time to; never ends."""
@@ -193,12 +174,12 @@ class ProjectMarketplace:
         await self._connection.settings.answered()  # they may say that nothing is trusted
         while True:
             self._connection.in_background(self._ask_for_trust())
-            decision, wait = self.decide()
-            if decision is NetworkDecision.DUE:
+            wait = self.decide()
+            if wait == 0:
                 await self._ask_servers()
-                wait = ASK_AGAIN if state_of(self.catalog) in GOOD else TRY_AGAIN
+                wait = ASK_AGAIN if self.catalog is None or self.catalog.state in GOOD else TRY_AGAIN
             try:
-                await asyncio.wait_for(self._wake.wait(), wait)
+                await asyncio.wait_for(self._wake.wait(), ASK_AGAIN if wait is None else wait)
             except asyncio.TimeoutError:
                 continue
             self._wake.clear()
@@ -230,11 +211,10 @@ class ProjectMarketplace:
     async def refresh(self) -> None:
         """Ask the servers, however recent their answers are; read the disk where they may not be asked."""
         await self.was_read.wait()
-        decision, _ = self.decide()
-        if decision in {NetworkDecision.RECENT, NetworkDecision.DUE}:
-            await self._ask_servers()
-        else:
+        if self.decide() is None:
             await self._read_from_disk()
+        else:
+            await self._ask_servers()
 
     async def read_now(self) -> Catalog | None:
         """Read the disk, and return what is known then: a client reports a changed file late, or never."""

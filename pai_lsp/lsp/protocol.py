@@ -26,7 +26,7 @@ from pygls.exceptions import (
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from pai_lsp.lsp.client import Client
-from pai_lsp.lsp.features import DOCUMENT_FEATURES, WORKSPACE_FEATURES, WORKSPACE_TRUST, CommandName, DocumentFeature
+from pai_lsp.lsp.features import DOCUMENT_FEATURES, WORKSPACE_TRUST, CommandName, DocumentFeature
 from pai_lsp.lsp.session import ARRIVED, Session
 from pai_lsp.lsp.transport import bodies, parent_end
 from pai_lsp.source.failures import kind_and_place
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from pygls.lsp.server import LanguageServer
 
     from pai_lsp.lsp.documents import OpenDocument
-    from pai_lsp.lsp.workspace import Workspace
 
     Handler = Callable[[Any], Any]
 
@@ -221,7 +220,7 @@ def handlers(session: Session) -> list[tuple[str, Any, Handler]]:
     """The method, the options and the handler of every feature."""
     return [
         *((one.method, one.options and one.options(), _about_document(session, one)) for one in DOCUMENT_FEATURES),
-        *((method, None, _about_all(session, method)) for method in WORKSPACE_FEATURES),
+        (lsp.WORKSPACE_SYMBOL, None, partial(_found_symbols, session)),
         (WORKSPACE_TRUST, None, lambda params: session.trust.take_value(getattr(params, "trusted", None))),
     ]
 
@@ -268,18 +267,9 @@ def _document_answer(feature: DocumentFeature, document: OpenDocument, params: A
     return DOCUMENT_ANSWERS[feature.method](document, params)
 
 
-def _about_all(session: Session, method: str) -> Handler:
-    async def handle(params: Any) -> Any:
-        work = partial(_workspace_answer, method, session.workspace(ARRIVED.get()), params)
-        return await _answered(method, session.lane.run(work, is_request=True))
-
-    return handle
-
-
-def _workspace_answer(method: str, workspace: Workspace, params: Any) -> Any:
-    from pai_lsp.lsp.answers import WORKSPACE_ANSWERS  # noqa: PLC0415 - loaded when the client is connected
-
-    return WORKSPACE_ANSWERS[method](workspace, params)
+async def _found_symbols(session: Session, params: lsp.WorkspaceSymbolParams) -> Any:
+    work = partial(session.job_files.search, ARRIVED.get(), session.folders, session.client.unit, params.query)
+    return await _answered(lsp.WORKSPACE_SYMBOL, session.lane.run(work, is_request=True))
 
 
 def _uri_in(params: Any) -> str:

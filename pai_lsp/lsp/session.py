@@ -37,7 +37,7 @@ from pai_lsp.project.configuration import FILE_NAME
 from pai_lsp.project.projects import Projects
 from pai_lsp.source.files import is_in_folder
 from pai_lsp.source.foreign import as_mapping
-from pai_lsp.source.frozen import replace
+from pai_lsp.source.frozen import lazy, replace
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping, Sequence
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from pygls.lsp.server import LanguageServer
 
     from pai_lsp.lsp.folder_checks import FolderChecks
-    from pai_lsp.lsp.workspace import JobFiles, Workspace
+    from pai_lsp.lsp.workspace import JobFiles
 
 _log = logging.getLogger(__name__)
 # After how many seconds an edit looks for outside changes again, for a client that does not watch files.
@@ -67,7 +67,6 @@ class Session:
         self.marketplaces = Marketplaces(self)
         self.projects = Projects(_log.warning, self.marketplaces.setup_failed)
         self.trust = ClientTrust(lambda: self.folders, self.marketplaces.trust_changed)
-        self._job_files: JobFiles | None = None
         self._publisher = Publisher(self, self.lane)
         self._shellchecks = ShellChecks(self)
         self.images = ImageChecks(self)
@@ -138,12 +137,12 @@ class Session:
             if before.context.catalog_folder is not None:
                 self.marketplaces.definitions_edited(before.path)
 
-    def workspace(self, documents: Mapping[str, OpenDocument]) -> Workspace:
-        """The workspace with the given state of the open documents."""
-        from pai_lsp.lsp.workspace import JobFiles, Workspace  # noqa: PLC0415 - loaded when the client is connected
+    @lazy
+    def job_files(self) -> JobFiles:
+        """The names in the job files of the workspace."""
+        from pai_lsp.lsp.workspace import JobFiles  # noqa: PLC0415 - loaded when the client is connected
 
-        self._job_files = self._job_files or JobFiles()
-        return Workspace(documents, self.folders, self.client.unit, self._job_files)
+        return JobFiles()
 
     @property
     def folders(self) -> tuple[str, ...]:

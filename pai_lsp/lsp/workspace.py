@@ -15,10 +15,9 @@ from pai_lsp.ide.outline import OutlineItem, OutlineKind, outline
 from pai_lsp.lsp.convert import Places, around, location
 from pai_lsp.lsp.documents import FileKind
 from pai_lsp.source.files import JOB_ENDINGS, UnreadableFile, candidates, decoded, might_be_job, read_bytes
-from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Container, Iterable, Iterator, Mapping
 
     from pai_lsp.document import Document
     from pai_lsp.lsp.documents import OpenDocument
@@ -32,24 +31,25 @@ LONGEST_LOOK = 2.0
 MOST_BYTES = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Workspace:
-    """The workspace at one moment: open documents by URI, and its folders as paths."""
-
-    documents: Mapping[str, OpenDocument]
-    folders: tuple[str, ...]
-    unit: ColumnUnit
-    job_files: JobFiles
-
-
 class JobFiles:
     """The names in the job files of a workspace; a file that was read is read again only when it has changed."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[tuple[int, int], tuple[lsp.WorkspaceSymbol, ...]]] = {}
 
-    def symbols(
-        self, folders: Iterable[str], unit: ColumnUnit, open_paths: frozenset[str]
+    def search(
+        self, documents: Mapping[str, OpenDocument], folders: Iterable[str], unit: ColumnUnit, query: str
+    ) -> list[lsp.WorkspaceSymbol]:
+        """The names in all jobs, open ones as they are in the editor, that have the query's letters in their order."""
+        letters = re.compile(".*".join(map(re.escape, query)), re.IGNORECASE | re.DOTALL)
+        jobs = [one for one in documents.values() if one.kind is FileKind.JOB]
+        in_editor = (_named_symbols(one.document, one.path, one.uri, one.places) for one in jobs)
+        on_disk = self._on_disk(folders, unit, {one.path for one in documents.values()})
+        found = (one for one in chain(chain.from_iterable(in_editor), on_disk) if letters.search(one.name))
+        return list(islice(found, MOST_SYMBOLS))
+
+    def _on_disk(
+        self, folders: Iterable[str], unit: ColumnUnit, open_paths: Container[str]
     ) -> Iterator[lsp.WorkspaceSymbol]:
         """The names in the job files below the folders that are not open, as many as are found in time."""
         found: dict[str, tuple[tuple[int, int], tuple[lsp.WorkspaceSymbol, ...]]] = {}
@@ -91,7 +91,7 @@ def _read(path: str, unit: ColumnUnit) -> tuple[lsp.WorkspaceSymbol, ...]:
     if isinstance(source, UnreadableFile) or uri is None:
         return ()
     document = Document(source.text, path=path)
-    return tuple(named_symbols(document, path, uri, Places(document.lines, unit))) if document.is_job else ()
+    return tuple(_named_symbols(document, path, uri, Places(document.lines, unit))) if document.is_job else ()
 
 
 MOST_SYMBOLS = 500
@@ -115,18 +115,7 @@ def document_symbols(
     ]
 
 
-def workspace_symbols(workspace: Workspace, params: lsp.WorkspaceSymbolParams) -> list[lsp.WorkspaceSymbol]:
-    """The names in all jobs, open ones as they are in the editor, that have the query's letters in their order."""
-    letters = re.compile(".*".join(map(re.escape, params.query)), re.IGNORECASE | re.DOTALL)
-    documents = [one for one in workspace.documents.values() if one.kind is FileKind.JOB]
-    in_editor = (named_symbols(one.document, one.path, one.uri, one.places) for one in documents)
-    open_paths = frozenset(one.path for one in workspace.documents.values())
-    on_disk = workspace.job_files.symbols(workspace.folders, workspace.unit, open_paths)
-    found = (one for one in chain(chain.from_iterable(in_editor), on_disk) if letters.search(one.name))
-    return list(islice(found, MOST_SYMBOLS))
-
-
-def named_symbols(document: Document, path: str, uri: str, places: Places) -> Iterator[lsp.WorkspaceSymbol]:
+def _named_symbols(document: Document, path: str, uri: str, places: Places) -> Iterator[lsp.WorkspaceSymbol]:
     """The symbols of a file, each with the file's name."""
     for item, _ in _flat(outline(document)):
         if item.kind not in _NO_NAMES:
