@@ -6,22 +6,21 @@ come from, and its name to a task role's `prerequisites`.
 
 from __future__ import annotations
 
-import json
-import textwrap
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.ide.refactorings.refactoring import added_prerequisites, together
-from pai_lsp.source.edits import append_item, column, insert_entry
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence
-from pai_lsp.source.text import Span, TextEdit
-from pai_lsp.source.writing import indented, item_lines, value_lines
+from pai_lsp.ide.refactorings.refactoring import CanNotRefactorError, below_key, listed_in_role, together
+from pai_lsp.source.edits import insert_entry
+from pai_lsp.source.nodes import Mapping, Sequence
+from pai_lsp.source.tree_edits import append_value, insert_values
+from pai_lsp.source.writing import entry_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping as MappingOf
 
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
-    from pai_lsp.source.nodes import Entry
+    from pai_lsp.source.text import TextEdit
 
 _SECTION = "reference_prerequisites"
 
@@ -43,7 +42,8 @@ def insertion(job: Job, offset: int, reference: str, name: str, values: MappingO
     edits: list[TextEdit] = []
     role = _role_at(job, offset)
     if role is not None and own not in {listed.name for listed in role.prerequisites}:
-        edits += _role_edit(job.text, role, own)
+        with suppress(CanNotRefactorError):  # a list that is no list gets nothing
+            edits.append(listed_in_role(job, role, own))
     if not known:
         edits.append(_reference_edit(job, job.root, own, reference, values))
     return together(job.syntax, edits)
@@ -68,38 +68,16 @@ def _reference_edit(job: Job, root: Mapping, name: str, reference: str, values: 
     text, extras = job.text, root.own("extras")
     required: Any = {"name": reference, "template_variables": dict(values)} if values else reference
     definition = {"name": name, "require": [required]}
-    item, flow_item = item_lines(definition), json.dumps(definition, ensure_ascii=False)
-    section, flow = "\n".join([f"{_SECTION}:", *indented(item, "  ")]), f"{_SECTION}: [{flow_item}]"
+    section = {_SECTION: [definition]}
     if extras is None:
         if root.is_flow:
-            return insert_entry(text, root, f"extras: {{{flow}}}")
-        return insert_entry(text, root, f"\nextras:\n{textwrap.indent(section, '  ')}")
+            return insert_values(text, root, {"extras": section})
+        return insert_entry(text, root, "\n".join(["", *entry_lines("extras", section)]))
     if not isinstance(extras.value, Mapping):
-        return _below_key(text, extras, section)
+        return below_key(text, extras, section)
     inner = extras.value.own(_SECTION)
     if inner is None:
-        return insert_entry(text, extras.value, flow if extras.value.is_flow else section)
+        return insert_values(text, extras.value, section)
     if not isinstance(inner.value, Sequence):
-        return _below_key(text, inner, "\n".join(item))
-    return append_item(text, inner.value, flow_item if inner.value.is_flow else "\n".join(value_lines(definition)))
-
-
-def _role_edit(text: str, role: TaskRole, name: str) -> list[TextEdit]:
-    if role.node is None:
-        return []
-    listed = role.node.own("prerequisites")
-    if listed is None:
-        return [added_prerequisites(text, role.node, name)]
-    if isinstance(listed.value, Sequence):
-        return [append_item(text, listed.value, name)]
-    is_empty = isinstance(listed.value, Scalar) and listed.value.value is None
-    return [_below_key(text, listed, f"- {name}")] if is_empty else []
-
-
-def _below_key(text: str, entry: Entry, lines: str) -> TextEdit:
-    """Lines below a key that has no value, in place of an empty value (`~`, `null`, `""`)."""
-    key_end = entry.key.span.end
-    pad = " " * (column(text, entry.key.span.start) + 2)
-    # An empty value may not be written at all; then the colon is replaced.
-    end = entry.value.span.end if entry.value.span.end > key_end else max(key_end, text.find(":", key_end) + 1)
-    return TextEdit(Span(key_end, end), f":\n{textwrap.indent(lines, pad)}")
+        return below_key(text, inner, [definition])
+    return append_value(text, inner.value, definition)

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
@@ -42,8 +43,8 @@ from pai_lsp.source.edits import column, insert_entry
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar, Sequence
 from pai_lsp.source.text import Span, TextEdit, next_line
-from pai_lsp.source.tree_edits import item_span, without_items
-from pai_lsp.source.writing import flow_scalar, indented, item_lines
+from pai_lsp.source.tree_edits import insert_values, item_span, without_items
+from pai_lsp.source.writing import indented, item_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,22 +72,21 @@ def _extracted(document: Document, selection: CommandSelection, name: str) -> tu
         raise CanNotRefactorError("only the first commands can run before the others")
     refuse_shared(job, selection.sequence, f"the commands of '{selection.role.name}'")
     commands = callback_commands(job, selection.role, selection.count)
-    head = ["type: script", f"name: {name}"]
-    lines, flow = _at_start(job, selection, commands)
+    plugin, lines = _at_start(job, selection, commands)
     edits = (
-        definition_added(job, "\n".join([*head, *lines]), f"{{{', '.join([*head, *flow])}}}"),
+        definition_added(job, {"type": "script", "name": name, **plugin}, ["type: script", f"name: {name}", *lines]),
         listed_in_role(job, selection.role, name),
         *without_commands(job, selection),
     )
     return together(document.syntax, edits)
 
 
-def _at_start(job: Job, selection: CommandSelection, commands: CallbackCommands) -> tuple[list[str], list[str]]:
-    """The plugin of a prerequisite, and the commands as its callback: as lines, and as entries in flow style."""
-    plugin = f"plugin: {CMD_PLUGIN}"
+def _at_start(job: Job, selection: CommandSelection, commands: CallbackCommands) -> tuple[dict[str, Any], list[str]]:
+    """The plugin of a prerequisite with the commands as its callback: the values, and lines with comments."""
+    texts = [*commands.options, *chain.from_iterable(commands.items)]
+    plugin = {"plugin": CMD_PLUGIN, "callbacks": [{"event": "taskStarts", "commands": texts}]}
     items = indented(moved_lines(job, selection, commands), " " * 6)
-    flow = f"callbacks: [{{event: taskStarts, commands: {flow_items(job, selection, commands)}}}]"
-    return [plugin, "callbacks:", "  - event: taskStarts", "    commands:", *items], [plugin, flow]
+    return plugin, [f"plugin: {CMD_PLUGIN}", "callbacks:", "  - event: taskStarts", "    commands:", *items]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -179,16 +179,6 @@ def moved_lines(job: Job, selection: CommandSelection, commands: CallbackCommand
         lines += found_lines
         at = min(end + 1, selection.span.end)
     return lines + _lines(text[at : selection.span.end], pad)
-
-
-def flow_items(job: Job, selection: CommandSelection, commands: CallbackCommands) -> str:
-    """The items of a callback as written in a flow list."""
-    parts = [flow_scalar(option) for option in commands.options]
-    for item, items in zip(selection.sequence.items, commands.items, strict=False):
-        written = job.text[item.span.start : item.span.end]
-        is_kept = selection.sequence.is_flow and _is_as_written(item, items) and "\n" not in written
-        parts += [written] if is_kept else [flow_scalar(one) for one in items]
-    return f"[{', '.join(parts)}]"
 
 
 def _item(item: object, items: tuple[str, ...], written: str) -> list[str]:
@@ -358,8 +348,9 @@ def _moved(job: Job, role: TaskRole, definition: Definition, numbers: list[int])
     refuse_shared(job, definition.node, f"the keys of '{definition.name}'")
     count, commands = _most(job, role, numbers)
     selection = command_selection(job, role, sequence, 0, count)
-    lines, flow = _at_start(job, selection, commands)
-    added = insert_entry(job.text, definition.node, "\n".join(flow if definition.node.is_flow else lines))
+    plugin, lines = _at_start(job, selection, commands)
+    node = definition.node
+    added = insert_values(job.text, node, plugin) if node.is_flow else insert_entry(job.text, node, "\n".join(lines))
     edits = [added, *without_commands(job, selection)]
     if all(reference.name != definition.name for reference in role.prerequisites):
         edits.append(listed_in_role(job, role, definition.name))

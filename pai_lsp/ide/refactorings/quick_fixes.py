@@ -28,7 +28,6 @@ from pai_lsp.rules.structure.structure_places import places
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping
 from pai_lsp.source.text import Span, TextEdit, apply_edits
-from pai_lsp.source.writing import flow_value, value_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -170,8 +169,4 @@ def _filled(document: Document, reference: Reference, wanting: list[Definition])
         "name": name,
         "require": [{"name": reference.name, "template_variables": dict.fromkeys(names, "")}],
     }
-    edits = (
-        definition_added(job, "\n".join(value_lines(value)), flow_value(value)),
-        TextEdit(reference.span, name),
-    )
-    return together(job.syntax, edits)
+    return together(job.syntax, (definition_added(job, value), TextEdit(reference.span, name)))

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from enum import Enum
 from itertools import accumulate, takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pai_lsp.expansion.effective import effective_job
 from pai_lsp.expansion.released_job import expanded
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.platform.job_schema import key_order
 from pai_lsp.source.comments import comments
-from pai_lsp.source.edits import add_to_section, append_item, insert_entry, keeping_comments, line_end
+from pai_lsp.source.edits import add_to_section, append_item, column, insert_entry, keeping_comments, line_end
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.line_changes import changed_lines
-from pai_lsp.source.nodes import Mapping, Sequence
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit, apply_edits
-from pai_lsp.source.writing import indented, written_key
+from pai_lsp.source.tree_edits import append_value, insert_values
+from pai_lsp.source.writing import indented, value_lines, written_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from pai_lsp.document import Document
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
-    from pai_lsp.source.nodes import Node, Syntax
+    from pai_lsp.source.nodes import Entry, Node, Syntax
 
 
 class RefactoringKind(Enum):
@@ -187,8 +188,9 @@ def _lines(texts: Iterable[str]) -> Iterable[str]:
     return (line for line in lines if line and not _FRAME.fullmatch(line))
 
 
-def definition_added(job: Job, lines: str, flow: str) -> TextEdit:
-    """Add a prerequisite after the last one: `lines` in block style, or `flow` if the list is `[…]`."""
+def definition_added(job: Job, value: dict[str, Any], lines: list[str] | None = None) -> TextEdit:
+    """Add a prerequisite after the last one; in block style as in `lines`."""
+    lines = lines or value_lines(value)
     root = job.root
     entry = job.section("prerequisites")
     if root is None or not root.entries:
@@ -196,33 +198,42 @@ def definition_added(job: Job, lines: str, flow: str) -> TextEdit:
     if entry is None:
         before = list(takewhile(lambda one: one.name != "taskRoles", root.entries))
         preceding = before[-1] if before else None
-        block = "\n".join(["prerequisites:", *indented(f"- {lines}".replace("\n", "\n  ").split("\n"), "  ")])
-        return insert_entry(job.text, root, f"prerequisites: [{flow}]" if root.is_flow else block, preceding)
+        if root.is_flow:
+            return insert_values(job.text, root, {"prerequisites": [value]}, preceding)
+        item = [f"  - {lines[0]}", *indented(lines[1:], "    ")]
+        return insert_entry(job.text, root, "\n".join(["prerequisites:", *item]), preceding)
     node = entry.value
     if not isinstance(node, Sequence) or root.own("prerequisites") is None:
         raise CanNotRefactorError("'prerequisites' is not a list in this job, or is shared through an anchor")
-    return append_item(job.text, _written_here(node, entry.key), flow if node.is_flow else lines)
+    node = _written_here(node, entry.key)
+    return append_value(job.text, node, value) if node.is_flow else append_item(job.text, node, "\n".join(lines))
 
 
 def listed_in_role(job: Job, role: TaskRole, name: str) -> TextEdit:
-    """Add a name after the others in a task role's `prerequisites`."""
+    """Add a name after the others in a task role's `prerequisites`; a new key comes where people write it."""
     if role.node is None:
         raise CanNotRefactorError(f"'{role.name}' is not a mapping")
     entry = role.node.own("prerequisites")
     if entry is None:
         if role.get("prerequisites") is not None:
             raise CanNotRefactorError(f"'{role.name}' shares its prerequisites through '<<'")
-        return added_prerequisites(job.text, role.node, name)
+        before = frozenset(takewhile(lambda key: key != "prerequisites", key_order(("taskRoles", "*"))))
+        preceding = [one for one in role.node.entries if one.name in before]
+        return insert_entry(job.text, role.node, f"prerequisites: [{name}]", preceding[-1] if preceding else None)
+    if isinstance(entry.value, Scalar) and entry.value.value is None:
+        return below_key(job.text, entry, [name])
     if not isinstance(entry.value, Sequence):
         raise CanNotRefactorError(f"the prerequisites of '{role.name}' are not a list")
     return append_item(job.text, _written_here(entry.value, entry.key), name)
 
 
-def added_prerequisites(text: str, role: Mapping, name: str) -> TextEdit:
-    """Add `prerequisites` with one name to a task role, after the keys that people write before it."""
-    before = frozenset(takewhile(lambda key: key != "prerequisites", key_order(("taskRoles", "*"))))
-    preceding = [one for one in role.entries if one.name in before]
-    return insert_entry(text, role, f"prerequisites: [{name}]", preceding[-1] if preceding else None)
+def below_key(text: str, entry: Entry, value: Any) -> TextEdit:
+    """A value below a key that has none, in place of an empty value (`~`, `null`, `""`)."""
+    key_end = entry.key.span.end
+    pad = " " * (column(text, entry.key.span.start) + 2)
+    # An empty value may not be written at all; then the colon is replaced.
+    end = entry.value.span.end if entry.value.span.end > key_end else max(key_end, text.find(":", key_end) + 1)
+    return TextEdit(Span(key_end, end), "\n".join([":", *indented(value_lines(value), pad)]))
 
 
 def value_added(job: Job, section: str, name: str, written: str) -> TextEdit:
