@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.ide.completion.suggestion import escaped
+from pai_lsp.job.definition import CMD_PLUGIN
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.writing import entry_lines, scalar_line
@@ -82,62 +83,31 @@ worker:
 IMAGE = "openpai/standard:python_3.6-pytorch_1.2.0-gpu"
 
 
-def docker_image(name: str, first: int = 1) -> str:
-    """The prerequisite that a role's `dockerImage` names."""
-    return f"""\
-- type: dockerimage
-  name: ${{{first}:{name}}}
-  uri: ${{{first + 1}:{IMAGE}}}"""
+def prerequisite(kind: str, name: str, rest: str, number: int = 1) -> str:
+    """A prerequisite of a type, with the keys below its name; `number` is that of the name's place."""
+    return f"- type: {kind}\n  name: ${{{number}:{name}}}\n  {indented(rest)}"
 
 
-def prerequisite_with_callbacks(name: str) -> str:
-    """Commands before and after the task's own."""
-    return f"""\
-- type: ${{1|script,data,output|}}
-  name: ${{2:{name}}}
-  plugin: com.microsoft.pai.runtimeplugin.cmd
-  callbacks:
-    - event: taskStarts
-      commands:
-        - ${{3:echo starting}}
-    - event: taskSucceeds
-      commands:
-        - ${{4:echo done}}"""
+def _callbacks(commands: dict[str, str]) -> str:
+    """A command for each event."""
+    return "\n".join(f"- event: {event}\n  commands:\n    - {command}" for event, command in commands.items())
 
 
-def data(name: str) -> str:
-    """Addresses of data."""
-    return f"""\
-- type: data
-  name: ${{1:{name}}}
-  uri:
-    - ${{2:https://example.com/data.zip}}"""
+def _running(commands: dict[str, str]) -> str:
+    """The keys of a prerequisite that runs commands."""
+    return f"plugin: {CMD_PLUGIN}\ncallbacks:\n  {indented(_callbacks(commands))}"
 
 
-def script(name: str) -> str:
-    """Commands before the task's own."""
-    return f"""\
-- type: script
-  name: ${{1:{name}}}
-  plugin: com.microsoft.pai.runtimeplugin.cmd
-  callbacks:
-    - event: taskStarts
-      commands:
-        - ${{2:pip install -r requirements.txt}}"""
-
-
-def output(name: str) -> str:
-    """An address for results."""
-    return f"""\
-- type: output
-  name: ${{1:{name}}}
-  uri: ${{2:/mnt/results}}"""
-
-
-CALLBACK = """\
-- event: ${1|taskStarts,taskSucceeds|}
-  commands:
-    - ${2:echo hello}"""
+_INSTALL = "${2:pip install -r requirements.txt}"
+# What it is called, what it is for, the key of a task role that names it, a name for it, the keys below its name.
+PREREQUISITES = (
+    ("docker image", "the image of a task role", "dockerImage", "image", f"uri: ${{2:{IMAGE}}}"),
+    ("data", "addresses for <% $data.uri[0] %>", "data", "dataset", "uri:\n  - ${2:https://example.com/data.zip}"),
+    ("script", "commands before the task's own", "script", "setup", _running({"taskStarts": _INSTALL})),
+    ("output", "an address for <% $output.uri %>", "output", "results", "uri: ${2:/mnt/results}"),
+)
+CALLBACKS = _running({"taskStarts": "${3:echo starting}", "taskSucceeds": "${4:echo done}"})
+CALLBACK = _callbacks({"${1|taskStarts,taskSucceeds|}": "${2:echo hello}"})
 
 
 def deployment(roles: Iterable[str]) -> str:
@@ -186,7 +156,6 @@ registryuri: ${{3:https://index.docker.io/v1/}}"""
 
 
 _TENSORBOARD = "port: ${1:10000}\nlogdir:\n  ${2:path}: ${3:/mnt/tensorboard}"
-_AT_START = "- event: taskStarts\n  commands:\n    - ${1:echo hello}"
 
 
 def _plugin(name: str, purpose: str, parameters: str) -> tuple[str, str, str]:
@@ -197,7 +166,11 @@ def _plugin(name: str, purpose: str, parameters: str) -> tuple[str, str, str]:
 PLUGINS = (
     _plugin("ssh", "ssh between all tasks", "jobssh: true\nsshbarrier: ${1|true,false|}"),
     _plugin("tensorboard", "TensorBoard in the first task", _TENSORBOARD),
-    _plugin("cmd", "commands before and after every task", f"callbacks:\n  {indented(_AT_START)}"),
+    _plugin(
+        "cmd",
+        "commands before and after every task",
+        f"callbacks:\n  {indented(_callbacks({'taskStarts': '${1:echo hello}'}))}",
+    ),
     _plugin("git", "clone a repository first", "repo_uri: ${1:https://example.com/repo.git}"),
 )
 # What `extras` has in a job whose tasks are connected by ssh.
@@ -212,7 +185,7 @@ name: ${{1:{name}}}
 type: job
 jobRetryCount: 0
 prerequisites:
-  {indented(docker_image("image", 2))}
+  {indented(prerequisite("dockerimage", "image", f"uri: ${{3:{IMAGE}}}", 2))}
 taskRoles:
   {indented(roles)}
 defaults:

@@ -13,6 +13,7 @@ from pai_lsp.ide.completion import snippet_texts as texts
 from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, inserted, snippet_suggestion
 from pai_lsp.ide.cursor import Spot
 from pai_lsp.ide.refactorings.refactoring import together
+from pai_lsp.job.definition import TYPED_FIELDS
 from pai_lsp.job.lookup import BY_NAME
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.edits import line_end
@@ -125,14 +126,13 @@ def _items(point: InsertionPoint, path: tuple[str | int, ...], *, dash: bool) ->
     taken = job.definitions_by_name
     pieces: Iterable[tuple[str, str, str]] = ()
     if path == ("prerequisites",):
-        both = texts.prerequisite_with_callbacks(_free("prepare", taken))
-        pieces = (
-            ("docker image", "the image of a task role", texts.docker_image(_wanted(job, "dockerImage", "image"))),
-            ("data", "addresses for <% $data.uri[0] %>", texts.data(_wanted(job, "data", "dataset"))),
-            ("script", "commands before the task's own", texts.script(_wanted(job, "script", "setup"))),
-            ("output", "an address for <% $output.uri %>", texts.output(_wanted(job, "output", "results"))),
-            ("prerequisite with callbacks", "commands before and after the task's own", both),
-        )
+        name = _free("prepare", taken)
+        both = texts.prerequisite("${1|script,data,output|}", name, texts.CALLBACKS, 2)
+        pieces = [
+            (label, detail, texts.prerequisite(TYPED_FIELDS[field], _wanted(job, field, otherwise), rest))
+            for label, detail, field, otherwise, rest in texts.PREREQUISITES
+        ]
+        pieces.append(("prerequisite with callbacks", "commands before and after the task's own", both))
     elif key == "callbacks":
         pieces = (("callback", "commands on an event", texts.CALLBACK),)
     elif path == ("deployments",) and job.task_roles:
