@@ -81,8 +81,7 @@ def template_text(job: Job, use: TemplateUse) -> str | None:
     if root == "$parameters":
         values = {"$parameters": plain_value(job.mapping("parameters"))}
     elif root in {"$data", "$script", "$output"} and use.role is not None:
-        reference = use.role.typed_references.get(root[1:])
-        definition = job.find_typed(root[1:], reference.name) if reference else None
+        definition = job.named_by(use.role, root[1:])
         values = {root: plain_value(definition.node)} if definition else {}
     try:
         text = written(looked_up(server_path(use.tag.content), values, job.platform.mustache))

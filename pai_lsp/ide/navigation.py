@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pai_lsp.catalog.remote_sources import item_page
 from pai_lsp.ide.cursor import Cursor
-from pai_lsp.job.definition import TYPED_FIELDS, Definition, name_span
+from pai_lsp.job.definition import Definition, name_span
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.job.symbols import Symbol, SymbolKind, meant_prerequisite, rename_prerequisite, renaming_edits
 from pai_lsp.job.this_lookup import is_this, this_answer
@@ -98,8 +98,7 @@ def _bound_prerequisite(job: Job, use: TemplateUse, offset: int) -> Iterator[Def
     field = str(steps[0].name).removeprefix("$")
     roles = (use.role,) if use.role else job.roles_listing(use.definition) if use.definition else job.task_roles
     for role in roles:
-        reference = role.typed_references.get(field)
-        definition = job.find_typed(field, reference.name) if reference else None
+        definition = job.named_by(role, field)
         if definition is not None:
             entry = definition.node.entry(member) if member else None
             span = entry.key.span if entry else definition.name_span
@@ -255,7 +254,7 @@ def _uses(job: Job) -> Iterator[_Use]:
         for reference in role.prerequisites:
             yield from (_Use(role, target, reference.span) for target in graph.link(reference).targets)
         for field, reference in role.typed_references.items():
-            if typed := job.find_typed(TYPED_FIELDS[field], reference.name):
+            if typed := job.named_by(role, field):
                 yield _Use(role, typed, reference.span)
     for definition in graph.definitions:
         for link in graph.links(definition):

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 from pai_lsp.job.definition import TYPED_FIELDS, Definition, Origin
 from pai_lsp.job.lookup import LookupState, displayed_path
 from pai_lsp.job.require_graph import cycles
-from pai_lsp.source.frozen import dataclass, replace
+from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.text import Span, shortened
 
 if TYPE_CHECKING:
-    from pai_lsp.job.definition import Reference
     from pai_lsp.job.job import Job
     from pai_lsp.job.require_graph import RequireLink
 
@@ -95,23 +94,19 @@ def prerequisite_graph(job: Job, folder: str = "") -> PrerequisiteGraph:
     """
     builder = _GraphBuilder(job, folder)
     builder.read()
-    closed = builder.cyclic_edges()
-    in_cycle = {source for source, _ in closed}
-    return PrerequisiteGraph(
-        tuple(replace(node, is_in_cycle=number in in_cycle) for number, node in enumerate(builder.nodes)),
-        tuple(replace(edge, is_in_cycle=(edge.source, edge.target) in closed) for edge in builder.edges),
-    )
+    return PrerequisiteGraph(tuple(builder.nodes), tuple(builder.edges))
 
 
 class _GraphBuilder:
     """Numbers the nodes as they are met."""
 
-    __slots__ = ("_folder", "_graph", "_job", "_numbers", "edges", "nodes")
-
     def __init__(self, job: Job, folder: str) -> None:
         self._job = job
         self._folder = folder
         self._graph = job.require_graph
+        # The cycles that the rule about them reports.
+        self._cycles = cycles(self._graph)
+        self._in_cycle = {one.node for cycle in self._cycles for one in cycle.definitions}
         self._numbers: dict[object, int] = {}
         self.nodes: list[GraphNode] = []
         self.edges: dict[GraphEdge, None] = {}
@@ -120,24 +115,26 @@ class _GraphBuilder:
         roles = [self._number(role, NodeKind.ROLE, role.name, span=role.name_span) for role in self._job.task_roles]
         for definition in self._graph.definitions:
             self._definition(definition)
+        closed: set[tuple[int, int]] = set()
+        for cycle in self._cycles:
+            numbers = [self._definition(definition) for definition in cycle.definitions]
+            closed.update(zip(numbers, [*numbers[1:], numbers[0]], strict=True))
         for number, role in zip(roles, self._job.task_roles, strict=True):
             for field, reference in role.typed_references.items():
-                self._edge(number, self._typed(TYPED_FIELDS[field], reference), EdgeKind.NAMES, field)
+                kind, name = TYPED_FIELDS[field], reference.name
+                if (named := self._job.named_by(role, field)) is not None:
+                    target = self._definition(named)
+                else:
+                    target = self._number((kind, name), NodeKind.MISSING, name, kind, span=reference.span)
+                self._edge(number, target, EdgeKind.NAMES, field)
             for reference in role.prerequisites:
                 for target in self._targets(self._graph.link(reference)):
                     self._edge(number, target, EdgeKind.LISTS)
         for definition in self._graph.definitions:
+            number = self._definition(definition)
             for link in self._graph.links(definition):
                 for target in self._targets(link):
-                    self._edge(self._definition(definition), target, EdgeKind.REQUIRES)
-
-    def cyclic_edges(self) -> set[tuple[int, int]]:
-        """The edges that close cycles: the same cycles that the rule about them reports."""
-        pairs: set[tuple[int, int]] = set()
-        for cycle in cycles(self._graph):
-            numbers = [self._definition(definition) for definition in cycle.definitions]
-            pairs.update(zip(numbers, [*numbers[1:], numbers[0]], strict=True))
-        return pairs
+                    self._edge(number, target, EdgeKind.REQUIRES, is_in_cycle=(number, target) in closed)
 
     def _targets(self, link: RequireLink) -> list[int]:
         if link.targets:
@@ -145,13 +142,6 @@ class _GraphBuilder:
         name, is_unknown = link.reference.name, link.answer.state is LookupState.UNKNOWN
         kind, note = (NodeKind.UNKNOWN, link.answer.note) if is_unknown else (NodeKind.MISSING, "")
         return [self._number((kind, name), kind, name, place=note, span=link.reference.span, path=link.path)]
-
-    def _typed(self, type_name: str, reference: Reference) -> int:
-        name = reference.name
-        definition = self._job.find_typed(type_name, name)
-        if definition is not None:
-            return self._definition(definition)
-        return self._number((type_name, name), NodeKind.MISSING, name, type_name, span=reference.span)
 
     def _definition(self, definition: Definition) -> int:
         path, place = None, ""
@@ -176,11 +166,11 @@ class _GraphBuilder:
         number = self._numbers.setdefault(key, len(self.nodes))
         if number == len(self.nodes):
             name, detail, place = map(self._job.hidden.without, (name, detail, place))
-            self.nodes.append(GraphNode(f"n{number}", kind, name, detail, place, span=span, path=path))
+            self.nodes.append(GraphNode(f"n{number}", kind, name, detail, place, key in self._in_cycle, span, path))
         return number
 
-    def _edge(self, source: int, target: int, kind: EdgeKind, field: str = "") -> None:
-        self.edges[GraphEdge(source, target, kind, field)] = None
+    def _edge(self, source: int, target: int, kind: EdgeKind, field: str = "", *, is_in_cycle: bool = False) -> None:
+        self.edges[GraphEdge(source, target, kind, field, is_in_cycle)] = None
 
 
 _SHAPES = {NodeKind.ROLE: ('(["', '"])'), NodeKind.OUTSIDE: ('[["', '"]]')}

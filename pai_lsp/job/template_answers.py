@@ -245,8 +245,7 @@ class _Finder:
             return self._kept((tag.content, in_plugin, 0), lambda: self._in_section(tag, root, in_plugin=in_plugin))
         if role.node is None or role.node.entry(field) is None:
             return self._kept((tag.content, in_plugin, 1), lambda: PathEnd(PathOutcome.NO_FIELD, 0))
-        reference = role.typed_references.get(field)
-        definition = self._job.find_typed(field, reference.name) if reference else None
+        definition = self._job.named_by(role, field)
         if definition is None:
             return None
         key = (tag.content, in_plugin, definition.node)

@@ -15,7 +15,7 @@ from functools import cached_property
 
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.template import OPENING, TemplateFault, TemplateTag, tags
-from pai_lsp.job.definition import Definition, Origin, Reference, read_definitions
+from pai_lsp.job.definition import TYPED_FIELDS, Definition, Origin, Reference, read_definitions
 from pai_lsp.job.lookup import Lookup, LookupAnswer, LookupState, NoLookup
 from pai_lsp.job.parts import Deployment, PluginEntry, TaskRole
 from pai_lsp.platform.job_schema import key_order, structure_errors
@@ -197,10 +197,14 @@ class JobTree:
         """The prerequisite of that type and name; the first of several, with which the rest-server refuses the job."""
         return self._typed.get((kind, name))
 
+    def named_by(self, role: TaskRole, field: str) -> Definition | None:
+        """The prerequisite that a field of a task role names."""
+        reference = role.typed_references.get(field)
+        return self.find_typed(TYPED_FIELDS[field], reference.name) if reference else None
+
     def image_of(self, role: TaskRole) -> Definition | None:
         """The prerequisite that is the docker image of a task role."""
-        reference = role.typed_references.get("dockerImage")
-        return self.find_typed("dockerimage", reference.name) if reference else None
+        return self.named_by(role, "dockerImage")
 
     @cached_property
     def _typed(self) -> dict[tuple[str, str], Definition]:

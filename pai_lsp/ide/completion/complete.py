@@ -237,8 +237,7 @@ def _paths_here(point: InsertionPoint) -> Iterator[tuple[str, str]]:
     roles = (role,) if role else job.roles_listing(whole) if whole else job.task_roles
     for field in ROLE_TYPES:
         for one in roles:
-            reference = one.typed_references.get(field)
-            bound = job.find_typed(field, reference.name) if reference else None
+            bound = job.named_by(one, field)
             if bound is not None:
                 for entry in bound.node.effective_entries():
                     if entry.name not in {"callbacks", "require", "plugin"}:

@@ -29,13 +29,14 @@ from pai_lsp.ide.refactorings.refactoring import (
     Refactoring,
     RefactoringKind,
     attempted,
+    covers,
     definition_added,
     listed_in_role,
     refuse_shared,
     together,
     trimmed,
 )
-from pai_lsp.job.definition import CMD_PLUGIN, TYPED_FIELDS, Origin
+from pai_lsp.job.definition import CMD_PLUGIN, Origin
 from pai_lsp.job.plugin_parameters import damages, released_parameters, runtime_round_trip
 from pai_lsp.platform.programs import launchers
 from pai_lsp.source.comments import comments
@@ -317,12 +318,11 @@ def legacy_field(document: Document, span: Span) -> Iterator[Refactoring]:
     for role in job.task_roles:
         for field in ("data", "script"):
             entry = role.node.own(field) if role.node else None
-            reference = role.typed_references.get(field)
-            if entry is None or reference is None or not entry.span.touches(span.start):
+            definition = job.named_by(role, field)
+            if entry is None or definition is None or not covers(entry.span, span):
                 continue
-            definition = job.find_typed(TYPED_FIELDS[field], reference.name)
             numbers = _users(role, f"${field}")
-            if definition is None or not numbers or span.end > max(entry.span.end, span.start):
+            if not numbers:
                 continue
             title = f"Run the commands that use ${field} from '{definition.name}'"
             make = partial(_moved, job, role, definition, numbers)
