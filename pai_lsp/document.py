@@ -49,10 +49,10 @@ from pai_lsp.rules.text.yaml_syntax import several_documents
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass, lazy, replace
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
-from pai_lsp.source.odd_characters import is_blank, odd_characters, without
+from pai_lsp.source.odd_characters import is_blank, odd_characters
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.steps import ALLOWANCE, Allowance, OutOfSteps
-from pai_lsp.source.text import LineIndex, Span, any_overlaps, apart, shortened
+from pai_lsp.source.text import LineIndex, PlacesBefore, Span, any_overlaps, apart, apply_edits, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.symbols import Occurrence
     from pai_lsp.platform.platforms import Platform
     from pai_lsp.rules import RulesInForce
-    from pai_lsp.source.odd_characters import OddCharacter, WithoutCharacters
+    from pai_lsp.source.odd_characters import OddCharacter
 
     OnFault: TypeAlias = Callable[[Rule, Exception], None]
 
@@ -246,9 +246,10 @@ def _checked_without(odd: tuple[OddCharacter, ...], document: Document, on_fault
     """
 
     def checked(without_those: Sequence[OddCharacter], fault: OnFault) -> list[Diagnostic]:
-        cleaned = without(document.text, without_those)
-        found = _checked(replace(document, text=cleaned.text, known_job=None), fault)
-        return [_at_places(one, cleaned) for one in found]
+        edits = tuple(one.edit for one in without_those)
+        found = _checked(replace(document, text=apply_edits(document.text, edits), known_job=None), fault)
+        before = PlacesBefore(edits)
+        return [_at_places(one, before) for one in found]
 
     found = checked(odd, on_fault)
     as_it_is = checked((), lambda *_: None)
@@ -287,20 +288,17 @@ def _joined(document: Document) -> Document | None:
     return None if text == document.text or joined.syntax.problems else joined
 
 
-def _at_places(one: Diagnostic, cleaned: WithoutCharacters) -> Diagnostic:
+def _at_places(one: Diagnostic, before: PlacesBefore) -> Diagnostic:
     """A finding in a text without odd characters, at its places in the original text."""
-    if not cleaned.removed:
-        return one
-
-    related = tuple(other if other.path else replace(other, span=cleaned.span(other.span)) for other in one.related)
-    fixes = _carried(one.fixes, cleaned) if one.fixes != () else ()
-    return replace(one, span=cleaned.span(one.span), related=related, fixes=fixes)
+    related = tuple(other if other.path else replace(other, span=before.span(other.span)) for other in one.related)
+    fixes = _carried(one.fixes, before) if one.fixes != () else ()
+    return replace(one, span=before.span(one.span), related=related, fixes=fixes)
 
 
 @later
-def _carried(fixes: Fixes, cleaned: WithoutCharacters) -> Iterator[Fix]:
+def _carried(fixes: Fixes, before: PlacesBefore) -> Iterator[Fix]:
     for fix in fixes:
-        yield replace(fix, edits=tuple(replace(edit, span=cleaned.span(edit.span)) for edit in fix.edits))
+        yield replace(fix, edits=tuple(replace(edit, span=before.span(edit.span)) for edit in fix.edits))
 
 
 @later

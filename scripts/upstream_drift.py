@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from pai_lsp.platform.job_schema import field, fields
-from pai_lsp.platform.platforms import OPENPAI, Platform, platform_named, plugin_table
+from pai_lsp.platform.platforms import OPENPAI, Platform, platform_named
 from pai_lsp.platform.programs import program
 from pai_lsp.platform.tables import ExitPattern, exit_codes, released_events, table
 
@@ -264,7 +264,7 @@ def _plugin_drift(runtime: Checkout, folder: str, platform: Platform) -> Iterato
 
 def _inner_parameters(name: str, platform: Platform) -> set[str]:
     """The keys of parameters that are mappings, such as `type` of `userssh`."""
-    parameters = plugin_table(platform)[name]["parameters"].values()
+    parameters = platform.plugin_table[name]["parameters"].values()
     return {key for one in parameters for key in one.get("properties", {})}
 
 

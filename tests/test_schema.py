@@ -19,7 +19,8 @@ from pai_lsp.platform.job_schema import (
     published_schema,
     structure_errors,
 )
-from pai_lsp.platform.tables import events, plugins, table
+from pai_lsp.platform.platforms import OPENPAI
+from pai_lsp.platform.tables import events, table
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.syntax import parse
 
@@ -224,7 +225,7 @@ def test_events_and_plugins_are_told_once() -> None:
     event = field(("prerequisites", 0, "callbacks", 0, "event"), prerequisite_type="script")
     assert event is not None
     assert event.values == tuple(events())
-    for plugin in plugins().values():
+    for plugin in OPENPAI.plugins.values():
         known = {entry.key for entry in fields(("extras", PLUGINS, 0, "parameters"), plugin=plugin.name)}
         assert known == {parameter.name for parameter in plugin.parameters}
 

@@ -14,7 +14,7 @@ from pai_lsp.ide.completion import snippet_texts
 from pai_lsp.ide.completion.complete import complete
 from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, plain_text
 from pai_lsp.job.lookup import JobTemplate, NoLookup, SuggestedDefinition
-from pai_lsp.platform.tables import plugins
+from pai_lsp.platform.platforms import OPENPAI
 from pai_lsp.source.text import Span, TextEdit, apply_edits
 
 HEAD = "protocolVersion: 2\nname: train\ntype: job\n"
@@ -190,7 +190,7 @@ def test_no_piece_is_left_out(name: str) -> None:
 
 def test_every_plugin_has_its_piece() -> None:
     assert {name for name, _, _ in snippet_texts.PLUGINS} == {
-        one.name for one in plugins().values() if not one.deprecated
+        one.name for one in OPENPAI.plugins.values() if not one.deprecated
     }
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from pai_lsp.platform.platforms import OPENPAI, Platform, platform_named, plugin_table
+from pai_lsp.platform.platforms import OPENPAI, Platform, platform_named
 from pai_lsp.platform.tables import exit_codes, table
 
 ROOT = Path(__file__).parent.parent
@@ -100,7 +100,7 @@ def checkout(folder: Path, runtime: Path, platform: Platform) -> None:
     for name, plugin in platform.plugins.items():
         write(runtime / "plugins" / name / "desc.yaml", f"name: {name}\n")
         lines = "".join(f'parameters["{one.name}"]\n' for one in plugin.parameters)
-        written = plugin_table(platform)[name]["parameters"].values()
+        written = platform.plugin_table[name]["parameters"].values()
         lines += "".join(f'inner["{key}"]\n' for one in written for key in one.get("properties", ()))
         events = '"taskStarts" "taskSucceeds"\n' if name == "cmd" else ""
         write(runtime / "plugins" / name / "init.py", lines + events)

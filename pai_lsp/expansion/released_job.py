@@ -39,7 +39,7 @@ from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import cut_entry, keeping_comments, line_end, line_span
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Mapping, Sequence
-from pai_lsp.source.text import Span, TextEdit, apply_edits
+from pai_lsp.source.text import PlacesBefore, Span, TextEdit, apply_edits
 from pai_lsp.source.tree_edits import item_span, items_after, without_items
 from pai_lsp.source.writing import indented, item_lines
 
@@ -60,11 +60,11 @@ if TYPE_CHECKING:
 class SourcePlaces:
     """Carries places in an expanded job back to the text that its author wrote.
 
-    edits: what was changed in the source, in order.
+    before: by what was changed in the source.
     origins: the definitions that were added to the expanded text, each with the prerequisite that it comes from.
     """
 
-    edits: tuple[TextEdit, ...] = ()
+    before: PlacesBefore = PlacesBefore()
     origins: tuple[tuple[Span, Prerequisite], ...] = ()
 
     def origin(self, span: Span) -> Prerequisite | None:
@@ -74,21 +74,7 @@ class SourcePlaces:
     def span(self, span: Span) -> Span:
         """The place in the source; for text that expansion has written, what it has replaced, or where it was added."""
         origin = self.origin(span)
-        if origin is not None:
-            return origin.entry.reference.span
-        start = self._offset(span.start, is_end=False)
-        return Span(start, max(start, self._offset(span.end, is_end=True)))
-
-    def _offset(self, offset: int, *, is_end: bool) -> int:
-        added = 0
-        for edit in self.edits:
-            start = edit.span.start + added
-            if offset < start or (is_end and offset == start):
-                break
-            if offset < start + len(edit.new_text):
-                return edit.span.end if is_end else edit.span.start
-            added += len(edit.new_text) - len(edit.span)
-        return offset - added
+        return origin.entry.reference.span if origin else self.before.span(span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +116,9 @@ def _expanded(job: Job, inlined: Collection[str] = ()) -> ExpandedJob:
         return ExpandedJob(None, tuple(writer.problems))
     proof = proven(job, text, form)
     origins = ((definition.node.span, form.added.get(definition.name)) for definition in proof.job.prerequisites)
-    places = SourcePlaces(tuple(sorted(writer.edits)), tuple((part, origin) for part, origin in origins if origin))
+    places = SourcePlaces(
+        PlacesBefore(tuple(sorted(writer.edits))), tuple((part, origin) for part, origin in origins if origin)
+    )
     if proof.problems:
         return ExpandedJob(None, proof.problems, proof.run, proof.job if proof.run else None, places)
     return ExpandedJob(text, tuple(_broken_callbacks(effective)), proof.run, proof.job, places)

@@ -17,7 +17,7 @@ import json
 from functools import cache, lru_cache
 from importlib import import_module
 
-from pai_lsp.platform.platforms import NAMES, OPENPAI, Platform, plugin_table
+from pai_lsp.platform.platforms import NAMES, OPENPAI, Platform
 from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, table
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.scalar import is_finite_whole, is_whole
@@ -92,7 +92,14 @@ def fields(
     platform: Platform = OPENPAI,
 ) -> list[Field]:
     """The keys that the mapping at `path` may have, required ones first; empty where any name is right."""
-    return list(_fields((kind, platform), tuple(path), prerequisite_type, plugin))
+    which, path = (kind, platform), tuple(path)
+    found = {
+        key: entry
+        for schema in _at(which, path, _context(path, prerequisite_type, plugin))
+        for key, value in schema.get("properties", {}).items()
+        if value is not False and (entry := _field(which, (*path, key), prerequisite_type, plugin))
+    }
+    return sorted(found.values(), key=lambda entry: not entry.required)
 
 
 @lru_cache(maxsize=64)
@@ -102,17 +109,6 @@ def key_order(path: tuple[str | int, ...], kind: Kind = "job", platform: Platfor
     return tuple(
         dict.fromkeys(key for part in _at((kind, platform), path, context) for key in part.get("properties", ()))
     )
-
-
-@lru_cache(maxsize=256)
-def _fields(which: Which, path: Path, prerequisite_type: str | None, plugin: str | None) -> tuple[Field, ...]:
-    found = {
-        key: entry
-        for schema in _at(which, path, _context(path, prerequisite_type, plugin))
-        for key, value in schema.get("properties", {}).items()
-        if value is not False and (entry := _field(which, (*path, key), prerequisite_type, plugin))
-    }
-    return tuple(sorted(found.values(), key=lambda entry: not entry.required))
 
 
 def structure_errors(value: Any, kind: Kind = "job", platform: Platform = OPENPAI) -> tuple[StructureError, ...]:
@@ -295,7 +291,7 @@ def published_schema(kind: Kind, platform: Platform = OPENPAI) -> Schema:
         return schema
     definitions = schema["$defs"]
     acting = ["scriptOrOutput", "data", "storagePrerequisite", "referencePrerequisite"]
-    for name, plugin in plugin_table(platform).items():
+    for name, plugin in platform.plugin_table.items():
         named = {"properties": {"plugin": {"enum": [name, PLUGIN_PREFIX + name]}}, "required": ["plugin"]}
         own = plugin["parameters"]
         needed = {"x-rule": "plugin-missing-parameter", "required": plugin["required"]}

@@ -15,9 +15,9 @@ A new platform is a new file, and its name in `NAMES`; a new version is its name
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 
-from pai_lsp.platform.tables import EnvironmentVariable, Plugin, environment_variables, plugins, plugins_in, table
+from pai_lsp.platform.tables import EnvironmentVariable, Plugin, plugins_in, table
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import Reader
@@ -39,7 +39,7 @@ _MARK_WORDS = (
 _COMMENT = lazy_pattern(r"#[ \t]*pai-lsp:[ \t]*platform[ \t]*=[ \t]*(?P<name>[^\s#]+)")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Platform:
     """A platform as answers to what the rules ask.
 
@@ -105,14 +105,20 @@ class Platform:
         return _patched(schema, self._all("schema"))
 
     @property
+    def plugin_table(self) -> dict[str, Any]:
+        """The table of plugins as it is in schemas/plugins.json, with the changes of this platform."""
+        return _patched(table("plugins.json"), self._all("plugins"))
+
+    @cached_property
     def plugins(self) -> Mapping[str, Plugin]:
         """The runtime's plugins by short name."""
-        return _plugins(self) if self.changes else plugins()
+        return plugins_in(self.plugin_table)
 
-    @property
+    @cached_property
     def environment_variables(self) -> tuple[EnvironmentVariable, ...]:
-        """The environment variables of the containers."""
-        return _environment(self) if self.changes else environment_variables()
+        """The environment variables of the containers; single ones before a family that their name would fit too."""
+        rows = (table("environment.json"), *self._all("environment"))
+        return tuple(EnvironmentVariable(**entry) for entries in rows for entry in entries)
 
     def environment_variable(self, name: str) -> EnvironmentVariable | None:
         """The variable, or family, that `name` belongs to; None when the platform sets no such variable."""
@@ -169,25 +175,9 @@ def platform_comment(text: str) -> re.Match[str] | None:
     return _COMMENT.search(text) if "pai-lsp:" in text else None
 
 
-def plugin_table(platform: Platform) -> dict[str, Any]:
-    """The table of plugins as it is in schemas/plugins.json, with the changes of the platform."""
-    return _patched(table("plugins.json"), platform._all("plugins"))  # noqa: SLF001 - the class is in this module
-
-
-@cache
-def _environment(platform: Platform) -> tuple[EnvironmentVariable, ...]:
-    more = (EnvironmentVariable(**entry) for row in platform._all("environment") for entry in row)  # noqa: SLF001
-    return (*environment_variables(), *more)
-
-
 @lru_cache(maxsize=1024)
 def _variable(platform: Platform, name: str) -> EnvironmentVariable | None:
     return next((one for one in platform.environment_variables if one.match(name) is not None), None)
-
-
-@cache
-def _plugins(platform: Platform) -> Mapping[str, Plugin]:
-    return plugins_in(plugin_table(platform))
 
 
 def _patched(target: dict[str, Any], patches: list[Any]) -> dict[str, Any]:

@@ -88,23 +88,12 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class PluginParameter:
-    """One key that a runtime plugin reads.
-
-    type: JSON Schema's name of its type, or several with ` or ` between.
-    default: what the plugin uses when the key is absent; None without a default.
-    values: the only values, when they are few.
-    keys: the keys of its value, for a mapping, or of each mapping of a list.
-    """
+    """One key that a runtime plugin reads; `type` is JSON Schema's name of its type, or several with ` or ` between."""
 
     name: str
-    title: str
     type: str
     required: bool
-    default: Any
     description: str
-    source: str
-    values: tuple[str, ...] = ()
-    keys: tuple[PluginParameter, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +105,6 @@ class Plugin:
     description: str
     deprecated: bool
     parameters: tuple[PluginParameter, ...]
-    source: str
 
     @property
     def full_name(self) -> str:
@@ -233,25 +221,21 @@ def event_at(moment: Moment) -> str:
     return next(event.name for event in events().values() if event.moment is moment and event.status != "superseded")
 
 
-@cache
-def plugins() -> Mapping[str, Plugin]:
-    """The released runtime's plugins by short name."""
-    return plugins_in(table("plugins.json"))
-
-
 def plugins_in(entries: Mapping[str, Any]) -> Mapping[str, Plugin]:
     """The plugins of a table like schemas/plugins.json, by short name."""
     found: dict[str, Plugin] = {}
     for name, entry in entries.items():
-        columns = {key: entry[key] for key in ("title", "description", "deprecated", "source")}
-        found[name] = Plugin(name=name, parameters=_parameters(entry["parameters"], entry["required"]), **columns)
+        columns = {key: entry[key] for key in ("title", "description", "deprecated")}
+        parameters = tuple(
+            PluginParameter(key, _types(one), key in entry["required"], one["description"])
+            for key, one in entry["parameters"].items()
+        )
+        found[name] = Plugin(name=name, parameters=parameters, **columns)
     return MappingProxyType(found)
 
 
-@cache
-def environment_variables() -> tuple[EnvironmentVariable, ...]:
-    """All variables; single ones come before a family that their name would fit as well."""
-    return tuple(EnvironmentVariable(**entry) for entry in table("environment.json"))
+def _types(parameter: Mapping[str, Any]) -> str:
+    return parameter["type"] if isinstance(parameter["type"], str) else " or ".join(parameter["type"])
 
 
 @cache
@@ -329,28 +313,6 @@ def _shipped(name: str, beside: str = "schemas") -> str:
     folder = shipped if os.path.isdir(shipped) else os.path.join(os.path.dirname(package), beside)
     with open(os.path.join(folder, name), encoding="utf-8") as file:
         return file.read()
-
-
-def _parameters(properties: Mapping[str, Any], required: list[str]) -> tuple[PluginParameter, ...]:
-    return tuple(
-        PluginParameter(
-            name,
-            entry["title"],
-            entry["type"] if isinstance(entry["type"], str) else " or ".join(entry["type"]),
-            name in required,
-            entry.get("default"),
-            entry["description"],
-            entry["x-source"],
-            tuple(entry.get("enum", ())),
-            _parameters(_within(entry).get("properties", {}), _within(entry).get("required", [])),
-        )
-        for name, entry in properties.items()
-    )
-
-
-def _within(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    within: Mapping[str, Any] = entry.get("items", entry)
-    return within
 
 
 @cache

@@ -5,8 +5,6 @@ A text is read a second time without them, and places in that text are carried b
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, ScalarStyle, walk
 from pai_lsp.source.patterns import lazy_pattern
@@ -14,7 +12,7 @@ from pai_lsp.source.text import UNSEEN, Span, TextEdit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator
 
     from pai_lsp.source.nodes import Node, Syntax
 
@@ -110,33 +108,3 @@ def _meant(text: str, at: int, *, is_in_key: bool, is_yaml: bool) -> str:
     # Between a colon or the dash of an item and a word, a space is missing as well.
     follows_mark = before == ":" or (before == "-" and is_first)
     return " " if follows_mark and after not in {"", " ", "\t", "\r", "\n"} else ""
-
-
-@dataclass(frozen=True, slots=True)
-class WithoutCharacters:
-    """A text without odd characters; `places` carries what is found in it back.
-
-    removed: the offsets, in this text, at which a character was removed, in their order.
-    """
-
-    text: str
-    removed: tuple[int, ...]
-
-    def span(self, span: Span) -> Span:
-        """The place in the original text of a place in this one."""
-        start = span.start + bisect_right(self.removed, span.start)
-        return Span(start, max(start, span.end + bisect_left(self.removed, span.end)))
-
-
-def without(text: str, characters: Collection[OddCharacter]) -> WithoutCharacters:
-    """A text in which what is meant stands for characters."""
-    parts: list[str] = []
-    removed: list[int] = []
-    at = length = 0
-    for one in characters:
-        parts += (text[at : one.at], one.meant)
-        length += one.at - at + len(one.meant)
-        at = one.at + 1
-        if not one.meant:
-            removed.append(length)
-    return WithoutCharacters("".join((*parts, text[at:])), tuple(removed))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from enum import Enum
+from functools import cached_property
 from itertools import accumulate
 
 from pai_lsp.source.frozen import dataclass, dataclass_of_many
@@ -213,6 +214,34 @@ def apply_edits(text: str, edits: Iterable[TextEdit]) -> str:
         parts += text[done : edit.span.start], edit.new_text
         done = edit.span.end
     return "".join([*parts, text[done:]])
+
+
+@dataclass(frozen=True, eq=False)
+class PlacesBefore:
+    """Carries places in a text that edits have made back to the text before them; the edits are in order."""
+
+    edits: tuple[TextEdit, ...] = ()
+
+    def span(self, span: Span) -> Span:
+        """The place in the text before; for new text, what it replaced, or where it was added."""
+        start = self._offset(span.start, is_end=False)
+        return Span(start, max(start, self._offset(span.end, is_end=True)))
+
+    def _offset(self, offset: int, *, is_end: bool) -> int:
+        number = (bisect_left if is_end else bisect_right)(self._starts, offset)
+        if not number:
+            return offset
+        edit = self.edits[number - 1]
+        end = self._starts[number - 1] + len(edit.new_text)
+        if offset < end:
+            return edit.span.end if is_end else edit.span.start
+        return edit.span.end + offset - end
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Where the new text of each edit begins."""
+        added = accumulate((len(edit.new_text) - len(edit.span) for edit in self.edits), initial=0)
+        return [edit.span.start + more for edit, more in zip(self.edits, added, strict=False)]
 
 
 def cell_width(character: str) -> int:
