@@ -73,7 +73,7 @@ taskRoles: {worker: {prerequisites: [both]}}
     found = expansion(read.require_graph, read.task_roles[0].prerequisites)
     assert [dict(step.values) for step in found.steps] == [{"where": "/a"}, {"where": "/b"}, {}]
     assert [len(step.required) for step in found.steps] == [0, 0, 3]
-    assert found.unfilled == ()
+    assert not found.unfilled
 
 
 def test_a_variable_is_handed_on_with_its_type() -> None:
@@ -100,8 +100,8 @@ taskRoles:
   worker: {prerequisites: [one, data]}
 """)
     found = expansion(read.require_graph, read.task_roles[0].prerequisites)
-    unfilled = [(one.link.requirement is None, one.definition.name, one.variable.name) for one in found.unfilled]
-    assert unfilled == [(False, "data", "size"), (True, "data", "path"), (True, "data", "size")]
+    unfilled = [(link.requirement is None, link.reference.name, [*names]) for link, names in found.unfilled.items()]
+    assert unfilled == [(False, "data", ["size"]), (True, "data", ["path", "size"])]
 
 
 def test_a_cycle_has_its_whole_path() -> None:

@@ -241,6 +241,7 @@ class CommandLines:
 
     def __init__(self, script: Script) -> None:
         self.by_program: dict[str, list[CommandLine]] = {}
+        self._first: dict[str, int | None] = {}
         self._folders: dict[tuple[Step | None, Step | None], tuple[list[int], list[str | None]]] = {}
         self.tree = structure(script)
         steps = ((step, step.command) for step in self.tree.all)
@@ -265,12 +266,10 @@ class CommandLines:
 
         Comments and here-documents are no words.
         """
-        at = self.first(part)
+        if part not in self._first:  # a rule asks for each of its findings
+            self._first[part] = next(self.all_with(part), None)
+        at = self._first[part]
         return at is not None and (before is None or at < before)
-
-    def first(self, part: str) -> int | None:
-        """Where the first word begins that has a text; None if no word has it."""
-        return next(self.all_with(part), None)
 
     def all_with(self, part: str) -> Iterator[int]:
         """Where the words begin that have a text, in their order."""

@@ -11,6 +11,7 @@ from enum import Enum
 from functools import cached_property, lru_cache
 from itertools import zip_longest
 
+from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass, dataclass_of_many
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import server_text
@@ -97,7 +98,7 @@ class TemplateTag:
             if match is None or (at and match["name"] and not match["dot"]) or (not at and match["dot"]):
                 return ()
             group = "index" if match["index"] is not None else "name"
-            name: str | int = _index(match["index"]) if group == "index" else match["name"]
+            name: str | int = number_of(match["index"]) if group == "index" else match["name"]
             steps.append(PathStep(name, Span(*match.span(group)).shifted(self.content_span.start)))
             at = match.end()
         return tuple(steps)
@@ -137,7 +138,7 @@ class TemplateTag:
                 here = match.end()
                 if match[1]:
                     steps.append(PathStep(match[1], Span(*match.span(1)).shifted(at)))
-                steps.append(PathStep(_index(match[2]), Span(*match.span(2)).shifted(at)))
+                steps.append(PathStep(number_of(match[2]), Span(*match.span(2)).shifted(at)))
             if not here:
                 steps.append(PathStep(part, Span(at, at + len(part))))
             at += len(part) + 1
@@ -148,11 +149,6 @@ class TemplateTag:
         """The first step, as `$parameters`; the whole content if it is not a path."""
         steps = self.steps
         return str(steps[0].name) if steps else self.content
-
-
-def _index(digits: str) -> int:
-    # No list is longer than this, and Python refuses to read thousands of digits.
-    return int(digits) if len(digits) < 10 else 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,29 +278,22 @@ def filled(value: Any, values: Mapping[str, Any]) -> Any:
     A string that is one placeholder and nothing else becomes the value itself, of whatever type; in a longer one the
     value is written as the rest-server would write it. Other braces stay.
     """
-    if isinstance(value, str):
-        return filled_text(value, values)
     if isinstance(value, list):
         return [filled(item, values) for item in value]
     if isinstance(value, dict):
         return {key: filled(item, values) for key, item in value.items()}
-    return value
-
-
-def filled_text(text: str, values: Mapping[str, Any]) -> Any:
-    """`filled` for one string."""
-    if "{{" not in text or not values:
-        return text
+    if not isinstance(value, str) or "{{" not in value or not values:
+        return value
     parts: list[str] = []
     at = 0
-    for variable in variables(text):
+    for variable in variables(value):
         if variable.name not in values:
             continue
-        if len(variable.span) == len(text.strip()):
+        if len(variable.span) == len(value.strip()):
             return values[variable.name]
-        parts += (text[at : variable.span.start], server_text(values[variable.name]))
+        parts += (value[at : variable.span.start], server_text(values[variable.name]))
         at = variable.span.end
-    return "".join((*parts, text[at:]))
+    return "".join((*parts, value[at:]))
 
 
 def server_path(content: str) -> str:

@@ -38,10 +38,11 @@ from pai_lsp.job.require_graph import (
     no_prerequisite,
     not_looked_up,
     nothing_at,
+    reachable,
     requires_without_value,
     undeclared_variable,
 )
-from pai_lsp.job.this_lookup import Asked, asked, looked_up, this_faults, this_tags, with_required
+from pai_lsp.job.this_lookup import Asked, asked, looked_up, this_faults, this_tags
 from pai_lsp.platform.tables import converted_role_name, events
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
     from pai_lsp.embedded.template import TemplateTag
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import PluginEntry, TaskRole
-    from pai_lsp.job.require_graph import Expansion, ExpansionStep, RequireLink, UnfilledVariable
+    from pai_lsp.job.require_graph import Expansion, ExpansionStep, RequireLink
     from pai_lsp.platform.tables import Moment
     from pai_lsp.source.text import Span
 
@@ -90,13 +91,11 @@ class CommandItem:
 class Commands:
     """The commands of one callback, or of `preCommands` or `postCommands`.
 
-    callback: the callback's mapping; None for the other two.
     place: the list of the items, or the single text in its place.
     """
 
     moment: Moment
     items: tuple[CommandItem, ...]
-    callback: Mapping | None
     place: Node
 
 
@@ -110,7 +109,7 @@ def read_commands(
     """
     for name, moment in SIMPLE_KEYS.items():
         if (node := holder.get(name)) is not None:
-            yield Commands(moment, _items(node, step, where, report), None, node)
+            yield Commands(moment, _items(node, step, where, report), node)
     callbacks = holder.get("callbacks")
     if callbacks is not None and not isinstance(callbacks, Sequence):
         report(CANNOT_BE_EXPANDED, where or callbacks.span, CALLBACKS_FORM)
@@ -127,7 +126,7 @@ def read_commands(
         if known is None:
             report("invalid-event", where or (name_span(event) if event.text else entry.place), no_event(event.text))
             continue
-        yield Commands(known.moment, _items(node, step, where, report), callback, node)
+        yield Commands(known.moment, _items(node, step, where, report), node)
 
 
 def items_at(commands: tuple[Commands, ...], moment: Moment) -> tuple[CommandItem, ...]:
@@ -202,7 +201,7 @@ def _this(tag: TemplateTag, step: ExpansionStep) -> Any:
 def _asked_by(step: ExpansionStep) -> tuple[Asked, dict[Definition, ExpansionStep]]:
     """What the tags of a step are looked up in: its definition and what it requires, each with its nearest step."""
     found: dict[Definition, ExpansionStep] = {}
-    for one in with_required(step, lambda one: one.required):
+    for one in reachable([step], lambda one: one.required, id):
         found.setdefault(one.definition, one)
     return asked(found), found
 
@@ -526,12 +525,12 @@ def unmet(
         yield _unresolved(job, link, entries.get(link))
     for cycle in found.cycles:
         yield "prerequisite-cycle", cycle.closing, cycle_found(cycle)
-    for link, names in _open_variables(found.unfilled):
+    for link, names in found.unfilled.items():
         entry, name = entries.get(link), link.reference.name
         if entry is None:
             message = needs_values(name, names, is_listed=link.requirement is None)
         else:
-            message = requires_without_value(entry.reference.name, name, names[0])
+            message = requires_without_value(entry.reference.name, name, next(iter(names)))
         yield "unfilled-template-variable", link, message
 
 
@@ -555,11 +554,3 @@ def _meant(job: Job, link: RequireLink) -> tuple[str, ...]:
     graph = job.require_graph
     holder = next((one for one in graph.definitions if any(other is link for other in graph.links(one))), None)
     return tuple(name for name in job.definitions_by_name if holder is None or name != holder.name)
-
-
-def _open_variables(unfilled: Iterable[UnfilledVariable]) -> list[tuple[RequireLink, list[str]]]:
-    """By reference, the names of the template variables that it leaves open."""
-    found: dict[RequireLink, list[str]] = {}
-    for one in unfilled:
-        found.setdefault(one.link, []).append(one.variable.name)
-    return list(found.items())

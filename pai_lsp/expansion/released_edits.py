@@ -30,7 +30,16 @@ from pai_lsp.platform.tables import (
     moments_with,
 )
 from pai_lsp.source.edits import column, cut_entry, insert_entry, line_span
-from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, plain_value, scalar_text, value_at, walk
+from pai_lsp.source.nodes import (
+    Mapping,
+    Scalar,
+    ScalarStyle,
+    Sequence,
+    plain_value,
+    scalar_text,
+    scalars_below,
+    value_at,
+)
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span, TextEdit, apply_edits, next_line
@@ -228,9 +237,7 @@ def _filled_edits(
     for entry in definition.node.entries:
         if entry in gone or (prerequisite.plugin == "cmd" and entry.name in COMMAND_KEYS):
             continue
-        for scalar in walk(entry.value):
-            if not isinstance(scalar, Scalar):
-                continue
+        for scalar in scalars_below(entry.value):
             if is_filled(scalar, prerequisite.step):
                 value = step_value(scalar, prerequisite.step)
                 yield TextEdit(scalar.span, scalar_line(value) if scalar.is_block else flow_scalar(value))
@@ -339,7 +346,7 @@ def _opened(text: str, node: Node) -> list[str]:
 
 
 def _holds_lines(node: Node) -> bool:
-    return any(isinstance(one, Scalar) and one.is_string and "\n" in one.text for one in walk(node))
+    return any(one.is_string and "\n" in one.text for one in scalars_below(node))
 
 
 def plugin_edits(

@@ -6,7 +6,6 @@ The same holds for the keys of a task role that are written directly under `task
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from itertools import pairwise
 
 from pai_lsp.platform.job_schema import fields
@@ -36,7 +35,7 @@ def root_as_meant(job: JobTree) -> Mapping | None:
         entry = entry_at(mapping, error.key)
         if isinstance(mapping, Mapping) and entry is not None and mapping.entry(error.expected[0]) is None:
             names[entry] = error.expected[0]
-    root = _Renaming(job, names).node(job.root) if job.root and names else job.root
+    root = _Renaming(names).node(job.root) if job.root and names else job.root
     if not isinstance(root, Mapping):
         return None
     root = _with_roles_filled(root)
@@ -83,26 +82,17 @@ def _with_roles_filled(root: Mapping) -> Mapping:
 class _Renaming:
     """Gives entries of a tree other names; a node in which nothing changes stays the same one."""
 
-    def __init__(self, job: JobTree, names: dict[Entry, str]) -> None:
+    def __init__(self, names: dict[Entry, str]) -> None:
         self._names = names
         self._done: dict[Node, Node] = {}
-        # Where the entries are; without aliases and faults, a node holds all of its own and nothing else.
-        is_in_place = not job.syntax.aliases and not job.syntax.problems
-        self._places = sorted(entry.key.span.start for entry in names) if is_in_place else None
 
     def node(self, node: Node) -> Node:
         """The node with the new names of the entries in it."""
-        if isinstance(node, Scalar) or not self._may_change(node):
+        if isinstance(node, Scalar):
             return node
         if node not in self._done:
             self._done[node] = self._changed(node)
         return self._done[node]
-
-    def _may_change(self, node: Node) -> bool:
-        if self._places is None:
-            return True
-        at = bisect_left(self._places, node.span.start)
-        return at < len(self._places) and self._places[at] < node.span.end
 
     def _changed(self, node: Mapping | Sequence) -> Node:
         if isinstance(node, Sequence):

@@ -8,7 +8,7 @@ from itertools import chain
 from pai_lsp.job.definition import name_span
 from pai_lsp.job.secret_forms import is_placeholder, kind_of_name, secrets_in
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Mapping, Scalar, entry_at, walk
+from pai_lsp.source.nodes import Scalar, entries_below, entry_at
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, any_overlaps
 
@@ -56,8 +56,7 @@ def _named_by_key(job: JobTree) -> Iterator[tuple[Entry, str]]:
         if password is not None and isinstance(password.value, Scalar) and _is_literal(password.value):
             yield password, "a registry's password"
     places = (job.mapping("parameters"), job.extras, *(definition.node for definition in job.definitions))
-    mappings = (node for place in places for node in walk(place) if isinstance(node, Mapping))
-    for entry in chain.from_iterable(mapping.entries for mapping in mappings):
+    for entry in chain.from_iterable(map(entries_below, places)):
         if isinstance(entry.value, Scalar) and (kind := _kind(entry.name, entry.value)):
             yield entry, kind
 

@@ -22,7 +22,7 @@ from pai_lsp.source.nodes import (
     items_of,
     plain_value,
     scalar_text,
-    walk,
+    scalars_below,
 )
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
@@ -318,7 +318,7 @@ def filled_texts(definition: Definition) -> Iterator[Scalar]:
     """The texts of a definition that may hold a template variable."""
     for entry in definition.node.effective_entries():
         if entry.name not in _NOT_FILLED:
-            yield from (node for node in walk(entry.value) if isinstance(node, Scalar) and "{{" in node.text)
+            yield from (scalar for scalar in scalars_below(entry.value) if "{{" in scalar.text)
 
 
 def unfilled_values(definition: Definition) -> Iterator[Scalar]:

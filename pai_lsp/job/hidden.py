@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from pai_lsp.job.secret_forms import places_of, secrets_in
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Mapping, Scalar, walk
+from pai_lsp.source.nodes import Mapping, Scalar, scalars_below
 from pai_lsp.source.nodes import Sequence as SequenceNode
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import LineIndex, Span, TextEdit, any_overlaps, apart, apply_edits
@@ -268,7 +268,7 @@ def _section_places(text: str, mapping: Mapping, entry: Entry) -> Iterator[_Hidd
     inner = entry.value
     for one in inner.entries if isinstance(inner, Mapping) else ():
         if not isinstance(one.key, Scalar):
-            yield from (_HiddenPlace(node.span, node.text) for node in walk(one.key) if isinstance(node, Scalar))
+            yield from (_HiddenPlace(scalar.span, scalar.text) for scalar in scalars_below(one.key))
         elif start <= one.key.span.start and _after_colon(text, one) <= end:
             yield _HiddenPlace(_trimmed(text, Span(start, one.key.span.start), inner))
             start = _after_colon(text, one)

@@ -33,11 +33,12 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
     from weakref import ReferenceType
 
-    from pai_lsp.job.definition import Definition, Reference, Requirement, TemplateVariable
+    from pai_lsp.job.definition import Definition, Reference, Requirement
     from pai_lsp.job.tree import JobTree
     from pai_lsp.source.nodes import Mapping
 
     _Answer = TypeVar("_Answer")
+    _Item = TypeVar("_Item")
 
 
 # Different values make different steps, so a short file can require an unlimited number of them.
@@ -104,27 +105,19 @@ class Cycle:
         return self.links[-1]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class UnfilledVariable:
-    """A template variable that a definition declares and the reference to it gives no value."""
-
-    link: RequireLink
-    definition: Definition
-    variable: TemplateVariable
-
-
 @dataclass(frozen=True, slots=True)
 class Expansion:
     """The steps of a list of references in start order (end events run in reverse), and the problems.
 
     unresolved: the references that find nothing or could not be looked up (see `RequireLink.answer`).
+    unfilled: by reference, the template variables that what it finds declares and it gives no value.
     is_complete: False if there are more than `MAX_STEPS` steps.
     """
 
     steps: tuple[ExpansionStep, ...] = ()
     unresolved: tuple[RequireLink, ...] = ()
     cycles: tuple[Cycle, ...] = ()
-    unfilled: tuple[UnfilledVariable, ...] = ()
+    unfilled: MappingOf[RequireLink, Iterable[str]] = field(default_factory=dict)
     is_complete: bool = True
 
 
@@ -161,7 +154,7 @@ class RequireGraph:
 
     def reachable(self, first: Iterable[Definition]) -> Iterator[Definition]:
         """These definitions and all that they require, each once, nearest first."""
-        return _reachable(first, self.required)
+        return reachable(first, self.required, lambda one: one.node)
 
     def path(self, definition: Definition) -> str | None:
         """The file with a definition; None for the job's file."""
@@ -180,7 +173,7 @@ class RequireGraph:
     def reached(self, entry: RequireLink) -> Iterator[Definition]:
         """Every definition outside the file that a reference of the file leads to, each once."""
         outside = filter(self.is_outside, entry.targets)
-        return _reachable(outside, lambda one: filter(self.is_outside, self.required(one)))
+        return reachable(outside, lambda one: filter(self.is_outside, self.required(one)), lambda one: one.node)
 
     def beyond(self, entry: RequireLink) -> Iterator[RequireLink]:
         """Every reference outside the file that a reference of the file leads to, each once."""
@@ -280,16 +273,17 @@ def cycles(graph: RequireGraph) -> tuple[Cycle, ...]:
     return tuple(found)
 
 
-def _reachable(
-    first: Iterable[Definition], required: Callable[[Definition], Iterable[Definition]]
-) -> Iterator[Definition]:
+def reachable(
+    first: Iterable[_Item], required: Callable[[_Item], Iterable[_Item]], key: Callable[[_Item], object]
+) -> Iterator[_Item]:
+    """Definitions or steps and all that they require, each once by its key, nearest first."""
     waiting = list(first)
-    seen: set[Mapping] = set()
-    for definition in waiting:  # grows while it is read
-        if definition.node not in seen:
-            seen.add(definition.node)
-            yield definition
-            waiting += required(definition)
+    seen: set[object] = set()
+    for one in waiting:  # grows while it is read
+        if key(one) not in seen:
+            seen.add(key(one))
+            yield one
+            waiting += required(one)
 
 
 def _targets(links: Iterable[RequireLink]) -> Iterator[tuple[RequireLink, Definition]]:
@@ -318,7 +312,7 @@ def expansion(graph: RequireGraph, references: Iterable[Reference]) -> Expansion
     taken: dict[tuple[Mapping, str], ExpansionStep] = {}
     unresolved: dict[RequireLink, None] = {}
     found: dict[RequireLink, Cycle] = {}
-    unfilled: dict[tuple[RequireLink, str], UnfilledVariable] = {}
+    unfilled: dict[RequireLink, dict[str, None]] = {}
     stack: list[_OpenStep] = []
     open_at: dict[Mapping, int] = {}
 
@@ -332,7 +326,7 @@ def expansion(graph: RequireGraph, references: Iterable[Reference]) -> Expansion
         key = _identity(definition, values)
         for variable in definition.template_variables:
             if variable.name not in values:
-                unfilled.setdefault((link, variable.name), UnfilledVariable(link, definition, variable))
+                unfilled.setdefault(link, {})[variable.name] = None
         if key not in taken:
             open_at[definition.node] = len(stack)
             stack.append(_OpenStep(key, definition, values, link, follow(graph.links(definition))))
@@ -361,9 +355,7 @@ def expansion(graph: RequireGraph, references: Iterable[Reference]) -> Expansion
                 found.setdefault(link, Cycle(tuple(one.definition for one in path), links))
             elif known := begin(link, target, top.values):
                 top.required.append(known)
-    return Expansion(
-        tuple(order), tuple(unresolved), tuple(found.values()), tuple(unfilled.values()), is_complete=not stack
-    )
+    return Expansion(tuple(order), tuple(unresolved), tuple(found.values()), unfilled, is_complete=not stack)
 
 
 def _values(link: RequireLink, definition: Definition, scope: MappingOf[str, Any]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from pai_lsp.job.template_uses import TemplatePlace
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Entry, Scalar, ScalarStyle, walk
+from pai_lsp.source.nodes import Entry, Scalar, ScalarStyle, scalars_below
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.writing import flow_scalar
@@ -233,7 +233,7 @@ def mentioning_scalars(job: Job) -> Iterator[tuple[Scalar, TaskRole | None]]:
     found = dict(reversed(tuple(_command_scalars(job))))
     yield from reversed(found.items())
     for entry in job.parameters.values():
-        yield from ((node, None) for node in walk(entry.value) if isinstance(node, Scalar) and node not in found)
+        yield from ((scalar, None) for scalar in scalars_below(entry.value) if scalar not in found)
 
 
 def _command_scalars(job: Job) -> Iterator[tuple[Scalar, TaskRole | None]]:
@@ -243,12 +243,12 @@ def _command_scalars(job: Job) -> Iterator[tuple[Scalar, TaskRole | None]]:
     for deployment in job.deployments:
         for entry in deployment.role_entries:
             role_of = job.task_roles_by_name.get(entry.name)
-            yield from ((node, role_of) for node in walk(entry.value) if isinstance(node, Scalar))
+            yield from ((scalar, role_of) for scalar in scalars_below(entry.value))
     for definition in job.definitions:
         if definition.type != "dockerimage":
-            yield from ((node, None) for node in walk(definition.node) if isinstance(node, Scalar))
+            yield from ((scalar, None) for scalar in scalars_below(definition.node))
     for plugin in job.plugins:
-        yield from ((node, None) for node in walk(plugin.parameters) if isinstance(node, Scalar))
+        yield from ((scalar, None) for scalar in scalars_below(plugin.parameters))
 
 
 def definition_scope(definition: Definition) -> str:
@@ -263,10 +263,10 @@ def _template_variables(job: Job) -> Iterator[Occurrence]:
         for variable in definition.template_variables:
             symbol = Symbol(SymbolKind.TEMPLATE_VARIABLE, variable.name, scope)
             yield Occurrence(symbol, variable.span, is_definition=True)
-        for node in walk(definition.node) if declared else ():
-            if isinstance(node, Scalar) and "{{" in node.text:
-                text = mapped(job.text, node)
-                for use in variables(node.text):
+        for scalar in scalars_below(definition.node) if declared else ():
+            if "{{" in scalar.text:
+                text = mapped(job.text, scalar)
+                for use in variables(scalar.text):
                     if use.name in declared:
                         symbol = Symbol(SymbolKind.TEMPLATE_VARIABLE, use.name, scope)
                         yield Occurrence(symbol, text.span(use.name_span.start, use.name_span.end))

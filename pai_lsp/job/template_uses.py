@@ -11,7 +11,7 @@ from pai_lsp.embedded.template import OPENING, TemplateTag, runtime_tags, tags, 
 from pai_lsp.job.plugin_parameters import NOT_PARAMETERS
 from pai_lsp.source.content import MappedText, mapped
 from pai_lsp.source.frozen import dataclass_of_many
-from pai_lsp.source.nodes import Node, Scalar, entries_of, walk
+from pai_lsp.source.nodes import Node, Scalar, entries_of, scalars_below
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -133,8 +133,8 @@ def _is_filled(job: JobTree, definition: Definition) -> bool:
 
 def _taken(node: Node | None, waiting: dict[Scalar, None]) -> Iterator[Scalar]:
     """The scalars below a node that hold a `<%` and were not returned before."""
-    for below in walk(node):
-        if isinstance(below, Scalar) and below in waiting:
+    for below in scalars_below(node):
+        if below in waiting:
             del waiting[below]
             yield below
 

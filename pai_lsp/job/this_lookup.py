@@ -15,14 +15,13 @@ from pai_lsp.job.lookup import LookupState
 from pai_lsp.job.require_graph import no_parameter
 from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence, walk
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence, scalars_below
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import TypeVar
+    from collections.abc import Iterable, Iterator
 
     from pai_lsp.embedded.template import PathStep, TemplateTag
     from pai_lsp.job.definition import Definition
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
     from pai_lsp.source.content import MappedText
     from pai_lsp.source.nodes import Entry, Node
     from pai_lsp.source.text import Span
-
-    _T = TypeVar("_T")
 
 _ROOT_END = lazy_pattern(r"[.\[]")
 _INDEX = lazy_pattern(r"[0-9]{1,9}")
@@ -90,10 +87,9 @@ def this_uses(definition: Definition) -> Iterator[tuple[Scalar, TemplateTag, Thi
     """Every `<% this.… %>` in a definition; with a fault where nothing fills it, whatever it finds."""
     for entry in definition.node.effective_entries():
         fault = ThisFault(f"'this' is not filled in '{entry.name}'") if entry.name in UNFILLED_KEYS else None
-        for scalar in walk(entry.value):
-            if isinstance(scalar, Scalar):
-                for tag in this_tags(definition, scalar.text):
-                    yield scalar, tag, fault
+        for scalar in scalars_below(entry.value):
+            for tag in this_tags(definition, scalar.text):
+                yield scalar, tag, fault
 
 
 def this_faults(graph: RequireGraph, definition: Definition) -> Iterator[tuple[Scalar, TemplateTag, ThisFault]]:
@@ -170,18 +166,6 @@ def looked_up(tag: TemplateTag, asked: Asked) -> ThisAnswer:
     near = asked.names
     message = no_parameter(name, asked.definitions[0].name if asked.definitions else "", near)
     return ThisAnswer(fault=nearest or ThisFault(message, number, near))
-
-
-def with_required(first: _T, required: Callable[[_T], Iterable[_T]]) -> Iterator[_T]:
-    """A definition or step and all that it requires, each once, nearest first."""
-    waiting = [first]
-    seen = {first}
-    for one in waiting:  # grows while it is read
-        yield one
-        for further in required(one):
-            if further not in seen:
-                seen.add(further)
-                waiting.append(further)
 
 
 def _first(tag: TemplateTag) -> int:

@@ -87,19 +87,12 @@ class ScriptPlace:
         return command_lines(self.script)
 
     def mentions(self, part: str, before: int | None = None) -> bool:
-        """Whether a word of its commands has a text, as `CommandLines.mentions`; each text is sought once."""
-        if part not in self._first:
-            self._first[part] = self.lines.first(part)
-        at = self._first[part]
-        return at is not None and (before is None or at < before)
+        """Whether a word of its commands has a text, as `CommandLines.mentions`."""
+        return self.lines.mentions(part, before)
 
     @cached_property
     def arguments(self) -> dict[tuple[CommandLine, str, int], Arguments | None]:
         """The words of its command lines that have been read, by line, program and number of the first word."""
-        return {}
-
-    @cached_property
-    def _first(self) -> dict[str, int | None]:
         return {}
 
 

@@ -6,14 +6,11 @@ All of them apply to the text that the tree was read from.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
-from collections import Counter
 from functools import lru_cache
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 from pai_lsp.source.comments import comments_within
-from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence, walk
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence, scalars_below
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit, next_line
 
@@ -114,7 +111,7 @@ def remove_item(text: str, sequence: Sequence, item: Node) -> tuple[TextEdit, ..
     Nothing where a block would be left without any item (a list in brackets becomes `[]`), or where the item is an
     alias or has one.
     """
-    if _parts(sequence).numbers[item] != 1 or item.span.start < sequence.span.start:
+    if sequence.items.count(item) != 1 or item.span.start < sequence.span.start:
         return ()
     if len(sequence.items) == 1:
         return (TextEdit(sequence.span, "[]"),) if sequence.is_flow else ()
@@ -129,7 +126,7 @@ def remove_item(text: str, sequence: Sequence, item: Node) -> tuple[TextEdit, ..
     return keeping_comments_of(text, (removal,), sequence)
 
 
-@lru_cache(maxsize=1)  # as above
+@lru_cache(maxsize=1)  # a text with many findings has many edits of one list
 def places_in_brackets(text: str, sequence: Sequence) -> tuple[Span, ...]:
     """The places of the items of a list in brackets, in order; that of an alias, which the tree knows by its anchor."""
     places: list[Span] = []
@@ -161,39 +158,8 @@ def keeping_comments_of(text: str, edits: SequenceOf[TextEdit], node: Mapping | 
     if not any("#" in text[edit.span.start : edit.span.end] for edit in edits):
         return tuple(edits)
     changed = Span(min(edit.span.start for edit in edits), max(edit.span.end for edit in edits))
-    scalars = (one for part in _parts_within(node, changed) for one in walk(part) if isinstance(one, Scalar))
+    scalars = (one for one in scalars_below(node) if one.span.overlaps(changed))
     return keeping_comments(text, edits, comments_within(text, changed, scalars))
-
-
-def _parts_within(node: Mapping | Sequence, span: Span) -> Iterator[Node]:
-    """The keys, values and items in a part of the text, and those of aliases, which are written elsewhere."""
-    found = _parts(node)
-    first, last = bisect_right(found.ends, span.start), bisect_left(found.starts, span.end)
-    return (part for part in found.parts[first:last] if span.start < part.span.end)
-
-
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    """The keys, values and items of a node by their places, where each begins, and where those up to it end at last.
-
-    numbers: how often each is there; more than once with an alias.
-    """
-
-    parts: tuple[Node, ...]
-    starts: tuple[int, ...]
-    ends: tuple[int, ...]
-    numbers: Counter[Node]
-
-
-@lru_cache(maxsize=1)  # a text with many findings has many edits of one list
-def _parts(node: Mapping | Sequence) -> _Parts:
-    if isinstance(node, Mapping):
-        parts = [part for entry in node.entries for part in (entry.key, entry.value)]
-    else:
-        parts = [*node.items]
-    parts.sort(key=lambda part: part.span)
-    starts, ends = (part.span.start for part in parts), (part.span.end for part in parts)
-    return _Parts(tuple(parts), tuple(starts), tuple(accumulate(ends, max)), Counter(parts))
 
 
 def keeping_comments(text: str, edits: SequenceOf[TextEdit], comments: Iterable[Comment]) -> tuple[TextEdit, ...]:

@@ -334,6 +334,11 @@ def walk(node: Node | None) -> Iterator[Node]:
             waiting += reversed(here.items)
 
 
+def scalars_below(node: Node | None) -> Iterator[Scalar]:
+    """The scalars among the node and all below it, as `walk`."""
+    return (below for below in walk(node) if isinstance(below, Scalar))
+
+
 def entries_below(node: Node | None) -> Iterator[Entry]:
     """The entries of the node and of all mappings below it, as `walk`."""
     return (entry for below in walk(node) if isinstance(below, Mapping) for entry in below.entries)

@@ -6,7 +6,7 @@ A text is read a second time without them, and places in that text are carried b
 from __future__ import annotations
 
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, ScalarStyle, walk
+from pai_lsp.source.nodes import ProblemKind, Scalar, ScalarStyle, entries_below, scalars_below
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import UNSEEN, Span, TextEdit
 
@@ -84,18 +84,17 @@ def _joins(text: str, at: int) -> bool:
 
 def _in_keys(root: Node | None, text: str) -> Iterator[int]:
     """The places in keys that are not plain ASCII."""
-    for node in walk(root):
-        for entry in node.entries if isinstance(node, Mapping) else ():
-            span = entry.key.span
-            if isinstance(entry.key, Scalar) and not text[span.start : span.end].isascii():
-                yield from range(span.start, span.end)
+    for entry in entries_below(root):
+        span = entry.key.span
+        if isinstance(entry.key, Scalar) and not text[span.start : span.end].isascii():
+            yield from range(span.start, span.end)
 
 
 def _around_words(root: Node | None, text: str) -> Iterator[int]:
     """The places around values of one word."""
-    for node in walk(root):
-        if isinstance(node, Scalar) and node.style is ScalarStyle.PLAIN and not node.text.isascii():
-            match = _AROUND_A_WORD.fullmatch(text, node.span.start, node.span.end)
+    for scalar in scalars_below(root):
+        if scalar.style is ScalarStyle.PLAIN and not scalar.text.isascii():
+            match = _AROUND_A_WORD.fullmatch(text, scalar.span.start, scalar.span.end)
             for group in (1, 2) if match else ():
                 yield from range(*match.span(group))  # type: ignore[union-attr]
 

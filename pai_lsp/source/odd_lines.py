@@ -11,6 +11,7 @@ import re
 
 from pai_lsp.source.building import nodes_in
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import ProblemKind
 from pai_lsp.source.odd_characters import BLANKS
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import UNSEEN, Span, end_of_line, shortened
@@ -18,6 +19,7 @@ from pai_lsp.source.text import UNSEEN, Span, end_of_line, shortened
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
 # How far the lines before and after the fault are read to see whether a change helps.
 _LINES_BEFORE = 60
@@ -36,17 +38,21 @@ _COMMENT = lazy_pattern(r"\s#")
 
 
 @dataclass(frozen=True, slots=True)
-class OddLine:
-    """What is wrong with one line, where, and its fix: a title and `(start, end, new text)`.
+class Repair:
+    """One fault and the replacements in the repaired copy that remove it: `(start, end, new text)`.
 
-    rank: of two changes that help, the one with the lower rank is more likely.
+    Without a message js-yaml reads the text, and only libyaml needs the replacement.
+    `title` names the fix for the author: `edit` if given, else the one replacement itself.
+    `is_runtime_only`: whether js-yaml reads the fault, and PyYAML refuses it as libyaml does.
     """
 
     message: str
     span: Span
-    title: str
-    edit: tuple[int, int, str]
-    rank: int
+    replacements: tuple[tuple[int, int, str], ...]
+    kind: ProblemKind = ProblemKind.SYNTAX
+    title: str = ""
+    edit: tuple[int, int, str] | None = None
+    is_runtime_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +87,8 @@ class _WrittenLine:
         return self.depth + (dashes.end() if dashes else 0)
 
 
-def odd_line(text: str, at: int, context_at: int) -> OddLine | None:
-    """The odd line near the fault `at` that libyaml met in what begins at `context_at`; None if no change helps."""
+def odd_line(text: str, at: int, context_at: int) -> Repair | None:
+    """The fix of the odd line near the fault `at` that libyaml met in what begins at `context_at`; None without one."""
     lines = _lines(text, at)
     here = next((number for number, line in enumerate(lines) if line.span.end >= at), -1)
     if here < 0:
@@ -93,7 +99,7 @@ def odd_line(text: str, at: int, context_at: int) -> OddLine | None:
     start = lines[first].start
     end = lines[after].start if after < len(lines) else lines[-1].span.end
     part = text[start:end]
-    found: list[tuple[int, int, int, int, OddLine]] = []
+    found: list[tuple[int, int, int, int, Repair]] = []
 
     def is_first_section(number: int) -> bool:
         return not number or not lines[number - 1].content.endswith((":", "-"))
@@ -101,15 +107,15 @@ def odd_line(text: str, at: int, context_at: int) -> OddLine | None:
     suspects = dict.fromkeys(number for number in (here - 1, here, begin, here - 2) if number >= first)
     is_structure = all(line.begins for line in lines[max(here - 1, 0) : here + 1])
     for number in suspects:
-        for change in _changes(text, lines, number):
-            if change.rank == _INDENTATION and not is_structure:
+        for rank, change in _changes(text, lines, number):
+            if rank == _INDENTATION and not is_structure:
                 continue  # the words would become the end of the text above them
-            if change.rank == _INDENTATION and lines[number].begins_section and is_first_section(number):
+            if rank == _INDENTATION and lines[number].begins_section and is_first_section(number):
                 continue  # nothing is above it, or a line that has a value already
-            begin_edit, end_edit, new = change.edit
+            begin_edit, end_edit, new = change.replacements[0]
             tried = f"{part[: begin_edit - start]}{new}{part[end_edit - start :]}"
             if nodes := nodes_in(tried):
-                found.append((change.rank, -nodes, _odd_steps(tried), len(found), change))
+                found.append((rank, -nodes, _odd_steps(tried), len(found), change))
     return min(found)[-1] if found else None
 
 
@@ -135,11 +141,19 @@ def _lines(text: str, at: int) -> list[_WrittenLine]:
     return found
 
 
-def _changes(text: str, lines: list[_WrittenLine], number: int) -> Iterator[OddLine]:
+def _changes(text: str, lines: list[_WrittenLine], number: int) -> Iterator[tuple[int, Repair]]:
+    """What may be meant by a line, each with its rank: of two changes that help, the lower one is more likely."""
+
+    def change(rank: int, message: str, span: Span, title: str, *replacement: Any) -> tuple[int, Repair]:
+        return rank, Repair(message, span, (replacement,), title=title)
+
     line = lines[number]
     content, at = line.content, line.at
     if not content.isascii() and (odd := list(_ODD.finditer(text, line.start, line.span.end))):
-        yield _without(text, odd)
+        first, last = odd[0].start(), odd[-1].end()
+        places = {match.start() for match in odd}
+        new = "".join(_meant(text[at]) if at in places else text[at] for at in range(first, last))
+        yield change(0, named(odd[0][0]), Span(first, odd[0].end()), "Replace it", first, last, new)
     inner = line.inner_depth - line.depth
     match = _WORD_ALONE.match(content, inner)
     is_text = match is not None and inner > 0 and not match[2]  # an item of a list
@@ -150,10 +164,10 @@ def _changes(text: str, lines: list[_WrittenLine], number: int) -> Iterator[OddL
         is_stuck = (match[2] or "")[:1] == ":" and len(match[2]) == 1
         message = f"expected a space after '{word}:'" if is_stuck else f"expected ':' after '{word}'"
         title = "Add a space" if is_stuck else "Add ':'"
-        yield OddLine(message, Span(at + match.start(1), line.span.end), title, (colon.start, colon.end, new), 1)
+        yield change(1, message, Span(at + match.start(1), line.span.end), title, colon.start, colon.end, new)
     if dash := _ODD_DASH.match(content):
         message = f"expected '- ' before '{shortened(content[dash.end() :])}'"
-        yield OddLine(message, Span(at, line.span.end), "Write '- '", (at, at + dash.end(), "- "), 1)
+        yield change(1, message, Span(at, line.span.end), "Write '- '", at, at + dash.end(), "- ")
     before = lines[number - 1] if number else None
     after = lines[number + 1] if number + 1 < len(lines) else None
     depths: dict[int, None] = {}
@@ -166,24 +180,17 @@ def _changes(text: str, lines: list[_WrittenLine], number: int) -> Iterator[OddL
         if depth != line.depth:
             shown = shortened(content)
             message = f"'{shown}' is indented by {line.depth}, but the lines that it belongs to are indented by {depth}"
-            yield OddLine(message, line.span, f"Indent it by {depth}", (line.start, at, " " * depth), _INDENTATION)
+            yield change(_INDENTATION, message, line.span, f"Indent it by {depth}", line.start, at, " " * depth)
     if dash := _DASH.match(content):
         if _KEY.match(content, dash.end()):
             message = f"'- ' does not belong before '{shortened(content[dash.end() :])}': it begins a list"
             for new in ("", " " * dash.end()):
-                yield OddLine(message, line.span, "Remove '- '", (at, at + dash.end(), new), 2)
+                yield change(2, message, line.span, "Remove '- '", at, at + dash.end(), new)
     elif line.begins and any(one.depth in {line.depth, line.depth - 2} and _DASH.match(one.content) for one in lines):
         message = f"expected '- ' before '{shortened(content)}', as in the lines near by"
-        yield OddLine(message, line.span, "Add '- '", (at, at, "- "), 4)
+        yield change(4, message, line.span, "Add '- '", at, at, "- ")
         if line.depth >= 2:
-            yield OddLine(message, line.span, "Add '- '", (at - 2, at, "- "), 4)
-
-
-def _without(text: str, odd: list[re.Match[str]]) -> OddLine:
-    first, last = odd[0].start(), odd[-1].end()
-    places = {match.start() for match in odd}
-    new = "".join(_meant(text[at]) if at in places else text[at] for at in range(first, last))
-    return OddLine(named(odd[0][0]), Span(first, odd[0].end()), "Replace it", (first, last, new), 0)
+            yield change(4, message, line.span, "Add '- '", at - 2, at, "- ")
 
 
 def _meant(character: str) -> str:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     import yaml
 
-    from pai_lsp.source.repairs import Repair
+    from pai_lsp.source.odd_lines import Repair
 
     Relocation: TypeAlias = Callable[[Span], Span]
     Collection = TypeVar("Collection", Mapping, Sequence)

@@ -12,7 +12,7 @@ from pai_lsp.source.building import STAND_INS, SURROGATE_ESCAPE, joined_surrogat
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.libyaml import yaml
 from pai_lsp.source.nodes import ProblemKind, Tree
-from pai_lsp.source.odd_lines import odd_line
+from pai_lsp.source.odd_lines import Repair, odd_line
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import Reader
 from pai_lsp.source.text import Span, end_of_line, shortened
@@ -39,24 +39,6 @@ _LINE_PROBLEM = lazy_pattern("mapping values|<document start>")
 # Directives are only allowed before the line `---`.
 _DIRECTIVES = lazy_pattern(r"(?:(?:[%#][^\n]*|[ \t]*)\n)*---(?=\s)")
 _COMMENT_AFTER = lazy_pattern(r"\s#")
-
-
-@dataclass(frozen=True, slots=True)
-class Repair:
-    """One fault and the replacements in the repaired copy that remove it: `(start, end, new text)`.
-
-    Without a message js-yaml reads the text, and only libyaml needs the replacement.
-    `title` names the fix for the author: `edit` if given, else the one replacement itself.
-    `is_runtime_only`: whether js-yaml reads the fault, and PyYAML refuses it as libyaml does.
-    """
-
-    message: str
-    span: Span
-    replacements: tuple[tuple[int, int, str], ...]
-    kind: ProblemKind = ProblemKind.SYNTAX
-    title: str = ""
-    edit: tuple[int, int, str] | None = None
-    is_runtime_only: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,8 +95,7 @@ def _odd_line(fault: _ParserFault) -> Repair | None:
     is_list = "alias" in context and fault.text[fault.at - 1 : fault.at + 1] == "* "
     if not (is_list or "block" in context or "simple key" in context or _LINE_PROBLEM.search(problem)):
         return None
-    odd = odd_line(fault.text, fault.at, fault.context_at)
-    return None if odd is None else Repair(odd.message, odd.span, (odd.edit,), title=odd.title)
+    return odd_line(fault.text, fault.at, fault.context_at)
 
 
 def is_odd_line(text: str, error: yaml.YAMLError, tree: Tree) -> bool:

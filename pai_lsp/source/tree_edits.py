@@ -7,7 +7,6 @@ style of their mapping or list: in braces and brackets, or line by line.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from pai_lsp.source.edits import (
     append_item,
@@ -49,18 +48,13 @@ def without_lines(text: str, span: Span) -> tuple[TextEdit, ...]:
     begins_line = span.start == line_span(text, Span(span.start, span.start)).start
     if text[span.end : line_span(text, Span(span.end, span.end)).end].strip() or not begins_line:
         return (removal,)
-    if _keeps_blank_lines(text):
+    if _KEEPING_BLOCK.search(text):
         below = _BLANK_LINES.match(text, span.end)
         return (removal, TextEdit(Span(span.end, below.end()), "")) if below and below[0] else (removal,)
     start = span.start
     while start and not text[(above := text.rfind("\n", 0, start - 1) + 1) : start].strip():
         start = above
     return (TextEdit(Span(start, len(text) if _NOTHING_MORE.match(text, span.end) else span.end), ""),)
-
-
-@lru_cache(maxsize=1)
-def _keeps_blank_lines(text: str) -> bool:
-    return _KEEPING_BLOCK.search(text) is not None
 
 
 def without_entries(text: str, mapping: Mapping, removed: Collection[Entry]) -> tuple[TextEdit, ...]:
