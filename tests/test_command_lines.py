@@ -285,7 +285,6 @@ def test_what_a_script_mentions() -> None:
 def test_values_of_variables() -> None:
     found = command_lines(read_script("A=1; A='b c'\nexport B=x\nC=$A D+=1 run\nE=(1 2)"))
     assert [found.value(name) for name in "ABCDE"] == ["b c", "x", None, None, None]
-    assert found.value("A", before=5) == "1"
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1), min_size=1))

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from bisect import bisect_left, bisect_right
 from functools import cached_property
-from itertools import accumulate
 
 from pai_lsp.embedded.shell_structure import is_one_word, structure
 from pai_lsp.source.frozen import dataclass, dataclass_of_many, field
@@ -242,7 +240,6 @@ class CommandLines:
     def __init__(self, script: Script) -> None:
         self.by_program: dict[str, list[CommandLine]] = {}
         self._first: dict[str, int | None] = {}
-        self._folders: dict[tuple[Step | None, Step | None], tuple[list[int], list[str | None]]] = {}
         self.tree = structure(script)
         steps = ((step, step.command) for step in self.tree.all)
         self.all = counted(_line(script, step, command.words) for step, command in steps if command is not None)
@@ -251,15 +248,12 @@ class CommandLines:
 
     def word_after(self, at: int) -> Span | None:
         """The first word that ends after a place: the one that holds it, else the next one."""
-        words, ends = self._words_and_ends
-        number = bisect_right(ends, at)
-        return words[number] if number < len(words) else None
+        return next((word for word in self._words if word.end > at), None)
 
     @cached_property
-    def _words_and_ends(self) -> tuple[list[Span], list[int]]:
-        """The words of all commands in their order, and how far those up to each reach."""
-        words = sorted(word.span for line in self.all for word in line.words)
-        return words, list(accumulate((word.end for word in words), max))
+    def _words(self) -> Sequence[Span]:
+        """The words of all commands in their order."""
+        return counted(sorted(word.span for line in self.all for word in line.words))
 
     def mentions(self, part: str, before: int | None = None) -> bool:
         """Whether a word, a value or a file of the commands has a text; `before` leaves out what begins there or later.
@@ -273,23 +267,12 @@ class CommandLines:
 
     def all_with(self, part: str) -> Iterator[int]:
         """Where the words begin that have a text, in their order."""
-        joined, starts = self._joined_texts
-        found = joined.find(part)
-        while found >= 0:
-            number = bisect_right(starts, found) - 1
-            yield self._texts[number][0]
-            found = joined.find(part, starts[number + 1])
+        return (at for at, text in self._texts if part in text)
 
     @property
     def texts(self) -> list[str]:
         """The texts in which `mentions` looks."""
         return [text for _, text in self._texts]
-
-    @cached_property
-    def _joined_texts(self) -> tuple[str, list[int]]:
-        """The texts as one, with a character after each that no word has, and where each of them begins and all end."""
-        texts = [f"{text}\0" for _, text in self._texts]
-        return "".join(texts), list(accumulate(map(len, texts), initial=0))
 
     @cached_property
     def _texts(self) -> tuple[tuple[int, str], ...]:
@@ -306,57 +289,35 @@ class CommandLines:
     def folder(self, line: CommandLine) -> str | None:
         """The working folder of a command: "" where the script begins, a path from there, None if it is not known."""
         step = line.step
-        key = (step.parent, step if step.is_process else None)
-        if key not in self._folders:
-            self._folders[key] = self._folders_for(step)
-        starts, folders = self._folders[key]
-        number = bisect_left(starts, step.span.start)
-        return folders[number - 1] if number else ""
-
-    def _folders_for(self, step: Step) -> tuple[list[int], list[str | None]]:
-        """For the steps beside one: where the working folder changes for them, and what it is from there on."""
         ancestors = set(step.ancestors)
-        around = [None, *(one for one in (step, *ancestors) if one.is_process)]
-        changes = [change for process in around for change in self._folder_changes.get(process, ())]
-        changes.sort(key=lambda change: change.step.span.start)
-        found: list[str | None] = []
-        for change in changes:
-            before = found[-1] if found else ""
-            parent = change.step.parent
-            word = change.arguments[0] if len(change.arguments) == 1 else None
-            is_sure = parent is self.tree.root or parent in ancestors
-            is_known = before is not None and is_sure and word is not None and word.is_literal
-            if word is None or not is_known or word.text in {"-", "~"} or change.program != "cd":
-                found.append(None)
-            else:
-                folder = posixpath.normpath(posixpath.join(before or "", word.text))
-                found.append("" if folder == "." else folder)
-        return [change.step.span.start for change in changes], found
+        around = {None, *(one for one in (step, *ancestors) if one.is_process)}
+        folder = ""
+        for process, change in self._folder_changes:
+            if change.step.span.start >= step.span.start:
+                break
+            if process in around:
+                word = change.arguments[0] if len(change.arguments) == 1 else None
+                is_sure = change.step.parent is self.tree.root or change.step.parent in ancestors
+                is_known = is_sure and word is not None and word.is_literal and word.text not in {"-", "~"}
+                if word is None or not is_known or change.program != "cd":
+                    return None
+                folder = posixpath.normpath(posixpath.join(folder, word.text))
+        return "" if folder == "." else folder
 
     @cached_property
-    def _folder_changes(self) -> dict[Step | None, list[CommandLine]]:
-        """By process, the commands that change the working folder."""
-        found: dict[Step | None, list[CommandLine]] = {}
-        for line in self.all:
-            if line.program in {"cd", "pushd", "popd"}:
-                found.setdefault(line.step.process, []).append(line)
-        return found
+    def _folder_changes(self) -> Sequence[tuple[Step | None, CommandLine]]:
+        """The commands that change the working folder, each with its process, in the order in which they begin."""
+        changes = (line for line in self.all if line.program in {"cd", "pushd", "popd"})
+        return counted((one.step.process, one) for one in sorted(changes, key=lambda one: one.step.span.start))
 
-    def value(self, name: str, before: int | None = None) -> str | None:
-        """The last value that is written for a variable, if it is a plain one; `before` as in `mentions`."""
-        starts, values = self._values.get(name, ([], []))
-        number = len(starts) if before is None else bisect_left(starts, before)
-        return values[number - 1] if number else None
+    def value(self, name: str) -> str | None:
+        """The last value that is written for a variable, if it is a plain one."""
+        return self._last_values.get(name)
 
     @cached_property
-    def _values(self) -> dict[str, tuple[list[int], list[str | None]]]:
-        """Of each variable, where it is set and the values."""
-        found: dict[str, tuple[list[int], list[str | None]]] = {}
-        for one in sorted(self.tree.script.assignments, key=lambda one: one.span):
-            starts, values = found.setdefault(one.name, ([], []))
-            starts.append(one.span.start)
-            values.append(one.plain_value)
-        return found
+    def _last_values(self) -> dict[str, str | None]:
+        assignments = sorted(self.tree.script.assignments, key=lambda one: one.span)
+        return {one.name: one.plain_value for one in assignments}
 
 
 def command_lines(script: Script) -> CommandLines:

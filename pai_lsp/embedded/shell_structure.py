@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from functools import cached_property
 
+from pai_lsp.embedded.shell_grammar import JOINING
 from pai_lsp.embedded.shell_script import Assignment, EventKind, Redirection, run_builtin
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.steps import counted
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from pai_lsp.embedded.shell_script import Event, Script, SimpleCommand, Word
 
 _PIPES = frozenset({"|", "|&"})
-_JOINED = frozenset({"&&", "||", "|", "|&"})
 _MOST_STEPS = 60
 _NOWHERE = Span(0, 0)
 # Builtins that end or replace the shell, or leave a trap in it.
@@ -117,7 +117,7 @@ class Step:
         """Whether it, or a list around it, runs in the background."""
         for step in self.around:
             last = step
-            while last.after in _JOINED and (following := last.following()) is not None:
+            while last.after in JOINING and (following := last.following()) is not None:
                 last = following
             if last.after == "&":
                 return True

@@ -46,7 +46,18 @@ from pai_lsp.job.this_lookup import Asked, asked, looked_up, this_faults, this_t
 from pai_lsp.platform.tables import converted_role_name, events
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Mapping, Node, Scalar, Sequence, entry_at, items_of, plain_value, value_at
+from pai_lsp.source.nodes import (
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    entry_at,
+    if_scalar,
+    items_of,
+    plain_value,
+    scalar_text,
+    value_at,
+)
 from pai_lsp.source.scalar import server_text
 
 TYPE_CHECKING = False
@@ -228,14 +239,13 @@ def is_storage(definition: Definition) -> bool:
 def needed_storages(step: ExpansionStep, where: Span | None, report: Report) -> Iterator[Storage]:
     """What a definition needs to be mounted; `where` is the place in the job of one in another file."""
     for item in items_of(step.definition.node.get("requireStorages")):
-        name = value_at(item, "name")
-        if not isinstance(item, Mapping) or not isinstance(name, Scalar) or not name.text:
+        name, mount = if_scalar(value_at(item, "name")), if_scalar(value_at(item, "mountPath"))
+        if name is None or not name.text:
             report(CANNOT_BE_EXPANDED, where or item.span, "a storage needs a name")
             continue
-        mount = item.get("mountPath")
         named = step_text(name.text, step)
-        path = step_text(mount.text, step) if isinstance(mount, Scalar) and mount.text else f"/mnt/{named}"
-        yield Storage(named, path, where or name_span(mount if isinstance(mount, Scalar) and mount.text else name))
+        path = step_text(mount.text, step) if mount and mount.text else f"/mnt/{named}"
+        yield Storage(named, path, where or name_span(mount if mount and mount.text else name))
     if is_storage(step.definition):
         yield _own_storage(step, where)
 
@@ -264,14 +274,12 @@ def merged_storages(job: Job, needed: Iterable[Storage]) -> tuple[tuple[Storage,
         by_path.setdefault(posixpath.normpath(storage.mount_path), storage)
     for storage in needed:
         path = posixpath.normpath(storage.mount_path)
-        same_name, same_path = by_name.get(storage.name), by_path.get(path)
-        if same_name is None and same_path is None:
+        other = by_name.get(storage.name) or by_path.get(path)
+        if other is None:
             by_name[storage.name] = by_path[path] = storage
             new.append(storage)
-        elif same_name is not None and posixpath.normpath(same_name.mount_path) != path:
-            problems.append(_conflict(storage, same_name))
-        elif same_name is None and same_path is not None:
-            problems.append(_conflict(storage, same_path))
+        elif other.name != storage.name or posixpath.normpath(other.mount_path) != path:
+            problems.append(_conflict(storage, other))
     return tuple(new), tuple(problems)
 
 
@@ -283,13 +291,9 @@ def _conflict(storage: Storage, other: Storage) -> Diagnostic:
 
 def mounted_storages(job: Job) -> Iterator[Storage]:
     """The entries of `extras.storages`. Source: rest-server, models/v2/job/k8s.js (the default path)."""
-    node = job.extras.get("storages") if job.extras else None
-    for item in items_of(node):
-        name = value_at(item, "name")
-        if isinstance(item, Mapping) and isinstance(name, Scalar) and name.text:
-            mount = item.get("mountPath")
-            path = mount.text if isinstance(mount, Scalar) and mount.text else f"/mnt/{name.text}"
-            yield Storage(name.text, path, item.span)
+    for item in job.storages:
+        if name := scalar_text(value_at(item, "name")):
+            yield Storage(name, scalar_text(value_at(item, "mountPath")) or f"/mnt/{name}", item.span)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

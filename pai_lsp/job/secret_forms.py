@@ -191,8 +191,7 @@ _ARGUMENTS = {
         ("<<<", rf"{_READERS}{_SAME_COMMAND}<<<\s*{_WORD}"),
         ("password", r"(?i:\bpassword\s+(?:=\s*)?)\\?'([^'\n\\]{3,200})'"),
         ("identified by", r"(?i:\bidentified by\s+)\\?'([^'\n\\]{3,200})'"),
-        ("requirepass", rf"\brequirepass[ =]\s*{_WORD}"),
-        ("masterauth", rf"\bmasterauth[ =]\s*{_WORD}"),
+        (("requirepass", "masterauth"), rf"\b(?:requirepass|masterauth)[ =]\s*{_WORD}"),
         ("-password ", rf"\bset-(?:initial|default-admin)-password\s+{_WORD}"),
         ("creds", rf"(?<=\s)--(?:\w+-)?creds[ =]{_USER}{_WORD}"),
         ("etcdctl", rf"\betcdctl\s{_SAME_COMMAND}(?<=\s)--user[ =]{_USER}{_WORD}"),
@@ -234,9 +233,8 @@ _ARGUMENTS = {
             "user",
             r"\buser(?:add|mod)\s[^\n|;&#]{0,200}?(?:-p|--password)[ =]?\s*['\"]?(\$[0-9a-z]{1,2}\$[^\s'\"]{20,})",
         ),
-        ("storepass", rf"(?<=\s)-(?:src|dest|new)?storepass\s+{_WORD}"),
-        ("keypass", rf"(?<=\s)-(?:src|dest|new)?keypass\s+{_WORD}"),
-        ("-password ", rf"(?<=\s)-password\s+{_WORD}"),
+        (("storepass", "keypass"), rf"(?<=\s)-(?:src|dest|new)?(?:store|key)pass\s+{_WORD}"),
+        (("-password ", "-passwd ", "-pw "), rf"(?<=\s)-(?:password|passwd|pw)\s+{_WORD}"),
         ("sqlplus", r"\bsqlplus\s+(?:-\S+\s+)*['\"]?[\w.-]+/([^\s'\"`<>${}|;&()@/]+)(?=@|['\"\s]|\Z)"),
         # A line of a file in which `pass` is a key, as in that of rclone; elsewhere it counts passes.
         ("pass", r"(?m)^[ \t]*pass[ \t]*=[ \t]*(?=\S{0,400}[0-9])(?=\S{0,400}[A-Za-z])([\w+/!@#%^&*?=~-]{8,})[ \t]*$"),
@@ -244,7 +242,6 @@ _ARGUMENTS = {
         ("passwd", rf";\s*{_TYPED}\)?{_PIPED_TO_IT}"),
         ("smtp", rf"\bSMTP(?:_SSL)?\(\s*\\?['\"][^'\"\n@]{{1,100}}@[^'\"\n]{{1,100}}['\"]\s*,\s*{_LAST_TEXT}"),
         ("pgpass", r"(?<![\w.:-])[\w.*-]+:(?:[0-9]+|\*):[\w.*-]+:[\w.*-]+:([^\s'\"`<>${}|;&():]+)"),
-        ("-pw ", rf"(?<=\s)-pw\s+{_WORD}"),
         ("ftp", rf"(?m)^[ \t]*(?:quote[ \t]+)?user[ \t]+\S+[ \t]+{_WORD}[ \t]*$"),
         (".connect(", rf"\.connect\(\s*{_TEXT}[0-9]+\s*,\s*{_TEXT}{_LAST_TEXT}"),
         (
@@ -253,7 +250,6 @@ _ARGUMENTS = {
         ),
         ("密码", r"密码[ \t]*(?:[:：=是为][ \t]*)?((?=\S{0,60}[0-9])(?=\S{0,60}[A-Za-z])[!-~]{6,60})"),
         ("passwd(", r"\bpasswd\(\s*\\?['\"]([^'\"\n\\]{6,200})"),
-        ("-passwd ", rf"(?<=\s)-passwd\s+{_WORD}"),
         (
             "value",
             (
