@@ -282,6 +282,35 @@ def test_what_a_script_mentions() -> None:
     assert not found.mentions("a/b", before=found.all[-1].span.start)
 
 
+@pytest.mark.parametrize(
+    ("text", "folder"),
+    [
+        ("run; cd a", ""),
+        ("cd a\nrun", "a"),
+        ("cd a && run", "a"),
+        ("cd ./\nrun", ""),
+        ("cd a\ncd ..\nrun", ""),
+        ("cd a\ncd /b/c\nrun", "/b/c"),
+        ("cd a\n(cd b; run)", "a/b"),
+        ("(cd a)\nrun", ""),
+        ("cd a &\nrun", ""),
+        ("cd a | run", ""),
+        ("if cd a; then run; fi", "a"),
+        ("if x; then cd a; fi\nrun", None),
+        ("f() { cd a; }\nrun", None),
+        ("cd\nrun", None),
+        ("cd -\nrun", None),
+        ("cd ~\nrun", None),
+        ("cd a b\nrun", None),
+        ("pushd a\nrun", None),
+        ("cd $X\ncd /b\nrun", None),
+    ],
+)
+def test_the_folder_of_a_command(text: str, folder: str | None) -> None:
+    found = command_lines(read_script(text))
+    assert found.folder(found.by_program["run"][0]) == folder
+
+
 def test_values_of_variables() -> None:
     found = command_lines(read_script("A=1; A='b c'\nexport B=x\nC=$A D+=1 run\nE=(1 2)"))
     assert [found.value(name) for name in "ABCDE"] == ["b c", "x", None, None, None]

@@ -7,6 +7,8 @@ from expansion import job_of, marketplace
 
 from pai_lsp.document import Document, check
 from pai_lsp.expansion.effective import effective_job
+from pai_lsp.expansion.proof import proven
+from pai_lsp.expansion.released_form import released_form
 from pai_lsp.expansion.released_job import expanded
 from pai_lsp.job.job import Job
 from pai_lsp.source.syntax import parse
@@ -41,6 +43,30 @@ def one(*lines: str) -> str:
 
 def callback(event: str, *commands: str) -> str:
     return one("callbacks:", f"- event: {event}", "  commands:", *(f"    - {command}" for command in commands))
+
+
+SSH = one("plugin: com.microsoft.pai.runtimeplugin.ssh", "jobssh: true")
+
+
+@pytest.mark.parametrize(
+    ("text", "right", "wrong", "message"),
+    [
+        (job(SSH), "type: job\n", "type: job\na: [\n", "expansion would produce an invalid job: the '[' is"),
+        (job(SSH), "echo run", "echo ran", "the expanded 'worker' would run 'echo ran' instead of 'echo run'; if text"),
+        (job(SSH), "[echo run]", "[echo run, ls]", "the expanded 'worker' would run 'ls'; if text is shared"),
+        (job(SSH), "[one]", "[]", "the expanded 'worker' would run 'echo run' instead of 'ssh'; if text is shared"),
+        (job(SSH), "plugin.ssh", "plugin.git", "the expanded 'worker' would run 'git' instead of 'ssh'; if text"),
+        (job(callback("taskFails", "echo bad")), "bad", "no", "the expanded 'worker' would run 'echo no'"),
+    ],
+)  # fmt: skip
+def test_another_text_is_no_proof(text: str, right: str, wrong: str, message: str) -> None:
+    before = job_of(text)
+    form, after = released_form(before, effective_job(before)), expanded(before).text or ""
+    assert proven(before, after, form).problems == ()
+    found = proven(before, after.replace(right, wrong), form)
+    assert [text[one.span.start : one.span.end] for one in found.problems] == ["worker"]
+    assert found.problems[0].message.startswith(message)
+    assert found.run is None
 
 
 def problems(text: str, *, inline: bool = False) -> list[tuple[str, str, str]]:

@@ -482,6 +482,9 @@ def test_which_values_are_hidden_everywhere(text: str, elsewhere: str, shown: st
         ("secrets:\n a: one\n# note\nname: x\n", ["one"]),
         ("secrets:\n a: one # note\n\n b: two\n\n# note\nname: x\n", ["one # note", "two"]),
         ("secrets: {a: one, b: [two, three], }\nname: x\n", ["one", "two, three"]),
+        ("secrets:\n a: [one, two]\n b: {c: one}\nname: x\n", ["[one, two]", "{c: one}"]),
+        ("secrets:\n - one\n - [two]\nname: x\n", ["- one", "- [two]"]),
+        ("secrets: one two\nname: x\n", ["one two"]),
         ("secret:\n a: one\nSecrets:\n b: two\n", ["one", "two"]),
         ("<<: {secrets: {a: one}}\nname: x\n", ["one"]),
         ("name: x\n---\nsecrets: {a: one}\n", ["{a: one}"]),  # with a fault, by its lines

@@ -181,6 +181,15 @@ def test_the_fix_of_the_hint_sets_the_platform() -> None:
     assert not {"unknown-key", "job-for-other-platform"} & {one.code for one in after.diagnostics}
 
 
+def test_what_openpai_answers() -> None:
+    """Everything that another platform may have besides is off."""
+    answers = {name: getattr(OPENPAI, name) for name in Platform.__match_args__}
+    assert {name: answer for name, answer in answers.items() if answer} == {
+        "name": "openpai", "title": "OpenPAI", "reader": Reader.JS_YAML_3, "takes_infinite_integers": True, "node": 10,
+        "mustache": 2, "shared_memory": 512,
+    }  # fmt: skip
+
+
 def test_hover_and_completion_know_the_platform() -> None:
     path = ("taskRoles", "worker", "extraContainerOptions", "shmMB")
     found = [field(path, platform=platform) for platform in (OPENPAI, LTP)]

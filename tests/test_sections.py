@@ -91,6 +91,15 @@ def test_a_sound_text_has_no_fault_however_it_is_laid_out(
     assert in_sections is None or all_described(in_sections) == all_described(tree)
 
 
+def test_a_quote_may_reach_over_many_sections_below_a_fault() -> None:
+    sections = "".join(f"k{number}: 1\n" for number in range(7))
+    text = f'a: b: c\ntype: "x\n{sections}end"\nlast: 1\n'
+    read = parse(text)
+    assert [text[one.span.start : one.span.end] for one in read.problems] == ["b: c"]
+    assert isinstance(read.root, Mapping)
+    assert [entry.name for entry in read.root.entries] == ["a", "type", "last"]
+
+
 LINES = budget(20_000)
 HOSTILE = ("a:\n [\n" * LINES, 'a: "\n' * LINES, "taskRoles:\n" + "  a: [\n" * LINES, "a:\n" * LINES)
 

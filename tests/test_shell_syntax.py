@@ -43,6 +43,30 @@ SCRIPTS = [
 SHORT = [script[:20] for script, _ in SCRIPTS]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[[ @]]",
+        "[[ -f @]]",
+        "[[ ( -f a @]]",
+        "[[ ( a @]]",
+        "[[ a @) ]]",
+        "[[ a == @]]",
+        "[[ ( a ) @b ]]",
+        "[[ a && @]]",
+    ],
+)
+def test_where_a_conditional_expression_ends_too_early(text: str) -> None:
+    fault = read_script(text.replace("@", "")).fault
+    assert fault is not None
+    assert fault.start == text.index("@")
+
+
+@pytest.mark.parametrize("text", ["[[ ( a ) ]]", "[[ ! a ]]", "[[ -f a ]]", "[[ ( a && b ) || c == d ]]"])
+def test_a_whole_conditional_expression(text: str) -> None:
+    assert read_script(text).fault is None
+
+
 @pytest.mark.parametrize(("script", "line"), SCRIPTS, ids=SHORT)
 def test_the_line_that_bash_names(script: str, line: int) -> None:
     problem = syntax_problem(read_script(script))

@@ -128,6 +128,7 @@ def test_the_first_place_that_two_edits_change() -> None:
 def test_texts_are_shortened() -> None:
     assert (shortened("a" * 40), shortened("a" * 41)) == ("a" * 40, f"{'a' * 39}…")
     assert one_line(" a\n  b c ", 4) == "a b…"
+    assert (one_line("a" * 40), one_line("a" * 41)) == ("a" * 40, f"{'a' * 39}…")
 
 
 @pytest.mark.parametrize(
