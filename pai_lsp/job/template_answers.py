@@ -50,7 +50,7 @@ class PathOutcome(Enum):
     DOTTED_INDEX = "an index after a dot, where only brackets work"
 
 
-@dataclass_of_many(frozen=True, slots=True, eq=False)
+@dataclass_of_many(frozen=True, slots=True)
 class PathEnd:
     """The end of a path.
 
@@ -203,14 +203,11 @@ def template_answers(
 
 
 class _Finder:
-    """Looks paths up in one job; the same path is looked up once."""
-
-    __slots__ = ("_job", "_known", "_roles_running")
+    """Looks paths up in one job."""
 
     def __init__(self, job: JobTree, roles_running: Callable[[Definition], tuple[TaskRole, ...]]) -> None:
         self._job = job
         self._roles_running = roles_running
-        self._known: dict[tuple[str, bool, Mapping | int], PathEnd | None] = {}
 
     def answers(self, use: TemplateUse) -> Iterable[TemplateAnswer]:
         tag = use.tag
@@ -242,28 +239,19 @@ class _Finder:
     def _found(self, tag: TemplateTag, root: str, role: TaskRole, *, in_plugin: bool) -> PathEnd | None:
         field = ROLE_FIELDS.get(root)
         if field is None:
-            return self._kept((tag.content, in_plugin, 0), lambda: self._in_section(tag, root, in_plugin=in_plugin))
-        if role.node is None or role.node.entry(field) is None:
-            return self._kept((tag.content, in_plugin, 1), lambda: PathEnd(PathOutcome.NO_FIELD, 0))
+            return self._in_section(tag, root, in_plugin=in_plugin)
+        if role.field(field) is None:
+            return PathEnd(PathOutcome.NO_FIELD, 0)
         definition = self._job.named_by(role, field)
-        if definition is None:
-            return None
-        key = (tag.content, in_plugin, definition.node)
-        return self._kept(key, lambda: followed(tag, definition.node, definition, in_plugin=in_plugin))
-
-    def _kept(self, key: tuple[str, bool, Mapping | int], look_up: Callable[[], PathEnd | None]) -> PathEnd | None:
-        if key not in self._known:
-            self._known[key] = look_up()
-        return self._known[key]
+        return followed(tag, definition.node, definition, in_plugin=in_plugin) if definition else None
 
     def _in_section(self, tag: TemplateTag, root: str, *, in_plugin: bool) -> PathEnd | None:
         """The end of a path that is the same for all roles; None where its section has the wrong shape."""
         if root not in ROOTS:
             return PathEnd(PathOutcome.UNKNOWN_ROOT, 0)
         section = self._job.section(root[1:])
-        if section is None:
-            return followed(tag, None, None, in_plugin=in_plugin)
-        return followed(tag, section.value, None, in_plugin=in_plugin) if isinstance(section.value, Mapping) else None
+        top = section.value if section else None
+        return followed(tag, top, None, in_plugin=in_plugin) if top is None or isinstance(top, Mapping) else None
 
     def _in_auth(self, use: TemplateUse) -> Iterator[TemplateAnswer]:
         root = _root(use.tag.content, in_plugin=False)
