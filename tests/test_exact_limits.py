@@ -68,7 +68,7 @@ LIMITS: dict[str, tuple[int, Callable[[int], bool]]] = {
     "brackets in arithmetic": (8, lambda n: arithmetic_end(f"{'(' * n}A{')' * n}))", 0, 99) > 0),
     "braces around a failure": (59, ends),
     "characters of arithmetic": (60, lambda n: value_of("1+" * (n // 2 - 1) + "1" * (2 + n % 2), {}) is not None),
-    "digits of an index": (9, lambda n: tags(f"<% $data.uri[{'1' * n}] %>")[0][0].steps[-1].name == int("1" * n)),
+    "digits of an index": (400, lambda n: tags(f"<% $data.uri[{'1' * n}] %>")[0][0].steps[-1].name == int("1" * n)),
     "sections in each other": (300, is_rendered),
     "digits of a number": (400, lambda n: plain_value("0b" + "0" * (n - 3) + "1")[0] == "integer"),
     "a label's value": (63, lambda n: is_good(f"name: a, labels: {{a: {'x' * n}}}")),
