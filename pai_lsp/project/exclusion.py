@@ -5,135 +5,49 @@ depth; any other is anchored at the folder of the list. `*` and `?` stay within 
 the end means folders only, `!` takes back, the last pattern that matches decides, and what lies in a folder that is
 left out is left out with it.
 
-Patterns of untrusted folders are read too, so none may take long. One regular expression for a whole pattern tries
-every way to divide a name among its stars (so does pathspec): six stars take minutes. Here it is kept how far each
-pattern matches a folder, so that a name below it costs the same at any depth.
+Patterns of untrusted folders are read too, so none may take long. A plain regular expression tries every way to divide
+a name among the stars of a pattern (so does pathspec): six stars take minutes. Here what follows a star, up to the next
+one, is taken where it is first found, and nowhere else: no later place could make more of the rest match.
 """
 
-# ruff: noqa: PTH118, PTH119, PTH120, PTH123 - importing pathlib takes a twentieth of the time that checking a file does
+# ruff: noqa: PTH118, PTH120, PTH123 - importing pathlib takes a twentieth of the time that checking a file does
 from __future__ import annotations
 
 import os
 import re
-from functools import lru_cache, partial
+from itertools import count, groupby
 from stat import S_ISREG
 
-from pai_lsp.source.frozen import dataclass, lazy
+from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import TypeAlias
-
-# Whether a character, or a name, is one that matches; None matches any number of them.
-Part: TypeAlias = "Callable[[str], object] | None"
+    from collections.abc import Callable, Iterable, Iterator
 
 # The characters of a `.gitignore` that are read.
-_MOST_READ = 1_000_000
+_MOST_READ = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
-    """One pattern, taken apart into names.
-
-    name: the name that it means at any depth, if it has no other part and no sign for other characters.
-    """
-
-    names: tuple[Part, ...]
-    takes_back: bool
-    folders_only: bool
-    name: str | None = None
-
-
-@dataclass(frozen=True)
 class Exclusion:
-    """A list of patterns; without any, nothing is left out."""
+    """A list of patterns: one expression for all in a row that leave out, or that take back, with which they do."""
 
-    patterns: tuple[Pattern, ...]
+    parts: tuple[tuple[bool, re.Pattern[str]], ...]
 
     def excludes(self, path: str, *, is_folder: bool) -> bool:
         """Whether a path, or a folder that it is in, is left out; it is relative to the list's folder, with `/`."""
-        trail = self.trail
-        names = path.strip("/").split("/") if self.patterns else []
-        for number, name in enumerate(names, 1):
-            trail = trail.below(name)
-            if trail.decision(is_folder=is_folder or number < len(names)):
-                return True
-        return False
+        path = path.strip("/") + "/" * is_folder
+        ends = (end for end, character in enumerate(path, 1) if character == "/" or end == len(path))
+        return bool(self.parts) and any(self.decision(path[:end]) for end in ends)
 
-    @lazy
-    def trail(self) -> Trail:
-        """How far the patterns match the list's own folder."""
-        others = ((number, one) for number, one in enumerate(self.patterns) if one.name is None)
-        return Trail(self, {number: _skipped(one.names, {0}) for number, one in others})
-
-    @lazy
-    def by_name(self) -> dict[str, list[int]]:
-        """The numbers of the patterns that mean one name at any depth: most lists have hardly any others."""
-        found: dict[str, list[int]] = {}
-        for number, one in enumerate(self.patterns):
-            if one.name is not None:
-                found.setdefault(one.name, []).append(number)
-        return found
-
-
-class Trail:
-    """How far the patterns of a list match a path: of those that may still match, by number, places in their names.
-
-    named: the numbers of the patterns that mean the path's last name at any depth.
-    """
-
-    __slots__ = ("_list", "_named", "_places")
-
-    def __init__(self, exclusion: Exclusion, places: dict[int, set[int]], named: Sequence[int] = ()) -> None:
-        self._list, self._places, self._named = exclusion, places, named
-
-    def __bool__(self) -> bool:
-        """Whether a pattern may match something below the path."""
-        return bool(self._places or self._list.by_name)
-
-    def below(self, name: str) -> Trail:
-        """The same for a path with one more name."""
-        found: dict[int, set[int]] = {}
-        for number, places in self._places.items():
-            names = self._list.patterns[number].names
-            reached: set[int] = set()
-            for place in places:
-                if place < len(names):
-                    part = names[place]
-                    if part is None:
-                        reached.add(place)
-                    elif part(name):
-                        reached.add(place + 1)
-            if reached:
-                found[number] = places if reached == places else _skipped(names, reached)
-        return Trail(self._list, found, self._list.by_name.get(name, ()))
-
-    def decision(self, *, is_folder: bool) -> bool | None:
+    def decision(self, path: str) -> bool | None:
         """Whether the last pattern that matches the path leaves it out; None if no pattern matches.
 
-        The folders that it is in are not looked at.
+        A folder has a `/` at its end. The folders that it is in are not looked at.
         """
-        patterns = self._list.patterns
-        reached = (number for number, places in self._places.items() if len(patterns[number].names) in places)
-        numbers = [one for one in (*reached, *self._named) if is_folder or not patterns[one].folders_only]
-        return not patterns[max(numbers)].takes_back if numbers else None
-
-
-def _skipped(names: Sequence[Part], places: set[int]) -> set[int]:
-    """The places with those after each `**`, which may match no name; without those before the last `**`.
-
-    What an earlier `**` could still match, the last one matches too.
-    """
-    last = -1
-    for place in tuple(places):
-        while place < len(names) and names[place] is None:
-            last = max(last, place)
-            place += 1  # noqa: PLW2901 - on to the next name
-            places.add(place)
-    return {place for place in places if place >= last}
+        return next((leaves_out for leaves_out, part in reversed(self.parts) if part.fullmatch(path)), None)
 
 
 class IgnoredByGit:
@@ -146,48 +60,42 @@ class IgnoredByGit:
     def __init__(self, report: Callable[[str], object] = lambda _: None) -> None:
         """`report` gets a message about each file that is not read."""
         self._report = report
-        self._of_folder: dict[str, tuple[Trail, ...] | None] = {}  # None outside of repositories
+        self._of_folder: dict[str, list[tuple[str, Exclusion]] | None] = {}  # None outside of repositories
 
     def excludes(self, path: str, *, is_folder: bool) -> bool:
         """Whether a file or folder, an absolute path, is left out itself."""
-        folder, name = os.path.split(path)
-        for trail in self._trails(folder):
-            decided = trail.below(name).decision(is_folder=is_folder)
+        for folder, patterns in self._lists(os.path.dirname(path)) or ():
+            below = path[len(folder) :].replace(os.sep, "/").lstrip("/")
+            decided = patterns.decision(below + "/" * is_folder)
             if decided is not None:
                 return decided
         return False
 
-    def _trails(self, folder: str) -> tuple[Trail, ...]:
-        """Of the lists that apply to a folder's content, the nearest first, how far they match the folder."""
-        inner: list[str] = []
-        while folder not in self._of_folder:
+    def _lists(self, folder: str) -> list[tuple[str, Exclusion]] | None:
+        """The lists that apply to a folder's content with the folders that they are about, the nearest first."""
+        if folder not in self._of_folder:
+            parent, above = os.path.dirname(folder), None
             if os.path.lexists(os.path.join(folder, ".git")):
-                exclude = os.path.join(folder, ".git", "info", "exclude")
-                self._of_folder[folder] = (*self._list(os.path.join(folder, ".gitignore")), *self._list(exclude))
-            elif (parent := os.path.dirname(folder)) == folder:
-                self._of_folder[folder] = None
-            else:
-                inner.append(folder)
-                folder = parent
-        found = self._of_folder[folder]
-        for one in reversed(inner):
-            if found is not None:
-                above = (trail.below(os.path.basename(one)) for trail in found)
-                found = (*self._list(os.path.join(one, ".gitignore")), *filter(None, above))
-            self._of_folder[one] = found
-        return found or ()
+                above = [(folder, self._list(os.path.join(folder, ".git", "info", "exclude")))]
+            elif parent != folder:
+                above = self._lists(parent)
+            if above is not None:
+                above = [(folder, self._list(os.path.join(folder, ".gitignore"))), *above]
+            self._of_folder[folder] = above and [one for one in above if one[1].parts]
+        return self._of_folder[folder]
 
-    def _list(self, path: str) -> tuple[Trail, ...]:
+    def _list(self, path: str) -> Exclusion:
         """The patterns of a file; none without it, or if it is a link, a device or anything else but a plain file."""
+        lines: list[str] = []
         try:
-            if not S_ISREG(os.lstat(path).st_mode):
+            if S_ISREG(os.lstat(path).st_mode):
+                with open(path, encoding="utf-8", errors="surrogateescape") as file:
+                    lines = [line for line in file.read(_MOST_READ).splitlines() if not line.startswith("#")]
+            else:
                 self._report(f"'{visible(path)}' is not read, because it is not a plain file")
-                return ()
-            with open(path, encoding="utf-8", errors="surrogateescape") as file:
-                lines = [line for line in file.read(_MOST_READ).splitlines() if not line.startswith("#")]
         except OSError:
-            return ()
-        return tuple(filter(None, (exclusion_of(map(_without_blanks, lines)).trail,)))
+            pass
+        return exclusion_of(map(_without_blanks, lines))
 
 
 def _without_blanks(line: str) -> str:
@@ -197,109 +105,69 @@ def _without_blanks(line: str) -> str:
 
 
 def exclusion_of(patterns: Iterable[str]) -> Exclusion:
-    """The patterns taken apart; an empty one means nothing."""
-    known: dict[str, Part] = {}
-    return Exclusion(tuple(_read(pattern, known) for pattern in patterns if pattern.strip("/ !")))
+    """The patterns as expressions; an empty one means nothing."""
+    groups = count()
 
+    def kind(pattern: str) -> tuple[bool, str]:
+        return not pattern.startswith("!"), "" if "/" in pattern.rstrip("/") else "(?:.*/)?"
 
-def fits(pattern: Sequence[Part], items: Sequence[str]) -> bool:
-    """Whether the items, the characters of a name, are those of the pattern.
+    def expression(prefix: str, written: Iterable[str]) -> re.Pattern[str]:
+        return re.compile(f"{prefix}(?:{'|'.join(_expression(one, groups) for one in written)})", re.DOTALL)
 
-    Where an item does not fit, only the last None before it takes one more: an earlier one could gain nothing by that.
-    """
-    at = place = 0
-    after_none, tried_from = -1, 0
-    while at < len(items):
-        if place < len(pattern):
-            is_meant = pattern[place]
-            if is_meant is None:
-                place += 1
-                after_none, tried_from = place, at
-                continue
-            if is_meant(items[at]):
-                place += 1
-                at += 1
-                continue
-        if after_none < 0:
-            return False
-        tried_from += 1
-        place, at = after_none, tried_from
-    return all(part is None for part in pattern[place:])
-
-
-def _read(written: str, known: dict[str, Part]) -> Pattern:
-    takes_back = written.startswith("!")
-    body = written.removeprefix("!")
-    folders_only = body.endswith("/")
-    body = body.rstrip("/")
-    names: list[Part] = []
-    divided = _divided(body.removeprefix("/"))
-    if "/" not in body and (plain := _plain_name(divided[0])) is not None:
-        return Pattern((None, plain.__eq__), takes_back, folders_only, plain)
-    for tokens in divided:
-        name = "".join(token[0] for token in tokens)
-        if name not in known:
-            known[name] = _name(tokens)
-        names.append(known[name])
-    if names[-1] is None:
-        names.append(_anything)  # what is inside a folder, and not the folder
-    if "/" not in body:
-        names.insert(0, None)
-    return Pattern(tuple(names), takes_back, folders_only)
+    written = groupby((one for one in patterns if one.strip("/ !")), kind)
+    return Exclusion(tuple((leaves_out, expression(prefix, part)) for (leaves_out, prefix), part in written))
 
 
 _TOKEN = lazy_pattern(r"(?P<star>\*)|(?P<one>\?)|(?P<set>\[[!^]?\]?(?:\\.|[^\]\\])*\])|\\(?P<escaped>.)|.", re.DOTALL)
+_IN_SET = lazy_pattern(r"\\?(?P<first>.)(?:-\\?(?P<last>.))?", re.DOTALL)
 
 
-def _divided(body: str) -> list[list[re.Match[str]]]:
-    """The tokens of each name."""
+def _expression(pattern: str, groups: Iterator[int]) -> str:
+    """The expression for a pattern; `groups` gives names for its groups."""
+    body = pattern.removeprefix("!").rstrip("/")
     names: list[list[re.Match[str]]] = [[]]
-    for token in _TOKEN.finditer(body):
+    for token in _TOKEN.finditer(body.removeprefix("/")):
         if token[0] in {"/", r"\/"}:
             names.append([])
         else:
             names[-1].append(token)
-    return names
+    between = [""]  # the names before, between and after each `**`
+    for name in names:
+        if [token.lastgroup for token in name] == ["star", "star"]:
+            between.append("")
+        else:
+            between[-1] += _name(name, groups) + "/"
+    if not between[-1]:
+        between[-1] = "[^/]+/"  # what is inside a folder, and not the folder
+    return _in_turn(between, "(?:[^/]+/)", groups) + ("" if pattern.endswith("/") else "?")
 
 
-def _name(tokens: list[re.Match[str]]) -> Part:
-    if [token.lastgroup for token in tokens] == ["star", "star"]:
-        return None
-    if (plain := _plain_name(tokens)) is not None:
-        return plain.__eq__
-    characters: list[Part] = []
+def _name(tokens: list[re.Match[str]], groups: Iterator[int]) -> str:
+    between = [""]
     for token in tokens:
         if token.lastgroup == "star":
-            characters.append(None)
+            between.append("")
         elif token.lastgroup == "one":
-            characters.append(_anything)
+            between[-1] += "[^/]"
         elif token.lastgroup == "set":
-            characters += _set(token[0])
+            between[-1] += _set(token[0])
         else:
-            characters.append((token["escaped"] or token[0]).__eq__)
-    # It keeps its last answer: all patterns of a list are asked about the same name.
-    return lru_cache(maxsize=1)(partial(fits, characters))
+            between[-1] += re.escape(token["escaped"] or token[0])
+    only_stars = between[1:] and not any(between)
+    return "[^/]+" if only_stars else _in_turn(between, "[^/]", groups)
 
 
-def _plain_name(tokens: list[re.Match[str]]) -> str | None:
-    """A name without signs for other characters."""
-    if all(token.lastgroup in {None, "escaped"} for token in tokens):
-        return "".join(token["escaped"] or token[0] for token in tokens)
-    return None
+def _in_turn(parts: list[str], other: str, groups: Iterator[int]) -> str:
+    """The parts, with any number of others between them; each but the first and the last where it is first found."""
+    first, *more = parts
+    inner = ((next(groups), part) for part in more[:-1] if part)
+    found = first + "".join(f"(?=(?P<g{number}>{other}*?{part}))(?P=g{number})" for number, part in inner)
+    return f"{found}{other}*{more[-1]}" if more else found
 
 
-def _anything(_item: str) -> bool:
-    return True
-
-
-def _set(text: str) -> list[Part]:
-    """A set such as `[!a-z]`; an invalid one (`[z-a]`) matches its own characters."""
+def _set(text: str) -> str:
+    """A set such as `[!a-z]`; of a range that is the wrong way round, git takes the first character."""
     negated = text[1] in "!^"
-    inner = text[2:-1] if negated else text[1:-1]
-    inner = inner.replace("[", r"\[").removeprefix("]")
-    if text[2 if negated else 1] == "]":
-        inner = r"\]" + inner
-    try:
-        return [re.compile(f"[{'^' if negated else ''}{inner}]", re.DOTALL).match]
-    except re.error:
-        return [character.__eq__ for character in text]
+    pairs = ((one["first"], one["last"] or "") for one in _IN_SET.finditer(text[1 + negated : -1]))
+    ranges = (f"{re.escape(first)}-{re.escape(max(first, last))}" for first, last in pairs)
+    return f"(?!/)[{'^' * negated}{''.join(ranges)}]"
