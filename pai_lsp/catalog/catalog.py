@@ -20,7 +20,6 @@ from pai_lsp.job.lookup import (
     ITEM_ID,
     MARKETPLACE,
     AddressFault,
-    AddressKind,
     LookupAnswer,
     LookupState,
     SuggestedDefinition,
@@ -62,21 +61,36 @@ class Catalog:
         address = read_address(reference)
         if isinstance(address, AddressFault):
             return LookupAnswer(LookupState.ABSENT, note=address.message)
-        is_page = address.kind is AddressKind.WEB
         if self.lock and (locked := self.lock.entries.get(reference)):
             return replace(self._locked(reference, locked, self.lock), title=self._title(reference))
-        answer = self._known(reference, is_page=is_page)
+        answer = self._known(reference)
         return replace(answer, lock_fault=self.lock.fault) if self.lock and self.lock.fault else answer
 
     def names(self) -> tuple[str, ...]:
         """Every address that `find` would find, by name first."""
-        if self.lock is None or not self.lock.entries:
-            return self._index.references
-        return in_order({*self._index.references, *self.lock.entries})
+        return self._names
 
     def suggestions(self, typed: str, most: int) -> tuple[SuggestedDefinition, ...]:
-        """The at most `most` definitions that match what is `typed`; see `Index.suggestions`."""
-        return self._index.suggestions(typed, most)
+        """At most `most` definitions that match what is `typed`; names that begin with it come first.
+
+        The suggested addresses are those by name, unless another form of address is begun or needed. The typed text may
+        also be a part of the title of a server's item.
+        """
+        lower = typed.lower()
+        if lower.startswith(_SCHEME) and not lower.startswith(BY_NAME) and not BY_NAME.startswith(lower):
+            begun = (reference for reference in self._suggested if reference.lower().startswith(lower))
+            return tuple(self._suggested[reference] for reference in islice(begun, most))
+        sought = lower.removeprefix(BY_NAME)
+        if not sought or BY_NAME.startswith(lower):
+            by_item = (one for one in self._titled if one[1].startswith(BY_ITEM))
+            found = [*self._searched, *by_item][:most]
+        else:
+            begin = [one for one in self._searched if one[0].startswith(sought)]
+            within = [one for one in self._searched if sought in one[0] and not one[0].startswith(sought)]
+            titled = [one for one in self._titled if sought in one[0]]
+            found = [*begin, *within, *titled]
+        references = list(dict.fromkeys(reference for _, reference in found))[:most]
+        return tuple(self._suggested[reference] for reference in references)
 
     def job_templates(self) -> tuple[JobTemplate, ...]:
         """The jobs to begin a new one with, in the order of their names."""
@@ -85,7 +99,8 @@ class Catalog:
 
     def entries(self) -> tuple[CatalogEntry, ...]:
         """All definitions that can be found by their name, in the order of their names."""
-        return self._index.entries
+        found = (entries[0] for reference, entries in self._by_address.items() if reference.startswith(BY_NAME))
+        return tuple(sorted(found, key=lambda entry: entry.header.name.lower()))
 
     def text(self, path: str) -> str | None:
         """The text at the `path` of an answer; None if it is not known."""
@@ -117,7 +132,7 @@ class Catalog:
 
     def has_same_answers(self, other: Catalog) -> bool:
         """Whether both give the same answers, except for their age."""
-        return self._knowledge == other._knowledge and self._locked_hashes == other._locked_hashes
+        return self._knowledge == other._knowledge
 
     @property
     def _source_doubts(self) -> tuple[str, ...]:
@@ -129,18 +144,60 @@ class Catalog:
         """Everything that the answers depend on."""
         sources = [(one.label, one.state, one.skipped, list(map(_content, one.texts))) for one in self.sources]
         pages = [(key, page.state, page.text and _content(page.text)) for key, page in sorted(self.pages.items())]
-        return self.setup, sources, pages, self.doubts
+        entries = self.lock.entries.items() if self.lock else ()
+        locked = {name: [one.sha256 for one in definitions] for name, definitions in entries}
+        return self.setup, sources, pages, self.doubts, locked, self.lock and self.lock.fault
 
     @cached_property
-    def _locked_hashes(self) -> object:
-        if self.lock is None:
-            return None
-        entries = {name: [one.sha256 for one in locked] for name, locked in self.lock.entries.items()}
-        return entries, self.lock.fault
+    def _names(self) -> tuple[str, ...]:
+        return _in_order({*self._by_address, *(self.lock.entries if self.lock else ())})
 
     @cached_property
-    def _index(self) -> Index:
-        return Index(self.sources, tuple(self._locked_suggestions()))
+    def _by_address(self) -> dict[str, tuple[CatalogEntry, ...]]:
+        index: dict[str, tuple[CatalogEntry, ...]] = {}
+        for source in self.sources:
+            for text in source.texts:
+                entries = tuple(CatalogEntry(source, text, number) for number in range(len(text.headers)))
+                for entry in entries:
+                    header = entry.header
+                    if not PREREQUISITE_NAME.fullmatch(header.name):
+                        continue
+                    index.setdefault(BY_NAME + header.name, (entry,))
+                    if header.type in TYPES:
+                        index.setdefault(f"{_SCHEME}{header.type}/{header.name}", (entry,))
+                if entries and ITEM_ID.fullmatch(text.item):
+                    index.setdefault(BY_ITEM + text.item, entries)
+        return index
+
+    @cached_property
+    def _suggested(self) -> dict[str, SuggestedDefinition]:
+        """All suggestions by address, in display order; see `Lookup.suggestions`."""
+        found = {
+            reference: _suggestion(entries[0].header, reference, entries[0].title)
+            for reference, entries in self._by_address.items()
+            if any(entry.header.type != "dockerimage" for entry in entries)
+        }
+        found |= {one.reference: one for one in self._locked_suggestions() if one.type != "dockerimage"}
+        return {reference: found[reference] for reference in _in_order(found)}
+
+    @cached_property
+    def _searched(self) -> list[tuple[str, str]]:
+        """Pairs of the lower-case name and the address, for the addresses by name."""
+        names = (one for one in self._suggested if one.startswith(BY_NAME))
+        return sorted(((one.removeprefix(BY_NAME).lower(), one) for one in names), key=lambda one: one[0])
+
+    @cached_property
+    def _titled(self) -> list[tuple[str, str]]:
+        """Pairs of an item's lower-case title and an address: by name where that finds the item's only definition."""
+        found: list[tuple[str, str]] = []
+        for reference, entries in self._by_address.items():
+            title = entries[0].text.title
+            if not title or not reference.startswith(BY_ITEM) or reference not in self._suggested:
+                continue
+            useful = [one for one in entries if one.header.type != "dockerimage"]
+            is_named = len(useful) == 1 and self._by_address.get(useful[0].reference) == (useful[0],)
+            found.append((title.lower(), useful[0].reference if is_named else reference))
+        return sorted(found)
 
     @cached_property
     def _texts(self) -> dict[str, DefinitionText]:
@@ -154,13 +211,13 @@ class Catalog:
         for reference, locked in self.lock.entries.items() if self.lock else ():
             held = [one.definition for one in locked if one.definition is not None]
             if len(held) == len(locked):
-                yield suggested(header_of(held[0]), reference)
+                yield _suggestion(header_of(held[0]), reference)
 
-    def _known(self, reference: str, *, is_page: bool) -> LookupAnswer:
+    def _known(self, reference: str) -> LookupAnswer:
         """The answer of the sources, without the lock."""
-        if is_page:
+        if not reference.startswith(_SCHEME):
             return self._page(reference)
-        if entries := self._index.find(reference):
+        if entries := self._by_address.get(reference, ()):
             first = entries[0]
             definitions = tuple(entry.text.definition(entry.number) for entry in entries)
             path = self.displayed(first.text.path)
@@ -174,7 +231,7 @@ class Catalog:
         return LookupAnswer(LookupState.ABSENT, note=f"{skipped[0]}{more}" if skipped else "")
 
     def _title(self, reference: str) -> str:
-        return next((entry.title for entry in self._index.find(reference) if entry.title), "")
+        return next((entry.title for entry in self._by_address.get(reference, ()) if entry.title), "")
 
     def _page(self, address: str) -> LookupAnswer:
         if reason := why_not_asked(address, self.setup.allowed_hosts):
@@ -196,7 +253,7 @@ class Catalog:
         path = self.displayed(lock.path)
         if len(held) == len(locked):
             return LookupAnswer(LookupState.FOUND, held, "locked", path)
-        live = self._known(reference, is_page=False)
+        live = self._known(reference)
         if live.state is not LookupState.FOUND:
             return live
         wanted = sorted(one.sha256 for one in locked)
@@ -237,102 +294,7 @@ class CatalogEntry:
         return BY_NAME + self.header.name
 
 
-@dataclass(frozen=True, eq=False)
-class Index:
-    """The definitions of some sources by their addresses; of several with one address, the first source's is used.
-
-    more: other suggestions; they replace those of the sources with the same address.
-    """
-
-    sources: tuple[LoadedSource, ...]
-    more: tuple[SuggestedDefinition, ...] = ()
-
-    def find(self, reference: str) -> tuple[CatalogEntry, ...]:
-        """The definitions that an address names."""
-        return self._by_address.get(reference, ())
-
-    @cached_property
-    def references(self) -> tuple[str, ...]:
-        """Every address that names something, by name first."""
-        return in_order(self._by_address)
-
-    @cached_property
-    def entries(self) -> tuple[CatalogEntry, ...]:
-        """All definitions that can be found by their name, in the order of their names."""
-        found = (entries[0] for reference, entries in self._by_address.items() if reference.startswith(BY_NAME))
-        return tuple(sorted(found, key=lambda entry: entry.header.name.lower()))
-
-    def suggestions(self, typed: str, most: int) -> tuple[SuggestedDefinition, ...]:
-        """At most `most` definitions that match what is `typed`; names that begin with it come first.
-
-        The suggested addresses are those by name, unless another form of address is begun or needed. The typed text may
-        also be a part of the title of a server's item.
-        """
-        lower = typed.lower()
-        if lower.startswith(_SCHEME) and not lower.startswith(BY_NAME) and not BY_NAME.startswith(lower):
-            begun = (reference for reference in self._suggested if reference.lower().startswith(lower))
-            return tuple(_suggestion(self._suggested[reference], reference) for reference in islice(begun, most))
-        sought = lower.removeprefix(BY_NAME)
-        if not sought or BY_NAME.startswith(lower):
-            by_item = (one for one in self._titled if one[1].startswith(BY_ITEM))
-            found = [*self._searched, *by_item][:most]
-        else:
-            begin = [one for one in self._searched if one[0].startswith(sought)]
-            within = [one for one in self._searched if sought in one[0] and not one[0].startswith(sought)]
-            titled = [one for one in self._titled if sought in one[0]]
-            found = [*begin, *within, *titled]
-        references = list(dict.fromkeys(reference for _, reference in found))[:most]
-        return tuple(_suggestion(self._suggested[reference], reference) for reference in references)
-
-    @cached_property
-    def _by_address(self) -> dict[str, tuple[CatalogEntry, ...]]:
-        index: dict[str, tuple[CatalogEntry, ...]] = {}
-        for source in self.sources:
-            for text in source.texts:
-                entries = tuple(CatalogEntry(source, text, number) for number in range(len(text.headers)))
-                for entry in entries:
-                    header = entry.header
-                    if not PREREQUISITE_NAME.fullmatch(header.name):
-                        continue
-                    index.setdefault(BY_NAME + header.name, (entry,))
-                    if header.type in TYPES:
-                        index.setdefault(f"{_SCHEME}{header.type}/{header.name}", (entry,))
-                if entries and ITEM_ID.fullmatch(text.item):
-                    index.setdefault(BY_ITEM + text.item, entries)
-        return index
-
-    @cached_property
-    def _suggested(self) -> dict[str, CatalogEntry | SuggestedDefinition]:
-        """All suggestions by address, in display order; see `Lookup.suggestions`."""
-        found: dict[str, CatalogEntry | SuggestedDefinition] = {
-            reference: entries[0]
-            for reference, entries in self._by_address.items()
-            if any(entry.header.type != "dockerimage" for entry in entries)
-        }
-        found |= {one.reference: one for one in self.more if one.type != "dockerimage"}
-        return {reference: found[reference] for reference in in_order(found)}
-
-    @cached_property
-    def _searched(self) -> list[tuple[str, str]]:
-        """Pairs of the lower-case name and the address, for the addresses by name."""
-        names = (one for one in self._suggested if one.startswith(BY_NAME))
-        return sorted(((one.removeprefix(BY_NAME).lower(), one) for one in names), key=lambda one: one[0])
-
-    @cached_property
-    def _titled(self) -> list[tuple[str, str]]:
-        """Pairs of an item's lower-case title and an address: by name where that finds the item's only definition."""
-        found: list[tuple[str, str]] = []
-        for reference, entries in self._by_address.items():
-            title = entries[0].text.title
-            if not title or not reference.startswith(BY_ITEM) or reference not in self._suggested:
-                continue
-            useful = [one for one in entries if one.header.type != "dockerimage"]
-            is_named = len(useful) == 1 and self._by_address.get(useful[0].reference) == (useful[0],)
-            found.append((title.lower(), useful[0].reference if is_named else reference))
-        return sorted(found)
-
-
-def in_order(references: Iterable[str]) -> tuple[str, ...]:
+def _in_order(references: Iterable[str]) -> tuple[str, ...]:
     """Addresses in display order: those by name first, those by item last."""
 
     def order(reference: str) -> tuple[bool, bool, str]:
@@ -341,12 +303,6 @@ def in_order(references: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(references, key=order))
 
 
-def _suggestion(found: CatalogEntry | SuggestedDefinition, reference: str) -> SuggestedDefinition:
-    if isinstance(found, SuggestedDefinition):
-        return found
-    return replace(suggested(found.header, reference), title=found.title)
-
-
-def suggested(header: DefinitionHeader, reference: str) -> SuggestedDefinition:
+def _suggestion(header: DefinitionHeader, reference: str, title: str = "") -> SuggestedDefinition:
     """The suggestion of a definition under an address."""
-    return SuggestedDefinition(reference, header.name, header.type, header.summary, header.variables)
+    return SuggestedDefinition(reference, header.name, header.type, header.summary, header.variables, title)

@@ -30,7 +30,7 @@ from pai_lsp.catalog.remote_sources import (
 )
 from pai_lsp.catalog.setup import DirectorySource, SourceState
 from pai_lsp.catalog.store import LoadedSource, Store, Stored
-from pai_lsp.job.lookup import LookupState
+from pai_lsp.job.lookup import LazyLookup, LookupState
 from pai_lsp.source.failures import why
 from pai_lsp.source.files import YAML_ENDINGS, UnreadableFile, decoded, read_bytes
 from pai_lsp.source.frozen import dataclass, field, replace
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from pai_lsp.catalog.setup import CatalogSetup, ServerSource
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
-    from pai_lsp.job.lookup import JobTemplate, Lookup, LookupAnswer, SuggestedDefinition
+    from pai_lsp.job.lookup import Lookup, LookupAnswer
     from pai_lsp.web.fetching import Limits
 
 # A folder with more files is not a marketplace; the rest is not read.
@@ -352,29 +352,17 @@ def _relevant(setup: CatalogSetup, sources: tuple[LoadedSource, ...]) -> tuple[L
     return tuple(source for source in sources if source.label != setup.found or source.count)
 
 
-@dataclass(slots=True, eq=False)
-class RecordingLookup:
-    """Answers as `lookup` does, and records each question with its answer."""
+@dataclass(frozen=True, eq=False)
+class RecordingLookup(LazyLookup):
+    """Records each question with its answer."""
 
-    lookup: Lookup
+    read: Callable[[], Lookup]
     answers: dict[str, LookupAnswer] = field(default_factory=dict)
 
     def find(self, reference: str) -> LookupAnswer:
         """The definition(s) that an address names."""
-        answer = self.answers[reference] = self.lookup.find(reference)
+        answer = self.answers[reference] = LazyLookup.find(self, reference)
         return answer
-
-    def names(self) -> tuple[str, ...]:
-        """Every address that `find` would find."""
-        return self.lookup.names()
-
-    def suggestions(self, typed: str, most: int) -> tuple[SuggestedDefinition, ...]:
-        """At most `most` definitions that match what is `typed`."""
-        return self.lookup.suggestions(typed, most)
-
-    def job_templates(self) -> tuple[JobTemplate, ...]:
-        """The jobs to begin a new one with."""
-        return self.lookup.job_templates()
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,7 +383,7 @@ class Uses:
 
 def uses_of(jobs: Iterable[Job], lookup: Lookup) -> Uses:
     """The addresses that jobs use; `lookup` answers instead of the jobs' own."""
-    recording = RecordingLookup(lookup)
+    recording = RecordingLookup(lambda: lookup)
     written: set[str] = set()
     for job in jobs:
         graph = replace(job, lookup=recording).require_graph

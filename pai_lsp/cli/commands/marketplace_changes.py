@@ -82,7 +82,7 @@ def _at_head(catalog: Catalog) -> tuple[Catalog, str]:
 
 def _changes(job: Job, before: Catalog, after: Catalog) -> Iterator[str]:
     """Which definitions change, then the difference of what the job runs; nothing where it runs the same."""
-    first, second = RecordingLookup(before), RecordingLookup(after)
+    first, second = RecordingLookup(lambda: before), RecordingLookup(lambda: after)
     old, new = replace(job, lookup=first), replace(job, lookup=second)
     difference = list(_compared(_script(old), _script(new))) or list(_compared(_text(old), _text(new)))
     if not difference:
