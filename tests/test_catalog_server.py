@@ -10,7 +10,7 @@ import stat
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import trustme
@@ -471,40 +471,60 @@ def test_old_knowledge_does_not_say_that_something_is_not_there(server: Marketpl
     assert (missing.state, missing.note) == (LookupState.UNKNOWN, f"{server.url}: updated 3 days ago")
 
 
-HEAD = b'{"form": 1, "etag": "", "skipped": []}\n'
-RECORD = {
+HEAD: dict[str, Any] = {"form": 5, "etag": "", "skipped": []}
+RECORD: dict[str, Any] = {
     "path": "p",
     "stamp": "",
     "item": "1",
-    "content": "JOB",
+    "readsJobs": True,
     "entangled": False,
     "fault": "",
-    "text": "x",
-    "cards": [["a", "data", "", [], 0, 99]],
+    "headers": [["mnist", "data", "", [], 0, 7]],
+    "text": "name: x",
+    "title": "",
+    "template": None,
 }
 
 
+def with_header(*values: object) -> list[dict[str, Any]]:
+    """The lines of a cache whose only header has other values."""
+    return [HEAD, {**RECORD, "headers": [[*values]]}]
+
+
 @pytest.mark.parametrize(
-    "damage",
-    some(
-        [
-            b"",
-            b"{",
-            b"[]\n",
-            b'{"form": 0}\n',
-            HEAD + b'{"path": 1}\n',
-            HEAD + json.dumps(RECORD).encode(),
-            HEAD + json.dumps({**RECORD, "text": 7}).encode(),
-            b"\xff\xfe",
-        ]
-    ),
+    "damaged",
+    [
+        *([{**HEAD, "form": form}, RECORD] for form in (4, 6, "5", None)),
+        *([HEAD, {**RECORD, key: 7}] for key in ("path", "text", "item", "fault")),
+        with_header("mnist", "data", "", [], 0, 8),
+        with_header("mnist", "data", "", [], -1, 7),
+        with_header("mnist", "data", "", [], 5, 4),
+        with_header("mnist", "data", "", [], 0),
+        with_header("mnist", "data", "", [], 0, 7, 7),
+        *(with_header(*"abc"[:number], None, *"abc"[number + 1 :], [], 0, 7) for number in range(3)),
+        with_header("mnist", "data", "", [], None, 7),
+        with_header("mnist", "data", "", [], 0, None),
+        [HEAD, RECORD, {}],
+        [[], RECORD],
+        [],
+    ],
 )
-def test_a_damaged_cache_is_ignored(server: Marketplace, damage: bytes) -> None:
+def test_a_damaged_cache_is_ignored(server: Marketplace, damaged: list[Any]) -> None:
+    refreshed(setup(server))
+    (file,) = (file for file in Path(os.environ["XDG_CACHE_HOME"]).rglob("*.jsonl"))
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in [HEAD, RECORD]), encoding="utf-8")
+    assert known(setup(server)).find(MNIST).state is LookupState.FOUND
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in damaged), encoding="utf-8")
+    assert known(setup(server)).find(MNIST).state is LookupState.UNKNOWN
+    assert refreshed(setup(server)).find(MNIST).state is LookupState.FOUND
+
+
+@pytest.mark.parametrize("damage", [b"{", b"\xff\xfe", b'{"form": 5}\n{'])
+def test_a_cache_that_is_not_json_is_ignored(server: Marketplace, damage: bytes) -> None:
     refreshed(setup(server))
     (file,) = (file for file in Path(os.environ["XDG_CACHE_HOME"]).rglob("*.jsonl"))
     file.write_bytes(damage)
     assert known(setup(server)).find(MNIST).state is LookupState.UNKNOWN
-    assert refreshed(setup(server)).find(MNIST).state is LookupState.FOUND
 
 
 def test_a_cache_with_a_card_too_many(server: Marketplace) -> None:

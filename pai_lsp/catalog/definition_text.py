@@ -6,36 +6,27 @@ the tree of a definition is read when it is first used.
 
 from __future__ import annotations
 
-from enum import Enum
-
 from pai_lsp.job.definition import EXTENDED_KEYS, Definition, Origin, read_definitions
 from pai_lsp.platform.tables import PREREQUISITE_NAME, TYPES
 from pai_lsp.source.frozen import dataclass, field
-from pai_lsp.source.nodes import Entry, Mapping, Node, ProblemKind, Scalar, Sequence, mapping_of, value_at
+from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Sequence, mapping_of, value_at
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
-from pai_lsp.source.text import Span, one_line
+from pai_lsp.source.text import one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job.lookup import JobTemplate
-    from pai_lsp.source.nodes import Syntax
+    from pai_lsp.source.nodes import Node, Syntax
+    from pai_lsp.source.text import Span
 
 _LONGEST_SUMMARY = 200
 _BLANKS = lazy_pattern(r"[ \t\r\n]*")
 # Keys that only definitions have; many other YAML files have a name, a type and a description.
 _DISTINCTIVE_KEYS = frozenset({"plugin", "callbacks", *EXTENDED_KEYS})
 _TYPES = frozenset({*TYPES, "storage"})
-
-
-class Content(Enum):
-    """The form of a text with definitions."""
-
-    DEFINITIONS = "one definition, a list of them, or a stream of such documents"
-    JOB = "a job: those under its `prerequisites`"
-    EITHER = "one of these two"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +46,7 @@ class DefinitionText:
 
     path: the file, or the address, that the text was read from.
     item: the id of `marketplace://prerequisites/itemId/ID`, which names all definitions of the text; empty for none.
+    reads_jobs: whether the text may be a job, and then has its prerequisites; otherwise a job has no definitions.
     is_entangled: whether definitions can only be read together (the text has aliases or faults).
     fault: a message about the text's first fault, empty for none; its readable definitions still count.
     template: the whole job that the text is a part of, if it is there to begin new jobs with.
@@ -65,7 +57,7 @@ class DefinitionText:
     text: str
     item: str
     headers: tuple[DefinitionHeader, ...]
-    content: Content = Content.DEFINITIONS
+    reads_jobs: bool = False
     is_entangled: bool = False
     fault: str = ""
     template: JobTemplate | None = None
@@ -78,7 +70,7 @@ class DefinitionText:
             return self._read[number]
         found = None if self.is_entangled else _read_part(self.text, self.headers[number].span)
         if found is None:
-            for other, definition in enumerate(_definitions(parse(self.text), self.content)):
+            for other, definition in enumerate(_definitions(parse(self.text), reads_jobs=self.reads_jobs)):
                 self._read.setdefault(other, definition)
             # A header without a definition comes from a cache file that was edited.
             found = Definition(mapping_of(self.headers[number].span, ()), Origin.CATALOG)
@@ -90,14 +82,14 @@ class DefinitionText:
 
 
 def read_definition_text(
-    path: str, text: str, *, item: str = "", summary: str = "", content: Content = Content.DEFINITIONS
+    path: str, text: str, *, item: str = "", summary: str = "", reads_jobs: bool = False
 ) -> DefinitionText:
     """Read a text's headers; definitions without a summary get `summary`. Never raises."""
     syntax = parse(text)
-    headers = tuple(header_of(definition, summary) for definition in _definitions(syntax, content))
+    headers = tuple(header_of(definition, summary) for definition in _definitions(syntax, reads_jobs=reads_jobs))
     problems = [problem for problem in syntax.problems if problem.kind is not ProblemKind.SEVERAL_DOCUMENTS]
     fault = f"line {text.count(chr(10), 0, problems[0].span.start) + 1}: {problems[0].message}" if problems else ""
-    return DefinitionText(path, text, item, headers, content, bool(problems or syntax.aliases), fault)
+    return DefinitionText(path, text, item, headers, reads_jobs, bool(problems or syntax.aliases), fault)
 
 
 def header_of(definition: Definition, summary: str = "") -> DefinitionHeader:
@@ -120,7 +112,7 @@ def is_definition(definition: Definition) -> bool:
 
 def reads_as_definitions(syntax: Syntax, *, is_wanted: bool) -> bool:
     """Whether a file has definitions; with `is_wanted`, which the user states, every file that is not a job has."""
-    return not is_job(syntax) and (is_wanted or any(map(is_definition, _definitions(syntax, Content.DEFINITIONS))))
+    return not is_job(syntax) and (is_wanted or any(map(is_definition, _definitions(syntax, reads_jobs=False))))
 
 
 def is_job(syntax: Syntax) -> bool:
@@ -129,15 +121,12 @@ def is_job(syntax: Syntax) -> bool:
     return isinstance(root, Mapping) and any(root.own(key) is not None for key in ("prerequisites", "taskRoles"))
 
 
-def _definitions(syntax: Syntax, content: Content) -> tuple[Definition, ...]:
-    """The definitions of a text."""
-    if content is Content.EITHER:
-        content = Content.JOB if is_job(syntax) else Content.DEFINITIONS
-    if content is Content.JOB:
+def _definitions(syntax: Syntax, *, reads_jobs: bool) -> tuple[Definition, ...]:
+    """The definitions of a text: one, a list of them, or a stream of such documents; of a job, its prerequisites."""
+    nodes: tuple[Node | None, ...] = syntax.documents
+    if is_job(syntax):
         node = value_at(syntax.root, "prerequisites")
-        nodes: tuple[Node | None, ...] = (node,) if isinstance(node, Sequence) else ()
-    else:
-        nodes = () if is_job(syntax) else syntax.documents
+        nodes = (node,) if reads_jobs and isinstance(node, Sequence) else ()
     return tuple(
         definition
         for node in nodes
@@ -161,25 +150,10 @@ def first_line(text: str) -> str:
 
 def _read_part(text: str, span: Span) -> Definition | None:
     """The definition at a place, read without the rest of the text; None if that fails."""
-    column = span.start - (text.rfind("\n", 0, span.start) + 1)
-    # Spaces before it keep the first line in its column, aligned with the next lines. The line ends after it may belong
-    # to a block scalar at its end.
+    line = text.rfind("\n", 0, span.start) + 1
+    # Empty lines and spaces before it keep it in its place. The line ends after it may belong to a block scalar at its
+    # end.
     blanks = _BLANKS.match(text, span.end)
-    syntax = parse(" " * column + text[span.start : blanks.end() if blanks else span.end])
-    if syntax.problems or not isinstance(syntax.root, Mapping):
-        return None
-    return Definition(_moved_mapping(syntax.root, span.start - column), Origin.CATALOG)
-
-
-def _moved(node: Node, by: int) -> Node:
-    if isinstance(node, Mapping):
-        return _moved_mapping(node, by)
-    span = Span(node.span.start + by, node.span.end + by)
-    if isinstance(node, Sequence):
-        return Sequence(span, tuple(_moved(item, by) for item in node.items), node.is_flow, node.tag)
-    return Scalar(span, node.text, node.style, node.tag, node.reader)
-
-
-def _moved_mapping(node: Mapping, by: int) -> Mapping:
-    entries = tuple(Entry(_moved(entry.key, by), _moved(entry.value, by), entry.name) for entry in node.entries)
-    return mapping_of(node.span.shifted(by), entries, is_flow=node.is_flow, tag=node.tag)
+    part = text[span.start : blanks.end() if blanks else span.end]
+    syntax = parse("\n" * line + " " * (span.start - line) + part)
+    return None if syntax.problems or not isinstance(syntax.root, Mapping) else Definition(syntax.root, Origin.CATALOG)

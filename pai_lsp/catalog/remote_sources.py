@@ -17,7 +17,7 @@ import hashlib
 import time
 from contextlib import suppress
 
-from pai_lsp.catalog.definition_text import Content, DefinitionText, first_line, read_definition_text
+from pai_lsp.catalog.definition_text import DefinitionText, first_line, read_definition_text
 from pai_lsp.catalog.setup import SourceState
 from pai_lsp.catalog.store import FRESH, LoadedSource, Stored, age
 from pai_lsp.job.job import Job
@@ -222,7 +222,7 @@ def read_items(
             continue
         pause()
         summary = first_line(_word(item, "summary") or _word(item, "name"))
-        read = read_definition_text(path, text or "", item=_word(item, "id"), summary=summary, content=Content.JOB)
+        read = read_definition_text(path, text or "", item=_word(item, "id"), summary=summary, reads_jobs=True)
         if text is None or read.fault:
             skipped.append(f"item '{_named(item)}' has no readable job")
         elif read.headers or template is not None:
@@ -379,7 +379,7 @@ class _Answers:
 
     def failed(self, key: str, path: str, reason: str) -> WebPage:
         """The page after a request that failed."""
-        self.failures[key] = DefinitionText(path, "", key, (), Content.EITHER, fault=reason)
+        self.failures[key] = DefinitionText(path, "", key, (), reads_jobs=True, fault=reason)
         return _failed_page(path, self.texts.get(key), reason, self.last)
 
 
@@ -395,7 +395,7 @@ def _requested(address: str, known: _Answers, limits: Limits | None) -> WebPage:
     if isinstance(answer, FetchFailure):
         if answer.is_absent:
             known.stamps.pop(path, None)
-            known.texts[key] = DefinitionText(path, "", key, (), Content.EITHER)
+            known.texts[key] = DefinitionText(path, "", key, (), reads_jobs=True)
             return WebPage(path, None, note=answer.note)
         return known.failed(key, path, answer.note)
     if answer.is_unchanged and before is not None:
@@ -406,7 +406,7 @@ def _requested(address: str, known: _Answers, limits: Limits | None) -> WebPage:
         text = answer.body.decode("utf-8-sig")
     except UnicodeDecodeError:
         return known.failed(key, path, "the file is not UTF-8")
-    known.texts[key] = read_definition_text(path, text, item=key, content=Content.EITHER)
+    known.texts[key] = read_definition_text(path, text, item=key, reads_jobs=True)
     known.stamps[path] = answer.etag
     return _page(known.texts[key], SourceState.READY, _updated(0))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from urllib.parse import quote
 
-from pai_lsp.catalog.definition_text import Content, read_definition_text
+from pai_lsp.catalog.definition_text import read_definition_text
 from pai_lsp.source.foreign import as_text, json_mapping, json_value, mappings_in
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import scalar_text, value_at
@@ -143,7 +143,7 @@ def _item(item: MappingOf[str, object]) -> ServerItem | None:
     )
     if not identifier:
         return None
-    headers = read_definition_text("", protocol, content=Content.JOB).headers
+    headers = read_definition_text("", protocol, reads_jobs=True).headers
     names = tuple(one.name for one in headers if one.type != "dockerimage")
     name = scalar_text(value_at(parse(protocol).root, "name"))
     return ServerItem(identifier, title, author, kind, protocol, name, names)

@@ -14,7 +14,7 @@ import re
 from contextlib import suppress
 from itertools import chain
 
-from pai_lsp.catalog.definition_text import Content, DefinitionHeader, DefinitionText
+from pai_lsp.catalog.definition_text import DefinitionHeader, DefinitionText
 from pai_lsp.catalog.setup import SourceState
 from pai_lsp.job.lookup import JobTemplate
 from pai_lsp.source.files import write_at_once
@@ -70,7 +70,7 @@ def age(seconds: float) -> str:
 
 
 # The version of the file format; files of other versions are ignored.
-_FORM = 4
+_FORM = 5
 _LONGEST_NAME = 60
 # Name, summary and text of a template; name, type, summary, variables, start and end of a header.
 _TEMPLATE_TEXTS, _HEADER_VALUES = 3, 6
@@ -173,7 +173,7 @@ def _record(text: DefinitionText, stamp: str) -> dict[str, Any]:
         "path": text.path,
         "stamp": stamp,
         "item": text.item,
-        "content": text.content.name,
+        "readsJobs": text.reads_jobs,
         "entangled": text.is_entangled,
         "fault": text.fault,
         "headers": [
@@ -188,8 +188,7 @@ def _record(text: DefinitionText, stamp: str) -> dict[str, Any]:
 def _text(record: Mapping[str, Any]) -> DefinitionText | None:
     """The text of a record; None if it is malformed."""
     path, text, item, fault = (as_text(record.get(key)) for key in ("path", "text", "item", "fault"))
-    content = Content.__members__.get(as_text(record.get("content")) or "")
-    if path is None or text is None or item is None or fault is None or content is None:
+    if path is None or text is None or item is None or fault is None:
         return None
     headers = [_header(as_list(one), len(text)) for one in as_list(record.get("headers"))]
     template = texts_in(record.get("template"))
@@ -200,9 +199,9 @@ def _text(record: Mapping[str, Any]) -> DefinitionText | None:
         text,
         item,
         tuple(filter(None, headers)),
-        content,
-        is_entangled=record.get("entangled") is True,
-        fault=fault,
+        record.get("readsJobs") is True,
+        record.get("entangled") is True,
+        fault,
         title=as_text(record.get("title")) or "",
         template=JobTemplate(*template) if len(template) == _TEMPLATE_TEXTS else None,
     )

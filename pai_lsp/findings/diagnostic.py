@@ -418,43 +418,25 @@ def rule(
     stage: Stage = Stage.COMMANDS,
     consequence: Consequence | None = None,
     order: Order | None = None,
-    status: RuleStatus = RuleStatus.STABLE,
     explains_stop: bool = True,
-    is_last: bool = False,
-    only_on: str = "",
     about: Iterable[str] = (),
-    former: Iterable[str] = (),
-    scheduler: str = "",
     is_about_reading: bool = False,
-    spreads: bool = False,
+    **facts: Any,
 ) -> Callable[[Callable[[Any], Iterable[Finding]]], Rule]:
     """Make a rule of a function of a job or a manifest: its name is the code, its docstring the documentation.
 
     Errors explain a stop; `explains_stop` is false for one that ends with expansion. Without `consequence`, the
-    severity and the stage decide it; without `order`, the stage, and whether it is about reading.
+    severity and the stage decide it; without `order`, the stage, and whether it is about reading. facts: the other
+    attributes of the rule.
     """
     order = order or (Order.SYNTAX if is_about_reading else _OF_STAGE[stage][0])
-    explains_stop = explains_stop and severity is Severity.ERROR and not is_last
+    consequence = consequence or consequence_of(severity, stage)
+    facts |= {"stage": stage, "consequence": consequence, "order": order, "is_about_reading": is_about_reading}
+    facts["explains_stop"] = explains_stop and severity is Severity.ERROR and not facts.get("is_last")
 
     def make(check: Callable[[Any], Iterable[Finding]]) -> Rule:
-        return Rule(
-            check.__name__.replace("_", "-"),
-            severity,
-            check,
-            check.__doc__ or "",
-            stage,
-            consequence or consequence_of(severity, stage),
-            order,
-            status,
-            explains_stop,
-            is_last,
-            only_on,
-            tuple(about),
-            tuple(former),
-            scheduler,
-            is_about_reading,
-            spreads,
-        )
+        code = check.__name__.replace("_", "-")
+        return Rule(code, severity, check, check.__doc__ or "", about=tuple(about), **facts)
 
     return make
 

@@ -100,12 +100,12 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.show_settings:
         from pai_lsp.cli.commands.check_settings import settings_text  # noqa: PLC0415 - rarely asked for
 
-        sys.stdout.write(settings_text(found, projects, options, arguments))
+        sys.stdout.write(settings_text(found, projects, options))
         return 0
     if arguments.format == "ndjson" and not arguments.output:
-        return _streamed(found, options, arguments, projects)
+        return _streamed(found, options, projects)
     report_renamed(projects)
-    outcomes = list(_outcomes(found, options, arguments))
+    outcomes = list(_outcomes(found, options))
     failures = tuple(failure for outcome in outcomes for failure in outcome.failures)
     if arguments.update_baseline:
         from pai_lsp.cli.commands.check_baseline import updated_baseline  # noqa: PLC0415 - few projects have one
@@ -123,18 +123,18 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.show_files:
         sys.stdout.write("".join(f"{visible(file.path)}\n" for file in results.files))
         return _reported_failures(results.failures)
-    return _print(results, found, outcomes, arguments) or _status(results, outcomes, options, arguments)
+    return _print(results, found, outcomes, arguments) or _status(results, outcomes, options)
 
 
-def _streamed(found: Sequence[Target], options: Options, arguments: argparse.Namespace, projects: Projects) -> int:
+def _streamed(found: Sequence[Target], options: Options, projects: Projects) -> int:
     """Print the findings of each file as soon as the files before it are done; return the exit status."""
     status = 0
     configurations = (Outcome(check_configuration(one, options)) for one in faulty(projects, besides=found))
-    for outcome in chain(_outcomes(found, options, arguments), configurations):
+    for outcome in chain(_outcomes(found, options), configurations):
         files = () if outcome.file is None else (outcome.file,)
         results = Results(files, outcome.failures)
-        sys.stdout.write(render(arguments.format, results, Terminal(), ()))
-        status = max(status, _reported_failures(results.failures) or _status(results, (outcome,), options, arguments))
+        sys.stdout.write(render(options.arguments.format, results, Terminal(), ()))
+        status = max(status, _reported_failures(results.failures) or _status(results, (outcome,), options))
     return status
 
 
@@ -157,23 +157,16 @@ def _options(arguments: argparse.Namespace) -> Options:
     threshold = _SEVERITIES[arguments.severity or "warning"]
     is_complete = arguments.severity is None and arguments.format in _COMPLETE_FORMATS
     return Options(
+        arguments,
         _selection(arguments.select),
         _selection(arguments.ignore),
-        turned_on=codes_themselves_in(names_in(arguments.select) - _CONSEQUENCES),
-        previews=arguments.preview,
-        shown=Severity.HINT if is_complete or arguments.update_baseline else threshold,
-        threshold=threshold,
-        writes=arguments.fix,
-        compares=arguments.diff,
-        unsafe_fixes=arguments.unsafe_fixes,
-        adds_ignores=arguments.add_ignore,
-        only_lists=arguments.show_files,
-        shellcheck=_shellcheck(arguments.shellcheck),
-        asks_images=arguments.images,
-        baseline=baseline,
-        counts_all=arguments.update_baseline,
-        cluster=cluster,
-        platform=platform_named(arguments.platform) if arguments.platform else None,
+        codes_themselves_in(names_in(arguments.select) - _CONSEQUENCES),
+        Severity.HINT if is_complete or arguments.update_baseline else threshold,
+        threshold,
+        _shellcheck(arguments.shellcheck),
+        baseline,
+        cluster,
+        platform_named(arguments.platform) if arguments.platform else None,
     )
 
 
@@ -213,8 +206,9 @@ def _configuration(arguments: argparse.Namespace) -> Configuration | None:
     return load_configuration(arguments.config)
 
 
-def _outcomes(found: Sequence[Target], options: Options, arguments: argparse.Namespace) -> Iterator[Outcome]:
+def _outcomes(found: Sequence[Target], options: Options) -> Iterator[Outcome]:
     """The outcome of each file, in the order of `found`."""
+    arguments = options.arguments
     is_shown = not (arguments.no_progress or arguments.quiet) and sys.stderr.isatty()
     early: dict[int, Outcome] = {}
     following = 0
@@ -303,8 +297,8 @@ def _print_given(found: Sequence[Target], outcomes: Sequence[Outcome]) -> None:
             sys.stdout.buffer.write(target.given if outcome.text is None else outcome.text.encode("utf-8"))
 
 
-def _status(results: Results, outcomes: Sequence[Outcome], options: Options, arguments: argparse.Namespace) -> int:
-    if arguments.exit_zero:
+def _status(results: Results, outcomes: Sequence[Outcome], options: Options) -> int:
+    if options.arguments.exit_zero:
         return 0
     matters = any(diagnostic.severity <= options.threshold for file in results.files for diagnostic in file.diagnostics)
     return FINDINGS if matters or any(outcome.difference for outcome in outcomes) else 0

@@ -13,6 +13,7 @@ from pai_lsp.source.frozen import dataclass, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable
     from typing import TypeAlias
 
@@ -30,44 +31,31 @@ if TYPE_CHECKING:
 class Options:
     """The options for every file.
 
+    arguments: the command line; the others are what it names.
     selected, ignored: codes of rules and names of consequences; if `selected` is empty, all but the ignored ones apply.
     turned_on: codes of rules that apply although they are off.
-    previews: whether rules in preview apply.
     shown: the lowest severity in the report; threshold: the lowest one that sets the exit status and is fixed.
-    writes: whether fixed texts are written; compares: whether to make diffs.
-    unsafe_fixes: whether a finding's only fix is applied although it is not safe.
-    adds_ignores: whether comments are written that ignore the findings.
-    only_lists: whether files are only found, and not checked.
-    asks_images: whether registries are asked for the images of jobs.
     shellcheck: `auto`, `off` or a program; empty for that of the configuration, which is `off` by default.
     baseline: the findings that are accepted; None for that of the configuration.
-    counts_all: whether everything is reported, to write a baseline.
     cluster: the cluster that the jobs are for.
     platform: the platform of all files; None for that of each file or its configuration.
     """
 
+    arguments: argparse.Namespace
     selected: frozenset[str]
     ignored: frozenset[str]
     turned_on: frozenset[str]
-    previews: bool
     shown: Severity
     threshold: Severity
-    writes: bool
-    compares: bool
-    unsafe_fixes: bool
-    adds_ignores: bool
-    only_lists: bool
     shellcheck: str
-    asks_images: bool
     baseline: Baseline | None
-    counts_all: bool
     cluster: Profile | None
     platform: Platform | None
 
     @property
     def fixes(self) -> bool:
         """Whether safe fixes are applied."""
-        return self.writes or self.compares
+        return bool(self.arguments.fix or self.arguments.diff)
 
     def counts(self, diagnostic: Diagnostic) -> bool:
         """Whether the rule of this finding applies."""
@@ -101,7 +89,7 @@ def check_one(target: Target, options: Options) -> Outcome:
         setting = options.shellcheck or document.settings.shellcheck
         is_asked = setting not in {"", "off"} and not options.fixes
         others = _by_shellcheck(document, setting) if is_asked else ()
-        if options.asks_images and not options.fixes and document.is_job:
+        if options.arguments.images and not options.fixes and document.is_job:
             from pai_lsp.project.image_answers import answers_of_network, image_diagnostics  # noqa: PLC0415 - rarely
 
             others = (*others, *image_diagnostics(document, answers_of_network()))
@@ -154,16 +142,16 @@ def _checked(target: Target, options: Options, check: Check) -> Outcome:
     document = Document(source.text, settings, target.path, target.lookup).in_folder(target.catalog_folder)
     if not (target.candidate.is_named or document.is_job or document.is_catalog or document.is_mpijob):
         return Outcome()
-    if options.only_lists:
+    if options.arguments.show_files:
         return Outcome(CheckedFile(target.path, ""))
-    if options.adds_ignores or options.fixes:
+    if options.arguments.add_ignore or options.fixes:
         return _changed(document, source, target, options, check)
     return Outcome(_reported_document(document, check(document), options))
 
 
 def _changed(document: Document, source: SourceFile, target: Target, options: Options, check: Check) -> Outcome:
     """The outcome with fixes, or with comments that ignore what is found."""
-    if options.adds_ignores:
+    if options.arguments.add_ignore:
         from pai_lsp.ide.ignoring import with_ignore_comments  # noqa: PLC0415 - rarely asked for
 
         after, count = with_ignore_comments(document, check, options.matters)
@@ -171,16 +159,16 @@ def _changed(document: Document, source: SourceFile, target: Target, options: Op
     else:
         from pai_lsp.safe_fixes import with_safe_fixes  # noqa: PLC0415 - most runs fix nothing
 
-        fixed = with_safe_fixes(document, check, options.matters, unsafe_too=options.unsafe_fixes)
+        fixed = with_safe_fixes(document, check, options.matters, unsafe_too=options.arguments.unsafe_fixes)
         after, diagnostics, count = fixed.document, fixed.diagnostics, fixed.fixed
     file = _reported_document(after, diagnostics, options)
     difference = ""
-    if options.compares and after.text != document.text:
+    if options.arguments.diff and after.text != document.text:
         from pai_lsp.cli.report.text_report import unified_difference  # noqa: PLC0415 - as above
 
         shown_before, shown_after = (with_hidden(one.text, one.job.hidden.spans) for one in (document, after))
         difference = unified_difference(target.path, shown_before, shown_after)
-    if (options.writes or options.adds_ignores) and target.given is None and after.text != document.text:
+    if (options.arguments.fix or options.arguments.add_ignore) and target.given is None and after.text != document.text:
         try:
             write_text(source, after.text)
         except OSError as error:
@@ -193,7 +181,7 @@ def _changed(document: Document, source: SourceFile, target: Target, options: Op
 def settings_for(target: Target, options: Options) -> Settings:
     """The settings with the rules that the command line turns on, and with its cluster and platform."""
     settings = target.configuration.settings_of(target.path)
-    if options.previews:
+    if options.arguments.preview:
         settings = replace(settings, previews=True)
     if options.cluster is not None:
         settings = options.cluster.applied_to(settings)
@@ -220,7 +208,7 @@ def _unreadable(file: UnreadableFile, target: Target, options: Options) -> Outco
 
 def _reported_document(document: Document, diagnostics: tuple[Diagnostic, ...], options: Options) -> CheckedFile:
     accepted = 0
-    if document.settings.accepted and not options.counts_all:
+    if document.settings.accepted and not options.arguments.update_baseline:
         from pai_lsp.project.baseline import without_accepted  # noqa: PLC0415 - few projects have one
 
         diagnostics, accepted = without_accepted(diagnostics, document.settings.accepted)
@@ -250,7 +238,7 @@ def _selected(diagnostics: tuple[Diagnostic, ...], options: Options) -> tuple[tu
     """The findings to show, and the number of those not shown."""
     counted = [diagnostic for diagnostic in diagnostics if options.counts(diagnostic)]
     always: set[str] = set()
-    if options.asks_images:  # then images that could not be asked for are reported
+    if options.arguments.images:  # then images that could not be asked for are reported
         from pai_lsp.rules.command_rules import image_not_asked  # noqa: PLC0415 - as above
 
         always.add(image_not_asked.code)

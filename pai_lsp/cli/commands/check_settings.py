@@ -16,7 +16,6 @@ from pai_lsp.source.files import UnreadableFile, decoded, full_path, read_bytes
 from pai_lsp.source.text import visible
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Collection, Iterator, Sequence
 
     from pai_lsp.cli.commands.check_one import Options
@@ -24,30 +23,30 @@ if TYPE_CHECKING:
     from pai_lsp.project.targets import Target
 
 
-def settings_text(found: Sequence[Target], projects: Projects, options: Options, arguments: argparse.Namespace) -> str:
+def settings_text(found: Sequence[Target], projects: Projects, options: Options) -> str:
     """The names of the files that have the same settings, and these settings, one a line."""
     files: dict[str, list[str]] = {}
-    by_git = None if arguments.no_gitignore else IgnoredByGit(projects.report)
+    by_git = None if options.arguments.no_gitignore else IgnoredByGit(projects.report)
     for target in found:
-        rows = _settings(target, projects, by_git, options, arguments)
+        rows = _settings(target, projects, by_git, options)
         lines = "".join(f"  {name:<15}{visible(value)}\n" for name, value in rows)
         files.setdefault(lines, []).append(f"{visible(target.path)}\n")
     return "\n".join("".join(names) + lines for lines, names in files.items())
 
 
 def _settings(
-    target: Target, projects: Projects, by_git: IgnoredByGit | None, options: Options, arguments: argparse.Namespace
+    target: Target, projects: Projects, by_git: IgnoredByGit | None, options: Options
 ) -> Iterator[tuple[str, str]]:
     settings, file = settings_for(target, options), target.configuration
     full = full_path(target.path)
-    if arguments.isolated:
+    if options.arguments.isolated:
         yield "configuration", "none (--isolated)"
     elif file.path is None:
         folder = str(Path(full).parent)
         top = project_folder(folder) or Path(folder).anchor
         yield "configuration", f"none: no {FILE_NAME} in the file's folder or above it, up to {top}"
     else:
-        reason = "--config" if arguments.config else f"the nearest {FILE_NAME} in the file's folder or above it"
+        reason = "--config" if options.arguments.config else f"the nearest {FILE_NAME} in the file's folder or above it"
         wrong = f"; wrong settings that do not apply: {len(file.diagnostics)}" if file.diagnostics else ""
         yield "configuration", f"{file.path} ({reason}){wrong}"
     if file.excludes(full):
