@@ -214,7 +214,7 @@ def test_nothing_is_sent(home: Path, tmp_path: Path, job: str, capsys: pytest.Ca
             status = main(["submit", "--cluster", "lab", *options, str(path)])
             return status > 0 and part in capsys.readouterr().err
 
-        assert is_refused(JOB, part="give --yes to submit without asking")
+        assert is_refused(JOB, part="nothing was sent; give --yes\n")
         assert is_refused(JOB.replace("dockerImage: image", "dockerImage: imagee"), "--yes", part="has errors")
         assert is_refused(JOB.replace("[prepare]", "[nothing]"), "--yes", part="cannot be expanded")
         (home / "clusters").mkdir()

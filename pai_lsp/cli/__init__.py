@@ -15,9 +15,27 @@ FINDINGS = 1
 WRONG_USAGE = 2
 
 
+class CommandError(Exception):
+    """Ends a command, or its work on one of several files.
+
+    The message is why; it is empty where that is printed already. status: the exit status.
+    """
+
+    def __init__(self, message: str, status: int = WRONG_USAGE) -> None:
+        super().__init__(message)
+        self.status = status
+
+
 def tell(command: str, message: str) -> None:
     """Print a message of a subcommand on standard error."""
     sys.stderr.write(f"pai-lsp {command}: {message}\n")
+
+
+def ended(command: str, error: CommandError) -> int:
+    """Print why a subcommand ends, and return the exit status."""
+    if message := str(error):
+        tell(command, message)
+    return error.status
 
 
 def failed(command: str, message: str, status: int = WRONG_USAGE) -> int:

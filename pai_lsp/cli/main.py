@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import gc
-import io
 import os
 import sys
 
@@ -54,10 +53,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    _replace_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # file names may hold what an output cannot encode
             stream.reconfigure(errors="backslashreplace")
+    _replace_closed_streams()
     if "_ARGCOMPLETE" in os.environ:
         return _complete()
     if arguments[:1] == ["help"]:
@@ -102,36 +101,24 @@ def _replace_closed_streams() -> None:
     Standard input and output then fail when they are used. Messages are dropped, as `2>&-` asks for.
     """
     if sys.stdin is None:
-        sys.stdin = io.TextIOWrapper(_Closed("standard input"), encoding="utf-8")
+        sys.stdin = _Closed("standard input")
     if sys.stdout is None:
-        sys.stdout = io.TextIOWrapper(_Closed("standard output"), encoding="utf-8")
+        sys.stdout = _Closed("standard output")
     if sys.stderr is None:
         sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
 
 
-class _Closed(io.RawIOBase):
+class _Closed:
     """A stream that cannot be used."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def readable(self) -> bool:
-        return True
+    def flush(self) -> None:
+        """Nothing was written."""
 
-    def writable(self) -> bool:
-        return True
-
-    def readinto(self, _buffer: object) -> int:
-        raise self._error()
-
-    def write(self, _data: object) -> int:
-        raise self._error()
-
-    def fileno(self) -> int:
-        raise self._error()
-
-    def _error(self) -> OSError:
-        return OSError(errno.EBADF, f"{self._name} is closed")
+    def __getattr__(self, _name: str) -> NoReturn:
+        raise OSError(errno.EBADF, f"{self._name} is closed")
 
 
 def _failed(error: Exception) -> int:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from pai_lsp.cli import WRONG_USAGE
+from pai_lsp.cli import WRONG_USAGE, CommandError, ended
 from pai_lsp.platform.tables import table
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.version import __version__
@@ -44,7 +44,10 @@ class Subcommand:
         from importlib import import_module
 
         module, _, function = self.entry["code"].partition(":")
-        status: int = getattr(import_module(f"pai_lsp.cli.commands.{module}"), function)(found)
+        try:
+            status: int = getattr(import_module(f"pai_lsp.cli.commands.{module}"), function)(found)
+        except CommandError as error:
+            return ended(" ".join(filter(None, (self.name, getattr(found, "action", "")))), error)
         return status
 
 

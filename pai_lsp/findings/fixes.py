@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from itertools import chain
 
 from pai_lsp.findings.diagnostic import Fix, Fixes, later
@@ -57,14 +56,13 @@ class ApplicableFixes:
         self._syntax = syntax
 
     @lazy
-    def _repeated(self) -> tuple[list[int], list[Anchor], dict[Anchor, list[int]]]:
-        """The anchors with aliases by their places, and the places of the aliases of each, in their order."""
+    def _repeated(self) -> dict[Anchor, list[int]]:
+        """The places of the aliases of each anchor."""
         found: dict[Anchor, list[int]] = {}
         for alias in self._syntax.aliases:
             if alias.anchor is not None:
                 found.setdefault(alias.anchor, []).append(alias.span.start)
-        anchors = sorted(found, key=lambda anchor: anchor.span)
-        return [anchor.span.start for anchor in anchors], anchors, found
+        return found
 
     def of(self, fixes: Iterable[Fix]) -> Iterator[Fix]:
         """The fixes whose edits change different places, and keep each anchor of which an alias stays.
@@ -79,18 +77,13 @@ class ApplicableFixes:
 
     def _takes_what_is_repeated(self, fix: Fix) -> bool:
         """Whether a fix takes an anchor out of the file and leaves an alias of it there."""
-        starts, anchors, aliases = self._repeated
-        edits = sorted(edit.span for edit in fix.edits)
-        ranges = (slice(bisect_left(starts, span.start), bisect_left(starts, span.end)) for span in edits)
-        taken = [anchor for part in ranges for anchor in anchors[part]]
         kept = {name for edit in fix.edits for name in _ANCHOR.findall(edit.new_text)}
-        begins = [span.start for span in edits]
 
-        def stays(offset: int) -> bool:
-            number = bisect_right(begins, offset)
-            return number == 0 or offset >= edits[number - 1].end
+        def is_replaced(offset: int) -> bool:
+            return any(edit.span.start <= offset < edit.span.end for edit in fix.edits)
 
-        return any(anchor.name not in kept and any(map(stays, aliases[anchor])) for anchor in taken)
+        taken = (anchor for anchor in self._repeated if is_replaced(anchor.span.start) and anchor.name not in kept)
+        return any(not all(map(is_replaced, self._repeated[anchor])) for anchor in taken)
 
 
 _ANCHOR = lazy_pattern(r"&([^\s,\[\]{}]+)")

@@ -22,7 +22,7 @@ from pai_lsp.project.exclusion import exclusion_of
 from pai_lsp.rules import CODES, codes_in, codes_named, families, family_names, known, name_meaning, renaming
 from pai_lsp.source.files import UnreadableFile, decoded, full_path, is_in_folder, read_bytes
 from pai_lsp.source.foreign import as_list
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence, plain_value
+from pai_lsp.source.nodes import Scalar, entry_at, nodes_along, plain_value
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import visible
@@ -283,13 +283,10 @@ def _without(value: Any, errors: Iterable[StructureError]) -> Any:
 
 def _finding(error: StructureError, root: Node) -> Diagnostic:
     """The error at its key, or at its value; at the value's key where the value is empty."""
-    node, entry = root, None
-    for step in error.path if error.key is None else (*error.path, error.key):
-        if isinstance(node, Mapping):
-            entry = next((one for one in reversed(node.effective_entries()) if one.name == step), None)
-            node = entry.value if entry else node
-        elif isinstance(node, Sequence) and isinstance(step, int) and step < len(node.items):
-            entry, node = None, node.items[step]
+    path = error.path if error.key is None else (*error.path, error.key)
+    nodes = nodes_along(root, path)
+    node = nodes[-1]
+    entry = entry_at(nodes[-2], str(path[len(nodes) - 2])) if nodes[1:] else None
     is_empty = error.kind == "empty-section" or (isinstance(node, Scalar) and node.value is None)
     span = node.span if entry is None or (error.key is None and not is_empty) else entry.key.span
     fixes = () if error.key is None and is_empty else choice_fixes(span, error.expected)

@@ -275,8 +275,9 @@ def _print(
     if arguments.output:
         from pai_lsp.cli.commands.job_file import put  # noqa: PLC0415 - rarely asked for
 
-        return put("check", report, arguments.output) or _reported_failures(results.failures)
-    output.write(report)
+        put(report, arguments.output)
+    else:
+        output.write(report)
     return _reported_failures(results.failures)
 
 

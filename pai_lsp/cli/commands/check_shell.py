@@ -21,7 +21,7 @@ def run(_arguments: argparse.Namespace) -> int:
     status = 0
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="backslashreplace")
-    for number, line in enumerate(sys.stdin, 1):
+    for number, line in enumerate(iter(sys.stdin.readline, ""), 1):
         if not line.strip():
             continue
         asked = json_mapping(line)

@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from pai_lsp.cli import FINDINGS, failed
+from pai_lsp.cli.commands.live_cluster import clusters_known, connected, user_of
 from pai_lsp.cluster.profile import (
     CLUSTERS_EXAMPLE,
     ProfileError,
@@ -18,6 +19,7 @@ from pai_lsp.cluster.profile import (
     read_profile,
 )
 from pai_lsp.cluster.profile_import import profile_of_cluster, profile_of_files
+from pai_lsp.cluster.rest_server import ClusterError
 from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
 from pai_lsp.source.text import visible
@@ -46,11 +48,9 @@ def run(arguments: argparse.Namespace) -> int:
         return _list()
     if arguments.action == "login":
         return _login(arguments.name)
-    try:
+    with clusters_known():
         output = arguments.output or str(path_of_name(arguments.name))
         profile = _imported(arguments) if arguments.action == "import" else _pulled(arguments.name)
-    except ProfileError as error:
-        return failed(f"cluster {arguments.action}", str(error))
     return _written(arguments.action, profile, output)
 
 
@@ -70,10 +70,8 @@ def _login(name: str) -> int:
 
     from pai_lsp.cluster.cluster_access import SystemKeyStore, named_access  # noqa: PLC0415 - as above
 
-    try:
+    with clusters_known():
         store, access = SystemKeyStore(), named_access(name)
-    except ProfileError as error:
-        return failed("cluster login", str(error))
     if not access.token_keyring:
         step = f"write 'token_keyring: true' into {visible(str(clusters_file()))} first"
         return failed("cluster login", f"'{visible(name)}': {step}")
@@ -110,9 +108,6 @@ def _pulled(name: str) -> dict[str, Any]:
     Raises:
         ProfileError: if the cluster is not known, or does not answer.
     """
-    from pai_lsp.cli.commands.live_cluster import connected, user_of  # noqa: PLC0415 - only to ask
-    from pai_lsp.cluster.rest_server import ClusterError  # noqa: PLC0415 - as above
-
     cluster = connected("cluster pull", name)
     try:
         user = user_of("cluster pull", cluster) if cluster.token is not None else None

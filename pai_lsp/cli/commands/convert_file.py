@@ -7,11 +7,10 @@ Each direction imports its own half: most of this package is about one of the tw
 from __future__ import annotations
 
 import os
-import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pai_lsp.cli import FINDINGS, failed, json_text
+from pai_lsp.cli import FINDINGS, failed, json_text, tell
 from pai_lsp.cli.commands.job_file import each_job, job_of, put, show_findings
 from pai_lsp.cli.report.results import checked_file
 from pai_lsp.document import Document
@@ -36,9 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _convert(to: str, is_json: bool, path: str, output: str | None, projects: Projects) -> int:
     """Convert one file."""
-    old = job_of("convert", path, projects)
-    if isinstance(old, int):
-        return old
+    old = job_of(path, projects)
     return _convert_job(old, output) if to == "v2" else _convert_manifest(old, to, output, is_json=is_json)
 
 
@@ -51,7 +48,8 @@ def _convert_job(old: Document, output: str | None) -> int:
         return failed("convert", f"{visible(old.path or '')}: {found.problem}", FINDINGS)
     new = Document(found.text, path=output or "<converted>")
     show_findings(checked_file(new, (one for one in new.diagnostics if one.severity <= Severity.WARNING)))
-    return put("convert", found.text, output)
+    put(found.text, output)
+    return 0
 
 
 def _convert_manifest(old: Document, to: str, output: str | None, *, is_json: bool) -> int:
@@ -63,13 +61,15 @@ def _convert_manifest(old: Document, to: str, output: str | None, *, is_json: bo
         converted = converted_text(old.job, to)
     except ConversionError as error:
         if is_json:
-            put("convert", json_text({"error": error.code, "message": str(error)}), output)
+            put(json_text({"error": error.code, "message": str(error)}), output)
             return FINDINGS
         return failed("convert", f"{visible(old.path or '')}: {error}", FINDINGS)
     if is_json:
         lost = [{"field": path, "reason": reason} for path, reason in converted.lost.items()]
         answer = {"result": converted.result, "text": converted.text, "lost": lost}
-        return put("convert", json_text(answer), output)
+        put(json_text(answer), output)
+        return 0
     for path, reason in converted.lost.items():
-        sys.stderr.write(f"pai-lsp convert: not converted: {path}: {reason}\n")
-    return put("convert", converted.text, output)
+        tell("convert", f"not converted: {path}: {reason}")
+    put(converted.text, output)
+    return 0

@@ -45,9 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _expand(arguments: argparse.Namespace, form: str, path: str, output: str | None, projects: Projects) -> int:
     """Expand one job."""
-    document = job_of("expand", path, projects, arguments.platform)
-    if isinstance(document, int):
-        return document
+    document = job_of(path, projects, arguments.platform)
     if document.is_catalog:
         step = "contains definitions, not a job; expand a job that uses them"
         return failed("expand", f"{visible(path)} {step}", FINDINGS)
@@ -64,7 +62,8 @@ def _expand(arguments: argparse.Namespace, form: str, path: str, output: str | N
         return failed("expand", "no output, because the expanded job has errors; --force prints it anyway", FINDINGS)
     if arguments.check:
         return _compared(output or "", result.output)
-    return put("expand", result.output, output) or (FINDINGS if result.is_wrong else 0)
+    put(result.output, output)
+    return FINDINGS if result.is_wrong else 0
 
 
 @dataclass(frozen=True, slots=True)

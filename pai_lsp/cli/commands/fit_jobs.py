@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE, failed, json_text
 from pai_lsp.cli.commands.job_file import job_file, named_jobs
+from pai_lsp.cli.commands.live_cluster import clusters_known
 from pai_lsp.cli.report.results import CheckedFile
 from pai_lsp.cluster.fit import fit
 from pai_lsp.cluster.fit_answer import fit_answer, fit_lines
-from pai_lsp.cluster.profile import Profile, ProfileError, own_profiles, profile_named
+from pai_lsp.cluster.profile import Profile, own_profiles, profile_named
 from pai_lsp.project.targets import run_projects
 from pai_lsp.source.files import full_path
 from pai_lsp.source.text import visible
@@ -22,13 +23,9 @@ if TYPE_CHECKING:
 def run(arguments: argparse.Namespace) -> int:
     """Print what the cluster makes of each job."""
     projects = run_projects()
-    jobs = named_jobs("fit", arguments.jobs, projects)
-    if isinstance(jobs, int):
-        return jobs
-    try:
+    jobs = named_jobs(arguments.jobs, projects)
+    with clusters_known():
         named = profile_named(arguments.cluster) if arguments.cluster is not None else None
-    except ProfileError as error:
-        return failed("fit", str(error))
     answers: list[Any] = []
     is_good = True
     for path, _ in jobs:

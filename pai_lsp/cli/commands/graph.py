@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pai_lsp.cli import FINDINGS, failed
+from pai_lsp.cli import FINDINGS, CommandError, failed
 from pai_lsp.cli.commands.job_file import each_job, job_of, put, show_findings
 from pai_lsp.cli.report.results import CheckedFile, checked_file
 from pai_lsp.document import Document, check
@@ -41,9 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _draw(form: str, path: str, output: str | None, projects: Projects) -> int:
     """Draw the graph of one job."""
-    document = job_of("graph", path, projects)
-    if isinstance(document, int):
-        return document
+    document = job_of(path, projects)
     graph, broken = prerequisite_graph(document.job), _broken(document)
     if broken is not None and (graph.nodes or document.is_job):
         show_findings(broken)
@@ -51,11 +49,8 @@ def _draw(form: str, path: str, output: str | None, projects: Projects) -> int:
         failed("graph", visible(fault[1]), FINDINGS)
     if not graph.nodes:
         return failed("graph", f"{visible(document.path or '')} has no task roles or prerequisites to draw", FINDINGS)
-    try:
-        content = _WRITERS[form](graph) if form in _WRITERS else drawn(dot(graph), form)
-    except NotDrawnError as error:
-        return failed("graph", str(error), OWN_FAILURE)
-    return put("graph", content, output) or (0 if broken is None and fault is None else FINDINGS)
+    put(_WRITERS[form](graph) if form in _WRITERS else drawn(dot(graph), form), output)
+    return 0 if broken is None and fault is None else FINDINGS
 
 
 def _broken(document: Document) -> CheckedFile | None:
@@ -66,30 +61,26 @@ def _broken(document: Document) -> CheckedFile | None:
     return checked_file(document, (one for one in check(document) if one.code in codes))
 
 
-class NotDrawnError(Exception):
-    """The picture was not drawn; the message is the reason."""
-
-
 def drawn(description: str, form: str) -> bytes:
     """The picture of a graph in Graphviz' language; `form` is `svg`, `png` or another that Graphviz knows.
 
     Raises:
-        NotDrawnError: Graphviz is not installed, or has failed.
+        CommandError: Graphviz is not installed, or has failed.
     """
     program = program_on_path("dot", os.environ.get("PATH", ""))
     if not program:
         message = f"{form} needs Graphviz, but its program 'dot' is not on PATH"
-        raise NotDrawnError(f"{message}; install graphviz, or use --format mermaid")
+        raise CommandError(f"{message}; install graphviz, or use --format mermaid", OWN_FAILURE)
     command, given = [program, f"-T{form}"], description.encode()
     try:  # the user's own program, and the graph is its input only
         ended = subprocess.run(command, input=given, capture_output=True, timeout=_LONGEST, check=False)  # noqa: S603
     except OSError as error:
-        raise NotDrawnError(f"{visible(program)}: {why(error)}") from None
+        raise CommandError(f"{visible(program)}: {why(error)}", OWN_FAILURE) from None
     except subprocess.TimeoutExpired:
-        raise NotDrawnError(f"Graphviz did not finish in {_LONGEST} seconds; use --format mermaid") from None
+        message = f"Graphviz did not finish in {_LONGEST} seconds; use --format mermaid"
+        raise CommandError(message, OWN_FAILURE) from None
     if ended.returncode:
-        reason = ended.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
-        raise NotDrawnError(
-            f"Graphviz could not draw the graph: {visible(reason) or f'exit status {ended.returncode}'}"
-        )
+        reason = visible(ended.stderr.decode("utf-8", "replace").strip().partition("\n")[0])
+        message = f"Graphviz could not draw the graph: {reason or f'exit status {ended.returncode}'}"
+        raise CommandError(message, OWN_FAILURE)
     return ended.stdout

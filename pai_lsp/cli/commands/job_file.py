@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from pai_lsp.cli import FINDINGS, failed
+from pai_lsp.cli import FINDINGS, CommandError, ended
 from pai_lsp.cli.commands.check_one import with_related_texts
 from pai_lsp.cli.report import render
 from pai_lsp.cli.report.results import CheckedFile, Results
@@ -50,24 +50,29 @@ def job_file(path: str, projects: Projects, platform: str | None = None) -> Docu
     return document
 
 
-def job_of(command: str, path: str, projects: Projects, platform: str | None = None) -> Document | int:
-    """The job in a file that the user names; without one, prints why and returns the exit status."""
+def job_of(path: str, projects: Projects, platform: str | None = None) -> Document:
+    """The job in a file that the user names.
+
+    Raises:
+        CommandError: if there is none.
+    """
     if message := missing([path]):
-        return failed(command, message)
+        raise CommandError(message)
     found = job_file(path, projects, platform)
     if isinstance(found, CheckedFile):
         show_findings(found)
-        return FINDINGS
+        raise CommandError("", FINDINGS)
     return found
 
 
-def named_jobs(command: str, paths: Sequence[str], projects: Projects) -> list[tuple[str, str]] | int:
+def named_jobs(paths: Sequence[str], projects: Projects) -> list[tuple[str, str]]:
     """The files that a user named and the jobs in named folders, each with its path below that folder.
 
-    Where there are none, prints why and returns the exit status.
+    Raises:
+        CommandError: if there are none.
     """
     if message := missing(paths):
-        return failed(command, message)
+        raise CommandError(message)
     found: list[tuple[str, str]] = []
     for path in paths:
         if not os.path.isdir(path):
@@ -75,10 +80,12 @@ def named_jobs(command: str, paths: Sequence[str], projects: Projects) -> list[t
             continue
         for one in targets([path], projects, given=b"", given_name="", force_exclude=False):
             if one.candidate.problem is not None:
-                return failed(command, f"{visible(one.path)}: {one.candidate.problem}", OWN_FAILURE)
+                raise CommandError(f"{visible(one.path)}: {one.candidate.problem}", OWN_FAILURE)
             if _is_job(one):
                 found.append((one.path, os.path.relpath(one.path, path)))
-    return found or failed(command, f"no jobs in {', '.join(map(visible, paths))}")
+    if not found:
+        raise CommandError(f"no jobs in {', '.join(map(visible, paths))}")
+    return found
 
 
 def _is_job(target: Target) -> bool:
@@ -105,28 +112,29 @@ def each_job(
     writes: whether folders for the files are made.
     """
     projects = run_projects()
-    jobs = named_jobs(command, paths, projects)
-    if isinstance(jobs, int):
-        return jobs
+    jobs = named_jobs(paths, projects)
     is_folder = output is not None and os.path.isdir(output)
     is_one_file = len(paths) == 1 and jobs[0][0] == paths[0] and not is_folder
     if is_one_file:
         outputs = [output]
     elif STANDARD_INPUT in paths:
-        return failed(command, "standard input cannot be combined with other jobs or a folder")
+        raise CommandError("standard input cannot be combined with other jobs or a folder")
     elif output in {None, "-"} or (os.path.exists(output or "") and not is_folder):
-        return failed(command, "several jobs, or those of a folder, need --output FOLDER")
+        raise CommandError("several jobs, or those of a folder, need --output FOLDER")
     else:
         outputs = [str(Path(output or "", _with_ending(below, ending))) for _, below in jobs]
     if twice := next((one for one in outputs if outputs.count(one) > 1), None):
-        return failed(command, f"several of these jobs would be written to {visible(twice)}")
+        raise CommandError(f"several of these jobs would be written to {visible(twice)}")
     if any(names_input(one, path) for one in outputs for path, _ in jobs):
-        return failed(command, "--output names the job itself")
+        raise CommandError("--output names the job itself")
     status = 0
     for (path, _), one in zip(jobs, outputs, strict=True):
         if writes and one is not None and not is_one_file:
             Path(one).parent.mkdir(parents=True, exist_ok=True)
-        status = max(status, work(path, one, projects))
+        try:
+            status = max(status, work(path, one, projects))
+        except CommandError as error:
+            status = max(status, ended(command, error))
     return status
 
 
@@ -148,31 +156,36 @@ def names_input(output: str | None, path: str) -> bool:
         return False
 
 
-def put(command: str, content: str | bytes, output: str | None) -> int:
-    """Write to a file, or to standard output without one or for `-`; returns the exit status, 0 or a failure's."""
-    if output is None or output == "-":
-        if isinstance(content, str):
-            sys.stdout.write(content)
-        else:
-            sys.stdout.buffer.write(content)
-        return 0
-    try:
-        Path(output).write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
-    except OSError as error:
-        return failed(command, f"{visible(output)}: {why(error)}", OWN_FAILURE)
-    return 0
+def put(content: str | bytes, output: str | None) -> None:
+    """Write to a file, or to standard output without one or for `-`.
 
-
-def agreed(question: str, path: str = "", *, needs_word: bool = False) -> bool:
-    """Whether the user answers yes, or also `y` unless it `needs_word`.
-
-    Always False if standard input is not a terminal, or is the file to read.
+    Raises:
+        CommandError: if the file cannot be written.
     """
-    if path == STANDARD_INPUT or not sys.stdin.isatty():
-        return False
-    sys.stderr.write(f"{question} [{'yes' if needs_word else 'y'}/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ({"yes"} if needs_word else {"y", "yes"})
+    if isinstance(content, bytes) and output in {None, "-"}:
+        sys.stdout.buffer.write(content)
+    elif output is None or output == "-":
+        sys.stdout.write(str(content))
+    else:
+        try:
+            Path(output).write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+        except OSError as error:
+            raise CommandError(f"{visible(output)}: {why(error)}", OWN_FAILURE) from None
+
+
+def need_agreement(question: str, otherwise: str, path: str = "", *, needs_word: bool = False) -> None:
+    """Ask the user, who answers yes, or also `y` unless it `needs_word`. otherwise: what is not done then.
+
+    Raises:
+        CommandError: without a yes, also if standard input is not a terminal, or is the file to read.
+    """
+    is_terminal = sys.stdin.isatty()
+    if is_terminal and path != STANDARD_INPUT:
+        sys.stderr.write(f"{question} [{'yes' if needs_word else 'y'}/N] ")
+        sys.stderr.flush()
+        if sys.stdin.readline().strip().lower() in ({"yes"} if needs_word else {"y", "yes"}):
+            return
+    raise CommandError(f"{otherwise}{'' if is_terminal else '; give --yes'}")
 
 
 def show_findings(file: CheckedFile) -> None:

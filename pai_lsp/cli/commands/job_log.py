@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from pai_lsp.cli import FINDINGS, failed, json_text
+from pai_lsp.cli import failed, json_text
 from pai_lsp.cli.commands import live_cluster
 from pai_lsp.cluster.live_jobs import ENDED, TaskLog, job_named, patiently
-from pai_lsp.cluster.profile import ProfileError
 from pai_lsp.cluster.rest_server import ClusterError
 from pai_lsp.project.targets import run_projects
 from pai_lsp.source.text import visible
@@ -24,14 +23,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Print a log."""
     if arguments.follow and arguments.format == "json":
         return failed("logs", "--follow prints text only")
-    try:
+    with live_cluster.clusters_known():
         cluster = live_cluster.connected("logs", live_cluster.cluster_name(arguments.cluster, run_projects()))
         user = live_cluster.user_of("logs", cluster)
         return _print(cluster, live_cluster.owner_and_name(user, arguments.name), arguments)
-    except ProfileError as error:
-        return failed("logs", str(error))
-    except ClusterError as error:
-        return failed("logs", str(error), FINDINGS)
 
 
 def _print(cluster: ClusterConnection, named: tuple[str, str], arguments: argparse.Namespace) -> int:

@@ -12,7 +12,6 @@ from pai_lsp.cli import FINDINGS, failed, json_text, write_answer
 from pai_lsp.cli.commands import live_cluster
 from pai_lsp.cluster.exit_code_text import explained_code
 from pai_lsp.cluster.live_jobs import followed, job_named, own_jobs
-from pai_lsp.cluster.profile import ProfileError
 from pai_lsp.cluster.rest_server import ClusterError
 from pai_lsp.cluster.waiting import waits_for
 from pai_lsp.project.targets import run_projects
@@ -33,17 +32,13 @@ _MOST_TASKS = 20
 
 def run(arguments: argparse.Namespace) -> int:
     """List the user's jobs, or show one."""
-    try:
+    with live_cluster.clusters_known():
         cluster = live_cluster.connected("jobs", live_cluster.cluster_name(arguments.cluster, run_projects()))
         user = live_cluster.user_of("jobs", cluster)
         if arguments.name is None:
             _list(own_jobs(cluster, user), arguments.format)
         else:
             _show(cluster, job_named(cluster, *live_cluster.owner_and_name(user, arguments.name)), arguments.format)
-    except ProfileError as error:
-        return failed("jobs", str(error))
-    except ClusterError as error:
-        return failed("jobs", str(error), FINDINGS)
     return 0
 
 

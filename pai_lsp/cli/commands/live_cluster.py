@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 
-from pai_lsp.cli import tell
+from pai_lsp.cli import FINDINGS, CommandError, tell
 from pai_lsp.cluster.cluster_access import only_cluster
 from pai_lsp.cluster.profile import ProfileError
-from pai_lsp.cluster.rest_server import connection
+from pai_lsp.cluster.rest_server import ClusterError, connection
 from pai_lsp.source.files import full_path
 from pai_lsp.source.text import visible
 from pai_lsp.web.access_token import keeps_secrets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pai_lsp.cluster.rest_server import ClusterConnection
     from pai_lsp.project.projects import Projects
+
+
+@contextmanager
+def clusters_known() -> Iterator[None]:
+    """Ends the command where a cluster, or its token, is not known, or where it does not answer, or refuses."""
+    try:
+        yield
+    except ProfileError as error:
+        raise CommandError(str(error)) from None
+    except ClusterError as error:
+        raise CommandError(str(error), FINDINGS) from None
 
 
 def cluster_name(given: str | None, projects: Projects, path: str | None = None) -> str | None:

@@ -23,9 +23,9 @@ from threading import Thread
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from pai_lsp.cli import FINDINGS, failed
+from pai_lsp.cli import FINDINGS, CommandError, failed
 from pai_lsp.cli.commands import container
-from pai_lsp.cli.commands.job_file import agreed
+from pai_lsp.cli.commands.job_file import need_agreement
 from pai_lsp.cli.commands.run_listing import listing, programs, remember, show, with_marks
 from pai_lsp.cli.commands.task_ssh import left_out, make_keys, path_line, script_here, ssh_files, ssh_scripts
 from pai_lsp.cluster.ended_line import ended_line, line_in_job
@@ -69,18 +69,15 @@ _NOT_CLONED = "a repository of the plugin git cannot be cloned"
 _NOT_ROOT = "on a cluster only root can run the runtime's scripts, so the task would fail before its first command"
 
 
-class _NotStartedError(Exception):
-    """The run ends before the commands of the job; the message is for the user."""
-
-
 def run_here(plans: Sequence[TaskPlan], shown: Sequence[TaskPlan], job: Job, arguments: argparse.Namespace) -> int:
     """Run the tasks at the same time; returns the exit status of the first that fails, and then ends the others.
 
     shown: the same plans without the values of secrets.
     """
-    folders = _folders(arguments.storage)
-    if folders is None:
+    pairs = [option.partition("=") for option in arguments.storage]
+    if not all(name and folder for name, _, folder in pairs):
         return failed("run", "--storage has the form NAME=FOLDER")
+    folders = {name: folder for name, _, folder in pairs}
     if arguments.container is None:
         return failed("run", _CHOICES)
     is_contained = arguments.container != "none"
@@ -94,17 +91,13 @@ def run_here(plans: Sequence[TaskPlan], shown: Sequence[TaskPlan], job: Job, arg
     show(with_marks(text, arguments.job), is_asked=not arguments.yes)
     if not arguments.yes:
         where = "in containers" if is_contained else "on this machine"
-        if not agreed(f"run this {where}?", needs_word=not is_contained):
-            step = "" if sys.stdin.isatty() else "; give --yes to run without asking"
-            return failed("run", f"nothing was run{step}")
+        need_agreement(f"run this {where}?", "nothing was run", needs_word=not is_contained)
         remember(text, arguments.job)
     try:
         with ExitStack() as stack:
             stack.enter_context(_ending_by_signal())
             runs = _prepared(plans, program, folders, arguments, stack)
             first = _run_together(runs, arguments.time_limit)
-    except _NotStartedError as error:
-        return failed("run", str(error), OWN_FAILURE)
     except OSError as error:
         return failed("run", why(error), OWN_FAILURE)
     return 0 if first is None else _explained(first, job, arguments)
@@ -115,12 +108,6 @@ _CHOICES = (
     "  --container podman (or docker)  in a container of the job's image\n"
     "  --container none                on this machine: with your rights, its programs and all your files"
 )
-
-
-def _folders(options: list[str]) -> dict[str, str] | None:
-    """Folders of this machine by the names of storages; None if an option is malformed."""
-    pairs = [option.partition("=") for option in options]
-    return {name: folder for name, _, folder in pairs} if all(name and folder for name, _, folder in pairs) else None
 
 
 def _fault(plans: Sequence[TaskPlan], folders: dict[str, str], arguments: argparse.Namespace) -> str:
@@ -254,7 +241,7 @@ def _prepared(
     """Everything that is needed before the tasks start; `stack` removes it.
 
     Raises:
-        _NotStartedError: if a container cannot be made, or a repository cannot be cloned.
+        CommandError: if a container cannot be made, or a repository cannot be cloned.
         OSError: if a file cannot be written.
     """
     is_contained = arguments.container != "none"
@@ -289,7 +276,9 @@ def _prepared(
             mounts=[(folder, path) for path, folder in _mounts(plan, folders)],
         )  # fmt: skip
         if not is_made or not container.fill(program, name, _files(plan, place, ports, token, keys)):
-            raise _NotStartedError(f"{arguments.container} could not make the container; see its message above")
+            raise CommandError(
+                f"{arguments.container} could not make the container; see its message above", OWN_FAILURE
+            )
         if plan.clones and arguments.git_image:
             _clone_in(program, f"{name}-git", arguments.git_image, plan, name, stack)
         runs.append(
@@ -302,7 +291,7 @@ def _hold_network(plans: Sequence[TaskPlan], engine: str, name: str, ports: Port
     """Start a container whose network all tasks share: there each finds the others on the loopback address.
 
     Raises:
-        _NotStartedError: if that fails.
+        CommandError: if that fails.
     """
     published = [port for plan in plans for port in published_ports(plan, ports)]
     stack.callback(container.remove, engine, name)
@@ -310,7 +299,7 @@ def _hold_network(plans: Sequence[TaskPlan], engine: str, name: str, ports: Port
         container.create(engine, name, plans[0].image, container.HOLDS, ports=dict.fromkeys(published))
         and _is_held(engine, name, stack)
     ):
-        raise _NotStartedError("the network of the tasks could not be made; see the message above")
+        raise CommandError("the network of the tasks could not be made; see the message above", OWN_FAILURE)
 
 
 def _is_held(engine: str, name: str, stack: ExitStack) -> bool:
@@ -338,7 +327,7 @@ def _clone_in(engine: str, name: str, image: str, plan: TaskPlan, target: str, s
     """Clone the repositories of a task in a container of another image, as on a cluster.
 
     Raises:
-        _NotStartedError: if that fails.
+        CommandError: if that fails.
     """
     script = f"{SCRIPTS}/{CLONE}"
     stack.callback(container.remove, engine, name)
@@ -352,14 +341,14 @@ def _clone_in(engine: str, name: str, image: str, plan: TaskPlan, target: str, s
     )
     container.remove(engine, name)
     if not is_done:
-        raise _NotStartedError(_NOT_CLONED)
+        raise CommandError(_NOT_CLONED, OWN_FAILURE)
 
 
 def _clone_here(plan: TaskPlan, folder: Path) -> None:
     """Clone the repositories of a task on this machine, with arguments of our own.
 
     Raises:
-        _NotStartedError: if that fails.
+        CommandError: if that fails.
     """
     environment = {**os.environ, "GIT_ALLOW_PROTOCOL": "https:ssh", "GIT_TERMINAL_PROMPT": "0"}
     git = program_on_path("git", os.environ.get("PATH", ""))
@@ -367,7 +356,7 @@ def _clone_here(plan: TaskPlan, folder: Path) -> None:
         command = [git, "-c", "core.hooksPath=/dev/null", "clone", "--", words[-1], str(folder / "code")]
         done = subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, check=False)  # noqa: S603 - as agreed
         if done.returncode:
-            raise _NotStartedError(_NOT_CLONED)
+            raise CommandError(_NOT_CLONED, OWN_FAILURE)
 
 
 def _files(plan: TaskPlan, place: TaskHome, ports: Ports, token: str, keys: Path) -> dict[str, str]:

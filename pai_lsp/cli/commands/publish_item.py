@@ -10,8 +10,8 @@ import sys
 from difflib import unified_diff
 
 from pai_lsp.catalog.server_items import ServerError, server_access
-from pai_lsp.cli import FINDINGS, failed
-from pai_lsp.cli.commands.job_file import agreed, job_of, show_findings
+from pai_lsp.cli import FINDINGS, CommandError
+from pai_lsp.cli.commands.job_file import job_of, need_agreement, show_findings
 from pai_lsp.cli.report.results import checked_file
 from pai_lsp.document import check
 from pai_lsp.expansion.published_item import PublishedItem, published_item
@@ -36,20 +36,14 @@ _OF_SUBMISSION = frozenset({"refused-until-expanded", "needs-expansion"})
 
 def run(arguments: argparse.Namespace, catalog: Catalog, surroundings: Surroundings, projects: Projects) -> int:
     """Run the action."""
-    command = f"marketplace {arguments.action}"
     item: PublishedItem | None = None
     if arguments.action == "publish":
-        ready = _ready(arguments, projects)
-        if isinstance(ready, int):
-            return ready
-        item = ready
+        item = _ready(arguments, projects)
         if arguments.dry_run:
             sys.stderr.write("".join(f"{line}\n" for line in _summary(item)))
             sys.stdout.write(item.protocol)
             return 0
     server = _server(catalog.setup, arguments.server, surroundings)
-    if isinstance(server, str):
-        return failed(command, server)
     try:
         folder = catalog.setup.folder_of_command(server)
         access = server_access(server, surroundings.environment, folder)
@@ -59,52 +53,55 @@ def run(arguments: argparse.Namespace, catalog: Catalog, surroundings: Surroundi
         if error.is_unsure:
             step = "look at the item's page before you repeat the command"
             message = f"it is not known whether the server has the change: {error}; {step}"
-            return failed(command, visible(message), OWN_FAILURE)
-        return failed(command, visible(f"nothing was changed: {error}"), FINDINGS)
+            raise CommandError(visible(message), OWN_FAILURE) from None
+        raise CommandError(visible(f"nothing was changed: {error}"), FINDINGS) from None
 
 
-def _ready(arguments: argparse.Namespace, projects: Projects) -> PublishedItem | int:
-    """The item of a file; if it cannot be published, prints why and returns the exit status."""
-    command = "marketplace publish"
-    document = job_of(command, arguments.file, projects)
-    if isinstance(document, int):
-        return document
-    document = document.as_definitions(is_wanted=True)
+def _ready(arguments: argparse.Namespace, projects: Projects) -> PublishedItem:
+    """The item of a file.
+
+    Raises:
+        CommandError: if it cannot be published.
+    """
+    document = job_of(arguments.file, projects).as_definitions(is_wanted=True)
     findings = [one for one in check(document) if one.code not in _OF_SUBMISSION and one.severity <= Severity.WARNING]
     show_findings(checked_file(document, limited(findings)))
     if any(one.severity is Severity.ERROR for one in findings):
-        return failed(command, "nothing was sent, because the file has errors", FINDINGS)
+        raise CommandError("nothing was sent, because the file has errors", FINDINGS)
     item = published_item(document.job, arguments.title or "")
     if isinstance(item, PublishedItem):
         return item
     for refusal in item:
         line = document.lines.line_of(refusal.span.start) + 1
         sys.stderr.write(visible(f"{arguments.file}:{line}: {document.job.hidden.without(refusal.message)}") + "\n")
-    return failed(command, "nothing was sent", FINDINGS)
+    raise CommandError("nothing was sent", FINDINGS)
 
 
-def _server(setup: CatalogSetup, url: str | None, surroundings: Surroundings) -> ServerSource | str:
-    """The server to change; or why there is none."""
+def _server(setup: CatalogSetup, url: str | None, surroundings: Surroundings) -> ServerSource:
+    """The server to change.
+
+    Raises:
+        CommandError: if there is none, or more than one.
+    """
     servers = [one for one in setup.servers if url in {None, one.url}]
     if not setup.servers:
-        return "no server is configured; a folder in git is shared by a commit"
+        raise CommandError("no server is configured; a folder in git is shared by a commit")
     if len(servers) != 1:
-        return f"name one server with --server: {', '.join(visible(one.url) for one in setup.servers)}"
+        raise CommandError(f"name one server with --server: {', '.join(visible(one.url) for one in setup.servers)}")
     if servers[0] not in surroundings.servers_of(setup):
-        return f"the configuration of '{visible(setup.folder)}' is not trusted; run 'pai-lsp trust'"
+        raise CommandError(f"the configuration of '{visible(setup.folder)}' is not trusted; run 'pai-lsp trust'")
     return servers[0]
 
 
 def _publish(
     arguments: argparse.Namespace, access: ServerAccess, own: tuple[ServerItem, ...], item: PublishedItem
 ) -> int:
-    command = "marketplace publish"
     known = [one for one in own if one.id == arguments.item or (not arguments.item and _is_same(one, item))]
     if arguments.item and not known:
-        return failed(command, f"you have no item '{visible(arguments.item)}' at '{visible(access.url)}'", FINDINGS)
+        raise CommandError(f"you have no item '{visible(arguments.item)}' at '{visible(access.url)}'", FINDINGS)
     if len(known) > 1:
         step = f"give one: --item {', '.join(one.id for one in known)}"
-        return failed(command, visible(f"several of your items share '{item.job}'; {step}"), FINDINGS)
+        raise CommandError(visible(f"several of your items share '{item.job}'; {step}"), FINDINGS)
     before = known[0] if known else None
     fields: dict[str, object] = {
         "name": item.title,
@@ -123,8 +120,8 @@ def _publish(
             return 0
     lines = _summary(item, access, before, is_private=arguments.private)
     sys.stderr.write("".join(f"{visible(line)}\n" for line in lines))
-    if not arguments.yes and not agreed("Publish it?", arguments.file):
-        return failed(command, f"nothing was sent{'' if sys.stdin.isatty() else '; give --yes'}")
+    if not arguments.yes:
+        need_agreement("Publish it?", "nothing was sent", arguments.file)
     if before is not None:
         _sure(lambda: access.change(before.id, fields), lambda: _has(access, before.id, item))
         sys.stdout.write(f"{_address(before.id)}\n")
@@ -139,18 +136,18 @@ def _publish(
 
 
 def _withdraw(arguments: argparse.Namespace, access: ServerAccess, own: tuple[ServerItem, ...]) -> int:
-    command, wanted = "marketplace withdraw", arguments.reference.rpartition("/")[2]
+    wanted = arguments.reference.rpartition("/")[2]
     found = [one for one in own if wanted in {one.id, one.title, *one.names}]
     if len(found) != 1:
         several = f"several of your items are '{wanted}'; give the id of one: {', '.join(one.id for one in found)}"
         reason = several if found else f"you have no item '{wanted}'"
-        return failed(command, visible(f"{reason} at '{access.url}'"), FINDINGS)
+        raise CommandError(visible(f"{reason} at '{access.url}'"), FINDINGS)
     item = found[0]
     what = f"{item.title} ({item.id}) of {access.url}, with {', '.join(item.names)}"
     sys.stderr.write(visible(f"item      {what}") + "\n")
     sys.stderr.write("jobs that use it can no longer be expanded, unless a lock file pins what it holds\n")
-    if not arguments.yes and not agreed("Withdraw it?"):
-        return failed(command, f"nothing was sent{'' if sys.stdin.isatty() else '; give --yes'}")
+    if not arguments.yes:
+        need_agreement("Withdraw it?", "nothing was sent")
     _sure(lambda: access.withdraw(item.id), lambda: all(one.id != item.id for one in access.own_items()))
     sys.stdout.write(visible(f"withdrawn: {item.title}") + "\n")
     return 0

@@ -24,9 +24,7 @@ _MOST_TASKS = 64
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the task, or print its plan."""
-    document = job_of("run", arguments.job, run_projects())
-    if isinstance(document, int):
-        return document
+    document = job_of(arguments.job, run_projects())
     job = document.job
     if document.is_catalog or not is_accepted(job):
         message = f"{visible(arguments.job)}: a cluster would refuse this job; run pai-lsp check to see why"

@@ -9,10 +9,10 @@ import os
 import sys
 
 from pai_lsp.cli import FINDINGS, failed
-from pai_lsp.cli.commands.job_file import agreed, job_of, show_findings
-from pai_lsp.cli.commands.live_cluster import cluster_name, connected, user_of
+from pai_lsp.cli.commands.job_file import job_of, need_agreement, show_findings
+from pai_lsp.cli.commands.live_cluster import cluster_name, clusters_known, connected, user_of
 from pai_lsp.cli.report.results import checked_file
-from pai_lsp.cluster.profile import ProfileError, path_of_name, profile_named
+from pai_lsp.cluster.profile import path_of_name, profile_named
 from pai_lsp.cluster.rest_server import ClusterError
 from pai_lsp.cluster.submission import NotSubmittedError, Submission, UnknownOutcomeError
 from pai_lsp.document import check_expanded
@@ -38,15 +38,11 @@ def run(arguments: argparse.Namespace) -> int:
         return failed("submit", message)
     projects = run_projects()
     cluster = cluster_name(arguments.cluster, projects, arguments.job)
-    try:
+    with clusters_known():
         live = connected("submit", cluster)
         profile = profile_named(live.name) if os.path.isfile(path_of_name(live.name)) else None
-    except ProfileError as error:
-        return failed("submit", str(error))
     platform = profile.platform.name if profile else live.access.platform
-    document = job_of("submit", arguments.job, projects, platform)
-    if isinstance(document, int):
-        return document
+    document = job_of(arguments.job, projects, platform)
     document = replace(document, settings=replace(document.settings, cluster=profile))
     found = expanded(document.job)
     is_wrong = _show(document, found)
@@ -65,9 +61,8 @@ def run(arguments: argparse.Namespace) -> int:
     if profile is None:
         step = f"run pai-lsp cluster pull {live.name} first"
         sys.stderr.write(f"not checked for the cluster's SKUs and rights: {step}\n")
-    if not arguments.yes and not agreed("Submit this job?", arguments.job):
-        step = "" if sys.stdin.isatty() else "; give --yes to submit without asking"
-        return failed("submit", f"nothing was sent{step}")
+    if not arguments.yes:
+        need_agreement("Submit this job?", "nothing was sent", arguments.job)
     return _submit(ready, arguments.job, is_followed=arguments.follow)
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pai_lsp.cli import FINDINGS, failed, write_answer
+from pai_lsp.cli import FINDINGS, write_answer
 from pai_lsp.cli.commands import live_cluster
 from pai_lsp.cli.commands.job_file import job_file
 from pai_lsp.cli.report.results import CheckedFile
 from pai_lsp.cluster.live_failure import failed_attempt, live_failure
 from pai_lsp.cluster.live_jobs import job_named, submitted_config
 from pai_lsp.cluster.profile import ProfileError
-from pai_lsp.cluster.rest_server import ClusterError
 from pai_lsp.cluster.waiting import waits_for
 from pai_lsp.cluster.why import NO_FAILURE, NOT_KNOWN, failure_answer, failure_text
 from pai_lsp.document import Document
@@ -34,15 +33,11 @@ if TYPE_CHECKING:
 
 def explain_job(arguments: argparse.Namespace, name: str | None) -> int:
     """Explain why the job of the arguments failed on a cluster, or what it waits for; returns the exit status."""
-    try:
+    with live_cluster.clusters_known():
         cluster = live_cluster.connected("why", name)
         user = live_cluster.user_of("why", cluster)
         job = job_named(cluster, *live_cluster.owner_and_name(user, arguments.text))
         return explain_live(cluster, job, arguments.job, form=arguments.format, role=arguments.role)
-    except ProfileError as error:
-        return failed("why", str(error))
-    except ClusterError as error:
-        return failed("why", str(error), FINDINGS)
 
 
 def explain_live(

@@ -22,10 +22,17 @@ from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.source.text import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from pai_lsp.cli.report.results import PlacedDiagnostic, Results
     from pai_lsp.cli.report.terminal import Terminal
+    from pai_lsp.findings.diagnostic import Diagnostic
 
 _GITHUB_LEVELS = dict(zip(Severity, ("error", "warning", "notice", "notice"), strict=True))
+_GITHUB = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_GITHUB_PROPERTY = _GITHUB | str.maketrans({":": "%3A", ",": "%2C"})
+_AZURE = _GITHUB | str.maketrans({"%": "%AZP25"})
+_AZURE_PROPERTY = _AZURE | str.maketrans({"]": "%5D", ";": "%3B"})
 
 
 def concise(results: Results, terminal: Terminal) -> str:
@@ -43,54 +50,41 @@ def concise(results: Results, terminal: Terminal) -> str:
 
 def github(results: Results) -> str:
     """One workflow command for each finding; empty without findings."""
-    return "".join(f"{_github_command(item)}\n" for item in placed(results))
-
-
-def _github_command(item: PlacedDiagnostic) -> str:
-    diagnostic = item.diagnostic
-    properties = {"title": f"pai-lsp: {diagnostic.code}", "file": item.path, "line": str(item.start.line)}
-    properties["endLine"] = str(item.end.line)
-    if item.start.line == item.end.line:
-        properties["col"] = str(item.start.column)
-        properties["endColumn"] = str(max(item.end.column, item.start.column))
-    listed = ",".join(f"{name}={visible(_escaped_property(value))}" for name, value in properties.items())
-    message = f"{diagnostic.message} ({diagnostic.explained})"
-    return f"::{_GITHUB_LEVELS[diagnostic.severity]} {listed}::{visible(_escaped(message))}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _escaped_property(text: str) -> str:
-    return _escaped(text).replace(":", "%3A").replace(",", "%2C")
+    commands: list[str] = []
+    for item in placed(results):
+        diagnostic = item.diagnostic
+        properties = {"title": f"pai-lsp: {diagnostic.code}", "file": item.path, "line": item.start.line}
+        properties["endLine"] = item.end.line
+        if item.start.line == item.end.line:
+            properties |= {"col": item.start.column, "endColumn": max(item.end.column, item.start.column)}
+        listed = ",".join(_listed(properties, _GITHUB_PROPERTY))
+        commands.append(f"::{_GITHUB_LEVELS[diagnostic.severity]} {listed}::{_message(diagnostic, _GITHUB)}\n")
+    return "".join(commands)
 
 
 def azure(results: Results) -> str:
     """One logging command for each finding; empty without findings."""
-    return "".join(f"{_azure_command(item)}\n" for item in placed(results))
+    commands: list[str] = []
+    for item in placed(results):
+        diagnostic = item.diagnostic
+        properties = {
+            "type": "error" if diagnostic.severity is Severity.ERROR else "warning",
+            "sourcepath": item.path,
+            "linenumber": item.start.line,
+            "columnnumber": item.start.column,
+            "code": diagnostic.code,
+        }
+        listed = ";".join(_listed(properties, _AZURE_PROPERTY))
+        commands.append(f"##vso[task.logissue {listed};]{_message(diagnostic, _AZURE)}\n")
+    return "".join(commands)
 
 
-def _azure_command(item: PlacedDiagnostic) -> str:
-    diagnostic = item.diagnostic
-    properties = {
-        "type": "error" if diagnostic.severity is Severity.ERROR else "warning",
-        "sourcepath": item.path,
-        "linenumber": str(item.start.line),
-        "columnnumber": str(item.start.column),
-        "code": diagnostic.code,
-    }
-    listed = ";".join(f"{name}={_escaped_azure_property(value)}" for name, value in properties.items())
-    message = _escaped_azure(f"{diagnostic.message} ({diagnostic.explained})")
-    return f"##vso[task.logissue {listed};]{visible(message)}"
+def _listed(properties: Mapping[str, object], escapes: dict[int, str]) -> Iterator[str]:
+    return (f"{name}={visible(str(value).translate(escapes))}" for name, value in properties.items())
 
 
-def _escaped_azure(text: str) -> str:
-    return text.replace("%", "%AZP25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _escaped_azure_property(text: str) -> str:
-    return visible(_escaped_azure(text).replace("]", "%5D").replace(";", "%3B"))
+def _message(diagnostic: Diagnostic, escapes: dict[int, str]) -> str:
+    return visible(f"{diagnostic.message} ({diagnostic.explained})".translate(escapes))
 
 
 def junit(results: Results) -> str:
