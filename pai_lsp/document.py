@@ -31,7 +31,7 @@ from pai_lsp.job.definition import unfilled_values
 from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.platform.secrets_section import job_syntax
-from pai_lsp.rules import BY_CODE, CODES, EXPLAINING, RULES, family_of, known, name_meaning, rules_in_force
+from pai_lsp.rules import BY_CODE, EXPLAINING, RULES, family_of, known, name_meaning, rules_in_force
 from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION
 from pai_lsp.rules.resources.task_resources import instances_missing
 from pai_lsp.rules.structure.job_shape import (
@@ -65,7 +65,6 @@ if TYPE_CHECKING:
     from pai_lsp.findings.diagnostic import Finding, Fix, Rule
     from pai_lsp.job.symbols import Occurrence
     from pai_lsp.platform.platforms import Platform
-    from pai_lsp.rules import RulesInForce
     from pai_lsp.source.odd_characters import OddCharacter
 
     OnFault: TypeAlias = Callable[[Rule, Exception], None]
@@ -332,12 +331,12 @@ def _checked(document: Document, on_fault: OnFault) -> tuple[Diagnostic, ...]:
     return _of_whole_parts(_without_echoes(_without_unfilled(tuple(found), document), document))
 
 
-def _asked(rules: RulesInForce, job: Job) -> Sequence[Rule]:
+def _asked(rules: Sequence[Rule], job: Job) -> Sequence[Rule]:
     """The rules that may find something in a job; all of them if a fault of ours hides what the job is about."""
     try:
         return rules_about(job, rules)
     except Exception:  # noqa: BLE001 - the rules that meet the same fault report it
-        return rules.all
+        return rules
 
 
 def check_expanded(document: Document, found: ExpandedJob) -> Iterator[Diagnostic]:
@@ -474,7 +473,7 @@ def _of_whole_parts(found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
     ended = {order: apart(span for earlier, span, ends in torn if ends and earlier < order) for order in Order}
 
     def is_whole(one: Diagnostic) -> bool:
-        order = known(one.code).order if one.code in CODES else Order.COMMANDS
+        order = known(one.code).order
         is_worse = one.severity is Severity.ERROR and one.consequence in _ENDS
         return order is Order.CHECKER or not any_overlaps((ended if is_worse else before)[order], one.span)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from marks import read_marks
 
-from pai_lsp.rules import RULES, RulesInForce
+from pai_lsp.rules import RULES
 from pai_lsp.rules.subjects import rules_about
 from pai_lsp.source.text import LineIndex, apply_edits
 
@@ -126,7 +126,7 @@ def assert_sound(document: Document) -> None:
 def assert_rules_not_asked_find_nothing(document: Document) -> None:
     """A rule that says what it is about finds nothing in a file without that."""
     job = document.job.as_meant
-    asked = set(rules_about(job, RulesInForce(RULES)))
+    asked = set(rules_about(job, RULES))
     assert not [(rule.code, found) for rule in RULES if rule not in asked for found in rule.check(job)]
 
 

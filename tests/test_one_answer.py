@@ -20,7 +20,7 @@ from pai_lsp.ide.known_values import template_text
 from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.platform.programs import launchers, runs_launcher
 from pai_lsp.platform.structure_errors import StructureError
-from pai_lsp.rules import CODES, RULES, known, rules_about_clusters
+from pai_lsp.rules import RULES, all_codes, known, rules_about_clusters
 from pai_lsp.rules.structure.job_shape import placeholders
 from pai_lsp.source.nodes import plain_value
 
@@ -96,9 +96,9 @@ def test_the_stages_of_a_cluster_name_the_rules_about_clusters() -> None:
 
 def test_what_the_expansion_reports_has_a_rule() -> None:
     codes = texts_like_codes("expansion/effective.py")
-    assert len(codes & set(CODES)) > 10
+    assert len(codes & set(all_codes())) > 10
     about_names = re.compile(r"(?:unknown|undeclared|unresolved|unfilled|cannot|broken)-")
-    assert {code for code in codes if about_names.match(code)} <= set(CODES)
+    assert {code for code in codes if about_names.match(code)} <= set(all_codes())
 
 
 def test_every_kind_of_a_structure_error_is_a_rule() -> None:

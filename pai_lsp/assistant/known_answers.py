@@ -19,7 +19,7 @@ from pai_lsp.job.hidden import Hidden
 from pai_lsp.platform.job_schema import field, fields
 from pai_lsp.platform.platforms import OPENPAI
 from pai_lsp.platform.tables import PLUGIN_PREFIX, as_exit_code, events
-from pai_lsp.rules import CODES, UnknownCodeError, known
+from pai_lsp.rules import UnknownCodeError, all_codes, known
 from pai_lsp.source.foreign import number_of
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import visible
@@ -63,7 +63,7 @@ def _explanation(name: str, platform: Platform) -> tuple[str, str]:
     try:
         return "rule", rule_page(known(name))
     except UnknownCodeError:
-        names = (*CODES, *events(), *platform.plugins, *_paths_by_key(platform))
+        names = (*all_codes(), *events(), *platform.plugins, *_paths_by_key(platform))
         raise AnswerError(
             f"'{visible(name)}' is not a rule, key, event, plugin, variable or exit code{did_you_mean(name, names)}"
         ) from None

@@ -19,7 +19,7 @@ from pai_lsp.platform.structure_errors import StructureError
 from pai_lsp.platform.tables import PLUGIN_PREFIX
 from pai_lsp.project.configuration import Configuration, project_folder
 from pai_lsp.project.exclusion import exclusion_of
-from pai_lsp.rules import CODES, codes_in, codes_named, families, family_names, known, name_meaning, renaming
+from pai_lsp.rules import all_codes, codes_in, codes_named, families, family_names, known, name_meaning, renaming
 from pai_lsp.source.files import UnreadableFile, decoded, full_path, is_in_folder, read_bytes
 from pai_lsp.source.foreign import as_list
 from pai_lsp.source.nodes import Scalar, entry_at, nodes_along, plain_value
@@ -215,7 +215,7 @@ def _wrong_rule(name: str, path: tuple[str | int, ...], key: str | None) -> Iter
     meaning = name_meaning(name)
     if meaning.message:
         kind = _RENAMED_RULE if meaning.codes else _UNKNOWN_RULE
-        choices = tuple(meaning.codes - {name}) if meaning.codes else nearest(name, (*CODES, *families()))[:1]
+        choices = tuple(meaning.codes - {name}) if meaning.codes else nearest(name, (*all_codes(), *families()))[:1]
         yield StructureError(kind, path, key, meaning.message, choices)
 
 

@@ -7,7 +7,6 @@ command line means.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from functools import cache, lru_cache
 
 from pai_lsp.findings import suppression
@@ -28,7 +27,7 @@ from pai_lsp.source.spelling import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from pai_lsp.findings.diagnostic import Rule, Severity
 
@@ -56,25 +55,14 @@ BY_CODE: dict[str, Rule] = {rule.code: rule for rule in RULES}
 REMOVED: dict[str, str] = {}
 
 
-class _Codes(Collection[str]):
-    """The codes of all rules; the other rules are loaded when a code belongs to none that checks every job."""
-
-    def __contains__(self, code: object) -> bool:
-        return code in BY_CODE or any(rule.code == code for rule in all_rules())
-
-    def __iter__(self) -> Iterator[str]:
-        return (rule.code for rule in all_rules())
-
-    def __len__(self) -> int:
-        return len(all_rules())
-
-
-CODES = _Codes()
-
-
 def all_rules() -> tuple[Rule, ...]:
     """All rules."""
     return (*RULES, *(rule for rules in _other_families().values() for rule in rules))
+
+
+def all_codes() -> tuple[str, ...]:
+    """The codes of all rules."""
+    return tuple(rule.code for rule in all_rules())
 
 
 @cache
@@ -109,25 +97,11 @@ def family_of(code: str) -> str:
     return next((name for name, rules in families().items() if any(rule.code == code for rule in rules)), "shell")
 
 
-class RulesInForce:
-    """Rules in the order in which they are asked, and which of them are about a word."""
+def rules_in_force(rules: tuple[Rule, ...], settings: Settings, cluster: object | None) -> tuple[Rule, ...]:
+    """Those of `rules` that settings have on; with a cluster, those that matter there and the rules about clusters.
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
-        self.all = tuple(sorted(rules, key=lambda one: one.order))
-        self._about_all = [number for number, rule in enumerate(self.all) if not rule.about]
-        self._about: dict[str, list[int]] = {}
-        for number, rule in enumerate(self.all):
-            for word in rule.about:
-                self._about.setdefault(word, []).append(number)
-
-    def about(self, words: set[str]) -> list[Rule]:
-        """Those that are about one of the words, and those that are about every file."""
-        numbers = {*self._about_all, *(number for word in self._about.keys() & words for number in self._about[word])}
-        return [self.all[number] for number in sorted(numbers)]
-
-
-def rules_in_force(rules: tuple[Rule, ...], settings: Settings, cluster: object | None) -> RulesInForce:
-    """Those of `rules` that settings have on; with a cluster, those that matter there and the rules about clusters."""
+    In the order in which they are asked.
+    """
     scheduler = None
     if cluster is not None:
         from pai_lsp.rules.cluster_rules import scheduler_of  # noqa: PLC0415 - as above
@@ -142,11 +116,11 @@ def _in_force(
     scheduler: str | None,
     previews: bool,
     severities: frozenset[tuple[str, Severity | None]],
-) -> RulesInForce:
+) -> tuple[Rule, ...]:
     settings = Settings(dict(severities), previews)
     if scheduler is not None:
         rules = (*(one for one in rules if one.scheduler in {"", scheduler}), *rules_about_clusters())
-    return RulesInForce(one for one in rules if settings.severity_of(one) is not None)
+    return tuple(sorted((one for one in rules if settings.severity_of(one) is not None), key=lambda one: one.order))
 
 
 class UnknownCodeError(ValueError):
@@ -175,7 +149,7 @@ def codes_named(name: str) -> frozenset[str]:
     try:
         return frozenset({known(name).code})
     except UnknownCodeError:
-        suggestion = did_you_mean(name, (*CODES, *family_names()))
+        suggestion = did_you_mean(name, (*all_codes(), *family_names()))
         raise UnknownCodeError(f"no rule or family is named '{name}'{suggestion}") from None
 
 
@@ -211,7 +185,7 @@ def known(code: str) -> Rule:
             return rule
     if code in REMOVED:
         raise UnknownCodeError(renaming(code))
-    raise UnknownCodeError(f"no rule has the code '{code}'{did_you_mean(code, CODES)}")
+    raise UnknownCodeError(f"no rule has the code '{code}'{did_you_mean(code, all_codes())}")
 
 
 def renaming(name: str) -> str:

@@ -123,14 +123,12 @@ def _on_its_cluster(job: Job) -> tuple[tuple[str, Finding], ...]:
 
 
 def scheduler_of(cluster: object | None) -> str | None:
-    """The scheduler of a cluster; None for no cluster."""
+    """The scheduler of a cluster."""
     profile = _profile(cluster)
     return profile.document["scheduler"] if profile else None
 
 
 def _profile(cluster: object | None) -> Profile | None:
-    if cluster is None:
-        return None
     from pai_lsp.cluster.profile import Profile  # noqa: PLC0415 - most checks know no cluster
 
     return cluster if isinstance(cluster, Profile) else None

@@ -14,13 +14,12 @@ if TYPE_CHECKING:
 
     from pai_lsp.findings.diagnostic import Rule
     from pai_lsp.job.job import Job
-    from pai_lsp.rules import RulesInForce
 
 
-def rules_about(job: Job, rules: RulesInForce) -> Sequence[Rule]:
+def rules_about(job: Job, rules: Sequence[Rule]) -> Sequence[Rule]:
     """The rules that can find something in the file of a job as it is meant."""
     words = _words(job)
-    return rules.all if words is None else rules.about(words)
+    return rules if words is None else [one for one in rules if not one.about or not words.isdisjoint(one.about)]
 
 
 def _words(job: Job) -> set[str] | None:

@@ -80,11 +80,8 @@ class CommandUse:
 
     def arguments(self, name: str, start: int = 0) -> Arguments | None:
         """The words from number `start` on, by the table of a program; None if it has no table."""
-        kept, key = self.place.arguments, (self.line, name, start)
-        if key not in kept:
-            known = program(name)
-            kept[key] = arguments_of(self.line, known, start) if known else None
-        return kept[key]
+        known = program(name)
+        return arguments_of(self.line, known, start) if known else None
 
     def span(self, span: Span) -> Span:
         """The place in the file of a place in the script."""

@@ -5,8 +5,6 @@ Facts: schemas/programs.json; DeepSpeed 0.18, launcher/runner.py; Python, `runpy
 
 from __future__ import annotations
 
-import re
-
 from pai_lsp.embedded.command_lines import MODULES
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.platform.programs import TORCH, hosts_of
@@ -59,11 +57,26 @@ _FOREIGN = {
     "apt-get": {"--no-recommends": "--no-install-recommends", "--force": "--force-yes"},
     "tensorboard": {"--log_dir": "--logdir", "--log-dir": "--logdir", "--bind-all": "--bind_all", "--ip": "--host"},
 }  # fmt: skip
+# What a program needs besides its options, and the options with which it does not.
+_NEEDED = {
+    "pip install": (("-r", "-e", "--group", "--requirements-from-script"), "a package or '-r FILE'"),
+    "horovodrun": (("-np", "--min-np", "--host-discovery-script", "--num-proc"), "the number of processes, '-np'"),
+    "tensorboard": (("--logdir", "--db", "--logdir_spec", "--inspect", "--version_tb"), "a folder, '--logdir'"),
+    "unzip": (("-hh", "-Z"), "a file"),
+    **dict.fromkeys((*TORCH, "deepspeed", "accelerate launch"), ((), "a script to run")),
+}
+_HELP = ("-h", "--help", "--helpfull", "--helpshort", "--version", "-v", "-cb", "--config_file")
+# The values of launchers' options, by the first name of each.
+_VALUES = {
+    "--nproc-per-node": lazy_pattern(r"[0-9]{1,6}|gpu|cpu|auto|xpu"),
+    "--nnodes": lazy_pattern(r"[0-9]+(?::[0-9]+)?"),
+    "--node-rank": lazy_pattern(r"[0-9]+"),
+    "--master-port": lazy_pattern(r"[0-9]+"),
+}
 _KNOWN_MODULES = (*MODULES, "http.server")
 # Programs of which letters after one dash are not compared: there are too many to tell a mistake.
 _JOINING_LETTERS = frozenset({"wget", "curl", "unzip", "ssh", "scp", "rsync"})
 _NEAR = 0.8
-_NUMBER = lazy_pattern(r"[0-9]{1,6}")
 _PYTHON_FILE = lazy_pattern(r"[\w./-]+/[\w.-]+\.py|[\w-]+\.py|[\w-]+(?:/[\w-]+)+")
 
 
@@ -138,33 +151,22 @@ def missing_command_argument(job: Job) -> Iterator[Finding]:
             yield Finding(use.span(option.span), f"'{use.written(option.span)}' needs a value")
         if name in {"ssh", "scp"}:
             yield from _settings_without_value(use, arguments)
-        if arguments.is_open or arguments.without_value or (arguments.operands and name != "horovodrun"):
+        options, needed = _NEEDED.get(name, ((), ""))
+        if not needed or arguments.is_open or arguments.without_value or arguments.has(*_HELP, *options):
+            continue
+        if (arguments.operands and name != "horovodrun") or any(
+            (option.value or "").endswith(".py") for option in arguments.options
+        ):
             continue
         if use.line.step.has_piped_input or use.line.step.after == "|":
             continue
-        if arguments.has("-h", "--help", "--helpfull", "--helpshort", "--version", "-v", "-cb", "--config_file"):
-            continue
-        if name == "pip install":
-            if not arguments.has("-r", "-e", "--group", "--requirements-from-script"):
-                yield Finding(use.word(use.line.arguments[0]), "'pip install' needs a package or '-r FILE'")
-        elif name == "horovodrun":
-            if not arguments.has("-np", "--min-np", "--host-discovery-script", "--num-proc"):
-                lists = [hosts_of(one, use.line) for one in arguments.options if one.name == "-H"]
-                count = sum(host.slots or 1 for hosts in lists for host in hosts or ())
-                fixes = insert_fix(use.place, use.line.name.span.end, f" -np {count}") if count else ()
-                yield Finding(use.word(use.line.name), "'horovodrun' needs the number of processes, '-np'", fixes)
-        elif name == "tensorboard":
-            if not arguments.has("--logdir", "--db", "--logdir_spec", "--inspect", "--version_tb"):
-                yield Finding(use.word(use.line.name), "'tensorboard' needs a folder, '--logdir'")
-        elif name == "unzip":
-            if not use.line.arguments:  # it prints its help, with code 0
-                yield Finding(use.word(use.line.name), "'unzip' needs a file", severity=Severity.WARNING)
-            elif not arguments.has("-v", "-hh", "-Z"):
-                yield Finding(use.word(use.line.name), "'unzip' needs a file")
-        elif name not in _FOREIGN or name == "apt-get":
-            continue
-        elif not any((option.value or "").endswith(".py") for option in arguments.options):
-            yield Finding(use.word(use.line.name), f"'{name}' needs a script to run")
+        lists = [hosts_of(one, use.line) for one in arguments.options if one.name == "-H" and name == "horovodrun"]
+        count = sum(host.slots or 1 for hosts in lists for host in hosts or ())
+        fixes = insert_fix(use.place, use.line.name.span.end, f" -np {count}") if count else ()
+        # Without any word it prints its help, with code 0.
+        severity = Severity.WARNING if name == "unzip" and not use.line.arguments else None
+        place = use.word(use.line.arguments[0] if name == "pip install" else use.line.name)
+        yield Finding(place, f"'{name}' needs {needed}", fixes, severity=severity)
 
 
 def _settings_without_value(use: CommandUse, arguments: Arguments) -> Iterator[Finding]:
@@ -216,22 +218,16 @@ def torchrun_bad_value(job: Job) -> Iterator[Finding]:
         if name not in TORCH:
             continue
         for option in arguments.options:
-            value, span = option.value, option.value_span
-            if value is None or span is None or "<%" in value or "{{" in value:
+            value, span, valid = option.value, option.value_span, _VALUES.get(option.name.replace("_", "-"))
+            if valid is None or value is None or span is None or "<%" in value or "{{" in value:
                 continue
-            is_right, meaning = True, option.name.replace("-", "_")
-            if meaning == "__nproc_per_node":
-                is_right = bool(_NUMBER.fullmatch(value)) or value in {"gpu", "cpu", "auto", "xpu"}
+            written = use.written(option.span)
+            if valid.fullmatch(value):
                 if value == "gpu" and use.role is not None and use.role.amount("gpu") == 0:
                     yield Finding(use.span(span), "the task has no GPU, so the launcher stops")
-            elif meaning == "__nnodes":
-                is_right = re.fullmatch(r"[0-9]+(?::[0-9]+)?", value) is not None
-            elif meaning in {"__node_rank", "__master_port"}:
-                is_right = value.isdigit()
-            written = use.written(option.span)
-            if not is_right and value.endswith(".py"):
+            elif value.endswith(".py"):
                 yield Finding(use.span(option.span), f"'{written}' needs a value and treats '{value}' as the value")
-            elif not is_right:
+            else:
                 message = f"'{written}' needs a number, but is '{value}'"
                 yield changed(use.place, span, message, numbers.get(value.lower()))
 

@@ -214,23 +214,15 @@ def _known_from(tree: Structure) -> dict[str, int]:
 class _Judge:
     """Says of the variables of one script whether they are set too late; what all of them need is found once."""
 
-    __slots__ = ("_known", "_place", "_setting", "_simple", "_starts", "_steps")
-
     def __init__(self, place: ScriptPlace, tree: Structure) -> None:
         self._place = place
-        self._known: dict[str, tuple[list[Step], set[Step | None]]] = {}
-        self._starts: dict[str, list[int]] = {}  # by variable, where the script sets it, in order
-        self._steps: dict[str, list[Step]] = {}  # by variable, the steps that it precedes
-        for one in sorted(tree.script.assignments, key=lambda one: one.span):
-            self._starts.setdefault(one.name, []).append(one.span.start)
-        for step in tree.all:
-            for assignment in step.assigned:
-                self._steps.setdefault(assignment.name, []).append(step)
-        self._setting = dict.fromkeys(step for name in _SETTING for step in tree.calls.get(name, ()))
         self._simple = sorted(
             (step for step in tree.all if step.kind in {"command", "assignment"}),
             key=lambda one: (one.span.start, -one.span.end),
         )
+        self._set: dict[str, list[tuple[int, Step | None]]] = {}  # by variable, where and in which step it is set
+        for one in sorted(tree.script.assignments, key=lambda one: one.span):
+            self._set.setdefault(one.name, []).append((one.span.start, self._step_at(one.span.start)))
 
     def findings(self, use: VariableUse) -> Iterator[Finding]:
         """What is wrong with one use of a variable that the script sets."""
@@ -238,24 +230,24 @@ class _Judge:
         outer = around or self._step_of_here_document(use.span.start)
         if outer and any(one.defines or one.kind in {"for", "while", "until"} for one in outer.ancestors):
             return
-        first = self._starts[use.name][0]
+        first, setting = self._set[use.name][0]
+        steps = [step for _, step in self._set[use.name]]
         if around is not None and around.command is not None and use.name in {one.name for one in around.assigned}:
             if first >= around.span.start:
                 message = f"bash reads '${use.name}' before it sets it for '{around.command.name}'"
                 yield Finding(self._place.span(around.span), message)
             return
-        steps, shells = self._set_by(use.name)
         if first > use.span.start:
-            if not any(one.defines for step in steps for one in step.ancestors):
+            if not any(one.defines for step in steps if step for one in step.ancestors):
                 related = (Related(self._place.span(Span(first, first + len(use.name))), "set here"),)
                 if around is not None and _asks_whether_empty(around):
                     yield self._not_empty_but_unset(use, related)
                 else:
                     yield Finding(self._place.span(use.span), f"'{use.name}' is only set later", related=related)
             return
-        is_known = len(steps) == len(self._starts[use.name]) and None not in shells
-        if is_known and shells.isdisjoint(around.ancestors if around else ()):
-            related = (Related(self._place.span(steps[0].span), "set here, in a separate process"),)
+        shells = {_process(step) for step in steps}
+        if setting and None not in shells and shells.isdisjoint(around.ancestors if around else ()):
+            related = (Related(self._place.span(setting.span), "set here, in a separate process"),)
             message = f"'{use.name}' is only set in a separate process"
             yield Finding(self._place.span(use.span), message, related=related)
 
@@ -265,23 +257,6 @@ class _Judge:
         message = f"'{use.name}' is only set later, and this test ends the task; use '{new}'"
         cause = f"tested at {place.span(Span(0, 0))}"
         return changed(place, use.span, message, new, safe=True, related=related, cause=cause)
-
-    def _set_by(self, name: str) -> tuple[list[Step], set[Step | None]]:
-        """The steps that set a variable: those with assignments in front, then commands such as `export`.
-
-        With them the innermost processes in which they do; None for the script itself, or if unclear.
-        """
-        if name not in self._known:
-            starts = self._starts[name]
-            found = [
-                (start, step)
-                for step in self._setting
-                for start in starts[bisect_left(starts, step.span.start) : bisect_left(starts, step.span.end)]
-            ]
-            steps = [*self._steps.get(name, ()), *(step for _, step in sorted(found, key=lambda one: one[0]))]
-            own = (step.process if step.kind == "assignment" or step in self._setting else None for step in steps)
-            self._known[name] = steps, set(own)
-        return self._known[name]
 
     def _step_of_here_document(self, at: int) -> Step | None:
         """The step whose here-document a place is in, which comes after the step."""
@@ -293,6 +268,12 @@ class _Judge:
         last = bisect_right(self._simple, at, key=lambda one: one.span.start) - 1
         around = (self._simple[number] for number in range(last, -1, -1))
         return next((step for step in around if at < step.span.end), None)
+
+
+def _process(step: Step | None) -> Step | None:
+    """The innermost process in which a step sets a variable; None for the script itself, or if unclear."""
+    is_clear = step is not None and (step.command is None or step.command.name in _SETTING)
+    return step.process if step is not None and is_clear else None
 
 
 def _asks_whether_empty(step: Step) -> bool:

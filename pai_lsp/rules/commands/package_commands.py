@@ -34,13 +34,11 @@ _APT_ANSWERS = {"search": "apt-cache search", "show": "apt-cache show", "policy"
 _APT_CHANGING = frozenset(
     {"install", "reinstall", "remove", "purge", "autoremove", "upgrade", "dist-upgrade", "full-upgrade", "build-dep"}
 )
-_APT_YES = frozenset({"--yes", "--assume-yes", "--force-yes", "--simulate", "--dry-run", "--just-print", "--no-act"})
 _COMMAND = lazy_pattern(r"[a-z][a-z-]{2,}")
 # They may have further commands, so that only a word that is like one of theirs is a mistake.
 _WITH_OWN_COMMANDS = ("git", "conda", "azcopy", "jupyter")
 # How alike it is.
 _NEAR = 0.8
-_APT_WITH_VALUE = frozenset({"-o", "--option", "-c", "--config-file", "-t", "--target-release", "-a"})
 
 
 @rule(Severity.ERROR, about=("pip",))
@@ -387,45 +385,22 @@ def conda_activate_without_hook(job: Job) -> Iterator[Finding]:
 
 def _subcommand(use: CommandUse) -> Word | None:
     """The subcommand: the first word that is not an option; None where a word before it is not known."""
-    skips = False
-    for word in use.line.arguments:
-        if skips:
-            skips = False
-        elif not word.is_literal:
-            return None
-        elif word.text[:1] != "-":
-            return word
-        elif word.text in {"-h", "--help", "-V", "--version", "-v"} and use.line.program == "pip":
-            return None
-        elif word.text.startswith("--") and use.line.program == "pip" and "=" not in word.text:
-            known = program("pip check")
-            skips = known is not None and known.options.get(word.text, ((), 0))[1] == 1
-        elif word.text in _APT_WITH_VALUE and use.line.program in {"apt-get", "apt"}:
-            skips = True
-    return None
+    name = "pip check" if use.line.program == "pip" else "apt-get"
+    arguments = use.arguments(name)
+    if arguments is None or not arguments.operands or (name == "pip check" and arguments.has("-h", "-V")):
+        return None
+    word = arguments.operands[0]
+    before = use.line.arguments[: use.line.arguments.index(word)]
+    return word if all(one.is_literal for one in (*before, word)) else None
 
 
 def _says_yes(use: CommandUse) -> bool:
     """Whether apt-get needs no answer."""
-    quiet = 0
-    skips = False
-    for word in use.line.arguments:
-        if not word.is_literal:
-            return True
-        text = word.text
-        if skips or text == "-" or text[:1] != "-":
-            skips = False
-            continue
-        if text in _APT_YES or "Assume-Yes" in text or text in {"--help", "--version", "--print-uris"}:
-            return True
-        if text in _APT_WITH_VALUE:
-            skips = True
-        elif not text.startswith("--") and text[1] not in "oct":
-            if not {"y", "s", "h"}.isdisjoint(text):
-                return True
-            quiet += text.count("q")
-        quiet += text == "--quiet"
-    return quiet > 1
+    arguments = use.arguments("apt-get")
+    if arguments is None or not all(word.is_literal for word in use.line.arguments):
+        return True
+    quiet = sum(one.name == "-q" for one in arguments.options)
+    return quiet > 1 or arguments.has("-y", "-s", "-h", "-v", "--force-yes", "--print-uris")
 
 
 def _pip_operands(job: Job) -> Iterator[tuple[CommandUse, Word]]:

@@ -6,10 +6,11 @@ Sources: rest-server, models/v2/job/k8s.js (host network, ports); the programs' 
 from __future__ import annotations
 
 import re
+from itertools import zip_longest
 
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.job.parts import whole_number
-from pai_lsp.platform.programs import THIS_HOST, TRAINING
+from pai_lsp.platform.programs import THIS_HOST, TRAINING, known_line
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, changed, insert_fix, programs_of, uses
 from pai_lsp.source.patterns import lazy_pattern
@@ -19,6 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pai_lsp.embedded.shell_script import Word
     from pai_lsp.job.job import Job
     from pai_lsp.job.variable_places import ScriptPlace
 
@@ -139,11 +141,11 @@ def fixed_port(job: Job) -> Iterator[Finding]:
               - tensorboard --bind_all --logdir /tmp/log --port $PAI_PORT_LIST_worker_0_http
     """
     for use in uses(job, *TRAINING, *_SERVERS, with_callbacks=False):
-        distributed, role = use.line.program in TRAINING, use.role
-        if role is None or (distributed and role.instances < 2):
+        role = use.role
+        if role is None or (use.line.program in TRAINING and role.instances < 2):
             continue
         own = f"$PAI_PORT_LIST_{converted_role_name(role.name)}_0_http" if role.instances == 1 else None
-        for span in _ports(use, distributed=distributed):
+        for span in _ports(use):
             port = use.written(span)
             message = f"another task on the same machine may use port {port}; use a port of the platform"
             yield changed(use.place, span, message, own)
@@ -218,35 +220,28 @@ def _jupyters(job: Job) -> Iterator[tuple[CommandUse, int]]:
 
 def _host(use: CommandUse) -> tuple[Span, str] | None:
     """The option of a server for its address, and the value."""
-    words = use.line.arguments
-    for number, word in enumerate(words):
-        name, equals, value = word.text.partition("=")
-        if name in {"--host", "--ip", "--bind", "-b", "--server.address", "--ServerApp.ip", "--NotebookApp.ip"}:
-            if equals:
-                return word.span, value.strip("'\"").partition(":")[0]
-            if number + 1 < len(words):
-                span = Span(word.span.start, words[number + 1].span.end)
-                return span, words[number + 1].text.partition(":")[0]
+    names = ("--host", "--ip", "--bind", "-b", "--server.address", "--ServerApp.ip", "--NotebookApp.ip")
+    for word, span, value in _values(use, names):
+        return Span(word.span.start, span.end), value.strip("'\"").partition(":")[0]
     return None
 
 
-def _ports(use: CommandUse, *, distributed: bool) -> Iterator[Span]:
+def _ports(use: CommandUse) -> list[Span]:
     """The fixed numbers of ports of a command line."""
-    names = {"--port", "--server.port", "--http-port"}
-    if distributed:
-        names = {"--master_port", "--master-port", "--main_process_port", "--main-process-port"}
-    words = use.line.arguments
-    for number, word in enumerate(words):
+    found = known_line(use.line) if use.line.program in TRAINING else None
+    option = found.arguments.option(*found.program.launch.get("port", ())) if found else None
+    spans = [option.value_span] if option and option.value_span else []
+    if found is None:
+        spans += [span for _, span, _ in _values(use, ("--port", "--server.port", "--http-port"))]
+        spans += [word.span for word in use.line.arguments[:1] if use.line.program == "http.server"]
+    return [span for span in spans if _PORT.fullmatch(use.written(span))]
+
+
+def _values(use: CommandUse, names: tuple[str, ...]) -> Iterator[tuple[Word, Span, str]]:
+    """The values of options, with the word of each option."""
+    for word, following in zip_longest(use.line.arguments, use.line.arguments[1:]):
         name, equals, value = word.text.partition("=")
-        at = word.span.end - len(value)
-        if name in names and not equals and number + 1 < len(words):
-            value, at = words[number + 1].text, words[number + 1].span.start
-        elif use.line.program == "http.server" and number == 0:
-            value, at = word.text, word.span.start
-        elif name not in names:
-            continue
-        span = Span(at, at + len(value))
-        if _PORT.fullmatch(value) and use.written(span) == value:
-            yield span
-        if distributed and not word.text.startswith("-"):
-            return
+        if name in names and equals:
+            yield word, Span(word.span.end - len(value), word.span.end), value
+        elif name in names and following is not None:
+            yield word, following.span, following.text

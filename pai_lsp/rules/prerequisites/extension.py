@@ -34,7 +34,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.expansion.released_job import ExpandedJob
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.job.job import Job
     from pai_lsp.source.nodes import Entry
@@ -350,7 +349,7 @@ def cannot_be_expressed(job: Job) -> Iterator[Finding]:
             commands:
               - python train.py
     """
-    for problem in _problems_of_expansion(job):
+    for problem in problems_of_expansion(job):
         if problem.code == "cannot-be-expressed":
             yield Finding(problem.span, problem.message, related=problem.related)
 
@@ -399,7 +398,7 @@ def cannot_be_expanded(job: Job) -> Iterator[Finding]:
             resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
             commands: [ls /data]
     """
-    for problem in _problems_of_expansion(job):
+    for problem in problems_of_expansion(job):
         # About what this file holds, the rule of that code decides: it may know that another finding is the cause.
         has_a_rule = problem.code != "cannot-be-expanded" and not problem.related
         others = {"cannot-be-expressed", "marketplace-not-asked", "task-never-starts"}
@@ -407,18 +406,13 @@ def cannot_be_expanded(job: Job) -> Iterator[Finding]:
             yield Finding(problem.span, problem.message, related=problem.related)
 
 
-def _problems_of_expansion(job: Job) -> tuple[Diagnostic, ...]:
+def problems_of_expansion(job: Job) -> tuple[Diagnostic, ...]:
     """What keeps a job that uses the extended protocol from being expanded."""
     if job.is_catalog or job.syntax.problems or not uses_extended_protocol(job):
         return ()
-    return expansion_of(job).problems
-
-
-def expansion_of(job: Job) -> ExpandedJob:
-    """The expanded job, or why there is none."""
     from pai_lsp.expansion.released_job import expanded  # noqa: PLC0415 - most jobs use no extended protocol
 
-    return expanded(job)
+    return expanded(job).problems
 
 
 def uses_extended_protocol(job: Job) -> bool:

@@ -15,7 +15,7 @@ from pai_lsp.findings.fixes import all_of, boolean_fixes, fix_of, near_name_fixe
 from pai_lsp.job.definition import key_name_span
 from pai_lsp.job.parts import MOST_INSTANCES, whole_number
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
-from pai_lsp.rules.prerequisites.extension import expansion_of, uses_extended_protocol
+from pai_lsp.rules.prerequisites.extension import problems_of_expansion, uses_extended_protocol
 from pai_lsp.rules.structure.structure_places import line_of_content
 from pai_lsp.source.edits import remove_entry
 from pai_lsp.source.nodes import Entry, Mapping, Scalar, plain_value
@@ -303,7 +303,7 @@ def task_never_starts(job: Job) -> Iterator[Finding]:
     if job.root is None or job.syntax.problems:
         return
     if uses_extended_protocol(job):
-        for problem in () if job.is_catalog else expansion_of(job).problems:
+        for problem in problems_of_expansion(job):
             if problem.code == "task-never-starts":
                 yield Finding(problem.span, problem.message, related=problem.related)
         return
