@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from pai_lsp.embedded.command_lines import command_lines
+from pai_lsp.embedded.command_lines import Arguments, command_lines
 from pai_lsp.embedded.shell_structure import structure
 from pai_lsp.findings.diagnostic import Finding, Fix, Fixes, later
 from pai_lsp.findings.fixes import first_of
@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import KeysView, Sequence
 
-    from pai_lsp.embedded.command_lines import Arguments, CommandLine, Program
+    from pai_lsp.embedded.command_lines import CommandLine, Program
     from pai_lsp.embedded.shell_script import Word
     from pai_lsp.findings.diagnostic import Related, Severity
     from pai_lsp.job.job import Job
@@ -78,10 +78,10 @@ class CommandUse:
         """What the script has at a place."""
         return self.place.written(span)
 
-    def arguments(self, name: str, start: int = 0) -> Arguments | None:
-        """The words from number `start` on, by the table of a program; None if it has no table."""
+    def arguments(self, name: str, start: int = 0) -> Arguments:
+        """The words from number `start` on, by the table of a program; empty if it has no table."""
         known = program(name)
-        return arguments_of(self.line, known, start) if known else None
+        return arguments_of(self.line, known, start) if known else Arguments()
 
     def span(self, span: Span) -> Span:
         """The place in the file of a place in the script."""
@@ -119,8 +119,8 @@ def _known_lines(job: Job) -> dict[str, list[tuple[CommandUse, str, Program, Arg
     found: dict[str, list[tuple[CommandUse, str, Program, Arguments]]] = {}
     for use in uses(job, *_PROGRAMS):
         name, start = program_of(use.line) or ("", 0)
-        if (known := program(name)) and (arguments := use.arguments(name, start)) is not None:
-            found.setdefault(name, []).append((use, name, known, arguments))
+        if known := program(name):
+            found.setdefault(name, []).append((use, name, known, use.arguments(name, start)))
     return found
 
 

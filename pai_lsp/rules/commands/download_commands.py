@@ -104,12 +104,7 @@ def download_option(job: Job) -> Iterator[Finding]:
               - wget -O train.py https://example.com/train.py
     """
     for use in uses(job, "wget", "curl"):
-        letters = [text[:4] for text in use.line.texts if text.startswith("-")]
-        if use.line.program == "wget" and not any("o" in one or "p" in one for one in letters):
-            continue
         arguments = use.arguments(use.line.program)
-        if arguments is None:
-            continue
         if use.line.program == "wget":
             yield from _wget_findings(use, arguments)
             continue
@@ -206,22 +201,13 @@ def download_to_missing_folder(job: Job) -> Iterator[Finding]:
     """
     for use in uses(job, "tar", with_callbacks=False):
         for flag, word in pairwise(use.line.arguments):
-            if flag.text not in {"-C", "--directory"} or not re.fullmatch(r"(?!/)[\w./-]+", word.text):
-                continue
-            first = word.text.removeprefix("./").partition("/")[0]
-            is_known = first in {".", ".."} or _is_mentioned(use, first, word)
-            if not is_known and use.folder == "" and use.ends_script:
+            if flag.text in {"-C", "--directory"} and _is_missing(use, word.text, word):
                 yield Finding(use.word(word), f"the folder '{word.text}' is not created before this")
     for use in uses(job, "wget", "curl", with_callbacks=False):
         arguments = use.arguments(use.line.program)
-        option = arguments.option("-O" if use.line.program == "wget" else "-o") if arguments else None
-        if arguments is None or option is None or option.value is None or arguments.has("--create-dirs"):
-            continue
-        folder = option.value.rpartition("/")[0]
-        first = folder.removeprefix("./").partition("/")[0]
-        if not first or option.value.startswith(("/", "~", "$")) or first in {".", ".."} or _is_mentioned(use, first):
-            continue
-        if use.folder == "" and option.value_span is not None and use.ends_script:
+        option = arguments.option("-O" if use.line.program == "wget" else "-o")
+        folder = option.value.rpartition("/")[0] if option and option.value else ""
+        if option and option.value_span and not arguments.has("--create-dirs") and _is_missing(use, folder):
             yield Finding(use.span(option.value_span), f"the folder '{folder}' is not created before this")
 
 
@@ -253,8 +239,8 @@ def archive_mismatch(job: Job) -> Iterator[Finding]:
         if use.line.program == "tar":
             yield from _tar_findings(use)
             continue
-        known = use.arguments(use.line.program)  # of unzip
-        operands = known.operands if known else [word for word in words if not word.text.startswith("-")]
+        options = use.arguments(use.line.program).values
+        operands = [word for word in words if not word.text.startswith("-") and word not in options]
         name = next(iter(operands), None)
         if name is None or (use.line.program == "gunzip" and {"-S", "--suffix"} & {*use.line.texts}):
             continue
@@ -442,6 +428,13 @@ def _is_used_later(use: CommandUse, name: str) -> bool:
     return any(name in word.text for line in later for word in line.words)
 
 
+def _is_missing(use: CommandUse, folder: str, besides: Word | None = None) -> bool:
+    """Whether nothing in the script creates a folder below the one where it surely begins."""
+    if not re.fullmatch(r"(?:\./)?(?!\.{0,2}(?:/|$))[\w./-]+", folder) or use.folder != "" or not use.ends_script:
+        return False
+    return not _is_mentioned(use, folder.removeprefix("./").partition("/")[0], besides)
+
+
 def _is_mentioned(use: CommandUse, name: str, besides: Word | None = None) -> bool:
     """Whether the script has a folder's name elsewhere: in other commands, and in this one `besides` a word."""
     own = {word.span.start for word in (use.line.words if besides is None else (besides,))}
@@ -613,8 +606,8 @@ def git_outside_repository(job: Job) -> Iterator[Finding]:
 def _is_beside_clone(job: Job, use: CommandUse) -> bool:
     """Whether a command surely runs in the folder where a repository was cloned, and in no repository itself."""
     folder = use.folder
-    here = [one for one in job.once(_git_clones) if one[0].place is use.place]
-    clones = [one for one in here if one[0].line.span.start < use.line.span.start]
+    here = ((one, arguments) for one, arguments in job.once(_git_clones) if one.place is use.place)
+    clones = [(one, arguments) for one, arguments in here if one.line.span.start < use.line.span.start]
     earlier = use.earlier("git")
     if not clones or folder is None or use.place.mentions("GIT_") or any(_command_of(one) == "init" for one in earlier):
         return False
@@ -637,7 +630,7 @@ def _git_clones(job: Job) -> list[tuple[CommandUse, Arguments]]:
         for number, word in enumerate(use.line.arguments):
             if word.text == "clone":
                 arguments = use.arguments("git clone", number + 1)
-                if arguments is not None and not arguments.unknown:
+                if not arguments.unknown:
                     found.append((use, arguments))
                 break
             is_value = number > 0 and use.line.arguments[number - 1].text in {"-C", "-c"}

@@ -254,8 +254,6 @@ def unknown_nccl_variable(job: Job) -> Iterator[Finding]:
             commands:
               - export NCCL_IB_DISABLE=1
     """
-    if "NCCL_" not in job.text:
-        return
     for place in scripts(job, with_callbacks=True):
         for one in place.script.assignments:
             if not one.name.startswith("NCCL_") or one.name in nccl_variables() | nccl_variables_of_others():
@@ -390,8 +388,6 @@ _GPU_NUMBERS = lazy_pattern(r"[0-9]+(?:,[0-9]+)*,?")
 
 def _values(job: Job, names: tuple[str, ...]) -> Iterator[tuple[ScriptPlace, str, Word]]:
     """The values that scripts give to some variables."""
-    if not any(name in job.text for name in names):
-        return
     for place in scripts(job):
         for one in place.script.assignments:
             if one.name in names and one.value is not None and one.value.span:

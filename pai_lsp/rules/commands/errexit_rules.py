@@ -250,12 +250,12 @@ def pipe_cut_short(job: Job) -> Iterator[Finding]:
     for use in uses(job, "yes", "find", "seq", "cat", "tr", with_callbacks=False):
         line, step = use.line, use.line.step
         following = step.following()
-        if step.after not in {"|", "|&"} or following is None or not use.ends_script or not _is_long(use):
+        if step.after not in {"|", "|&"} or following is None or not use.ends_script:
             continue
         reader = following.command
         if line.program == "yes":
             yield Finding(use.span(line.span), "'yes' fails with code 141 here, which ends the task; use 'echo y'")
-        elif reader is not None and _stops(reader.name, reader.arguments):
+        elif reader is not None and _is_long(use) and _stops(reader.name, reader.arguments):
             message = f"'{line.program}' writes more than '{reader.name}' reads, so it fails with code 141"
             yield Finding(use.span(following.span), message)
 
@@ -452,8 +452,6 @@ def failure_hidden(job: Job) -> Iterator[Finding]:
 def _is_long(use: CommandUse) -> bool:
     """Whether a program surely writes more than a pipe holds."""
     texts = use.line.texts
-    if use.line.program == "yes":
-        return True
     if use.line.program == "find":
         return bool(texts) and texts[0] == "/" and "-maxdepth" not in texts
     if use.line.program == "seq":

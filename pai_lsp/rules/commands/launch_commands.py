@@ -337,6 +337,6 @@ def _all_modules(job: Job) -> list[tuple[CommandUse, Word]]:
             found.append((use, use.line.name))
         elif use.line.program == "torchrun":
             arguments = use.arguments("torchrun")
-            if arguments and arguments.has("-m", "--module") and arguments.operands:
+            if arguments.has("-m", "--module") and arguments.operands:
                 found.append((use, arguments.operands[0]))
     return found

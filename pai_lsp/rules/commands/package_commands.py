@@ -131,10 +131,8 @@ def pip_glued_option(job: Job) -> Iterator[Finding]:
             commands:
               - pip install six --user
     """
-    known = None
     for use, word in _pip_operands(job):
-        match = _GLUED.fullmatch(word.text)
-        known = known or program("pip install")
+        match, known = _GLUED.fullmatch(word.text), program("pip install")
         if match and known and match[2] in known.options:
             message = f"a space is missing before '{match[2]}'"
             yield changed(use.place, word.span, message, f"{match[1]} {match[2]}", "Add a space")
@@ -260,8 +258,13 @@ def asks_for_confirmation(job: Job) -> Iterator[Finding]:
         if word is None or use.place in answering:
             continue
         if use.line.program == "pip":
-            arguments = use.arguments("pip uninstall", 1) if word.text == "uninstall" else None
-            if arguments is None or arguments.is_open or arguments.has("-y", "--yes", "-h") or not arguments.operands:
+            arguments = use.arguments("pip uninstall", 1)
+            if (
+                word.text != "uninstall"
+                or arguments.is_open
+                or arguments.has("-y", "--yes", "-h")
+                or not arguments.operands
+            ):
                 continue
         elif word.text not in _APT_CHANGING or _says_yes(use) or _installs_alone(use.line.texts):
             continue
@@ -387,7 +390,7 @@ def _subcommand(use: CommandUse) -> Word | None:
     """The subcommand: the first word that is not an option; None where a word before it is not known."""
     name = "pip check" if use.line.program == "pip" else "apt-get"
     arguments = use.arguments(name)
-    if arguments is None or not arguments.operands or (name == "pip check" and arguments.has("-h", "-V")):
+    if not arguments.operands or (name == "pip check" and arguments.has("-h", "-V")):
         return None
     word = arguments.operands[0]
     before = use.line.arguments[: use.line.arguments.index(word)]
@@ -397,17 +400,13 @@ def _subcommand(use: CommandUse) -> Word | None:
 def _says_yes(use: CommandUse) -> bool:
     """Whether apt-get needs no answer."""
     arguments = use.arguments("apt-get")
-    if arguments is None or not all(word.is_literal for word in use.line.arguments):
-        return True
-    quiet = sum(one.name == "-q" for one in arguments.options)
-    return quiet > 1 or arguments.has("-y", "-s", "-h", "-v", "--force-yes", "--print-uris")
+    is_quiet = sum(one.name == "-q" for one in arguments.options) > 1
+    is_known = all(word.is_literal for word in use.line.arguments)
+    return is_quiet or not is_known or arguments.has("-y", "-s", "-h", "-v", "--force-yes", "--print-uris")
 
 
 def _pip_operands(job: Job) -> Iterator[tuple[CommandUse, Word]]:
     """The packages that `pip install` is asked for."""
     for use in uses(job, "pip"):
-        word = next(iter(use.line.arguments), None)
-        arguments = use.arguments("pip install", 1) if word is not None and word.text == "install" else None
-        for one in arguments.operands if arguments else ():
-            if one.is_literal:
-                yield use, one
+        if use.line.texts[:1] == ("install",):
+            yield from ((use, one) for one in use.arguments("pip install", 1).operands if one.is_literal)

@@ -116,7 +116,7 @@ def not_repeatable(job: Job) -> Iterator[Finding]:
     unpacked: dict[tuple[ScriptPlace, str | None, tuple[str, ...]], Step] = {}
     for use in uses(job, "unzip", with_callbacks=False):
         archive, arguments = (use.place, use.folder, use.line.texts), use.arguments("unzip")
-        is_decided = arguments is None or arguments.has("-o", "-n", "-l", "-Z", "-p", "-t", "-v")
+        is_decided = arguments.has("-o", "-n", "-l", "-Z", "-p", "-t", "-v")
         is_again = use.folder is not None and _runs_before(unpacked.get(archive), use.line.step)
         if is_again and not is_decided and use.ends_script:
             message = "unzip asks whether to replace the files; add '-o'"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.findings.fixes import choice_fixes
-from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import ScriptPlace, callback_scripts
 from pai_lsp.platform.programs import OPERATOR_HOST_FILE, launch_of, launchers
 from pai_lsp.platform.tables import Moment, event_at
@@ -79,8 +78,8 @@ def export_in_callback(job: Job) -> Iterator[Finding]:
             prerequisites: [mnist]
             commands: [export DATA_DIR=/mnt/mnist, ls $DATA_DIR]
     """
-    if not _may_export(job) and "export" not in job.text:
-        return
+    if "export" not in job.text and not job.require_graph.leaves_file:
+        return  # most callbacks export nothing
     from pai_lsp.expansion.effective import effective_roles  # noqa: PLC0415 - few jobs export anything in a callback
 
     found: dict[tuple[Span, str], Finding] = {}
@@ -224,16 +223,8 @@ def _is_host_file(place: ScriptPlace, use: VariableUse) -> bool:
     return any(span is not None and use.span.start in span for span in files)
 
 
-def _may_export(job: Job) -> bool:
-    """Whether a callback may export something; cheap, as most export nothing."""
-    is_here = "export" in job.text and bool(command_lists(job.uses_of_plugin("cmd"), "export"))
-    return is_here or job.require_graph.leaves_file
-
-
 def _exported_names(job: Job) -> set[str]:
     """The variables that callbacks export; `export_in_callback` reports those."""
-    if not _may_export(job):
-        return set()
     from pai_lsp.expansion.effective import effective_roles  # noqa: PLC0415 - as above
 
     scripts = (one.place.script for role in effective_roles(job) for one in _scripts_in_order(job, role) if one.owner)

@@ -414,11 +414,6 @@ def _without(*spans: Span) -> Fixes:
     return (Fix("Remove the carriage returns", tuple(TextEdit(span, "") for span in spans), safe=True),)
 
 
-def _command_scalars(job: Job) -> Iterator[Scalar]:
+def _command_scalars(job: Job) -> Iterable[Scalar]:
     """The strings that the task roles run, each once."""
-    seen: set[Scalar] = set()
-    for role in job.task_roles:
-        for scalar in job.command_parts(role):
-            if scalar not in seen:
-                seen.add(scalar)
-                yield scalar
+    return dict.fromkeys(scalar for role in job.task_roles for scalar in job.command_parts(role))

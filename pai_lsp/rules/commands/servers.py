@@ -12,7 +12,7 @@ from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.job.parts import whole_number
 from pai_lsp.platform.programs import THIS_HOST, TRAINING, known_line
 from pai_lsp.platform.tables import converted_role_name
-from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, changed, insert_fix, programs_of, uses
+from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, changed, insert_fix, uses
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
@@ -90,8 +90,6 @@ def server_on_localhost(job: Job) -> Iterator[Finding]:
             commands:
               - tensorboard --bind_all --logdir /tmp/log --port $PAI_PORT_LIST_worker_0_http
     """
-    if programs_of(job).isdisjoint(_SERVERS):
-        return
     used: dict[ScriptPlace, int] = {}  # where a script names this machine last
     jupyters = dict(_jupyters(job))
     others = uses(job, "tensorboard", "http.server", "flask", "gunicorn", "uvicorn", "streamlit", with_callbacks=False)

@@ -236,24 +236,10 @@ def _damaged(job: Job, damage: Damage) -> Iterator[Scalar]:
 
     For QUOTES, every string of a plugin's parameters counts; otherwise only those that the plugin uses.
     """
-    if not _may_be(job, damage):
-        return
-    seen: set[Scalar] = set()
     is_any = damage is Damage.QUOTES
-    for scalar in (one for entry in _parameters(job, every=is_any) for one in _scalars(entry, every=is_any)):
-        if damage in damages(scalar.text) and scalar not in seen and isinstance(scalar.runtime_value, str):
-            seen.add(scalar)
-            yield scalar
-
-
-def _may_be(job: Job, damage: Damage) -> bool:
-    """Whether the file has the characters at all; a cheap test that saves most files the full check."""
-    text = job.text
-    if "\\" in text or damage is Damage.LINE_BREAK:
-        return True
-    if damage is Damage.QUOTES:
-        return "'" in text and '"' in text
-    return "\t" in text if damage is Damage.TAB else not text.isascii()
+    found = (one for entry in _parameters(job, every=is_any) for one in _scalars(entry, every=is_any))
+    damaged = dict.fromkeys(one for one in found if damage in damages(one.text))
+    return (one for one in damaged if isinstance(one.runtime_value, str))
 
 
 def _parameters(job: Job, *, every: bool) -> Iterator[Entry]:
