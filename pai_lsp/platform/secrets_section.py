@@ -94,6 +94,14 @@ def runtime_secrets(secrets: Any, reader: Reader) -> Any:
     return secrets
 
 
+def runtime_secret(secret: Scalar) -> Any:
+    """What the runtime reads of one secret; a `ValueError` instance if it cannot read it."""
+    try:
+        return runtime_secrets(secret.value, secret.reader)
+    except ValueError as error:
+        return error
+
+
 def _is_quoted(text: str, reader: Reader) -> bool:
     """Whether the rest-server writes a string in quotes or as a block, so that the runtime reads a string too."""
     if text in _QUOTED or text[:1] in _INDICATORS or "\n" in text:

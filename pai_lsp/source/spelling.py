@@ -7,9 +7,10 @@ from itertools import count, pairwise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-    from typing import TypeAlias
+    from collections.abc import Callable, Collection, Iterable, Iterator
+    from typing import TypeAlias, TypeVar
 
+    _T = TypeVar("_T")
     Candidates: TypeAlias = "Iterable[str] | KnownNames"
 
 # Below this share of equal letters a proposal confuses more than it helps; it is difflib's own.
@@ -177,3 +178,11 @@ def free_names(wanted: str, taken: Collection[str], separator: str = "_") -> Ite
 
 def _bare(name: str) -> str:
     return "".join(character for character in name.lower() if character.isalnum()).rstrip("s")
+
+
+def repeated(items: Iterable[_T], key: Callable[[_T], object]) -> Iterator[tuple[_T, _T]]:
+    """The items with a name that an earlier one has, each with the first of them; `key` gives the name."""
+    first: dict[object, _T] = {}
+    for one in items:
+        if (earlier := first.setdefault(key(one), one)) is not one:
+            yield one, earlier

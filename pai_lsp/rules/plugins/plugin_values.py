@@ -14,7 +14,7 @@ from pai_lsp.job.plugin_parameters import damages, runtime_round_trip
 from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.platform.clone_options import OpenQuoteError, clone_words, is_refused
 from pai_lsp.platform.programs import program
-from pai_lsp.platform.secrets_section import runtime_secrets
+from pai_lsp.platform.secrets_section import runtime_secret
 from pai_lsp.rules.plugins.plugin_entries import (
     PLUGIN_KEYS,
     as_severe,
@@ -39,7 +39,6 @@ from pai_lsp.source.text import TextEdit
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
-    from typing import Any
 
     from pai_lsp.job.job import Job
     from pai_lsp.job.template_answers import TemplateAnswer
@@ -462,7 +461,7 @@ def non_string_parameter_in_plugin(job: Job) -> Iterator[Finding]:
             continue
         is_secret = answer.root == "$secrets"
         if isinstance(node, Scalar):
-            value = _inserted_value(node, is_secret=is_secret)
+            value = runtime_secret(node) if is_secret else node.runtime_value
             if isinstance(value, (str, ValueError)):
                 continue
             kind = kind_of_value(value) if isinstance(value, (bool, int, float)) else "a date"
@@ -474,16 +473,6 @@ def non_string_parameter_in_plugin(job: Job) -> Iterator[Finding]:
         consequence = "but the runtime only inserts strings; the task dies before it starts"
         message = f"'{answer.use.tag.content}' is {kind}, {consequence}"
         yield Finding(answer.use.content_span, message, fixes, related)
-
-
-def _inserted_value(node: Scalar, *, is_secret: bool) -> Any:
-    """The value that the runtime inserts; a `ValueError` instance if it cannot read it."""
-    if not is_secret:
-        return node.runtime_value
-    try:
-        return runtime_secrets(node.value, node.reader)
-    except ValueError as error:
-        return error
 
 
 @later
@@ -538,7 +527,7 @@ def value_breaks_plugin_parameter(job: Job) -> Iterator[Finding]:
         if not isinstance(node, Scalar):
             continue
         is_secret = answer.root == "$secrets"
-        value = _inserted_value(node, is_secret=is_secret)
+        value = runtime_secret(node) if is_secret else node.runtime_value
         if not isinstance(value, str) or (value.isprintable() and _BREAKING.isdisjoint(value)):
             continue
         if _breaks(answer, value):

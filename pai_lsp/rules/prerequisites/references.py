@@ -27,7 +27,7 @@ from pai_lsp.platform.job_schema import field
 from pai_lsp.platform.tables import PLUGIN_PREFIX, PREREQUISITE_NAME
 from pai_lsp.source.edits import remove_item
 from pai_lsp.source.nodes import Scalar, Sequence
-from pai_lsp.source.spelling import did_you_mean, nearest
+from pai_lsp.source.spelling import did_you_mean, nearest, repeated
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.tree_edits import append_value, insert_values
 
@@ -111,13 +111,10 @@ def duplicate_prerequisite_reference(job: Job) -> Iterator[Finding]:
             prerequisites: [setup, data]
     """
     for role in job.task_roles:
-        first: dict[str, Reference] = {}
-        for reference in role.prerequisites:
-            earlier = first.setdefault(reference.name, reference)
-            if earlier is not reference:
-                fixes = _unlisted(job, role, reference, "Remove the duplicate")
-                related = (Related(earlier.span, "first listed here"),)
-                yield Finding(reference.span, f"'{reference.name}' is listed twice and runs twice", fixes, related)
+        for reference, earlier in repeated(role.prerequisites, lambda one: one.name):
+            fixes = _unlisted(job, role, reference, "Remove the duplicate")
+            related = (Related(earlier.span, "first listed here"),)
+            yield Finding(reference.span, f"'{reference.name}' is listed twice and runs twice", fixes, related)
 
 
 @later
@@ -271,19 +268,14 @@ def duplicate_prerequisite(job: Job) -> Iterator[Finding]:
           - name: setup_2
             type: script
     """
-    first: dict[tuple[Origin, str, str], Definition] = {}
-    for definition in job.definitions:
-        if not definition.name:
-            continue
-        earlier = first.setdefault((definition.origin, definition.type, definition.name), definition)
-        if earlier is not definition:
-            kind = f"{definition.type} prerequisite" if definition.type else "prerequisite"
-            related = (Related(earlier.name_span, "first defined here"),)
-            message = f"another {kind} is named '{definition.name}'"
-            # In JavaScript, this name is never a key of its own, so that the server finds no other.
-            consequence = Consequence.FAILS if definition.name == "__proto__" else None
-            fixes = _rename(job, definition)
-            yield Finding(definition.name_span, message, fixes, related, consequence=consequence)
+    named = [definition for definition in job.definitions if definition.name]
+    for definition, earlier in repeated(named, lambda one: (one.origin, one.type, one.name)):
+        kind = f"{definition.type} prerequisite" if definition.type else "prerequisite"
+        related = (Related(earlier.name_span, "first defined here"),)
+        message = f"another {kind} is named '{definition.name}'"
+        # In JavaScript, this name is never a key of its own, so that the server finds no other.
+        consequence = Consequence.FAILS if definition.name == "__proto__" else None
+        yield Finding(definition.name_span, message, _rename(job, definition), related, consequence=consequence)
 
 
 @later

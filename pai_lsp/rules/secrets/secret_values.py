@@ -13,7 +13,7 @@ from pai_lsp.job.definition import key_name_span, name_span
 from pai_lsp.job.secret_forms import words_of
 from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.job.template_uses import TemplatePlace, place_at
-from pai_lsp.platform.secrets_section import is_line_start, masked_span, runtime_secrets
+from pai_lsp.platform.secrets_section import is_line_start, masked_span, runtime_secret
 from pai_lsp.rules.templates.parameters import removable, unused_entries, used_names
 from pai_lsp.rules.templates.template_fixes import text_at
 from pai_lsp.source.comments import comments, comments_within
@@ -348,7 +348,7 @@ def unreadable_secret(job: Job) -> Iterator[Finding]:
     for scalar in nodes:
         if not isinstance(scalar, Scalar) or scalar in keys or not scalar.is_string:
             continue
-        if _MAYBE_UNREADABLE.fullmatch(scalar.text) and isinstance(_read_back(job, scalar), ValueError):
+        if _MAYBE_UNREADABLE.fullmatch(scalar.text) and isinstance(runtime_secret(scalar), ValueError):
             message = "the runtime cannot read this secret as the rest-server writes it; every task dies"
             yield Finding(scalar.span, message)
 
@@ -382,14 +382,6 @@ def secret_read_as_number(job: Job) -> Iterator[Finding]:
     for node in dict.fromkeys(answer.node for answer in _inserted_secrets(job) if answer.roles):
         if not isinstance(node, Scalar) or not node.is_string or node.text[:1] not in _NUMBER_STARTS:
             continue
-        if not isinstance(_read_back(job, node), (str, ValueError)):
+        if not isinstance(runtime_secret(node), (str, ValueError)):
             message = "the runtime reads this secret as a number, so a command receives different characters"
             yield Finding(node.span, message)
-
-
-def _read_back(job: Job, secret: Scalar) -> object:
-    """What the runtime reads of a secret; a `ValueError` instance if it cannot read it."""
-    try:
-        return runtime_secrets(secret.text, job.platform.reader)
-    except ValueError as error:
-        return error

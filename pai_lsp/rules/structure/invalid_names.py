@@ -21,10 +21,10 @@ from pai_lsp.findings.diagnostic import (
 from pai_lsp.findings.fixes import fix_of, near_name_fixes, quote_fix
 from pai_lsp.job.definition import name_span
 from pai_lsp.platform.tables import ROLE_NAME, converted_role_name
-from pai_lsp.rules.structure.structure_places import places
+from pai_lsp.rules.structure.structure_places import reported
 from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.scalar import Reader
-from pai_lsp.source.spelling import did_you_mean, free_name
+from pai_lsp.source.spelling import did_you_mean, free_name, repeated
 from pai_lsp.source.text import TextEdit, shortened
 
 TYPE_CHECKING = False
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.rules.structure.structure_places import ErrorPlace
     from pai_lsp.source.nodes import Entry
-    from pai_lsp.source.text import Span
 
 # FrameworkController's limit; frameworkcontroller, pkg/apis/frameworkcontroller/v1/crd.go.
 _LONGEST_ROLE_NAME = 63
@@ -134,11 +133,9 @@ def task_role_name_collision(job: Job) -> Iterator[Finding]:
           worker2:
             commands: [python train.py]
     """
-    first: dict[str, TaskRole] = {}
-    for role in job.task_roles:
+    for role, other in repeated(job.task_roles, lambda one: converted_role_name(one.name)):
         converted = converted_role_name(role.name)
-        other = first.setdefault(converted, role)
-        if other is role or not converted or other.name == role.name:
+        if not converted or other.name == role.name:
             continue
         renamed = other if role.name == converted else role
         message = f"task roles '{role.name}' and '{other.name}' have the same name in the cluster, '{converted}'"
@@ -194,8 +191,7 @@ def invalid_prerequisite_name(job: Job) -> Iterator[Finding]:
           - name: cifar-10
             type: data
     """
-    for place in places(job, "invalid-prerequisite-name"):
-        yield Finding(place.span, place.error.message, _prerequisite_fixes(job, place))
+    return reported(job, "invalid-prerequisite-name", _prerequisite_fixes)
 
 
 @later
@@ -236,8 +232,7 @@ def invalid_name(job: Job) -> Iterator[Finding]:
               ports:
                 tensor_board: 1
     """
-    for place in places(job, "invalid-name"):
-        yield Finding(place.span, place.error.message, _name_fixes(job, place))
+    return reported(job, "invalid-name", _name_fixes)
 
 
 @later
@@ -310,18 +305,12 @@ def duplicate_deployment(job: Job) -> Iterator[Finding]:
           - name: development
             taskRoles: {worker: {preCommands: ["echo again"]}}
     """
-    first: dict[str, Span] = {}
-    names = {deployment.name for deployment in job.deployments}
-    for deployment in job.deployments:
-        if deployment.name_scalar is None:
-            continue
-        span = name_span(deployment.name_scalar)
-        if deployment.name in first:
-            new = free_name(deployment.name, names)
-            fixes = fix_of(f"Rename this one to '{new}'", TextEdit, span, new)
-            related = (Related(first[deployment.name], "first defined here"),)
-            yield Finding(span, f"another deployment is named '{deployment.name}'", fixes, related)
-        first.setdefault(deployment.name, span)
+    names = [deployment.name_scalar for deployment in job.deployments if deployment.name_scalar]
+    for name, first in repeated(names, lambda one: one.text):
+        new = free_name(name.text, {one.text for one in names})
+        fixes = fix_of(f"Rename this one to '{new}'", TextEdit, name_span(name), new)
+        related = (Related(name_span(first), "first defined here"),)
+        yield Finding(name_span(name), f"another deployment is named '{name.text}'", fixes, related)
 
 
 @rule(Severity.WARNING, order=Order.NAMES, stage=Stage.SERVER, consequence=Consequence.IGNORED, about=("deployments",))

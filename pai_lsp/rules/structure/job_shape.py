@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 
 from pai_lsp.embedded.placeholders import is_placeholder, placeholder_spans
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Fixes, Order, Severity, Stage, later, rule
-from pai_lsp.findings.fixes import change_fix, fix_of
-from pai_lsp.job.definition import name_span
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fixes, Order, Severity, Stage, later, rule
+from pai_lsp.findings.fixes import fix_of
 from pai_lsp.platform.job_schema import keys_of_version_1_only
-from pai_lsp.rules.structure.structure_places import line_of_content, places
+from pai_lsp.rules.structure.structure_places import line_of_content, places, reported
 from pai_lsp.source.edits import line_end
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import (
@@ -32,7 +31,6 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import counts_as_false
 from pai_lsp.source.spelling import listed
 from pai_lsp.source.text import Span, TextEdit, any_overlaps
-from pai_lsp.source.writing import entry_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,6 +91,13 @@ def job_too_large(job: Job) -> Iterator[Finding]:
         yield Finding(line_of_content(job.text), message)
 
 
+@later
+def _fixes(job: Job, place: ErrorPlace) -> Fixes:
+    from pai_lsp.rules.structure.structure_fixes import FIXES
+
+    return FIXES[place.error.kind](job, place)
+
+
 @rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.SERVER, about=("unknown-key",))
 def unknown_key(job: Job) -> Iterator[Finding]:
     """The rest-server does not know a key, and refuses the job.
@@ -112,24 +117,7 @@ def unknown_key(job: Job) -> Iterator[Finding]:
           worker:
             instances: 1
     """
-    for place in places(job, "unknown-key"):
-        yield Finding(place.span, place.error.message, _unknown_key_fixes(job, place))
-
-
-@later
-def _unknown_key_fixes(job: Job, place: ErrorPlace) -> Fixes:
-    from pai_lsp.rules.structure.structure_fixes import move_fixes, rename_fixes
-
-    return (*rename_fixes(job, place), *move_fixes(job, place), *_removal(job, place))
-
-
-@later
-def _removal(job: Job, place: ErrorPlace) -> Fixes:
-    if not isinstance(place.node, Mapping) or place.key is None:
-        return ()
-    from pai_lsp.rules.structure.structure_fixes import remove_fixes
-
-    return remove_fixes(job, place.node, place.key)
+    return reported(job, "unknown-key", _fixes)
 
 
 @rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.SERVER)
@@ -187,15 +175,7 @@ def dockerimage_extra_key(job: Job) -> Iterator[Finding]:
             name: setup
             plugin: com.microsoft.pai.runtimeplugin.cmd
     """
-    for place in places(job, "dockerimage-extra-key"):
-        yield Finding(place.span, place.error.message, _extra_key_fixes(job, place))
-
-
-@later
-def _extra_key_fixes(job: Job, place: ErrorPlace) -> Fixes:
-    from pai_lsp.rules.structure.structure_fixes import rename_fixes
-
-    return (*rename_fixes(job, place), *_removal(job, place))
+    return reported(job, "dockerimage-extra-key", _fixes)
 
 
 @rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.SERVER)
@@ -285,43 +265,7 @@ def v1_job_key(job: Job) -> Iterator[Finding]:
             commands:
               - python train.py
     """
-    for place in places(job, "v1-job-key"):
-        yield Finding(place.span, place.error.message, _v1_key_fixes(job, place))
-
-
-@later
-def _v1_key_fixes(job: Job, place: ErrorPlace) -> Fixes:
-    from pai_lsp.rules.structure.structure_fixes import move_fixes
-
-    return (*_renamed(job, place), *move_fixes(job, place), *_as_prerequisite(job, place))
-
-
-@later
-def _renamed(job: Job, place: ErrorPlace) -> Fixes:
-    """Rename the key if its value fits the new name; a command becomes a list, an image does not fit."""
-    from pai_lsp.rules.structure.structure_fixes import as_list_fix, rename_fixes
-
-    key = place.key
-    if key is None or (place.error.expected == ("ports",) and not isinstance(key.value, Mapping)):
-        return ()
-    fixes = rename_fixes(job, place)
-    if place.error.expected != ("commands",) or isinstance(key.value, Sequence):
-        return fixes
-    lists = as_list_fix(job, key, key.value)
-    return tuple(Fix(fix.title, (*fix.edits, *one.edits), fix.safe) for one in lists for fix in fixes)
-
-
-def _as_prerequisite(job: Job, place: ErrorPlace) -> Fixes:
-    """Convert the job's `image` to a prerequisite, in a job that has no prerequisites yet."""
-    mapping, key = place.node, place.key
-    if not isinstance(mapping, Mapping) or mapping.is_flow or key is None or key.name != "image":
-        return ()
-    if mapping.entry("prerequisites") or not isinstance(key.value, Scalar) or not key.value.is_string:
-        return ()
-    image = {"type": "dockerimage", "name": "image", "uri": key.value.text}
-    lines = line_end(job.text).join(entry_lines("prerequisites", [image]))
-    edit = TextEdit(Span(key.key.span.start, key.value.span.end), lines)
-    return (Fix("Convert to a prerequisite", (edit,)),)
+    return reported(job, "v1-job-key", _fixes)
 
 
 @rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.SERVER, about=("missing-key",))
@@ -391,11 +335,9 @@ def empty_section(job: Job) -> Iterator[Finding]:
         parameters: {}
     """
     for place in places(job, "empty-section"):
-        from pai_lsp.rules.structure.structure_fixes import empty_fixes
-
         if isinstance(place.node, Scalar) and place.node.tag == f"{YAML_TAG}map" and "object" in place.error.types:
             continue  # js-yaml reads `{}`; the runtime, which sees no secrets, cannot read it
-        found = Finding(place.span, place.error.message, empty_fixes(job, place), consequence=place.consequence)
+        found = Finding(place.span, place.error.message, _fixes(job, place), consequence=place.consequence)
         if place.error.is_of_ports and not job.platform.checks_mappings:
             found = replace(found, severity=Severity.WARNING, consequence=Consequence.IGNORED)
         elif place.error.types and _is_in_deployment(place) and not job.platform.checks_mappings:
@@ -495,9 +437,7 @@ def type_mismatch(job: Job) -> Iterator[Finding]:
     """
     for place in places(job, "type-mismatch"):
         if place.error.path:
-            from pai_lsp.rules.structure.structure_fixes import type_fixes
-
-            yield Finding(place.span, place.error.message, type_fixes(job, place), consequence=_of_wrong_type(place))
+            yield Finding(place.span, place.error.message, _fixes(job, place), consequence=_of_wrong_type(place))
 
 
 def _of_wrong_type(place: ErrorPlace) -> Consequence | None:
@@ -534,10 +474,7 @@ def invalid_enum(job: Job) -> Iterator[Finding]:
             name: image
             uri: ubuntu:18.04
     """
-    for place in places(job, "invalid-enum"):
-        from pai_lsp.rules.structure.structure_fixes import choice_fixes
-
-        yield Finding(place.span, place.error.message, choice_fixes(place))
+    return reported(job, "invalid-enum", _fixes)
 
 
 @rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.SERVER, about=("out-of-range",))
@@ -558,10 +495,7 @@ def out_of_range(job: Job) -> Iterator[Finding]:
           worker:
             instances: 1
     """
-    for place in places(job, "out-of-range"):
-        limit = place.error.expected
-        fixes = fix_of(f"Change to {limit[0]}", TextEdit, place.span, limit[0]) if limit else ()
-        yield Finding(place.span, place.error.message, fixes)
+    return reported(job, "out-of-range", _fixes)
 
 
 @rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.SERVER, about=("invalid-job-name",))
@@ -579,14 +513,7 @@ def invalid_job_name(job: Job) -> Iterator[Finding]:
 
         name: my-training-v1-2
     """
-    for place in places(job, "invalid-job-name"):
-        node = place.node
-        fixes: Fixes = ()
-        if isinstance(node, Scalar) and not node.is_block:
-            # Braces and brackets mark a placeholder; a valid name would hide that it must be replaced.
-            is_name = {"{", "<", "$", "%"}.isdisjoint(node.text)
-            fixes = change_fix(name_span(node), *place.error.expected, safe=is_name)
-        yield Finding(place.span, place.error.message, fixes)
+    return reported(job, "invalid-job-name", _fixes)
 
 
 @rule(Severity.ERROR, order=Order.STRUCTURE, stage=Stage.RUNTIME, about=("taskroles-not-mapping",))
@@ -610,14 +537,12 @@ def taskroles_not_mapping(job: Job) -> Iterator[Finding]:
             dockerImage: image
     """
     for place in places(job, "taskroles-not-mapping"):
-        from pai_lsp.rules.structure.structure_fixes import roles_as_mapping_fixes
-
         # A number has no keys for JavaScript: the job has no task roles, and Kubernetes refuses that.
         is_refused = isinstance(place.node, Scalar) and (place.node.value is None or isinstance(place.node.value, str))
         happens = Consequence.REFUSED if is_refused or job.platform.checks_mappings else None
         if _is_in_deployment(place) and not job.platform.checks_mappings:
             happens = _of_deployment(job, place)
-        yield Finding(place.span, place.error.message, roles_as_mapping_fixes(job, place), consequence=happens)
+        yield Finding(place.span, place.error.message, _fixes(job, place), consequence=happens)
 
 
 def _is_in_deployment(place: ErrorPlace) -> bool:
@@ -665,9 +590,7 @@ def ports_not_mapping(job: Job) -> Iterator[Finding]:
               ports: {ssh: 1, tensorboard: 1}
     """
     for place in places(job, "ports-not-mapping"):
-        from pai_lsp.rules.structure.structure_fixes import ports_as_mapping_fixes
-
-        found = Finding(place.span, place.error.message, ports_as_mapping_fixes(job, place))
+        found = Finding(place.span, place.error.message, _fixes(job, place))
         if job.platform.checks_mappings or (isinstance(place.node, Scalar) and not counts_as_false(place.node.value)):
             found = replace(found, consequence=Consequence.REFUSED)
         elif isinstance(place.node, Scalar) or not items_of(place.node):

@@ -11,7 +11,15 @@ from __future__ import annotations
 import re
 
 from pai_lsp.findings.diagnostic import Fix, Fixes, later
-from pai_lsp.findings.fixes import boolean_fixes, change_fix, fix_of, quote_fix, wrap_in_list_fix, wrap_mapping_fixes
+from pai_lsp.findings.fixes import (
+    boolean_fixes,
+    change_fix,
+    fix_of,
+    number_fix,
+    quote_fix,
+    wrap_in_list_fix,
+    wrap_mapping_fixes,
+)
 from pai_lsp.job.definition import name_span
 from pai_lsp.platform.job_schema import field, fields, former_keys, key_order
 from pai_lsp.platform.tables import ROLE_NAME
@@ -42,7 +50,57 @@ if TYPE_CHECKING:
     from pai_lsp.rules.structure.structure_places import ErrorPlace
 
 
-@later
+def unknown_key_fixes(job: Job, place: ErrorPlace) -> Fixes:
+    """Rename an unknown key, move it or remove it."""
+    removal = remove_fixes(job, place.node, place.key) if isinstance(place.node, Mapping) and place.key else ()
+    return (*rename_fixes(job, place), *move_fixes(job, place), *removal)
+
+
+def former_key_fixes(job: Job, place: ErrorPlace) -> Fixes:
+    """Write what a key of protocol v1 has become."""
+    return (*_renamed(job, place), *move_fixes(job, place), *_as_prerequisite(job, place))
+
+
+def _renamed(job: Job, place: ErrorPlace) -> Fixes:
+    """Rename the key if its value fits the new name; a command becomes a list, an image does not fit."""
+    key = place.key
+    if key is None or (place.error.expected == ("ports",) and not isinstance(key.value, Mapping)):
+        return ()
+    fixes = rename_fixes(job, place)
+    if place.error.expected != ("commands",) or isinstance(key.value, Sequence):
+        return fixes
+    lists = as_list_fix(job, key, key.value)
+    return tuple(Fix(fix.title, (*fix.edits, *one.edits), fix.safe) for one in lists for fix in fixes)
+
+
+def _as_prerequisite(job: Job, place: ErrorPlace) -> Fixes:
+    """Convert the job's `image` to a prerequisite, in a job that has no prerequisites yet."""
+    mapping, key = place.node, place.key
+    if not isinstance(mapping, Mapping) or mapping.is_flow or key is None or key.name != "image":
+        return ()
+    if mapping.entry("prerequisites") or not isinstance(key.value, Scalar) or not key.value.is_string:
+        return ()
+    image = {"type": "dockerimage", "name": "image", "uri": key.value.text}
+    lines = line_end(job.text).join(entry_lines("prerequisites", [image]))
+    edit = TextEdit(Span(key.key.span.start, key.value.span.end), lines)
+    return (Fix("Convert to a prerequisite", (edit,)),)
+
+
+def job_name_fixes(_job: Job, place: ErrorPlace) -> Fixes:
+    """Change the name of a job to a valid one."""
+    node = place.node
+    if not isinstance(node, Scalar) or node.is_block:
+        return ()
+    # Braces and brackets mark a placeholder; a valid name would hide that it must be replaced.
+    is_name = {"{", "<", "$", "%"}.isdisjoint(node.text)
+    return change_fix(name_span(node), *place.error.expected, safe=is_name)
+
+
+def limit_fixes(_job: Job, place: ErrorPlace) -> Fixes:
+    """Change a number to the limit that it is beyond."""
+    return number_fix(place.span, *map(int, place.error.expected))
+
+
 def rename_fixes(job: Job, place: ErrorPlace) -> Fixes:
     """Rename a key to one that is expected here; safe if only one is close."""
     key, error = place.key, place.error
@@ -52,13 +110,11 @@ def rename_fixes(job: Job, place: ErrorPlace) -> Fixes:
     return change_fix(name_span(key.key), *error.expected, safe=is_only)
 
 
-@later
 def remove_fixes(job: Job, mapping: Mapping, entry: Entry, *, safe: bool = False) -> Fixes:
     """Remove a key with its value."""
     return fix_of(f"Remove '{entry.name}'", remove_entry, job.text, mapping, entry, safe=safe)
 
 
-@later
 def move_fixes(job: Job, place: ErrorPlace) -> Fixes:
     """Move a key into the section it belongs to, such as `shmMB` into `extraContainerOptions`."""
     mapping, entry = place.node, place.key
@@ -146,7 +202,6 @@ def _insertion(text: str, mapping: Mapping, before: frozenset[str], lines: list[
     return TextEdit(Span(first, first), "".join(line + pad for line in lines))
 
 
-@later
 def empty_fixes(job: Job, place: ErrorPlace) -> Fixes:
     """Remove an empty optional part; give a required one a first value."""
     error, entry, owner = place.error, place.entry, place.owner
@@ -251,7 +306,6 @@ _SIZE = lazy_pattern(r"(\d{1,6}) ?([gGmM])(?:i|i?[bB])?")
 _VERSION_2 = lazy_pattern(r"[vV]?2(?:\.0+)?")
 
 
-@later
 def type_fixes(job: Job, place: ErrorPlace) -> Fixes:
     """Write a value in one of the expected types."""
     node, types = place.node, place.error.types
@@ -323,7 +377,6 @@ def _as_list(job: Job, place: ErrorPlace, node: Node | None) -> Fixes:
     return as_list_fix(job, place.entry, node) if documented is None or wanted in documented.type else ()
 
 
-@later
 def as_list_fix(job: Job, entry: Entry | None, node: Node | None) -> Fixes:
     """Wrap a single value in a list, whatever its style."""
     text = job.text
@@ -345,8 +398,7 @@ def _block_as_item(text: str, entry: Entry | None, node: Scalar) -> Fixes:
     return fix_of("Wrap in a list", TextEdit, gap, f"{line_end(text)}{pad}- ", safe=True)
 
 
-@later
-def choice_fixes(place: ErrorPlace) -> Fixes:
+def choice_fixes(_job: Job, place: ErrorPlace) -> Fixes:
     """Change to one of the allowed values; safe for a single close one, and for the only one if the value is empty."""
     node, choices = place.node, place.error.expected
     if not isinstance(node, Scalar) or node.tag is not None:
@@ -358,7 +410,6 @@ def choice_fixes(place: ErrorPlace) -> Fixes:
     return tuple(Fix(f"Change to '{choice}'", (TextEdit(span, start + choice),), is_sure) for choice in near or choices)
 
 
-@later
 def ports_as_mapping_fixes(job: Job, place: ErrorPlace) -> Fixes:
     """Convert a list of labels, or of `label: count`, to the mapping that `ports` must be."""
     node = place.node
@@ -401,7 +452,6 @@ def _flow_part(text: str, item: Node) -> str:
     return written.strip("{} ") if isinstance(item, Mapping) and item.is_flow else written
 
 
-@later
 def roles_as_mapping_fixes(job: Job, place: ErrorPlace) -> Fixes:
     """Convert a list of task roles, each beginning with its `name`, to a mapping of names."""
     node, entry, text = place.node, place.entry, job.text
@@ -419,3 +469,12 @@ def roles_as_mapping_fixes(job: Job, place: ErrorPlace) -> Fixes:
         written = text[first.value.span.start : first.value.span.end]
         edits.append(TextEdit(Span(dash, first.value.span.end), f"{written}:"))
     return (Fix("Convert to a mapping", tuple(edits)),) if edits else ()
+
+
+# The fixes of the errors of one place, by their kind.
+FIXES = {
+    "unknown-key": unknown_key_fixes, "dockerimage-extra-key": unknown_key_fixes, "v1-job-key": former_key_fixes,
+    "invalid-enum": choice_fixes, "out-of-range": limit_fixes, "invalid-job-name": job_name_fixes,
+    "empty-section": empty_fixes, "type-mismatch": type_fixes, "taskroles-not-mapping": roles_as_mapping_fixes,
+    "ports-not-mapping": ports_as_mapping_fixes,
+}  # fmt: skip

@@ -6,7 +6,7 @@ where the wrong text is written. An error that may only be a consequence of a sy
 
 from __future__ import annotations
 
-from pai_lsp.findings.diagnostic import Consequence
+from pai_lsp.findings.diagnostic import Consequence, Finding
 from pai_lsp.job.definition import EXTENDED_KEYS, key_name_span
 from pai_lsp.source.edits import line_span
 from pai_lsp.source.frozen import dataclass
@@ -15,9 +15,10 @@ from pai_lsp.source.text import Span, any_overlaps, apart, end_of_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import TypeAlias
 
+    from pai_lsp.findings.diagnostic import Fixes
     from pai_lsp.job.job import Job
     from pai_lsp.platform.structure_errors import StructureError
 
@@ -71,6 +72,11 @@ def places(job: Job, kind: str) -> Iterator[ErrorPlace]:
             seen.add(what)
             if not _is_near_unread_text(job, place):
                 yield place
+
+
+def reported(job: Job, kind: str, fixes: Callable[[Job, ErrorPlace], Fixes]) -> Iterator[Finding]:
+    """The errors of one kind as they are described, with the fixes that a function makes for each."""
+    return (Finding(one.span, one.error.message, fixes(job, one)) for one in places(job, kind))
 
 
 def _is_in_misread_role(job: Job, error: StructureError) -> bool:

@@ -9,7 +9,7 @@ from pai_lsp.platform.secrets_section import masked_span
 from pai_lsp.rules.structure.structure_places import places
 from pai_lsp.source.edits import entry_end, remove_entry
 from pai_lsp.source.nodes import Mapping, ProblemKind, Sequence, SyntaxProblem, plain_value, walk
-from pai_lsp.source.spelling import free_name
+from pai_lsp.source.spelling import free_name, repeated
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.writing import quoted
 
@@ -257,28 +257,20 @@ def redefined_anchor(job: Job) -> Iterator[Finding]:
           first: &first "0.1"
           second: &second "0.2"
     """
-    if len({anchor.name for anchor in job.syntax.anchors}) == len(job.syntax.anchors) or job.is_catalog:
+    if job.is_catalog:
         return
     masked = masked_span(job.text)
-    taken = {one.name for one in job.syntax.anchors}
-    aliases: dict[Anchor, list[Span]] = {}
-    for alias in job.syntax.aliases:
-        if alias.anchor is not None:
-            aliases.setdefault(alias.anchor, []).append(alias.span)
-    first: dict[str, Anchor] = {}
-    for anchor in job.syntax.anchors:
-        if anchor.span.start in masked:
-            continue
-        earlier = first.setdefault(anchor.name, anchor)
-        if earlier is not anchor:
-            message = f"the anchor '{anchor.name}' is already defined; the runtime refuses the file"
-            related = (Related(earlier.span, "first defined here"),)
-            yield Finding(anchor.span, message, _rename_anchor(anchor, aliases.get(anchor, []), taken), related)
+    read = [one for one in job.syntax.anchors if one.span.start not in masked]
+    for anchor, earlier in repeated(read, lambda one: one.name):
+        message = f"the anchor '{anchor.name}' is already defined; the runtime refuses the file"
+        related = (Related(earlier.span, "first defined here"),)
+        yield Finding(anchor.span, message, _rename_anchor(job, anchor), related)
 
 
 @later
-def _rename_anchor(anchor: Anchor, aliases: list[Span], taken: set[str]) -> Fixes:
-    new_name = free_name(anchor.name, taken, separator="")
+def _rename_anchor(job: Job, anchor: Anchor) -> Fixes:
+    new_name = free_name(anchor.name, {one.name for one in job.syntax.anchors}, separator="")
+    aliases = [one.span for one in job.syntax.aliases if one.anchor is anchor]
     edits = tuple(TextEdit(span, new_name) for span in (anchor.span, *aliases))
     return (Fix(f"Rename to '{new_name}'", edits, safe=True),)
 
