@@ -157,8 +157,7 @@ class _Found:
 
 
 def _found(job: Job) -> _Found:
-    callbacks = callback_scripts(job, command_lists(job.uses_of_plugin("cmd")))
-    all_places = (*job.role_scripts, *callbacks)
+    all_places = (*job.role_scripts, *callback_scripts(job, command_lists(job.uses_of_plugin("cmd"))))
     places = tuple(place for place in all_places if place.script.is_readable and not place.script.is_empty)
     found = tuple(CommandUse(place, line) for place in places for line in command_lines(place.script).all)
     by_program: dict[str, list[CommandUse]] = {}

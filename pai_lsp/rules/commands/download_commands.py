@@ -384,8 +384,7 @@ def shebang_not_first(job: Job) -> Iterator[Finding]:
         for part in place.script.parts:
             if part.kind is not PartKind.HERE_DOCUMENT:
                 continue
-            body = place.written(part.span)
-            match = re.match(r"(?:[ \t]*(?:#(?!!)[^\n]*)?\n){0,5}[ \t]*(#!/[^\n]*)", body)
+            match = re.match(r"(?:[ \t]*(?:#(?!!)[^\n]*)?\n){0,5}[ \t]*(#!/[^\n]*)", place.written(part.span))
             if match and match.start(1):
                 span = Span(part.span.start + match.start(1), part.span.start + match.end(1))
                 yield Finding(place.span(span), "'#!' only has an effect in the first line of a file")
@@ -564,9 +563,7 @@ def git_clone_without_key(job: Job) -> Iterator[Finding]:
 
 
 # Commands of git that need a repository.
-_INSIDE = frozenset(
-    {"checkout", "switch", "pull", "reset", "submodule", "log", "apply", "am", "commit", "add", "fetch", "lfs"}
-)
+_INSIDE = {"checkout", "switch", "pull", "reset", "submodule", "log", "apply", "am", "commit", "add", "fetch", "lfs"}
 
 
 @rule(Severity.WARNING, about=("git",))

@@ -30,7 +30,7 @@ from pai_lsp.source.tree_edits import insert_values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pai_lsp.embedded.shell_script import Word
     from pai_lsp.job.job import Job
@@ -254,16 +254,25 @@ def unknown_nccl_variable(job: Job) -> Iterator[Finding]:
             commands:
               - export NCCL_IB_DISABLE=1
     """
+    return _misspelled(job, _near_variables_of_nccl, "'{}' is not a variable of NCCL")
+
+
+def _near_variables_of_nccl(name: str) -> tuple[str, ...]:
+    """The variables of NCCL that a name is likely meant to be; none for its own names, and for others."""
+    if not name.startswith("NCCL_") or name in nccl_variables() | nccl_variables_of_others():
+        return ()
+    return tuple(known for known in nearest(name, nccl_variables()) if _is_misspelt(name, known))
+
+
+def _misspelled(job: Job, near_variables: Callable[[str], tuple[str, ...]], message: str) -> Iterator[Finding]:
+    """The variables that a script only sets, where others are near; `message` has a place for the name."""
     for place in scripts(job, with_callbacks=True):
-        for one in place.script.assignments:
-            if not one.name.startswith("NCCL_") or one.name in nccl_variables() | nccl_variables_of_others():
-                continue
-            if any(use.name == one.name for use in place.script.uses):
-                continue
-            near = tuple(known for known in nearest(one.name, nccl_variables()) if _is_misspelt(one.name, known))
-            if near:
-                message = f"'{one.name}' is not a variable of NCCL{did_you_mean(one.name, near)}"
-                yield changed(place, one.span, message, near[0])
+        slips = [(one, near) for one in place.script.assignments if (near := near_variables(one.name))]
+        used = {use.name for use in place.script.uses} if slips else set()
+        for one, near in slips:
+            if one.name not in used:
+                text = message.format(one.name) + did_you_mean(one.name, near)
+                yield changed(place, one.span, text, near[0])
 
 
 _NEAR_VARIABLE = 0.92
@@ -296,13 +305,7 @@ def misspelled_variable(job: Job) -> Iterator[Finding]:
             commands:
               - export CUDA_VISIBLE_DEVICES=0
     """
-    for place in scripts(job, with_callbacks=True):
-        slips = [(one, near) for one in place.script.assignments if (near := _near_variables(one.name))]
-        used = {use.name for use in place.script.uses} if slips else set()
-        for one, near in slips:
-            if one.name not in used:
-                message = f"no program reads '{one.name}'{did_you_mean(one.name, near)}"
-                yield changed(place, one.span, message, near[0])
+    return _misspelled(job, _near_variables, "no program reads '{}'")
 
 
 def _near_variables(name: str) -> tuple[str, ...]:
@@ -379,8 +382,7 @@ def cuda_devices(job: Job) -> Iterator[Finding]:
             given = [number_of(number) for number in one.text.split(",")]
             if max(given) >= gpu:
                 new = ",".join(str(number) for number in range(min(gpu, len(given))))
-                message = f"the task has {plural(gpu, 'GPU')}, numbered from 0"
-                yield changed(place, place.inner(one), message, new)
+                yield changed(place, place.inner(one), f"the task has {plural(gpu, 'GPU')}, numbered from 0", new)
 
 
 _GPU_NUMBERS = lazy_pattern(r"[0-9]+(?:,[0-9]+)*,?")

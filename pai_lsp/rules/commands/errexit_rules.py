@@ -31,12 +31,10 @@ _FINDING = {
     "cmp": "the files differ", "type": "the name is not found", "hash": "the program is not found",
 }  # fmt: skip
 # Programs whose output is a list of what is there: that something is not in it is an ordinary answer.
-_LISTING = frozenset(
-    {
-        "ps", "docker", "kubectl", "helm", "dpkg", "rpm", "lsof", "netstat", "ss", "nvidia-smi", "ls", "lsmod", "mount",
-        "env", "pip", "conda", "jobs", "screen", "tmux", "who", "df", "find", "lspci",
-    }
-)  # fmt: skip
+_LISTING = {
+    "ps", "docker", "kubectl", "helm", "dpkg", "rpm", "lsof", "netstat", "ss", "nvidia-smi", "ls", "lsmod", "mount",
+    "env", "pip", "conda", "jobs", "screen", "tmux", "who", "df", "find", "lspci",
+}  # fmt: skip
 # What prints and holds the same kinds of lines on every machine, or whose lines are chosen to be filtered.
 _FACTS = frozenset({"lscpu", "free", "uname", "printenv", "locale", "ifconfig", "ip", "gcloud", "az", "aws"})
 _FILES_OF_FACTS = lazy_pattern(r"/proc/(?:cpuinfo|meminfo|version|self/\S*)|/etc/\S*(?:release|issue|passwd)")
@@ -45,13 +43,11 @@ _ALWAYS_THERE = frozenset({"bash", "sh", "ls", "cat", "python", "python3", "pip"
 _TESTS = frozenset({"[", "[[", "test"})
 # What is the last command of a list on purpose, whatever its result.
 _MEANT_LAST = _TESTS | {"exit", "return", "break", "continue"}
-_RELIABLE = frozenset(
-    {
-        "date", "echo", "printf", "pwd", "hostname", "nproc", "whoami", "id", "uname", "basename", "dirname", "seq",
-        "wc", "cut", "awk", "sed", "tr", "sort", "head", "tail", "cat", "readlink", "realpath", "mktemp", "python",
-        "ip", "ifconfig", "nvidia-smi", "free", "jq", "xargs", "uniq", "paste", "ls", "git", "az", "curl", "openssl",
-    }
-)  # fmt: skip
+_RELIABLE = {
+    "date", "echo", "printf", "pwd", "hostname", "nproc", "whoami", "id", "uname", "basename", "dirname", "seq", "wc",
+    "cut", "awk", "sed", "tr", "sort", "head", "tail", "cat", "readlink", "realpath", "mktemp", "python", "ip",
+    "ifconfig", "nvidia-smi", "free", "jq", "xargs", "uniq", "paste", "ls", "git", "az", "curl", "openssl",
+}  # fmt: skip
 
 
 @rule(Severity.WARNING, about=(*_FINDING, "command"), spreads=True)

@@ -289,8 +289,7 @@ class _NodesLaunch:
         if self.role.instances < 2 or self.nodes is None or self.arguments.has("--standalone"):
             return False
         if self.nodes.value is None and self.nodes.value_span is not None:
-            written = self.use.written(self.nodes.value_span)
-            return _TASK_COUNT.fullmatch(written.strip('"')) is not None
+            return _TASK_COUNT.fullmatch(self.use.written(self.nodes.value_span).strip('"')) is not None
         return (self.node_count or 2) > 1
 
     @property

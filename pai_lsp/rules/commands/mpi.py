@@ -255,8 +255,7 @@ def mpi_without_barrier(job: Job) -> Iterator[Finding]:
         names = {command.name.rpartition("/")[2] for command in before}
         if not names & WAITING and not any(command.keyword in {"while", "until"} for command in before):
             message = "this may start before the other tasks can be reached; add 'sshbarrier: true'"
-            related = (Related(uses[0].name_span, "the ssh plugin"),)
-            yield Finding(launch.name_span, message, related=related)
+            yield Finding(launch.name_span, message, related=(Related(uses[0].name_span, "the ssh plugin"),))
 
 
 @rule(Severity.WARNING, about=(MPI,))

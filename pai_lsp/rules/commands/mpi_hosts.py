@@ -154,8 +154,7 @@ def mpi_slots_mismatch(job: Job) -> Iterator[Finding]:
         if not launch.is_hydra and not is_refused:
             fixes = number_fix(span, launch.slots) if launch.line.arguments.programs == 1 else ()
             message = f"{processes} processes exceed the {launch.slots} slots of these hosts, so the launcher fails"
-            related = Related(launch.span(launch.hosts[0].span), "the hosts")
-            yield Finding(span, message, fixes, (related,))
+            yield Finding(span, message, fixes, (Related(launch.span(launch.hosts[0].span), "the hosts"),))
 
 
 @rule(Severity.INFORMATION, about=(MPI,), status=RuleStatus.PREVIEW)

@@ -35,9 +35,7 @@ _OF_UBUNTU = lazy_pattern(
     r"|tensorflow/tensorflow(?:[:@].*)?)"
 )
 # What some images set.
-_PATHS = frozenset(
-    {"LD_LIBRARY_PATH", "PYTHONPATH", "LD_PRELOAD", "CPATH", "LIBRARY_PATH", "PKG_CONFIG_PATH", "MANPATH"}
-)
+_PATHS = {"LD_LIBRARY_PATH", "PYTHONPATH", "LD_PRELOAD", "CPATH", "LIBRARY_PATH", "PKG_CONFIG_PATH", "MANPATH"}
 _OFTEN_UNSET = _NOT_IN_CONTAINER.keys() | _PATHS
 
 
@@ -173,11 +171,11 @@ def used_before_set(job: Job) -> Iterator[Finding]:
 
 
 # Variables that every image has, or bash itself, or that `unset_in_container` is about.
-_KNOWN = frozenset(
-    {"HOME", "PATH", "PWD", "OLDPWD", "HOSTNAME", "LANG", "SHELL", "TERM", "SHLVL", "UID", "EUID", "PPID", "RANDOM",
-     "SECONDS", "IFS", "OPTIND", "OPTARG", "OSTYPE", "LINENO", "REPLY", "CUDA_VISIBLE_DEVICES", "CUDA_HOME",
-     *_NOT_IN_CONTAINER, *_PATHS}
-)  # fmt: skip
+_KNOWN = {
+    "HOME", "PATH", "PWD", "OLDPWD", "HOSTNAME", "LANG", "SHELL", "TERM", "SHLVL", "UID", "EUID", "PPID", "RANDOM",
+    "SECONDS", "IFS", "OPTIND", "OPTARG", "OSTYPE", "LINENO", "REPLY", "CUDA_VISIBLE_DEVICES", "CUDA_HOME",
+    *_NOT_IN_CONTAINER, *_PATHS,
+}  # fmt: skip
 
 
 _NEVER = 1 << 62

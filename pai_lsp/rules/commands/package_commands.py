@@ -31,9 +31,9 @@ _VERSION_START = lazy_pattern(r"=|[0-9]+(?:[.*]|$)")
 _VERSION_ALONE = lazy_pattern(r"(?:[=~!<>]=|===)[0-9A-Za-z.*]+")
 _PIP_ANSWERS = {"update": "install --upgrade", "upgrade": "install --upgrade", "remove": "uninstall -y"}
 _APT_ANSWERS = {"search": "apt-cache search", "show": "apt-cache show", "policy": "apt-cache policy"}
-_APT_CHANGING = frozenset(
-    {"install", "reinstall", "remove", "purge", "autoremove", "upgrade", "dist-upgrade", "full-upgrade", "build-dep"}
-)
+_APT_CHANGING = {
+    "install", "reinstall", "remove", "purge", "autoremove", "upgrade", "dist-upgrade", "full-upgrade", "build-dep",
+}  # fmt: skip
 _COMMAND = lazy_pattern(r"[a-z][a-z-]{2,}")
 # They may have further commands, so that only a word that is like one of theirs is a mistake.
 _WITH_OWN_COMMANDS = ("git", "conda", "azcopy", "jupyter")
@@ -97,18 +97,17 @@ def pip_invalid_requirement(job: Job) -> Iterator[Finding]:
             message = f"'{word.text}' is not a package; a repository is 'git+https://...'"
             yield changed(use.place, word.span, message, f"git+https://{word.text}")
         elif _VERSION_ALONE.fullmatch(word.text):
-            before = use.line.words[use.line.words.index(word) - 1]
-            gap = Span(before.span.end, word.span.start)
+            gap = Span(use.line.words[use.line.words.index(word) - 1].span.end, word.span.start)
             message = "a version must follow its package without a space"
             yield changed(use.place, gap, message, "", "Remove the space", at=word.span)
 
 
 # Packages that need nothing that the images of Debian and Ubuntu do not have, so that apt-get asks nothing.
 # Source: apt-cache depends, Debian 12.
-_ALONE = frozenset(
-    {"bzip2", "dos2unix", "less", "make", "net-tools", "ninja-build", "patch", "pigz", "psmisc", "pv", "retry", "time",
-     "tree", "unzip", "xz-utils"}
-)  # fmt: skip
+_ALONE = {
+    "bzip2", "dos2unix", "less", "make", "net-tools", "ninja-build", "patch", "pigz", "psmisc", "pv", "retry", "time",
+    "tree", "unzip", "xz-utils",
+}  # fmt: skip
 
 
 @rule(Severity.WARNING, about=("pip",))
@@ -309,8 +308,7 @@ def apt_install_without_update(job: Job) -> Iterator[Finding]:
         following = use.line.step.following() if word.text == "update" and use.line.step.after == "&" else None
         command = following.command if following is not None else None
         if command is not None and command.name in {"apt-get", "apt"} and "install" in command.arguments:
-            message = "'&' does not wait for the update; write '&&'"
-            yield Finding(use.word(word), message, severity=Severity.WARNING)
+            yield Finding(use.word(word), "'&' does not wait for the update; write '&&'", severity=Severity.WARNING)
         if word.text != "install" or use.mentioned("update") or use.mentioned("PAI_"):
             continue
         if not any("/" in one.text for one in use.line.arguments):

@@ -281,5 +281,4 @@ def redirection_order(job: Job) -> Iterator[Finding]:
             if not any(first.span.end <= word.span.start < second.span.start for word in use.line.arguments):
                 span = Span(first.span.start, second.span.end)
                 new = f"{second.operator} {use.written(second.target.span)} 2>&1"
-                message = "errors are not redirected to the file: '2>&1' must come last"
-                yield changed(use.place, span, message, new)
+                yield changed(use.place, span, "errors are not redirected to the file: '2>&1' must come last", new)

@@ -26,13 +26,11 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
 
 # Programs with which a line begins, if it is a command of its own.
-_BEGINNING = frozenset(
-    {"python", "python3", "pip", "pip3", "git", "wget", "curl", "apt-get", "apt", "cd", "export", "source", "bash",
-     "tar", "unzip", "mkdir", "torchrun", "conda", "make", "cp", "mv", "rm", "nvidia-smi", "mpirun"}
-)  # fmt: skip
-_WITH_WORDS = frozenset(
-    {"export", "cd", "echo", "source", "mkdir", "set", "pip", "git", "wget", "curl", "apt-get", "apt", "rm"}
-)
+_BEGINNING = {
+    "python", "python3", "pip", "pip3", "git", "wget", "curl", "apt-get", "apt", "cd", "export", "source", "bash",
+    "tar", "unzip", "mkdir", "torchrun", "conda", "make", "cp", "mv", "rm", "nvidia-smi", "mpirun",
+}  # fmt: skip
+_WITH_WORDS = {"export", "cd", "echo", "source", "mkdir", "set", "pip", "git", "wget", "curl", "apt-get", "apt", "rm"}
 _MARK = lazy_pattern(r"- +[!&]")
 _TAG_OR_ANCHOR = r"(?:![^\s,\[\]{}]*|&[^\s,\[\]{}]+)"
 _YAML_MARK = lazy_pattern(rf"(?:^|\n)[ \t]*-[ \t]+(?:-[ \t]+)*(?:{_TAG_OR_ANCHOR}[ \t]+)*({_TAG_OR_ANCHOR})[ \t]*$")

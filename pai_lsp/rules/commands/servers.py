@@ -30,12 +30,10 @@ _SERVERS = (
 )  # fmt: skip
 # Options and commands of Jupyter with which it starts no server. Source: `--help` of jupyter_server, notebook and
 # jupyterlab.
-_NOT_STARTING = frozenset(
-    {
-        "--version", "--help", "-h", "--generate-config", "list", "stop", "password", "extension", "build", "clean",
-        "path", "paths", "workspaces", "workspace", "licenses",
-    }
-)  # fmt: skip
+_NOT_STARTING = {
+    "--version", "--help", "-h", "--generate-config", "list", "stop", "password", "extension", "build", "clean", "path",
+    "paths", "workspaces", "workspace", "licenses",
+}  # fmt: skip
 _JUPYTER = frozenset({"notebook", "lab", "server"})
 _PORT = lazy_pattern(r"[1-9][0-9]{1,4}")
 

@@ -74,12 +74,10 @@ _SHELLS = frozenset({"bash", "sh", "python", "zsh", "ipython", "mysql", "psql"})
 _BY_SSH = ("ssh", "scp", "sftp", "rsync")
 _BY_ADDRESS = ("ping", "nc", "curl", "wget", "telnet")
 _MOUNT = lazy_pattern(r"/mnt/([A-Za-z0-9][\w.-]*)")
-_MAKING = frozenset(
-    {
-        "mkdir", "ln", "sshfs", "blobfuse", "blobfuse2", "s3fs", "rclone", "install", "goofys", "gcsfuse", "git", "aws",
-        "gsutil", "gcloud", "hf", "huggingface-cli", "modelscope", "venv", "virtualenv", "conda", "mamba",
-    }
-)  # fmt: skip
+_MAKING = {
+    "mkdir", "ln", "sshfs", "blobfuse", "blobfuse2", "s3fs", "rclone", "install", "goofys", "gcsfuse", "git", "aws",
+    "gsutil", "gcloud", "hf", "huggingface-cli", "modelscope", "venv", "virtualenv", "conda", "mamba",
+}  # fmt: skip
 # Programs that make the folder that is their last word, or the value of an option.
 _MAKING_LAST = frozenset({"cp", "mv", "rsync"})
 _MAKING_OPTION = {"wget": frozenset({"-P", "--directory-prefix"}), "unzip": frozenset({"-d"})}
@@ -472,17 +470,16 @@ def _of_role(job: Job, role: EffectiveRole, mounted: tuple[str, ...]) -> Iterato
 def _paths(use: CommandUse) -> Iterator[tuple[str, Span]]:
     """The absolute paths among the arguments, and their places in the script."""
     for word in use.line.arguments:
-        written = use.line.written(word)
-        match = _PATH.fullmatch(written) if word.is_literal else None
+        match = _PATH.fullmatch(use.line.written(word)) if word.is_literal else None
         if match and (path := _normal(match["path"])):
             start = word.span.start + match.start("path")
             yield path, Span(start, start + len(match["path"]))
 
 
 # Programs that make, mount or fill the paths in their arguments.
-_MAKERS = frozenset(
-    {"azcopy", "blobfuse", "cp", "curl", "git", "ln", "mkdir", "mount", "mv", "rsync", "tar", "tee", "unzip", "wget"}
-)
+_MAKERS = {
+    "azcopy", "blobfuse", "cp", "curl", "git", "ln", "mkdir", "mount", "mv", "rsync", "tar", "tee", "unzip", "wget",
+}  # fmt: skip
 
 
 def _is_made(path: str, used: list[tuple[str, Span, CommandUse]]) -> bool:

@@ -29,13 +29,11 @@ if TYPE_CHECKING:
 
 _NAME_OR_VALUE = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?(?:\+?=.*)?|[-+].*", re.DOTALL)
 # Programs whose arguments are text.
-_PRINTING = frozenset(
-    {"echo", "printf", ":", "logger", "export", "alias", "trap", "eval", "bash", "sh", "awk", "sed", "perl"}
-)
-_ON_FILES = frozenset(
-    {"ls", "cat", "cd", "cp", "mv", "rm", "mkdir", "touch", "tar", "unzip", "python", "source", ".", "head", "tail",
-     "chmod"}
-)  # fmt: skip
+_PRINTING = {"echo", "printf", ":", "logger", "export", "alias", "trap", "eval", "bash", "sh", "awk", "sed", "perl"}
+_ON_FILES = {
+    "ls", "cat", "cd", "cp", "mv", "rm", "mkdir", "touch", "tar", "unzip", "python", "source", ".", "head", "tail",
+    "chmod",
+}  # fmt: skip
 _NUMERIC = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 _TEST_OPERATORS = {"-eq": "=", "-ne": "!="}
 _OPTION_AND_VALUE = lazy_pattern(r"--?[A-Za-z][\w-]*[ =].*\S|--?[A-Za-z][\w-]* \S.*")
@@ -134,8 +132,7 @@ def _declared(use: CommandUse, words: tuple[Word, ...]) -> Iterator[Finding]:
         is_simple = start is not word and start is words[1] and end is words[-1]
         value = use.line.written(end).removeprefix("=")
         new = f"{words[0].text} {start.text.rstrip('=')}={value}" if is_simple else None
-        message = f"'{word.text}' is not a name; write 'NAME=value' without spaces"
-        yield changed(use.place, span, message, new)
+        yield changed(use.place, span, f"'{word.text}' is not a name; write 'NAME=value' without spaces", new)
         return
 
 

@@ -48,8 +48,7 @@ def job_for_other_platform(job: Job) -> Iterator[Finding]:
         span, words = found
         line = f"# pai-lsp: platform={name}"
         at = 1 if job.text.startswith("\ufeff") else 0
-        marked = f"{line}{line_end(job.text)}"
-        fixes = fix_of(f"Check this file for {other.title}", TextEdit, Span(at, at), marked)
+        fixes = fix_of(f"Check this file for {other.title}", TextEdit, Span(at, at), f"{line}{line_end(job.text)}")
         fixes = () if job.text.startswith("%", at) else fixes
         message = f"{words} is for {other.title}; this file is checked for {job.platform.title}"
         yield Finding(span, f"{message} (see 'platform' in .pai-lsp.yaml)", fixes)

@@ -129,8 +129,7 @@ def _line_fixes(job: Job, scalar: Scalar, lines: list[str], commands: Sequence |
     header = _HEADER.match(job.text, scalar.span.start) if scalar.is_block else None
     if len(lines) == 1 and header:
         written = f"{header[1]}{header[2] or header[4]}-"
-        title = f"Remove the line end with '{written}'"
-        return fix_of(title, TextEdit, Span(*header.span()), written, safe=True)
+        return fix_of(f"Remove the line end with '{written}'", TextEdit, Span(*header.span()), written, safe=True)
     if commands is None:
         return ()
     if commands.is_flow:

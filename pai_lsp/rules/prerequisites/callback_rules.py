@@ -124,8 +124,7 @@ def callback_incomplete(job: Job) -> Iterator[Finding]:
 def _incomplete_in(job: Job, use: PluginUse) -> Iterator[Finding]:
     entry = use.entry("callbacks")
     if entry and not isinstance(entry.value, Sequence):
-        fixes = wrap_mapping_fixes(entry.value, safe=True)
-        yield Finding(entry.place, CALLBACKS_FORM, fixes)
+        yield Finding(entry.place, CALLBACKS_FORM, wrap_mapping_fixes(entry.value, safe=True))
     for item in callback_items(use):
         if isinstance(item, Mapping):
             yield from _incomplete(job, item)

@@ -126,8 +126,7 @@ def marketplace_not_asked(job: Job) -> Iterator[Finding]:
     for note, links in by_note.items():
         first, *others = sorted(links, key=lambda link: link.reference.span)
         related = tuple(Related(link.reference.span, "this one could not be looked up either") for link in others)
-        message = not_looked_up(first.reference.name, note, len(others))
-        yield Finding(first.reference.span, message, related=related)
+        yield Finding(first.reference.span, not_looked_up(first.reference.name, note, len(others)), related=related)
 
 
 @rule(Severity.ERROR, order=Order.NAMES, stage=Stage.EXPANSION)

@@ -82,8 +82,7 @@ def _as_prerequisite(job: Job, place: ErrorPlace) -> Fixes:
         return ()
     image = {"type": "dockerimage", "name": "image", "uri": key.value.text}
     lines = line_end(job.text).join(entry_lines("prerequisites", [image]))
-    edit = TextEdit(Span(key.key.span.start, key.value.span.end), lines)
-    return (Fix("Convert to a prerequisite", (edit,)),)
+    return (Fix("Convert to a prerequisite", (TextEdit(Span(key.key.span.start, key.value.span.end), lines),)),)
 
 
 def job_name_fixes(_job: Job, place: ErrorPlace) -> Fixes:
@@ -92,8 +91,7 @@ def job_name_fixes(_job: Job, place: ErrorPlace) -> Fixes:
     if not isinstance(node, Scalar) or node.is_block:
         return ()
     # Braces and brackets mark a placeholder; a valid name would hide that it must be replaced.
-    is_name = {"{", "<", "$", "%"}.isdisjoint(node.text)
-    return change_fix(name_span(node), *place.error.expected, safe=is_name)
+    return change_fix(name_span(node), *place.error.expected, safe={"{", "<", "$", "%"}.isdisjoint(node.text))
 
 
 def limit_fixes(_job: Job, place: ErrorPlace) -> Fixes:

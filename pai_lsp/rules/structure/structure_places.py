@@ -152,8 +152,7 @@ def _value_span(text: str, node: Node | None, entry: Entry | None) -> Span:
 def line_of_content(text: str) -> Span:
     """The first line that holds anything, without the blanks around it."""
     start = len(text) - len(text.lstrip("\ufeff \t\r\n"))
-    line = text[start : end_of_line(text, start)]
-    return Span(start, start + len(line.rstrip()))
+    return Span(start, start + len(text[start : end_of_line(text, start)].rstrip()))
 
 
 def _label(mapping: Mapping, entry: Entry | None) -> Span:
@@ -187,6 +186,5 @@ def _unread_lines(job: Job) -> tuple[list[Span], list[Span]]:
 
 def _with_next_line(text: str, span: Span) -> Span:
     """A value with the next line of content: a line with a syntax error is not inside the value it belongs to."""
-    end = line_span(text, span).end
-    following = len(text) - len(text[end:].lstrip())
+    following = len(text) - len(text[line_span(text, span).end :].lstrip())
     return Span(span.start, line_span(text, Span(following, following)).end)

@@ -246,8 +246,7 @@ def undeclared_template_variable(job: Job) -> Iterator[Finding]:
         declared = [variable.name for variable in definition.template_variables]
         for scalar, variable in undeclared_variables(definition):
             span = mapped(job.text, scalar).span(variable.name_span.start, variable.name_span.end)
-            declaring = _declare(job, definition, variable.name)
-            fixes = all_of(near_name_fixes(span, variable.name, declared), declaring)
+            fixes = all_of(near_name_fixes(span, variable.name, declared), _declare(job, definition, variable.name))
             yield Finding(span, undeclared_variable(variable.name, declared), fixes)
     graph = job.require_graph
     for entry in graph.entries:

@@ -206,8 +206,7 @@ def unused_parameter(job: Job) -> Iterator[Finding]:
     """
     entry = job.section("jobType")
     kind = entry.value.text if entry and isinstance(entry.value, Scalar) else ""
-    needed = job.platform.required_parameters.get(kind, ())
-    yield from unused_entries(job, "parameters", frozenset(needed))
+    yield from unused_entries(job, "parameters", frozenset(job.platform.required_parameters.get(kind, ())))
 
 
 def kind_of_value(value: object) -> str:

@@ -306,5 +306,4 @@ def null_parameter(job: Job) -> Iterator[Finding]:
 @later
 def _empty_fix(value: Scalar) -> Fixes:
     """Write an empty string; the span of a missing value is directly after its colon."""
-    edit = TextEdit(value.span, "''" if len(value.span) else " ''")
-    return (Fix("Write an empty string", (edit,)),)
+    return (Fix("Write an empty string", (TextEdit(value.span, "''" if len(value.span) else " ''"),)),)

@@ -43,9 +43,7 @@ if TYPE_CHECKING:
 
 _SERVER_PLACES = frozenset({TemplatePlace.COMMANDS, TemplatePlace.AUTH})
 # Keys for people to read, or filled by `pai-lsp expand`.
-_FREE_KEYS = frozenset(
-    {"description", "contributor", "summary", "title", "require", "template_variables", "plugin_params"}
-)
+_FREE_KEYS = {"description", "contributor", "summary", "title", "require", "template_variables", "plugin_params"}
 
 
 @rule(Severity.ERROR, order=Order.NAMES, stage=Stage.SERVER)
@@ -82,8 +80,7 @@ def template_syntax(job: Job) -> Iterator[Finding]:
     for role in job.task_roles:
         parts = job.command_parts(role)
         if len(parts) == 1 and (name := parts[0].text.strip()) in failing:
-            text = trimmed(mapped(job.text, parts[0]))
-            yield Finding(text.span(0, len(name)), _prototype_message(name))
+            yield Finding(trimmed(mapped(job.text, parts[0])).span(0, len(name)), _prototype_message(name))
         if role.name in job.command_templates:
             yield from _faults(*job.command_templates[role.name])
     for definition in job.prerequisites:
@@ -323,8 +320,7 @@ def unknown_template_root(job: Job) -> Iterator[Finding]:
         span, content = answer.step_span(0), answer.use.content_span
         happens = consequence(job, answer) if root.startswith("$") or not answer.in_plugin else "it is kept unchanged"
         if root.strip() in ROOTS:
-            path = _SPACES.sub("", answer.use.tag.content)
-            fixes = _change(job, content, path, "Remove the space")
+            fixes = _change(job, content, _SPACES.sub("", answer.use.tag.content), "Remove the space")
             message = f"remove the space around '.' or '['; otherwise {happens}"
             yield Finding(content, message, fixes, consequence=dies)
         elif root == "this":
