@@ -8,7 +8,7 @@ from pai_lsp.findings.diagnostic import Consequence, Finding, Severity, Stage, r
 from pai_lsp.findings.fixes import quote_fix
 from pai_lsp.job.definition import Definition
 from pai_lsp.platform.clone_options import OpenQuoteError, clone_words, is_always_refused, is_refused
-from pai_lsp.rules.plugins.plugin_entries import as_severe
+from pai_lsp.rules.plugins.plugin_values import refused
 from pai_lsp.source.nodes import Scalar, entries_of, entry_at, items_of, plain_value, scalar_text
 from pai_lsp.source.scalar import counts_as_false
 
@@ -247,8 +247,8 @@ def git_option_refused(job: Job) -> Iterator[Finding]:
                 repo_uri: https://example.com/team/code.git
                 options: [--depth=1]
     """
-    refused = job.platform.git_refused_options
-    for use in job.uses_of_plugin("git") if refused else ():
+    unsafe = job.platform.git_refused_options
+    for use in job.uses_of_plugin("git") if unsafe else ():
         address, options = use.entry("repo_uri"), use.entry("options")
         written = address.value.text if address and isinstance(address.value, Scalar) else ""
         if address and "<%" not in written and re.match(job.platform.git_refused_addresses, written):
@@ -262,10 +262,10 @@ def git_option_refused(job: Job) -> Iterator[Finding]:
             continue
         reported: set[int] = set()
         for word in words:
-            if word.option not in reported and is_refused(word.text, refused):
+            if word.option not in reported and is_refused(word.text, unsafe):
                 reported.add(word.option)
                 name = word.text.partition("=")[0]
-                option = f"the option '{name}'" if name in refused else "this option"  # a value may be a secret
+                option = f"the option '{name}'" if name in unsafe else "this option"  # a value may be a secret
                 is_always = is_always_refused(scalars[word.option].text, job.platform.git_always_refused_options)
                 yield _git_refusal(use, scalars[word.option].span, option, is_always=is_always)
 
@@ -275,8 +275,7 @@ def _git_refusal(use: PluginUse, span: Span, what: str, *, is_always: bool) -> F
         happens = "nothing is cloned there" if use.ignores_failure else "there the task dies before it starts"
         message = f"newer clusters refuse {what} of the plugin 'git'; {happens}"
         return Finding(span, message, severity=Severity.WARNING)
-    happens = "nothing is cloned" if use.ignores_failure else "the task dies before it starts"
-    return as_severe(use, Finding(span, f"the plugin 'git' refuses {what}; {happens}"))
+    return refused(use, span, f"the plugin 'git' refuses {what}")
 
 
 @rule(Severity.ERROR, stage=Stage.RUNTIME, about=("teamwise_storage",))

@@ -62,8 +62,8 @@ def prepared(job: Job, use: PluginUse) -> PluginScripts:
         else:
             written = released_parameters(owner)
         parameters = runtime_round_trip(written)
-    except ValueError as error:
-        parameters = error
+    except ValueError:
+        return PluginScripts(fails=True)
     is_unreadable = isinstance(parameters, ValueError)
     return PluginScripts(fails=True) if is_unreadable else plugin_scripts(job, use.plugin.name, parameters)
 

@@ -159,13 +159,13 @@ def git_clone_option(job: Job) -> Iterator[Finding]:
         try:
             found = clone_words([one.text for one in scalars], as_shell=job.platform.git_splits_as_shell)
         except OpenQuoteError as error:
-            yield _refused(use, scalars[error.option].span, "this option has an unclosed quote")
+            yield refused(use, scalars[error.option].span, "this option has an unclosed quote")
             continue
         if any(is_refused(word.text, job.platform.git_refused_options) for word in found):
             continue  # `git_option_refused` reports it
         words = [Word(word.text, _place(job, scalars[word.option], word)) for word in found]
         if refusal := _clone_refusal(words, found):
-            yield _refused(use, *refusal)
+            yield refused(use, *refusal)
         elif not job.platform.git_splits_as_shell:
             yield from _passed_quotes(job, words)
 
@@ -174,7 +174,8 @@ def _place(job: Job, scalar: Scalar, word: CloneWord) -> Span:
     return mapped(job.text, scalar).span(word.start, word.end) if word.end > word.start else scalar.span
 
 
-def _refused(use: PluginUse, span: Span, message: str, near: str = "") -> Finding:
+def refused(use: PluginUse, span: Span, message: str, near: str = "") -> Finding:
+    """The finding about what keeps the plugin `git` from cloning."""
     happens = "nothing is cloned" if use.ignores_failure else "the task dies before it starts"
     return as_severe(use, Finding(span, f"{message}; {happens}{near}"))
 

@@ -89,7 +89,7 @@ def _missing_beyond(job: Job, *, addresses: bool) -> Iterator[Finding]:
     """Missing requirements of definitions outside the file, reported on the references that lead to them."""
     graph = job.require_graph
     for entry in graph.entries:
-        for link in graph.beyond(entry) if any(map(graph.is_outside, entry.targets)) else ():
+        for link in graph.beyond(entry):
             name = link.reference.name
             if link.answer.state is LookupState.ABSENT and looks_like_address(name) == addresses:
                 message = needs_missing(entry.reference.name, name)

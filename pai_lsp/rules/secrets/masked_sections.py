@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from pai_lsp.findings.diagnostic import Consequence, Finding, Fixes, Related, Severity, Stage, later, rule
 from pai_lsp.findings.fixes import fix_of
+from pai_lsp.job.definition import is_empty
 from pai_lsp.platform.secrets_section import is_line_start, masked_span
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, ScalarStyle, Sequence
 from pai_lsp.source.patterns import lazy_pattern
@@ -36,16 +37,6 @@ def stored_text(text: str, hidden: Span) -> str:
     return f'{text[: hidden.start]}{_KEY} "******"\n{text[hidden.end :]}'
 
 
-def _section(job: Job) -> Entry | None:
-    """The job's secrets, if there are any to mask."""
-    entry = job.section("secrets")
-    holds = entry is not None and (
-        (isinstance(entry.value, Mapping) and entry.value.entries)
-        or (isinstance(entry.value, Sequence) and entry.value.items)
-    )
-    return entry if holds else None
-
-
 @rule(Severity.WARNING, stage=Stage.SERVER, consequence=Consequence.STYLE, about=("secrets",))
 def secrets_not_masked(job: Job) -> Iterator[Finding]:
     """Secrets remain readable in the stored job.
@@ -64,8 +55,8 @@ def secrets_not_masked(job: Job) -> Iterator[Finding]:
         secrets:
           token: not-a-real-one
     """
-    entry = _section(job)
-    if entry is None:
+    entry = job.section("secrets")
+    if entry is None or isinstance(entry.value, Scalar) or is_empty(entry.value):
         return
     hidden = masked_span(job.text)
     key = entry.key.span

@@ -80,7 +80,7 @@ def unfilled_template_variable(job: Job) -> Iterator[Finding]:
             related = tuple(_declaration(one, path) for one in missing)
             message = needs_values(entry.reference.name, names, is_listed=entry.requirement is None)
             yield Finding(entry.reference.span, message, _fill(job, entry, names), related)
-        for link in graph.beyond(entry) if any(map(graph.is_outside, entry.targets)) else ():
+        for link in graph.beyond(entry):
             for variable in _missing(link):
                 message = requires_without_value(entry.reference.name, link.reference.name, variable.name)
                 related = (Related(link.reference.span, "required here", link.path),)
@@ -250,7 +250,7 @@ def undeclared_template_variable(job: Job) -> Iterator[Finding]:
             yield Finding(span, undeclared_variable(variable.name, declared), fixes)
     graph = job.require_graph
     for entry in graph.entries:
-        for definition in graph.reached(entry) if any(map(graph.is_outside, entry.targets)) else ():
+        for definition in graph.reached(entry):
             declared = [variable.name for variable in definition.template_variables]
             for scalar, variable in undeclared_variables(definition):
                 message = undeclared_variable(variable.name, declared, definition.name)
@@ -368,7 +368,7 @@ def unresolved_this(job: Job) -> Iterator[Finding]:
                 reported.add(span)
                 yield Finding(span, fault.message, _fixes(job, tag, text, fault))
     for entry in graph.entries:
-        for definition in graph.reached(entry) if any(map(graph.is_outside, entry.targets)) else ():
+        for definition in graph.reached(entry):
             for scalar, _, fault in this_faults(graph, definition):
                 related = (Related(scalar.span, "used here", graph.path(definition)),)
                 yield Finding(entry.reference.span, fault.message, related=related)

@@ -38,7 +38,6 @@ _MAYBE_UNREADABLE = lazy_pattern(
     r"=|<<|[-+]?0[bx]_+|\._+(?:[eE][-+][0-9]+)?|[-+]?[0-9][0-9_:]{300,}\.[0-9_]*|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*",
     re.DOTALL,
 )
-_FIRST_CHARACTERS = frozenset("=<+-.0123456789")
 # Where a key may be a list or a mapping: explicit, an alias, before a colon, or alone in braces.
 _MAYBE_COLLECTION_KEY = lazy_pattern(r"[\]}?*{,](?:(?<=[\]}])[ \t]*:|(?<=\?)\s|(?<=\*)|(?<=[{,])\s*[\[{])")
 
@@ -67,13 +66,8 @@ def unreadable_value(job: Job) -> Iterator[Finding]:
     """
     if job.is_catalog:
         return
-    suspects = [
-        scalar
-        for scalar in job.syntax.scalars
-        if (scalar.tag is not None or (scalar.text[:1] in _FIRST_CHARACTERS and not scalar.text.isdigit()))
-        and _may_be_unreadable(scalar)
-        and isinstance(scalar.runtime_value, ValueError)
-    ]
+    candidates = filter(_may_be_unreadable, job.syntax.scalars)
+    suspects = [scalar for scalar in candidates if isinstance(scalar.runtime_value, ValueError)]
     if not suspects:
         return
     masked = masked_span(job.text)
@@ -181,11 +175,6 @@ def collection_key(job: Job) -> Iterator[Finding]:
         yield Finding(key.span, message, fixes)
 
 
-# Names that YAML 1.1 may not read as strings.
-_MAYBE_OTHERWISE = lazy_pattern(r"(?:yes|no|on|off|true|false|null|~)?$|[-+.0-9]", re.IGNORECASE)
-_FIRST_OF_OTHERS = frozenset({"", *"yYnNoOtTfF~-+.0123456789\n"})
-
-
 @rule(Severity.ERROR, stage=Stage.RUNTIME)
 def runtime_reads_differently(job: Job) -> Iterator[Finding]:
     """The runtime reads a name, an image's address or a plugin differently, not as a string, and fails.
@@ -278,10 +267,7 @@ def _parameters_read_differently(job: Job) -> Iterator[Finding]:
 
 def is_read_differently(node: Node) -> bool:
     """Whether the rest-server reads a string, and the runtime something else: of a plain scalar, or one with `!`."""
-    if not isinstance(node, Scalar):
-        return False
-    is_plain = node.style is ScalarStyle.PLAIN and node.text[:1] in _FIRST_OF_OTHERS
-    if node.tag != NO_TYPE and not (is_plain and _MAYBE_OTHERWISE.match(node.text)):
+    if not isinstance(node, Scalar) or (node.style is not ScalarStyle.PLAIN and node.tag != NO_TYPE):
         return False
     return not isinstance(node.runtime_value, (str, ValueError))
 
