@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-
 from pai_lsp.embedded.command_lines import Arguments, command_lines
 from pai_lsp.embedded.shell_structure import structure
 from pai_lsp.findings.diagnostic import Finding, Fix, Fixes, later
@@ -101,10 +99,10 @@ def uses(job: Job, *programs: str, with_callbacks: bool = True) -> Sequence[Comm
     return found if with_callbacks else [use for use in found if use.place.role is not None]
 
 
-def all_uses(job: Job, *, with_callbacks: bool = True) -> tuple[CommandUse, ...]:
+def all_uses(job: Job, *, with_callbacks: bool = True) -> Sequence[CommandUse]:
     """Every command line."""
-    found = job.once(_found)
-    return found.uses if with_callbacks else found.role_uses
+    found = job.once(_found).uses
+    return found if with_callbacks else [use for use in found if use.role is not None]
 
 
 def known_lines(job: Job, names: tuple[str, ...] = ()) -> Sequence[tuple[CommandUse, str, Program, Arguments]]:
@@ -124,10 +122,10 @@ def _known_lines(job: Job) -> dict[str, list[tuple[CommandUse, str, Program, Arg
     return found
 
 
-def scripts(job: Job, *, with_callbacks: bool = False) -> tuple[ScriptPlace, ...]:
+def scripts(job: Job, *, with_callbacks: bool = False) -> Sequence[ScriptPlace]:
     """The scripts that bash can read, with every quote closed; those of callbacks too, if wanted."""
-    found = job.once(_found)
-    return found.places if with_callbacks else found.role_places
+    found = job.once(_found).places
+    return found if with_callbacks else [place for place in found if place.role is not None]
 
 
 def programs_of(job: Job) -> KeysView[str]:
@@ -145,14 +143,11 @@ class _Found:
     """What all rules ask for, found once for a job.
 
     all_places: the scripts, those with a syntax error too; the others are about those that bash can read.
-    role_places, role_uses: without those of callbacks.
     """
 
     all_places: tuple[ScriptPlace, ...]
     places: tuple[ScriptPlace, ...]
-    role_places: tuple[ScriptPlace, ...]
     uses: tuple[CommandUse, ...]
-    role_uses: tuple[CommandUse, ...]
     by_program: dict[str, list[CommandUse]]
 
 
@@ -163,9 +158,7 @@ def _found(job: Job) -> _Found:
     by_program: dict[str, list[CommandUse]] = {}
     for use in found:
         by_program.setdefault(use.line.program, []).append(use)
-    role_places = tuple([place for place in places if place.role is not None])
-    role_uses = tuple([use for use in found if use.place.role is not None])
-    return _Found(all_places, places, role_places, found, role_uses, by_program)
+    return _Found(all_places, places, found, by_program)
 
 
 def image_address(job: Job, role: TaskRole | None) -> str:
@@ -212,11 +205,7 @@ def edit_fix(place: ScriptPlace, title: str, span: Span, new: str, *, safe: bool
 
 
 def _scalar_at(parts: Sequence[Scalar], offset: int) -> Scalar | None:
-    """The scalar at an offset of the file; aliases can bring earlier ones, so the order is only likely."""
-    at = bisect_right(parts, offset, key=lambda one: one.span.start) - 1
-    likely = parts[at] if at >= 0 else None
-    if likely is not None and likely.span.start <= offset <= likely.span.end:
-        return likely
+    """The scalar at an offset of the file."""
     return next((one for one in parts if one.span.start <= offset <= one.span.end), None)
 
 

@@ -77,11 +77,9 @@ def command_finds_nothing(job: Job) -> Iterator[Finding]:
     asked_for: dict[ScriptPlace, _Asked] = {}
     for use in uses(job, *_FINDING, "command", with_callbacks=False):
         line = use.line
-        what = _FINDING.get(line.program, "")
-        if line.program == "command":
-            if not line.arguments or line.arguments[0].text not in {"-v", "-V"}:
-                continue
-            what = "the program is not found"
+        what = _FINDING.get(line.program, "the program is not found")
+        if line.program == "command" and line.texts[:1] not in {("-v",), ("-V",)}:
+            continue
         if not line.arguments or not use.ends_script:
             continue
         if what.startswith("the program") and line.arguments[-1].text in _ALWAYS_THERE:

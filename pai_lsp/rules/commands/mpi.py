@@ -87,7 +87,7 @@ class Launch:
     @property
     def count_span(self) -> Span | None:
         """The place of the number of processes in the file; the last one where several programs are started."""
-        return self.span(self.count.value_span) if self.count and self.count.value_span else None
+        return self.use.span(self.count.value_span) if self.count and self.count.value_span else None
 
     @property
     def line_as_assumed(self) -> LaunchLine:
@@ -104,7 +104,7 @@ class Launch:
     @property
     def slots(self) -> int:
         """The number of slots on all hosts."""
-        return sum(slots_of(host) for host in self.hosts)
+        return sum(host.slots or 1 for host in self.hosts)
 
     @property
     def is_hydra(self) -> bool:
@@ -122,15 +122,6 @@ class Launch:
     def name_span(self) -> Span:
         """The place of the launcher's name in the file."""
         return self.use.word(self.use.line.name)
-
-    def span(self, span: Span) -> Span:
-        """The place in the file of a place in the script."""
-        return self.use.span(span)
-
-
-def slots_of(host: LaunchHost) -> int:
-    """The slots of a host; one where none are written."""
-    return 1 if host.slots is None else host.slots
 
 
 def may_launch(job: Job) -> bool:
@@ -328,7 +319,7 @@ def mpi_infiniband_partial(job: Job) -> Iterator[Finding]:
             if role.name not in having:
                 host = next(host for host in launch.hosts if launch.role_of(host) is role)
                 message = f"'{role.name}' has no InfiniBand, but other hosts in this list have it"
-                yield Finding(launch.span(host.span), message)
+                yield Finding(launch.use.span(host.span), message)
 
 
 @rule(Severity.WARNING, about=(MPI,), former=("mpi-as-root",))

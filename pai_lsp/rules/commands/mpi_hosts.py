@@ -20,7 +20,6 @@ from pai_lsp.rules.commands.mpi import (
     launches_on_hosts,
     only_waits,
     role_and_index,
-    slots_of,
 )
 from pai_lsp.rules.resources.job_lifecycle import beyond_instances
 from pai_lsp.source.spelling import did_you_mean, nearest, plural
@@ -68,7 +67,7 @@ def mpi_unknown_host(job: Job) -> Iterator[Finding]:
             written, index = parts or (host.name, "0")
             converted = converted_role_name(written)
             near = (converted,) if converted in names else nearest(written, names)
-            span = launch.span(host.span)
+            span = launch.use.span(host.span)
             fixes = choice_fixes(span, (f"{name}-{index}" for name in near if parts))
             if parts and converted in names:
                 message = f"the host is named '{converted}-{index}', in lower case and without '_'; the launcher fails"
@@ -121,7 +120,7 @@ def mpi_host_index_out_of_range(job: Job) -> Iterator[Finding]:
             fault = beyond_instances(role, parts[1]) if role and parts else None
             if fault is not None:
                 message, related = fault
-                yield Finding(launch.span(host.span), message, related=related)
+                yield Finding(launch.use.span(host.span), message, related=related)
 
 
 @rule(Severity.WARNING, about=(MPI,))
@@ -154,7 +153,7 @@ def mpi_slots_mismatch(job: Job) -> Iterator[Finding]:
         if not launch.is_hydra and not is_refused:
             fixes = number_fix(span, launch.slots) if launch.line.arguments.programs == 1 else ()
             message = f"{processes} processes exceed the {launch.slots} slots of these hosts, so the launcher fails"
-            yield Finding(span, message, fixes, (Related(launch.span(launch.hosts[0].span), "the hosts"),))
+            yield Finding(span, message, fixes, (Related(launch.use.span(launch.hosts[0].span), "the hosts"),))
 
 
 @rule(Severity.INFORMATION, about=(MPI,), status=RuleStatus.PREVIEW)
@@ -218,11 +217,11 @@ def mpi_slots_exceed_gpu(job: Job) -> Iterator[Finding]:
             role = launch.role_of(host)
             entry = role.resources.entry("gpu") if role and role.resources else None
             number = whole_number(entry.value) if entry else None
-            if role is None or entry is None or number is None or not 0 < number < slots_of(host):
+            if role is None or entry is None or number is None or not 0 < number < (host.slots or 1):
                 continue
             message = f"more slots than GPUs: a task of '{role.name}' has {plural(number, 'GPU')}"
             related = (Related(entry.value.span, "the role's GPUs"),)
-            yield Finding(launch.span(host.slots_span), message, related=related)
+            yield Finding(launch.use.span(host.slots_span), message, related=related)
 
 
 @rule(Severity.WARNING, about=(MPI,))
@@ -260,7 +259,7 @@ def mpi_too_many_processes(job: Job) -> Iterator[Finding]:
         cpu, gpu = launch.role.amount("cpu"), launch.role.amount("gpu")
         if cpu is not None and processes > max(cpu, gpu or 0):
             message = f"{processes} processes, but the task has {cpu} processors"
-            yield Finding(launch.span(Span(count.span.start, count.end)), message)
+            yield Finding(launch.use.span(Span(count.span.start, count.end)), message)
 
 
 @rule(Severity.ERROR, about=(MPI,))
@@ -290,7 +289,7 @@ def mpi_host_format(job: Job) -> Iterator[Finding]:
         if launch.line.implementation == HOROVOD and bare is not None:
             fixes = insert_fix(launch.use.place, bare.span.end, ":1")
             message = f"'horovodrun' needs the slots of each host, as in '{bare.name}:1'"
-            yield Finding(launch.span(bare.span), message, fixes)
+            yield Finding(launch.use.span(bare.span), message, fixes)
 
 
 @rule(Severity.ERROR, about=(MPI,), status=RuleStatus.PREVIEW)
@@ -317,7 +316,7 @@ def mpi_hosts_twice(job: Job) -> Iterator[Finding]:
     for launch in launches(job):
         if launch.line.implementation == HOROVOD and launch.line.host_lists and launch.line.host_files:
             option = max((launch.line.host_lists[0], launch.line.host_files[0]), key=lambda one: one.span.start)
-            yield Finding(launch.span(option.span), "'horovodrun' takes either '-H' or a file of hosts, not both")
+            yield Finding(launch.use.span(option.span), "'horovodrun' takes either '-H' or a file of hosts, not both")
 
 
 @rule(Severity.ERROR, about=(MPI,))
@@ -347,7 +346,7 @@ def mpi_hostfile_missing(job: Job) -> Iterator[Finding]:
         # Where something else mentions it, that may write it.
         if job.text.count(name) <= sum(other == name for _, _, other in found):
             message = f"'{name}' exists only in an MPIJob, so the launcher stops; name the tasks with '-H'"
-            yield Finding(launch.span(span), message)
+            yield Finding(launch.use.span(span), message)
 
 
 def _files_of_operator(launch: Launch) -> Iterator[tuple[Span, str]]:

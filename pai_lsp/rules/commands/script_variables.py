@@ -180,22 +180,14 @@ def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
             continue
         seen: set[str] = set()  # the script ends at the first of them
         for use in script.uses:
-            if script.allows_unset and not _is_removed(place, use):
+            if (script.allows_unset and not _is_removed(place, use)) or _is_reported(place, use):
                 continue
             if script.provides_for(use.name) or use.name in _PROXIES or use.name.startswith(("PAI_", "FC_")):
-                continue
-            if any(use.span.start in span for span in script.bad_substitutions):
-                continue
-            if use.name == OPERATOR_HOST_FILE and _is_host_file(place, use):
-                continue  # `mpi_hostfile_missing` reports it
-            if use.name.rstrip("_") in PLACEHOLDER_VARIABLES:
                 continue
             near = nearest(use.name, script.assigned_names, _NEAR)[:1]
             if not near and use.name.upper() == use.name and _SET_BY_IMAGES.match(use.name):
                 continue
-            if job.platform.environment_variable(use.name) is not None:
-                continue
-            if use.name in job.once(_exported_names):
+            if job.platform.environment_variable(use.name) is not None or use.name in job.once(_exported_names):
                 continue
             span = place.span(use.name_span)
             fixes = choice_fixes(span, near)
@@ -205,6 +197,13 @@ def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
             happens = ", so 'rm' does not get the path that is meant" if is_path else ""
             message = f"'{use.name}' is not set in these commands{happens}{guess}"
             yield Finding(span, message, fixes, severity=Severity.WARNING if is_path else None)
+
+
+def _is_reported(place: ScriptPlace, use: VariableUse) -> bool:
+    """Whether another rule reports a variable that is not set."""
+    is_bad = any(use.span.start in span for span in place.script.bad_substitutions)
+    is_host_file = use.name == OPERATOR_HOST_FILE and _is_host_file(place, use)
+    return is_bad or is_host_file or use.name.rstrip("_") in PLACEHOLDER_VARIABLES
 
 
 def _is_removed(place: ScriptPlace, use: VariableUse) -> bool:

@@ -458,3 +458,11 @@ def misspelt_key(name: str, known: Collection[str]) -> str | None:
         return None
     swapped = (one for one in known if sorted(one) == sorted(name))
     return next(iter(nearest(name, known, _NEAR)), next(swapped, None))
+
+
+def misspelt_keys(holder: Mapping, known: Collection[str], ignored: Collection[str] = ()) -> Iterator[Finding]:
+    """The keys of a mapping that are misspelled ones of the known keys."""
+    for entry in holder.effective_entries():
+        meant = None if entry.name in ignored else misspelt_key(entry.name, known)
+        if meant and isinstance(entry.key, Scalar):
+            yield misspelt(entry, meant, is_free=holder.entry(meant) is None)

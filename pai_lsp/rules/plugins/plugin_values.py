@@ -20,8 +20,8 @@ from pai_lsp.rules.plugins.plugin_entries import (
     as_severe,
     has_only_old_storages,
     is_ignored,
-    misspelt,
     misspelt_key,
+    misspelt_keys,
     parameters_of,
     prepared,
 )
@@ -38,7 +38,7 @@ from pai_lsp.source.text import TextEdit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator
 
     from pai_lsp.job.job import Job
     from pai_lsp.job.template_answers import TemplateAnswer
@@ -305,16 +305,9 @@ def plugin_key_misspelt(job: Job) -> Iterator[Finding]:
         if use.parameters is not None:
             known = [parameter.name for parameter in use.plugin.parameters]
             ignored = PROTOCOL_KEYS if isinstance(use.owner, Definition) else frozenset()
-            yield from _misspelt(use.parameters, known, ignored)
+            yield from misspelt_keys(use.parameters, known, ignored)
     for plugin in job.plugins:
-        yield from _misspelt(plugin.node, PLUGIN_KEYS, frozenset({"hook"}))
-
-
-def _misspelt(holder: Mapping, known: Collection[str], ignored: frozenset[str]) -> Iterator[Finding]:
-    for entry in holder.effective_entries():
-        meant = None if entry.name in ignored else misspelt_key(entry.name, known)
-        if meant and isinstance(entry.key, Scalar):
-            yield misspelt(entry, meant, is_free=holder.entry(meant) is None)
+        yield from misspelt_keys(plugin.node, PLUGIN_KEYS, frozenset({"hook"}))
 
 
 @rule(Severity.WARNING, stage=Stage.RUNTIME, consequence=Consequence.IGNORED, about=("plugin",))

@@ -12,11 +12,10 @@ from pai_lsp.findings.fixes import all_of, choice_fixes, first_of, fix_of, near_
 from pai_lsp.job.definition import name_span
 from pai_lsp.job.parts import HIVED_PRIORITIES
 from pai_lsp.platform.job_schema import key_order
-from pai_lsp.rules.plugins.plugin_entries import misspelt
+from pai_lsp.rules.plugins.plugin_entries import misspelt, misspelt_keys
 from pai_lsp.source.edits import remove_entry
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping, Node, Scalar, Sequence, entries_of, entry_at, value_at
-from pai_lsp.source.spelling import nearest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 
 _SECTION = ("extras", "hivedScheduler")
 _TEXT_KEYS = frozenset({"skuType", "pinnedCellId", "affinityGroupName"})
-# Minimum similarity to a known key for a misspelling; other keys are allowed in `extras`.
-_NEAR = 0.85
 
 
 @rule(Severity.ERROR, stage=Stage.SERVER, about=("hivedScheduler",), scheduler=HIVED)
@@ -137,10 +134,10 @@ def hived_key_misspelled(job: Job) -> Iterator[Finding]:
             yield misspelt(entry, "hivedScheduler", is_free=not has_section)
     if job.hived is not None:
         of_job = key_order(_SECTION, platform=job.platform)
-        yield from _misspelt_keys(job.hived, of_job)
+        yield from misspelt_keys(job.hived, of_job)
         for entry in job.hived_role_entries:
             if isinstance(entry.value, Mapping):
-                yield from _misspelt_keys(entry.value, (*key_order((*_SECTION, "taskRoles", "*")), *of_job))
+                yield from misspelt_keys(entry.value, (*key_order((*_SECTION, "taskRoles", "*")), *of_job))
 
 
 @rule(Severity.ERROR, stage=Stage.SERVER, about=("hivedScheduler",), scheduler=HIVED)
@@ -252,13 +249,6 @@ def hived_sku_number_ignored(job: Job) -> Iterator[Finding]:
         if (number := entry_at(entry.value, "skuNumber")) is not None:
             message = "'skuNumber' has no effect; it is computed from 'cpu', 'memoryMB' and 'gpu'"
             yield Finding(number.key.span, message)
-
-
-def _misspelt_keys(mapping: Mapping, known: tuple[str, ...]) -> Iterator[Finding]:
-    for entry in mapping.effective_entries():
-        near = nearest(entry.name, known, _NEAR) if entry.name not in known else ()
-        if near:
-            yield misspelt(entry, near[0], is_free=mapping.entry(near[0]) is None)
 
 
 def _is_null(node: Node) -> bool:

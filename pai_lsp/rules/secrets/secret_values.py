@@ -225,10 +225,15 @@ def moved_to_secrets(job: Job, entry: Entry) -> Fixes:
     keys, _ = text_at(job, entry.key.span.start)
     if place_at(job, entry.value.span.start) is TemplatePlace.LITERAL:
         return ()
-    name = free_name("docker_password" if "auth" in keys else "_".join(words_of(entry.name)), job.secrets)
+    name = "docker_password" if "auth" in keys else "_".join(words_of(entry.name))
+    return _as_secret(job, name, written, value.span)
+
+
+def _as_secret(job: Job, wanted: str, written: str, span: Span) -> Fixes:
+    """Add a secret with a value as it is written, and refer to it."""
+    name = free_name(wanted, job.secrets)
     edit = add_to_section(job.text, job.root, "secrets", f"{written_key(name)}: {written}")
-    reference = f"<% $secrets.{name} %>"
-    return (Fix(f"Move to the secret '{name}'", (edit, TextEdit(value.span, reference))),) if edit else ()
+    return (Fix(f"Move to the secret '{name}'", (edit, TextEdit(span, f"<% $secrets.{name} %>"))),) if edit else ()
 
 
 def _parameter_fixes(job: Job, entry: Entry, written: str) -> Fixes:
@@ -272,9 +277,7 @@ def _text_fixes(job: Job, span: Span) -> Fixes:
     is_simple = {"\n", "\\", "'"}.isdisjoint(token)
     if scalar is None or not is_simple or place_at(job, span.start) is TemplatePlace.LITERAL:
         return ()
-    name = free_name("token", job.secrets)
-    edit = add_to_section(job.text, job.root, "secrets", f"{name}: {quoted(token)}")
-    return (Fix(f"Move to the secret '{name}'", (edit, TextEdit(span, f"<% $secrets.{name} %>"))),) if edit else ()
+    return _as_secret(job, "token", quoted(token), span)
 
 
 _MAYBE_UNREADABLE = lazy_pattern(r"=|\._[0-9_]*(?:[eE][-+][0-9]+)?|[-+]?0[bx]_+")

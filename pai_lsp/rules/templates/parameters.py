@@ -242,15 +242,12 @@ def unused_entries(job: Job, section: str, needed: frozenset[str] = frozenset())
         return
     # A name counts in a comment and in an invalid template too.
     written = needed.union(re.findall(rf"{section}\.([\w-]+)", job.text))
-    candidates = [
-        entry
-        for entry in mapping.entries
-        if entry.name not in written and isinstance(entry.key, Scalar) and not entry.is_merge and "." not in entry.name
-    ]
-    if not candidates or (used := used_names(job, f"${section}")) is None:
+    if (used := used_names(job, f"${section}")) is None:
         return
-    for entry in candidates:
+    for entry in mapping.entries:
         name = entry.name
+        if name in written or "." in name or entry.is_merge or not isinstance(entry.key, Scalar):
+            continue
         if name in used or (not _NAME.fullmatch(name) and f"{section}.{name}" in job.text):
             continue
         gone = removable(job, mapping, entry, section)
