@@ -91,7 +91,7 @@ class ScriptPlace:
         return self.lines.mentions(part, before)
 
     @cached_property
-    def arguments(self) -> dict[tuple[CommandLine, str, int], Arguments | None]:
+    def arguments(self) -> dict[tuple[CommandLine, str, int], Arguments]:
         """The words of its command lines that have been read, by line, program and number of the first word."""
         return {}
 

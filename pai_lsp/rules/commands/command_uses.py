@@ -78,8 +78,11 @@ class CommandUse:
 
     def arguments(self, name: str, start: int = 0) -> Arguments:
         """The words from number `start` on, by the table of a program; empty if it has no table."""
-        known = program(name)
-        return arguments_of(self.line, known, start) if known else Arguments()
+        kept, key = self.place.arguments, (self.line, name, start)
+        if key not in kept:
+            known = program(name)
+            kept[key] = arguments_of(self.line, known, start) if known else Arguments()
+        return kept[key]
 
     def span(self, span: Span) -> Span:
         """The place in the file of a place in the script."""
@@ -102,7 +105,7 @@ def uses(job: Job, *programs: str, with_callbacks: bool = True) -> Sequence[Comm
 def all_uses(job: Job, *, with_callbacks: bool = True) -> Sequence[CommandUse]:
     """Every command line."""
     found = job.once(_found).uses
-    return found if with_callbacks else [use for use in found if use.role is not None]
+    return found if with_callbacks else [use for use in found if use.place.role is not None]
 
 
 def known_lines(job: Job, names: tuple[str, ...] = ()) -> Sequence[tuple[CommandUse, str, Program, Arguments]]:

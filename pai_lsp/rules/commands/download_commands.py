@@ -42,6 +42,8 @@ _PAGES: dict[str, tuple[re.Pattern[str], str]] = {
     "gitlab.com": (lazy_pattern(r"(https://gitlab\.com/.+?)(?:/-)?/blob/(.+)"), r"\1/-/raw/\2"),
     "drive.google.com": (lazy_pattern(r"https://drive\.google\.com/file/.+"), ""),
 }
+# A path below the working folder, with the name of its first folder.
+_FOLDER = lazy_pattern(r"(?:\./)?(?!\.{1,2}(?:/|$))([\w.-]+)(?:/[\w./-]*)?$")
 _COMPRESSIONS = {
     "z": (".tar.gz", ".tgz", ".gz"), "j": (".tar.bz2", ".tbz2", ".tbz", ".bz2"), "J": (".tar.xz", ".txz", ".xz"),
 }  # fmt: skip
@@ -207,7 +209,7 @@ def download_to_missing_folder(job: Job) -> Iterator[Finding]:
         arguments = use.arguments(use.line.program)
         option = arguments.option("-O" if use.line.program == "wget" else "-o")
         folder = option.value.rpartition("/")[0] if option and option.value else ""
-        if option and option.value_span and not arguments.has("--create-dirs") and _is_missing(use, folder):
+        if option and option.value_span and _is_missing(use, folder) and not arguments.has("--create-dirs"):
             yield Finding(use.span(option.value_span), f"the folder '{folder}' is not created before this")
 
 
@@ -429,9 +431,8 @@ def _is_used_later(use: CommandUse, name: str) -> bool:
 
 def _is_missing(use: CommandUse, folder: str, besides: Word | None = None) -> bool:
     """Whether nothing in the script creates a folder below the one where it surely begins."""
-    if not re.fullmatch(r"(?:\./)?(?!\.{0,2}(?:/|$))[\w./-]+", folder) or use.folder != "" or not use.ends_script:
-        return False
-    return not _is_mentioned(use, folder.removeprefix("./").partition("/")[0], besides)
+    match = _FOLDER.match(folder) if folder else None
+    return bool(match and not _is_mentioned(use, match[1], besides) and use.folder == "" and use.ends_script)
 
 
 def _is_mentioned(use: CommandUse, name: str, besides: Word | None = None) -> bool:

@@ -152,11 +152,9 @@ def missing_command_argument(job: Job) -> Iterator[Finding]:
         if name in {"ssh", "scp"}:
             yield from _settings_without_value(use, arguments)
         options, needed = _NEEDED.get(name, ((), ""))
-        if not needed or arguments.is_open or arguments.without_value or arguments.has(*_HELP, *options):
+        if not needed or arguments.is_open or arguments.without_value or (arguments.operands and name != "horovodrun"):
             continue
-        if (arguments.operands and name != "horovodrun") or any(
-            (option.value or "").endswith(".py") for option in arguments.options
-        ):
+        if arguments.has(*_HELP, *options) or any((one.value or "").endswith(".py") for one in arguments.options):
             continue
         if use.line.step.has_piped_input or use.line.step.after == "|":
             continue

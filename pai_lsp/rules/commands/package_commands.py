@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from pai_lsp.embedded.command_lines import Arguments
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.findings.fixes import near_name_fixes
 from pai_lsp.platform.programs import program, subcommands
@@ -34,6 +35,7 @@ _APT_ANSWERS = {"search": "apt-cache search", "show": "apt-cache show", "policy"
 _APT_CHANGING = {
     "install", "reinstall", "remove", "purge", "autoremove", "upgrade", "dist-upgrade", "full-upgrade", "build-dep",
 }  # fmt: skip
+_APT_YES = {"-y", "-s", "-h", "-v", "--force-yes", "--print-uris"}
 _COMMAND = lazy_pattern(r"[a-z][a-z-]{2,}")
 # They may have further commands, so that only a word that is like one of theirs is a mistake.
 _WITH_OWN_COMMANDS = ("git", "conda", "azcopy", "jupyter")
@@ -257,20 +259,14 @@ def asks_for_confirmation(job: Job) -> Iterator[Finding]:
         if word is None or use.place in answering:
             continue
         if use.line.program == "pip":
-            arguments = use.arguments("pip uninstall", 1)
-            if (
-                word.text != "uninstall"
-                or arguments.is_open
-                or arguments.has("-y", "--yes", "-h")
-                or not arguments.operands
-            ):
-                continue
-        elif word.text not in _APT_CHANGING or _says_yes(use) or _installs_alone(use.line.texts):
+            arguments = use.arguments("pip uninstall", 1) if word.text == "uninstall" else Arguments()
+            asks = arguments.operands and not arguments.is_open and not arguments.has("-y", "--yes", "-h")
+        else:
+            asks = word.text in _APT_CHANGING and not _says_yes(use) and not _installs_alone(use.line.texts)
+        if not asks or use.line.step.has_piped_input:
             continue
-        elif word.text == "autoremove" and use.place not in removing:
+        if word.text == "autoremove" and use.place not in removing:
             continue  # without anything to remove it asks nothing
-        if use.line.step.has_piped_input:
-            continue
         message = f"'{use.line.program} {word.text}' asks for confirmation, which ends it here; add '-y'"
         yield Finding(use.word(word), message, insert_fix(use.place, word.span.end, " -y", safe=True))
 
@@ -386,21 +382,22 @@ def conda_activate_without_hook(job: Job) -> Iterator[Finding]:
 
 def _subcommand(use: CommandUse) -> Word | None:
     """The subcommand: the first word that is not an option; None where a word before it is not known."""
+    if use.line.arguments and use.line.arguments[0].is_literal and use.line.arguments[0].text[:1] != "-":
+        return use.line.arguments[0]
     name = "pip check" if use.line.program == "pip" else "apt-get"
     arguments = use.arguments(name)
     if not arguments.operands or (name == "pip check" and arguments.has("-h", "-V")):
         return None
     word = arguments.operands[0]
-    before = use.line.arguments[: use.line.arguments.index(word)]
-    return word if all(one.is_literal for one in (*before, word)) else None
+    unknown = [one for one in use.line.arguments if not one.is_literal and one.span.start <= word.span.start]
+    return None if unknown else word
 
 
 def _says_yes(use: CommandUse) -> bool:
     """Whether apt-get needs no answer."""
-    arguments = use.arguments("apt-get")
-    is_quiet = sum(one.name == "-q" for one in arguments.options) > 1
-    is_known = all(word.is_literal for word in use.line.arguments)
-    return is_quiet or not is_known or arguments.has("-y", "-s", "-h", "-v", "--force-yes", "--print-uris")
+    names = [one.name for one in use.arguments("apt-get").options]
+    is_quiet = names.count("-q") > 1 or not _APT_YES.isdisjoint(names)
+    return is_quiet or bool([word for word in use.line.arguments if not word.is_literal])
 
 
 def _pip_operands(job: Job) -> Iterator[tuple[CommandUse, Word]]:

@@ -180,9 +180,11 @@ def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
             continue
         seen: set[str] = set()  # the script ends at the first of them
         for use in script.uses:
-            if (script.allows_unset and not _is_removed(place, use)) or _is_reported(place, use):
+            if script.allows_unset and not _is_removed(place, use):
                 continue
             if script.provides_for(use.name) or use.name in _PROXIES or use.name.startswith(("PAI_", "FC_")):
+                continue
+            if _is_reported(place, use):
                 continue
             near = nearest(use.name, script.assigned_names, _NEAR)[:1]
             if not near and use.name.upper() == use.name and _SET_BY_IMAGES.match(use.name):
