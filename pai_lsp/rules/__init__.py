@@ -178,20 +178,15 @@ def known(code: str) -> Rule:
     Raises:
         UnknownCodeError: if there is none.
     """
-    if code in BY_CODE:
-        return BY_CODE[code]
-    for rule in all_rules():
-        if code == rule.code or code in rule.former:
-            return rule
-    if code in REMOVED:
-        raise UnknownCodeError(renaming(code))
-    raise UnknownCodeError(f"no rule has the code '{code}'{did_you_mean(code, all_codes())}")
+    rule = BY_CODE.get(code) or next((one for one in all_rules() if code in {one.code, *one.former}), None)
+    if rule is None:
+        raise UnknownCodeError(renaming(code) or f"no rule has the code '{code}'{did_you_mean(code, all_codes())}")
+    return rule
 
 
 def renaming(name: str) -> str:
     """The message about a former code, or about the code of a rule that is gone; empty for any other name."""
     if name in REMOVED:
         return f"the rule '{name}' was removed in {REMOVED[name]}"
-    if name in BY_CODE or not any(name in rule.former for rule in all_rules()):
-        return ""
-    return f"the rule '{name}' is now '{known(name).code}'"
+    code = next((rule.code for rule in all_rules() if name in rule.former), "")
+    return f"the rule '{name}' is now '{code}'" if code else ""

@@ -114,9 +114,8 @@ def command_finds_nothing(job: Job) -> Iterator[Finding]:
 def _fails_anyway(step: Step) -> bool:
     """Whether the list of a step ends with a failure in any case: `diff a b; exit 1`."""
     last = step.siblings[-1].command
-    if last is None or last is step.command:
-        return False
-    return last.name == "false" or (last.name in {"exit", "return"} and is_failing_code(last.arguments))
+    is_exit = last is not None and last.name in {"exit", "return"} and is_failing_code(last.arguments)
+    return is_exit or (last is not None and last.name == "false")
 
 
 # The places of values of variables that tests ask whether they are empty, in order, and where `$?` is read.

@@ -260,9 +260,8 @@ def launch_master(job: Job) -> Iterator[Finding]:
 
 
 def _added(launch: _NodesLaunch, name: str, value: str) -> Fixes:
-    if launch.name not in TORCH:
-        return ()
-    return insert_fix(launch.use.place, launch.use.line.name.span.end, f" {name} {value}")
+    at = launch.use.line.name.span.end
+    return insert_fix(launch.use.place, at, f" {name} {value}") if launch.name in TORCH else ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -310,11 +309,9 @@ class _NodesLaunch:
     def asks_for_index(self) -> bool:
         """Whether the commands depend on the task in another way, or give the rank in a variable."""
         step = self.use.line.step
-        if any(one.name.startswith(("PET_NODE_RANK", "ACCELERATE_")) for one in step.assigned):
-            return True
-        if self.arguments.has("--config_file", "--config-file") or self.use.place.mentions("PET_"):
-            return True
-        return any(one.part in {"then", "else", "body"} and one.parent is not None for one in step.around)
+        is_set = any(one.name.startswith("ACCELERATE_") for one in step.assigned) or self.use.place.mentions("PET_")
+        is_configured = self.arguments.has("--config_file", "--config-file")
+        return is_set or is_configured or any(one.part in {"then", "else", "body"} for one in step.around)
 
 
 def _roles_on_nodes(job: Job) -> tuple[TaskRole, ...]:

@@ -109,9 +109,8 @@ class Launch:
     @property
     def is_hydra(self) -> bool:
         """Whether it is the launcher of MPICH or Intel MPI, by its options, or by what its role installs and runs."""
-        if self.line.is_certain or self.line.implementation == HOROVOD:
-            return self.line.implementation == HYDRA
-        return self.names_hydra
+        is_known = self.line.is_certain or self.line.implementation == HOROVOD
+        return self.line.implementation == HYDRA if is_known else self.names_hydra
 
     def role_of(self, host: LaunchHost) -> TaskRole | None:
         """The task role that a host belongs to."""

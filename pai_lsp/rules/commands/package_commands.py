@@ -202,29 +202,21 @@ def unknown_subcommand(job: Job) -> Iterator[Finding]:
             commands:
               - pip install six
     """
-    for use in uses(job, *_WITH_OWN_COMMANDS):
-        word = use.line.arguments[0] if use.line.arguments else None
-        if word is not None and word.is_literal and _COMMAND.fullmatch(word.text):
-            names = subcommands(use.line.program)
-            if word.text not in names and (near := nearest(word.text, names, _NEAR)):
-                yield _unknown_command(use, word, near)
-    for use in uses(job, "pip", "apt-get", "accelerate"):
-        word = _subcommand(use)
-        names = subcommands(use.line.program)
-        if word is None or not word.is_literal or word.text in names:
+    for use in uses(job, "pip", "apt-get", "accelerate", *_WITH_OWN_COMMANDS):
+        program, names, word = use.line.program, subcommands(use.line.program), _subcommand(use)
+        if word is None or word.text in names:
             continue
-        is_pip = use.line.program == "pip"
-        if answer := (_PIP_ANSWERS if is_pip else _APT_ANSWERS).get(word.text):
-            span = word.span if is_pip else Span(use.line.name.span.start, word.span.end)
-            message = f"'{use.line.program}' has no command '{word.text}'; use '{answer}'"
-            yield changed(use.place, span, message, answer, at=word.span)
-        else:
-            yield _unknown_command(use, word, names)
-
-
-def _unknown_command(use: CommandUse, word: Word, names: tuple[str, ...]) -> Finding:
-    message = f"'{use.line.program}' has no command '{word.text}'{did_you_mean(word.text, names)}"
-    return Finding(use.word(word), message, near_name_fixes(use.word(word), word.text, names, safe=False))
+        message = f"'{program}' has no command '{word.text}'"
+        if program in _WITH_OWN_COMMANDS:
+            is_first = word is use.line.arguments[0] and _COMMAND.fullmatch(word.text)
+            names = nearest(word.text, names, _NEAR) if is_first else ()
+        elif answer := (_PIP_ANSWERS if program == "pip" else _APT_ANSWERS).get(word.text):
+            span = word.span if program == "pip" else Span(use.line.name.span.start, word.span.end)
+            yield changed(use.place, span, f"{message}; use '{answer}'", answer, at=word.span)
+            continue
+        if names:
+            fixes = near_name_fixes(use.word(word), word.text, names, safe=False)
+            yield Finding(use.word(word), message + did_you_mean(word.text, names), fixes)
 
 
 @rule(Severity.WARNING, about=("apt-get", "apt", "pip"))

@@ -23,7 +23,7 @@ from pai_lsp.rules.commands.command_uses import (
     scripts,
     uses,
 )
-from pai_lsp.source.nodes import Mapping, Scalar
+from pai_lsp.rules.plugins.storage_rules import read_storage
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.text import Span
@@ -380,17 +380,10 @@ def _questions(place: ScriptPlace, name: str) -> set[Step | None]:
 
 def _mount_paths(job: Job) -> set[str] | None:
     """Where storages are mounted; None where that is not known."""
-    found: set[str] = set()
-    for node in job.storages:
-        if not isinstance(node, Mapping):
-            return None
-        path, name = node.get("mountPath"), node.get("name")
-        value = path if path is not None else name
-        if not isinstance(value, Scalar) or "<%" in value.text:
-            return None
-        found.add(value.text.rstrip("/") if path is not None else f"/mnt/{value.text}")
-    options = job.text
-    return None if "storageConfigNames" in options or "enableLocalStorage" in options else found
+    storages = [read_storage(node) for node in job.storages]
+    paths = {one[1] for one in storages if one}
+    is_open = "storageConfigNames" in job.text or "enableLocalStorage" in job.text
+    return None if is_open or None in storages or any("<%" in path for path in paths) else paths
 
 
 # An absolute path that is a whole word, or the value of an option in it.

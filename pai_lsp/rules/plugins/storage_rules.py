@@ -73,7 +73,7 @@ def storage_mount_conflict(job: Job) -> Iterator[Finding]:
     """
     names: dict[str, Span] = {}
     paths: dict[str, Span] = {}
-    for name, path, name_place, path_place in filter(None, map(_read_storage, job.storages)):
+    for name, path, name_place, path_place in filter(None, map(read_storage, job.storages)):
         if name in names:
             yield Finding(name_place, f"the storage '{name}' is mounted twice", related=(Related(names[name], "here"),))
         elif path in paths:
@@ -107,7 +107,7 @@ def storage_invalid(job: Job) -> Iterator[Finding]:
     """
     used = (one for one in job.definitions if job.is_catalog or job.is_used(one))
     items = (*job.storages, *(item for definition in used for item in _required(definition)))
-    for name, path, name_place, path_place in filter(None, map(_read_storage, items)):
+    for name, path, name_place, path_place in filter(None, map(read_storage, items)):
         if not _VOLUME_NAME.fullmatch(name) and "{{" not in name:
             message = "a storage name may contain only lower-case letters, digits and '-'"
             yield Finding(name_place, f"{message}, or Kubernetes refuses the task")
@@ -141,7 +141,7 @@ def storage_names_in_extras(job: Job) -> Iterator[Finding]:
 _VOLUME_NAME = lazy_pattern(r"[a-z0-9][-a-z0-9]{0,55}")
 
 
-def _read_storage(node: Node) -> tuple[str, str, Span, Span] | None:
+def read_storage(node: Node) -> tuple[str, str, Span, Span] | None:
     """A storage's name and absolute mount path, with the spans of both; None without a name."""
     name = value_at(node, "name")
     path = value_at(node, "mountPath")
@@ -254,7 +254,7 @@ class _Mounts:
 
     def add(self, node: Node, owner: str, path: str | None) -> Finding | None:
         """Add a mount; returns the conflict, if any, on its mount path."""
-        read = _read_storage(node)
+        read = read_storage(node)
         if read is None or any("{{" in text or "<%" in text for text in read[:2]):
             return None
         name, mount, _, place = read
@@ -265,9 +265,7 @@ class _Mounts:
             return Finding(place, mounted_already(name, named[0]), related=(named[1],))
         if taken[0] != name:
             return Finding(place, mounted_already(taken[0], mount), related=(taken[1],))
-        if mount in _TAKEN:
-            return Finding(place, f"the platform already uses the path '{mount}'")
-        return None
+        return Finding(place, f"the platform already uses the path '{mount}'") if mount in _TAKEN else None
 
 
 @rule(Severity.INFORMATION, stage=Stage.SERVER, about=("teamwise_storage",))

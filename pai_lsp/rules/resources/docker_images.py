@@ -117,9 +117,8 @@ def _wrong_part(uri: str) -> tuple[int, int, str] | None:
     rest = without_host(uri)
     start = len(uri) - len(rest)
     repository, *tags = rest.split(":")
-    digest = rest.find("@")
-    if digest >= 0:
-        return start + digest, len(uri), "the image checker refuses a digest; use a tag"
+    if "@" in rest:
+        return start + rest.index("@"), len(uri), "the image checker refuses a digest; use a tag"
     if not REPOSITORY.fullmatch(repository):
         end = start + len(repository)
         return start, end, _complaint(repository, "repository", REPOSITORY)
@@ -154,9 +153,7 @@ def _address_fixes(uri: Scalar) -> Fixes:
         return change_fix(name_span(uri), bare, safe=True)
     start = len(uri.text) - len(without_host(uri.text))
     lowered = uri.text[:start] + uri.text[start:].lower()
-    if lowered == uri.text or _wrong_part(lowered):
-        return ()
-    return change_fix(name_span(uri), lowered)
+    return change_fix(name_span(uri), lowered) if lowered != uri.text and not _wrong_part(lowered) else ()
 
 
 def _within(scalar: Scalar, start: int, end: int) -> Span:

@@ -56,9 +56,7 @@ def unresolved(
 def definition_place(answer: TemplateAnswer) -> tuple[Related, ...]:
     """The definition of the prerequisite that a path leads into."""
     definition = answer.field_value
-    if definition is None:
-        return ()
-    return (Related(definition.name_span, f"{answer.root} is '{definition.name}'"),)
+    return (Related(definition.name_span, f"{answer.root} is '{definition.name}'"),) if definition else ()
 
 
 @later

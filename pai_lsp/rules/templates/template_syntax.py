@@ -336,9 +336,8 @@ def unknown_template_root(job: Job) -> Iterator[Finding]:
 @later
 def _change(job: Job, span: Span, text: str, title: str) -> Fixes:
     """Replace a span on one line; a template may begin in one command and end in the next."""
-    if "\n" in job.text[span.start : span.end]:
-        return ()
-    return (Fix(title, (TextEdit(span, text),), safe=True),)
+    is_line = "\n" not in job.text[span.start : span.end]
+    return (Fix(title, (TextEdit(span, text),), safe=True),) if is_line else ()
 
 
 @rule(Severity.ERROR, order=Order.NAMES, about=(PathOutcome.NO_FIELD.value,), spreads=True)
