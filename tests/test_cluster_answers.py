@@ -49,7 +49,7 @@ def answer_of(case: dict[str, Any]) -> str:
     shown = fit_answer(found, hidden)
     lines = fit_lines(found, profile, hidden)
     for one in found.refusals:
-        told = f"{one.stage.value} {one.status} {one.code} {one.role}: {one.message}"
+        told = f"{one.stage} {one.status} {one.code} {one.role}: {one.message}"
         lines.append(f"{told} ({one.rule}: {', '.join(one.choices)})" if one.rule else told)
     lines += [f"storages: {shown['storages']}"] if "storages" in shown else []
     lines += (

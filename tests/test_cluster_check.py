@@ -14,7 +14,6 @@ from test_cluster_fit import USER, cluster
 from pai_lsp.cli.main import main
 from pai_lsp.cluster.fit import fit
 from pai_lsp.cluster.profile import read_profile
-from pai_lsp.cluster.protocol_stage import ServerStage
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Settings, Severity
 from pai_lsp.project.config_reader import parse_configuration
@@ -231,7 +230,7 @@ def test_an_endless_amount_is_refused_as_the_server_does(amount: str) -> None:
 
 def test_a_task_role_with_the_name_of_a_key_is_still_one() -> None:
     refusal = fit(Document(f"{HEAD}{ROLE}  ports: text\n").job, cluster()).refusals[0]
-    assert (refusal.stage, refusal.path) == (ServerStage.PROTOCOL, ("taskRoles", "ports"))
+    assert (refusal.stage, refusal.path) == ("protocol", ("taskRoles", "ports"))
 
 
 @pytest.mark.parametrize(("name", "asked"), [("[dta]", "dta"), ("[.inf]", "Infinity"), ("{a: b}", "[object Object]")])

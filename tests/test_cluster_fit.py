@@ -140,7 +140,7 @@ def test_refused(stage: str, code: str | None, part: str, text: str) -> None:
     found = fit(Document(text).job, cluster(), NOW)
     assert found.outcome == "refused"
     first = found.refusals[0]
-    assert (first.stage.value, first.code) == (stage, code)
+    assert (first.stage, first.code) == (stage, code)
     assert part in first.explanation
 
 

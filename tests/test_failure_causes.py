@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pai_lsp.cluster.failure_causes import Blame, Weight, causes, message_patterns, needles
+from pai_lsp.cluster.failure_causes import Weight, causes, message_patterns, needles
 from pai_lsp.cluster.why import CAUSES_OF_CODES, CAUSES_OF_COMMAND_CODES, NOT_KNOWN, failure
 from pai_lsp.platform.tables import command_codes, exit_codes, table
 
@@ -62,7 +62,8 @@ def test_every_cause_can_be_found_and_is_described() -> None:
     named = {one.cause for one in (*LOG, *PLATFORM)}
     by_code = set(CAUSES_OF_CODES.values()) | set(CAUSES_OF_COMMAND_CODES.values())
     assert named | by_code | WITHOUT_MESSAGE == set(causes())
-    assert {one.blame for one in causes().values()} == set(Blame)
+    who = {f"the {one}" for one in ("cluster's resources", "image", "job", "node", "platform", "program")}
+    assert {one.blame for one in causes().values()} == {"nobody", *who}
     assert all(one.explanation.endswith(".") and one.fix.endswith(".") for one in causes().values())
 
 

@@ -41,16 +41,9 @@ class CodeReadings:
     is_commands_first: bool
 
 
-def known_code(code: int) -> int:
-    """The code of the platform's table that describes `code`."""
-    if code in exit_codes():
-        return code
-    return _POSITIVE_FALLBACK if code > 0 else _NEGATIVE_FALLBACK
-
-
 def explained_code(code: int) -> ExitCode:
     """The entry of the platform's table for a code, whatever it is."""
-    return exit_codes()[known_code(code)]
+    return exit_codes().get(code) or exit_codes()[_POSITIVE_FALLBACK if code > 0 else _NEGATIVE_FALLBACK]
 
 
 def retry_text(code: ExitCode) -> str:
@@ -78,9 +71,8 @@ def command_code(code: int) -> CommandCode:
     known = explained_code(code)
     if known.code == code and any(pattern.exit_code == code for pattern in known.patterns):
         return CommandCode(code, known.description, known.hint, known.source)
-    return CommandCode(
-        code, "The program chose this number; it has no general meaning.", "Read the end of the log.", ""
-    )
+    text = "The program chose this number; it has no general meaning."
+    return CommandCode(code, text, "Read the end of the log.", "")
 
 
 def code_text(code: int) -> str:

@@ -7,8 +7,9 @@ harmless and counts only near the end, `follows` reports that something else fai
 from __future__ import annotations
 
 import re
-from enum import Enum, IntEnum
+from enum import IntEnum
 from functools import cache
+from itertools import chain
 from types import MappingProxyType
 
 from pai_lsp.platform.tables import table
@@ -19,18 +20,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
-
-
-class Blame(Enum):
-    """Who can fix it; the names are those of the table in lower case."""
-
-    JOB = "the job"
-    PROGRAM = "the program"
-    IMAGE = "the image"
-    NODE = "the node"
-    PLATFORM = "the platform"
-    CLUSTER = "the cluster's resources"
-    NOBODY = "nobody"
 
 
 class Weight(IntEnum):
@@ -49,10 +38,10 @@ class Weight(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A kind of failure. explanation, fix: one sentence or two each."""
+    """A kind of failure. blame: who can fix it. explanation, fix: one sentence or two each."""
 
     name: str
-    blame: Blame
+    blame: str
     explanation: str
     fix: str
 
@@ -83,12 +72,7 @@ class MessagePattern:
 @cache
 def causes() -> Mapping[str, Cause]:
     """All causes by name."""
-    return MappingProxyType(
-        {
-            name: Cause(name, Blame[entry["blame"].upper()], entry["explanation"], entry["fix"])
-            for name, entry in table("failure_causes.json")["causes"].items()
-        }
-    )
+    return MappingProxyType({name: Cause(name, **one) for name, one in table("failure_causes.json")["causes"].items()})
 
 
 @cache
@@ -103,64 +87,40 @@ def _pattern(entry: dict[str, Any]) -> MessagePattern:
 
 
 _SHORTEST_NEEDLE = 3
+# A sign of a regular expression: an escape, a class, the beginning of a group, a repetition, any character.
+_SIGN = re.compile(r"\\.|\[(?:\\.|[^\]\\])+\]|\((?:\?(?:P<\w+>|<?.))?|\{[\d,]+\}|.", re.DOTALL)
 
 
 def needles(pattern: str) -> tuple[str, ...]:
     """For each alternative of a regular expression, a text that each of its matches has; empty without such texts."""
-    found = [_needles(alternative) for alternative in _alternatives(pattern)]
-    return tuple(one for each in found for one in each) if all(found) else ()
+    flags = re.match(r"\(\?[a-z]+\)", pattern)
+    if flags and "i" in flags[0]:
+        return ()
+    return _needles(iter(_SIGN.findall(pattern, flags.end() if flags else 0)))
 
 
-def _needles(alternative: str) -> tuple[str, ...]:
-    runs, groups = _literals(alternative)
-    longest = max(runs, key=len, default="")
-    if len(longest) >= _SHORTEST_NEEDLE:
-        return (longest,)
-    return next((found for group in groups if (found := needles(group))), ())
-
-
-def _alternatives(pattern: str) -> Iterator[str]:
-    """The parts between `|` outside of brackets."""
-    depth = start = 0
-    for found in _SIGN.finditer(pattern):
-        depth += _DEPTHS.get(found[0], 0)
-        if found[0] == "|" and depth == 0:
-            yield pattern[start : found.start()]
-            start = found.end()
-    yield pattern[start:]
-
-
-_SIGN = re.compile(r"\\.|\[(?:\\.|[^\]\\])+\]|\{[\d,]+\}|.", re.DOTALL)
-_DEPTHS = {"(": 1, ")": -1}
-
-
-def _literals(pattern: str) -> tuple[list[str], list[str]]:
-    """The runs of plain characters outside of brackets, and the groups, of which every match has each."""
-    runs: list[str] = []
-    groups: list[str] = []
-    run, depth, start = "", 0, 0
-    flags = re.match(r"(?:\(\?([a-z]+)\))?", pattern)
-    if flags and "i" in (flags[1] or ""):
-        return [], []
-    pattern = pattern[flags.end() if flags else 0 :]
-    for found in _SIGN.finditer(pattern):
-        sign = found[0]
+def _needles(signs: Iterator[str]) -> tuple[str, ...]:
+    """The needles up to the end of a group: the longest plain text of each alternative, else those of a group in it."""
+    found: list[tuple[str, ...]] = []
+    parts: list[tuple[str, ...]] = []  # the needles of what is not plain text
+    longest = run = ""
+    for sign in chain(signs, "|"):
         is_escaped = len(sign) == 2 and sign[0] == "\\" and not sign[1].isalnum()
-        is_plain = is_escaped or (len(sign) == 1 and sign not in ".^$*+?()|")
-        if depth == 0 and is_plain:
+        is_optional = sign in "*?" or sign[0] == "{"
+        if is_escaped or (len(sign) == 1 and sign not in ".^$*+?()|"):
             run += sign[-1]
             continue
-        if sign in "*?" or sign[0] == "{":
-            run = run[:-1]
-        runs.append(run)
-        run = ""
-        if sign == "(" and depth == 0:
-            start = found.end()
-        depth += _DEPTHS.get(sign, 0)
-        if sign == ")" and depth == 0 and pattern[found.end() : found.end() + 1] not in {"?", "*", "{"}:
-            body = _GROUP.sub("", pattern[start : found.start()])
-            groups += [body] if not body.startswith("?") else []
-    return [*runs, run], groups
-
-
-_GROUP = re.compile(r"^\?(?::|P<\w+>)")
+        if is_optional and not run:
+            parts = parts[:-1]
+        longest, run = max(longest, run[:-1] if is_optional else run, key=len), ""
+        if sign[0] == "(":
+            inner = _needles(signs)
+            parts.append(inner if sign == "(" or sign[2] in ":P" else ())
+        elif sign in "|)":
+            found.append((longest,) if len(longest) >= _SHORTEST_NEEDLE else next(filter(None, parts), ()))
+            parts, longest = [], ""
+        elif not is_optional:
+            parts.append(())
+        if sign == ")":
+            break
+    return tuple(chain.from_iterable(found)) if all(found) else ()

@@ -14,7 +14,7 @@ from itertools import groupby
 
 from pai_lsp.cluster.hived_stage import Cells, HivedRequest, RoleRequest, has_barrier, hived_request
 from pai_lsp.cluster.job_stage import forced_nodes, job_refusals, mounted_storages, quota_refusals
-from pai_lsp.cluster.protocol_stage import Refusal, ServerStage, Wait, protocol_refusals, render_refusals
+from pai_lsp.cluster.protocol_stage import Refusal, Wait, protocol_refusals, render_refusals
 from pai_lsp.job.parts import MOST_COUNTED, MOST_INSTANCES
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.scalar import Reader, server_text
@@ -109,14 +109,14 @@ def _database_refusal(values: Any, request: HivedRequest | None, profile: Profil
         if profile.platform.reader is Reader.JS_YAML_3 and any(grouped):
             message, code = "unacceptable kind of an object to dump [object Undefined]", None
         text = f"task role '{missing}' has no 'instances'; the server fails without it"
-        return Refusal(ServerStage.JOB, 500, code, message, text, ("taskRoles", missing, "instances"), None)
+        return Refusal("job", 500, code, message, text, ("taskRoles", missing, "instances"), None)
     gpus = sum(role["resourcePerInstance"]["gpu"] * role["instances"] for role in roles.values())
     tasks = sum(role["instances"] or 1 for role in roles.values())
     for total, what in ((gpus, "GPUs"), (tasks, "tasks")):
         if not -MOST_COUNTED <= total <= MOST_COUNTED:
             message = f'value "{server_text(total)}" is out of range for type integer'
             text = f"the job has {server_text(total)} {what}, more than the server can count"
-            return Refusal(ServerStage.JOB, 500, "UnknownError", message, text, ("taskRoles",), None)
+            return Refusal("job", 500, "UnknownError", message, text, ("taskRoles",), None)
     return None
 
 
@@ -146,9 +146,8 @@ class _HivedPlacement:
     def _reset(self) -> None:
         self._pinned = self._cells.pinned(self._virtual_cluster)
         # What a role without a pinned cell can use.
-        self._usable = (
-            self._cells.physical_chains() if self._is_opportunistic else self._cells.chains(self._virtual_cluster)
-        )
+        own = self._cells.chains(self._virtual_cluster)
+        self._usable = self._cells.physical_chains() if self._is_opportunistic else own
 
     def wait(self) -> Wait | None:
         is_together = has_barrier(self._values)
@@ -159,17 +158,14 @@ class _HivedPlacement:
                 return found
         return None
 
-    def _groups(self) -> list[tuple[RoleRequest, ...]]:
+    def _groups(self) -> list[list[RoleRequest]]:
         """The groups in the order of their first tasks; a role without a group is one entry."""
-        found: list[tuple[RoleRequest, ...]] = []
+        found: dict[tuple[str | None, str], list[RoleRequest]] = {}
         for role in self._roles:
-            if role.group is None:
-                found.append((role,))
-            elif not any(role in group for group in found):
-                found.append(tuple(other for other in self._roles if other.group == role.group))
-        return found
+            found.setdefault((role.group, role.name if role.group is None else ""), []).append(role)
+        return list(found.values())
 
-    def _group_wait(self, group: tuple[RoleRequest, ...], *, is_alone: bool) -> Wait | None:
+    def _group_wait(self, group: Sequence[RoleRequest], *, is_alone: bool) -> Wait | None:
         leader = group[0]
         if fault := self._refused(group):
             return fault
@@ -178,7 +174,7 @@ class _HivedPlacement:
         waits = (self._placed([leader.number], group) for _ in range(1 if is_alone else leader.instances or 1))
         return next(filter(None, waits), None)
 
-    def _refused(self, group: tuple[RoleRequest, ...]) -> Wait | None:
+    def _refused(self, group: Sequence[RoleRequest]) -> Wait | None:
         """What the scheduler refuses to place at all, by `hivedscheduler` a user error."""
         leader, name = group[0], self._virtual_cluster
         if zero := next((role for role in group if role.number <= 0), None):
@@ -186,7 +182,7 @@ class _HivedPlacement:
             path = ("taskRoles", zero.name, "resourcePerInstance")
             return Wait(leader.name, "LeafCellNumber is non-positive", text, path, is_refused=True)
         key, cell, sku_type = "pinnedCellId", leader.pinned_cell, leader.sku_type
-        if not self._cells.has_virtual_cluster(name):
+        if name not in self._cells.document["virtualClusters"]:
             text = f"you may use the virtual cluster '{name}', but the scheduler does not have it"
             reason = f"VC {name} does not exists!"
             return Wait(leader.name, reason, text, ("defaults", "virtualCluster"), is_refused=True)
@@ -205,7 +201,7 @@ class _HivedPlacement:
             return None
         return Wait(leader.name, reason, text, (*_SECTION, leader.name, key), is_refused=True)
 
-    def _placed(self, tasks: Sequence[float], group: tuple[RoleRequest, ...]) -> Wait | None:
+    def _placed(self, tasks: Sequence[float], group: Sequence[RoleRequest]) -> Wait | None:
         """Place the tasks where the group's first task wants them; the wait if there is no such place."""
         leader, biggest = group[0], max(group, key=lambda role: role.number)
         if leader.pinned_cell:
@@ -216,14 +212,12 @@ class _HivedPlacement:
             return None
         where = "physical cluster" if self._is_opportunistic else f"VC {self._virtual_cluster}"
         reason = f"insufficient capacity when scheduling in {where}" if places else ""
-        text = self._explanation(sum(tasks), group, biggest, places)
+        text = self._explanation(sum(tasks), group, places)
         return Wait(leader.name, reason, text, ("taskRoles", biggest.name, "resourcePerInstance"))
 
-    def _explanation(
-        self, total: float, group: tuple[RoleRequest, ...], biggest: RoleRequest, places: list[Pieces]
-    ) -> str:
+    def _explanation(self, total: float, group: Sequence[RoleRequest], places: list[Pieces]) -> str:
         """Why the group finds no place, with the numbers that an author can change."""
-        leader = group[0]
+        leader, biggest = group[0], max(group, key=lambda role: role.number)
         where = "the cluster" if self._is_opportunistic else f"virtual cluster '{self._virtual_cluster}'"
         if leader.pinned_cell:
             where = f"pinned cell '{leader.pinned_cell}'"

@@ -43,7 +43,7 @@ def fit_answer(found: Fit, hidden: Hidden) -> dict[str, Any]:
 
 def _refusal_as_json(one: Refusal) -> dict[str, Any]:
     return {
-        "stage": one.stage.value,
+        "stage": one.stage,
         "status": one.status,
         "code": one.code,
         "message": one.message,

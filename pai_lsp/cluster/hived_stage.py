@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from functools import cached_property, partial
 
-from pai_lsp.cluster.protocol_stage import Refusal, ServerStage, refusal
+from pai_lsp.cluster.protocol_stage import Refusal, refusal
 from pai_lsp.embedded.server_rendering import OBJECT_PROTOTYPE_NAMES
 from pai_lsp.job.parts import HIVED_PRIORITIES
 from pai_lsp.source.foreign import as_list, as_mapping
@@ -60,10 +60,6 @@ class Cells:
     """The cells that HiveD's configuration describes; `document` is `hivedscheduler.config` as YAML reads it."""
 
     document: Mapping[str, Any]
-
-    def has_virtual_cluster(self, name: str) -> bool:
-        """Whether the scheduler has the virtual cluster."""
-        return name in self.document["virtualClusters"]
 
     def skus(self, virtual_cluster: str) -> dict[str, int]:
         """The number of SKUs of a virtual cluster by type, pinned cells included."""
@@ -167,7 +163,7 @@ _SECTION = ("extras", "hivedScheduler")
 _ROLES = (*_SECTION, "taskRoles")
 _VIRTUAL_CLUSTER = ("defaults", "virtualCluster")
 _NOT_ALLOWED = "virtual-cluster-not-allowed"
-_refusal = partial(refusal, stage=ServerStage.HIVED)
+_refusal = partial(refusal, stage="hived")
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,11 +203,6 @@ class HivedRequest:
 def hived_section(values: Any) -> Any:
     """The value of `extras.hivedScheduler`; None where it is absent."""
     return as_mapping(values.get("extras")).get("hivedScheduler")
-
-
-def is_gang(values: Any) -> bool:
-    """Whether HiveD places the job as one group: `extras.gangAllocation` is absent or the boolean true."""
-    return as_mapping(values.get("extras")).get("gangAllocation", True) is True
 
 
 def has_barrier(values: Any) -> bool:
@@ -271,7 +262,8 @@ class _Validation:
 
     def __init__(self, values: Any, profile: Profile, virtual_cluster: Any) -> None:
         self._roles: dict[str, Any] = values["taskRoles"]
-        self._is_gang = is_gang(values)
+        # HiveD places the job as one group where it is absent or the boolean true.
+        self._is_gang = as_mapping(values.get("extras")).get("gangAllocation", True) is True
         self._node = profile.platform.node
         self._name = server_text(virtual_cluster)
         self._known = profile.virtual_clusters
@@ -279,6 +271,8 @@ class _Validation:
         self.is_opportunistic = self._section.get("jobPriorityClass") == "oppo"
         self._sku_types = profile.sku_types
         self._units, self._quota = _vc_units(profile, self._name)
+        # Those that a role without `skuType` may get.
+        self._usable = self._sku_types if self.is_opportunistic else self._units
 
     def answer(self) -> tuple[tuple[RoleRequest, ...] | None, tuple[Refusal, ...]]:
         """What the roles ask for, None where that cannot be computed, and the refusals."""
@@ -311,7 +305,7 @@ class _Validation:
         sku_type = self._entry(role).get("skuType")
         if sku_type is not None and sku_type not in self._sku_types:
             return self._unknown_sku(role, sku_type)
-        units = [self._sku_types[sku_type]] if sku_type is not None else self._usable().values()
+        units = [self._sku_types[sku_type]] if sku_type is not None else self._usable.values()
         numbers: dict[str, float] = {}
         for unit_key, key, word in _RESOURCES:
             unit = min((one[unit_key] for one in units), default=math.inf)
@@ -321,10 +315,6 @@ class _Validation:
             numbers[key] = 0 if wanted == 0 or unit == 0 else _rounded_up(wanted, unit)
         deciding = max(numbers, key=numbers.__getitem__)
         return numbers[deciding], deciding
-
-    def _usable(self) -> Mapping[str, Mapping[str, int]]:
-        """The SKU types that a role without `skuType` may get."""
-        return self._sku_types if self.is_opportunistic else self._units
 
     def _unknown_sku(self, role: str, sku_type: str) -> Refusal:
         # Node.js words this anew since version 16.
@@ -351,9 +341,8 @@ class _Validation:
             choices = tuple(self._known)
             return _refusal(text, _VIRTUAL_CLUSTER, message=message, rule=_NOT_ALLOWED, role=role, choices=choices)
         else:
-            usable = self._usable()
-            having = [name for name, sku in usable.items() if sku[unit_key]]
-            lacking = ", ".join(name for name in usable if name not in having)
+            having = [name for name, sku in self._usable.items() if sku[unit_key]]
+            lacking = ", ".join(name for name in self._usable if name not in having)
             text = f"without 'skuType' the smallest SKU is used, and {lacking} has no {word}"
             if having:
                 text += f"; set 'skuType' to {' or '.join(having)} for this task role"
@@ -395,14 +384,15 @@ class _Validation:
         total = sum((role.instances or 0) * role.number for role in roles)
         if self._quota is not None and total > self._quota:
             requested = server_text(total)
-            sums = " + ".join(
-                f"{one.instances} × {server_text(one.number)} ({one.name})" for one in roles if one.number
-            )
+            parts = (f"{one.instances} × {server_text(one.number)} ({one.name})" for one in roles if one.number)
+            sums = " + ".join(parts)
             text = f"the job requests {requested} SKUs: {sums}; virtual cluster '{self._name}' has {self._quota}"
             message = f"Job requests {requested} SKUs, exceeds maximum {self._quota} SKUs in VC {self._name}."
             largest = max(roles, key=lambda role: (role.instances or 0) * role.number)
+            if largest.number > 1 and largest.resource != "gpu":
+                text += f"; '{largest.resource}' decides the SKUs of each task"
             path = ("taskRoles", largest.name, "instances")
-            yield _refusal(text + _deciding(largest), path, message=message, rule="sku-quota-exceeded")
+            yield _refusal(text, path, message=message, rule="sku-quota-exceeded")
 
     def _role(self, name: str, number: float, resource: str) -> RoleRequest:
         entry = self._entry(name)
@@ -424,10 +414,6 @@ def _rounded_up(wanted: float, unit: float) -> float:
     if math.isnan(quotient):
         return 0
     return quotient if math.isinf(quotient) else math.ceil(quotient)
-
-
-def _deciding(role: RoleRequest) -> str:
-    return f"; '{role.resource}' decides the SKUs of each task" if role.number > 1 and role.resource != "gpu" else ""
 
 
 def _vc_units(profile: Profile, name: str) -> tuple[Mapping[str, Mapping[str, int]], int | None]:

@@ -11,7 +11,7 @@ import re
 from datetime import datetime, timezone
 
 from pai_lsp.cluster.hived_stage import hived_section
-from pai_lsp.cluster.protocol_stage import Refusal, ServerStage
+from pai_lsp.cluster.protocol_stage import Refusal
 from pai_lsp.embedded.server_rendering import trim
 from pai_lsp.platform.local_storage import local_storage_faults
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
@@ -59,8 +59,10 @@ def job_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
     yield from _right_refusals(values, profile)
     storages = mounted_storages(values, profile)
     yield from storages if isinstance(storages, list) else ()
-    if profile.platform.mounts_local_storage:
-        yield from _local_storage_refusals(values)
+    local = as_mapping(values.get("extras")).get("enableLocalStorage")
+    for fault in local_storage_faults(local) if profile.platform.mounts_local_storage else ():
+        status, place = 500 if fault.code is None else 400, ("extras", "enableLocalStorage")
+        yield Refusal("job", status, fault.code, fault.response, fault.message, place, None)
     if profile.platform.forces_nodes:
         yield from _forced_node_refusals(values, profile)
 
@@ -83,7 +85,7 @@ def _right_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
     what = "you may not use the" if name in profile.virtual_clusters else "the cluster has no"
     text, path = f"{what} virtual cluster '{name}'{ending}", ("defaults", "virtualCluster")
     rule = "virtual-cluster-not-allowed"
-    yield Refusal(ServerStage.JOB, 403, "ForbiddenUserError", message, text, path, rule, choices=tuple(allowed))
+    yield Refusal("job", 403, "ForbiddenUserError", message, text, path, rule, choices=tuple(allowed))
 
 
 def storage_entries(values: Any) -> tuple[Any, tuple[str | int, ...]]:
@@ -112,7 +114,7 @@ def mounted_storages(values: Any, profile: Profile) -> tuple[str, ...] | list[Re
         return ()
     if not isinstance(entries, list):
         text, message = "'storages' must be a list of storages", "config.extras.storages is not iterable"
-        return [Refusal(ServerStage.JOB, 500, None, message, text, place, None)]
+        return [Refusal("job", 500, None, message, text, place, None)]
     if not entries:
         return tuple(profile.user.get("defaultStorages", ()))
     allowed = profile.user.get("storages")
@@ -140,7 +142,7 @@ def _storage_refusal(shown: str, number: int, place: tuple[str | int, ...], prof
     path = (*place, number, "name") if place == _STORAGES else place
     message = f"Storage {shown} is not found."
     rule, choices = "storage-not-found", tuple(usable)
-    return Refusal(ServerStage.JOB, 404, "NoStorageError", message, text, path, rule, choices=choices)
+    return Refusal("job", 404, "NoStorageError", message, text, path, rule, choices=choices)
 
 
 def _prod_refusals(user: Mapping[str, Any], now: datetime) -> Iterator[Refusal]:
@@ -169,7 +171,7 @@ def _code_refusals(values: Any, job: Job, profile: Profile, gpus: float, *, is_p
         message = "An unknown error occurred while checking the quota"
         text = "'virtualCluster' must be a string; the cluster fails with an internal error"
         place = ("defaults", "virtualCluster")
-        yield Refusal(ServerStage.QUOTA, 500, "UnknownError", message, text, place, "cluster-limit")
+        yield Refusal("quota", 500, "UnknownError", message, text, place, "cluster-limit")
         return
     if name is None or name.lower() not in restricted:
         return
@@ -219,14 +221,6 @@ def _folder(repository: str) -> str:
     return repository.rpartition("/")[2].removesuffix(".git")
 
 
-def _local_storage_refusals(values: Any) -> Iterator[Refusal]:
-    local = as_mapping(values.get("extras")).get("enableLocalStorage")
-    place = ("extras", "enableLocalStorage")
-    for fault in local_storage_faults(local):
-        status = 500 if fault.code is None else 400
-        yield Refusal(ServerStage.JOB, status, fault.code, fault.response, fault.message, place, None)
-
-
 def _forced_node_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
     written = as_mapping(values.get("extras")).get("forceNodes")
     nodes = profile.document.get("nodes")
@@ -239,13 +233,13 @@ def _forced_node_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
         listed = ", ".join(schedulable)
         message = f"The following nodes are schedulable: {listed}"
         text = f"'forceNodes' only accepts nodes that are closed to other jobs; {listed} is open to them"
-        yield Refusal(ServerStage.JOB, 400, "SchedulableNodeError", message, text, place, "cluster-limit")
+        yield Refusal("job", 400, "SchedulableNodeError", message, text, place, "cluster-limit")
         return
     machines = profile.document.get("machines")
     if machines is not None and names[0] not in machines:
         message = "Cannot read properties of undefined (reading 'machine-type')"
         text = f"the cluster has no machine '{names[0]}'"
-        yield Refusal(ServerStage.JOB, 500, None, message, text, place, "cluster-limit")
+        yield Refusal("job", 500, None, message, text, place, "cluster-limit")
 
 
 def forced_nodes(values: Any, profile: Profile) -> bool:
@@ -271,4 +265,4 @@ def _moment(written: object) -> datetime | None:
 
 
 def _quota(code: str, message: str, text: str, path: tuple[str | int, ...]) -> Refusal:
-    return Refusal(ServerStage.QUOTA, 403, code, message, text, path, "cluster-limit")
+    return Refusal("quota", 403, code, message, text, path, "cluster-limit")

@@ -307,7 +307,7 @@ def _traceback(lines: Sequence[LogLine], start: int, matches: dict[int, _Match])
             if best is not None and best.line is lines[at] and best.cause == _PYTHON_ERROR:
                 best = _with_origin(best, lines[at + 1 : at + 4], frame_file, source)
             at += 1
-            if at < len(lines) and at > first and _is_other(lines[at].text):
+            if at < len(lines) and (_OTHER.search(lines[at].text) or _PROGRESS.search(lines[at].text)):
                 break
         if at < len(lines) and _CHAINED.match(lines[at].text):
             is_handled = lines[at].text.startswith("During")
@@ -344,11 +344,6 @@ def _is_exception(text: str) -> bool:
     return bool(text) and not text[0].isspace() and _EXCEPTION.match(text) is not None
 
 
-def _is_other(text: str) -> bool:
-    """Whether a line after an exception begins something else."""
-    return _OTHER.search(text) is not None or _PROGRESS.search(text) is not None
-
-
 def _places(place: str) -> tuple[tuple[str, str], ...]:
     return (("at", place),) if place else ()
 
@@ -358,11 +353,10 @@ def _error(line: LogLine, found: _Match, *, is_traceback: bool, place: str = "")
     named = tuple((name, value) for name, value in match.groupdict().items() if value)
     writer = (("process", line.writer),) if line.writer else ()
     weight = pattern.weight
-    if is_traceback and weight is Weight.WEAK:  # the program ended with it
-        weight = Weight.GENERAL
-    if weight >= Weight.WEAK and not is_traceback and not _LOUD.search(line.text) and _CALM.search(line.text):
-        weight = Weight.CALM
-    if not is_traceback and _VALUE.match(line.text):
+    is_calm = weight >= Weight.WEAK and not _LOUD.search(line.text) and _CALM.search(line.text) is not None
+    if is_traceback:
+        weight = Weight.GENERAL if weight is Weight.WEAK else weight  # the program ended with it
+    elif is_calm or _VALUE.match(line.text):
         weight = Weight.CALM
     is_explained = pattern.cause != _PYTHON_ERROR or is_of_program(line.text, is_library=True, source="")
     found_error = LogError(line, pattern.cause, weight, (*named, *_places(place), *writer), is_traceback=is_traceback)

@@ -101,8 +101,10 @@ def read_profile(text: str) -> Profile:
     """The profile in a JSON text.
 
     Raises:
-        ProfileError: if the text is not JSON, or not valid for the schema.
+        ProfileError: if the text is not JSON, not valid for the schema, or too large.
     """
+    if len(text) > _MOST_BYTES:
+        raise ProfileError("too large for a cluster's profile")
     try:
         document = json_value(text)
     except ValueError as error:
@@ -217,11 +219,7 @@ def profile_named(name: str) -> Profile:
         raise ProfileError(f"no such file: {visible(name)}")
     try:
         with path.open("rb") as file:
-            data = file.read(_MOST_BYTES + 1)
-        found = read_profile(data.decode("utf-8")) if len(data) <= _MOST_BYTES else None
+            return read_profile(file.read(_MOST_BYTES + 1).decode("utf-8"))
     except (OSError, UnicodeDecodeError, ProfileError) as error:
         reason = str(error) if isinstance(error, ProfileError) else why(error)
         raise ProfileError(f"{visible(str(path))}: {reason}") from None
-    if found is None:
-        raise ProfileError(f"{visible(str(path))}: too large for a cluster's profile")
-    return found

@@ -7,7 +7,6 @@ Source: rest-server, config/v2/protocol.js and middlewares/v2/protocol.js, proto
 from __future__ import annotations
 
 import re
-from enum import Enum
 
 from pai_lsp.cluster.profile import Profile
 from pai_lsp.embedded.server_rendering import OBJECT_PROTOTYPE_NAMES, rendered
@@ -26,23 +25,12 @@ if TYPE_CHECKING:
     from pai_lsp.platform.structure_errors import StructureError
 
 
-class ServerStage(Enum):
-    """Where the rest-server refuses a job, in the order in which it looks.
-
-    Source: rest-server, controllers/v2/job.js and middlewares/v2/protocol.js, protocolSubmitMiddleware.
-    """
-
-    PROTOCOL = "protocol"
-    RENDER = "render"
-    HIVED = "hived"
-    QUOTA = "quota"
-    JOB = "job"
-
-
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """One refusal.
 
+    stage: where the rest-server refuses the job: `protocol`, `render`, `hived`, `quota` or `job`, in its order.
+        Source: rest-server, controllers/v2/job.js and middlewares/v2/protocol.js, protocolSubmitMiddleware.
     code: the rest-server's error code; None where its own program fails, which it answers with status 500.
     message: what the rest-server answers.
     explanation: what is wrong in the words of the job's author, with numbers.
@@ -52,7 +40,7 @@ class Refusal:
     choices: names that would be right in this place; empty if the value is not a name.
     """
 
-    stage: ServerStage
+    stage: str
     status: int
     code: str | None
     message: str
@@ -67,7 +55,7 @@ def refusal(
     text: str,
     path: tuple[str | int, ...],
     *,
-    stage: ServerStage = ServerStage.PROTOCOL,
+    stage: str = "protocol",
     message: str | None = None,
     code: str | None = "InvalidProtocolError",
     rule: str | None = None,
@@ -156,11 +144,11 @@ def render_refusals(job: Job) -> Iterator[Refusal]:
             else:  # nothing is rendered for a value that counts as false
                 message = "" if counts_as_false(value) else f"'{key}' must be a string"
             if message:
-                yield refusal(message, ("prerequisites", number, "auth", key), stage=ServerStage.RENDER, code=None)
+                yield refusal(message, ("prerequisites", number, "auth", key), stage="render", code=None)
     for role in job.task_roles:
         if isinstance(fault := server_command(job, role), TemplateFault):
             place = ("taskRoles", role.name, "commands")
-            yield refusal(fault.message, place, stage=ServerStage.RENDER, code=None)
+            yield refusal(fault.message, place, stage="render", code=None)
 
 
 def _place(error: StructureError) -> tuple[str | int, ...]:

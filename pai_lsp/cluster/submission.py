@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from pai_lsp.cluster.rest_server import ApiAnswer, ClusterConnection
     from pai_lsp.job.job import Job
-    from pai_lsp.source.nodes import Mapping
 
 _MOST_QUOTED = 500
 
@@ -59,8 +58,8 @@ class Submission:
         cluster = f"{self.cluster.name} ({self.cluster.access.url}) as '{visible(self.user)}'"
         yield f"cluster   {cluster}, virtual cluster {clean(visible(written)) or 'default'}"
         for role in job.task_roles:
-            resources = role.resources
-            parts = (f"{key} {_text(resources, key)}" for key in ("gpu", "cpu", "memoryMB"))
+            resources = ((key, scalar_text(value_at(role.resources, key))) for key in ("gpu", "cpu", "memoryMB"))
+            parts = (f"{key} {text or '?'}" for key, text in resources)
             count = plural(role.instances, "task")
             yield clean(visible(f"role      {role.name}: {count}, each with {', '.join(parts)}"))
         secrets = job.mapping("secrets")
@@ -120,7 +119,3 @@ class Submission:
             quoted = f": {clean(answer.message)[:_MOST_QUOTED]}" if answer.message else ""
             return f"the cluster refuses the job ({answer.status}){quoted}"
         return clean(answer.refusal)
-
-
-def _text(mapping: Mapping | None, key: str) -> str:
-    return scalar_text(value_at(mapping, key)) or "?"

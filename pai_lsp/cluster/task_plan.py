@@ -107,30 +107,28 @@ def task_plan(job: Job, role_name: str, index: int, user: str, *, shows_secrets:
     command = server_command(job, role)
     if isinstance(command, TemplateFault):
         raise NoTaskError(command.message)
-    if ports_stop(job, role):
-        message = "the count of the port 'ssh' or 'http' is 0"
-        return TaskPlan(role, index, image, "ENV_GENERATOR", message)
+    step = "ENV_GENERATOR"
     try:
+        _check_ports(job, role)
+        step = "PLUGIN_INITIALIZER"
         known = runtime_job(job)
         parts = _plugin_parts(job, runtime_role(known, role.name), role.name, index, shows_secrets=shows_secrets)
-    except RuntimeStopError as error:
-        return TaskPlan(role, index, image, "PLUGIN_INITIALIZER", str(error))
-    try:
+        step = "RENDER_USER_COMMAND"
         command = after_runtime(command, known.secrets, shows_secrets=shows_secrets)
     except RuntimeStopError as error:
-        return TaskPlan(role, index, image, "RENDER_USER_COMMAND", str(error))
+        return TaskPlan(role, index, image, step, str(error))
     files, order = _scripts(parts, command)
     environment, later = task_environment(job, role, index, user)
-    options = role.get("extraContainerOptions")
-    written = job.plain["taskRoles"][role.name].get("extraContainerOptions") if options is not None else None
-    memory = _whole_number(as_mapping(written).get("shmMB")) or job.platform.shared_memory
+    written = job.plain["taskRoles"][role.name]
+    options = as_mapping(written.get("extraContainerOptions"))
+    memory = _whole_number(options.get("shmMB")) or job.platform.shared_memory
     return TaskPlan(
         role, index, image, None, "", environment, later, files, order, tuple(_mounts(job)), memory,
         tuple(part.clone for part in parts if part.clone),
         next((part.tensorboard for part in reversed(parts) if part.tensorboard is not None), None),
         {path: part.source for part in parts if part.source is not None for path in part.paths},
         tuple(part.source for part in parts if part.clone and part.source is not None),
-        _whole_number(job.plain["taskRoles"][role.name]["resourcePerInstance"].get("memoryMB")),
+        _whole_number(written["resourcePerInstance"].get("memoryMB")),
     )  # fmt: skip
 
 
@@ -138,14 +136,15 @@ def _whole_number(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
-def ports_stop(job: Job, role: TaskRole) -> bool:
-    """Whether the runtime fails on a port that every task needs and that has the count 0.
+def _check_ports(job: Job, role: TaskRole) -> None:
+    """Raise RuntimeStopError where a port that every task needs has the count 0.
 
-    With a barrier it asks for the first `http` port of every task; for its own task always for both.
+    With a barrier the runtime asks for the first `http` port of every task; for its own task always for both.
     """
     own = port_counts(role)
     others = (port_counts(other)["http"] for other in job.task_roles)
-    return 0 in (own["ssh"], own["http"]) or (job.has_gang_allocation and 0 in others)
+    if 0 in (own["ssh"], own["http"]) or (job.has_gang_allocation and 0 in others):
+        raise RuntimeStopError("the count of the port 'ssh' or 'http' is 0")
 
 
 @dataclass(frozen=True, slots=True)

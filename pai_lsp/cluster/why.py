@@ -148,7 +148,7 @@ def failure_text(found: Failure, job: Job | None, path: str) -> str:
     if found.line is not None and job is not None:
         text += f"\n{path}:{found.line}: {shown(job.text.splitlines()[found.line - 1].strip())}\n"
     if cause.name not in {NO_FAILURE, NOT_KNOWN}:
-        text += f"\nwho can fix it: {cause.blame.value}; this cause is {found.sureness.value}\n"
+        text += f"\nwho can fix it: {cause.blame}; this cause is {found.sureness.value}\n"
     if found.code is not None:
         known = explained_code(found.code)
         text += f"\ncode {found.code} {known.phrase} ({retry_text(known)})\n"
@@ -165,7 +165,7 @@ def failure_answer(found: Failure, job: Job | None) -> dict[str, Any]:
     return {
         "code": found.code,
         "cause": found.cause.name,
-        "blame": found.cause.blame.value,
+        "blame": found.cause.blame,
         "sureness": found.sureness.value,
         "line": found.line,
         "evidence": None if evidence is None else {"line": evidence.number, "text": shown(evidence.text)},

@@ -48,7 +48,7 @@ class ContainerWord:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command of a container, as `CommandLine` reads it; `is_script` if a shell runs it.
+    """One command of a container, as `CommandLine` reads it.
 
     program: without folder, `python` for a module that is not a launcher.
     is_other_user: whether another user than that of the container may run it, as by `sudo -u`.
@@ -58,7 +58,6 @@ class Command:
     name: ContainerWord
     arguments: tuple[ContainerWord, ...]
     is_other_user: bool = False
-    is_script: bool = False
 
     def launch(self, implementation: str | None = None) -> LaunchLine:
         """What a launcher reads, with places in the file."""
@@ -100,10 +99,6 @@ class Container:
     def place(self) -> ContainerWord:
         """Where to point for the whole: the script, else `command`, else `args`."""
         return self.script or self.written
-
-    def mentions(self, part: str) -> bool:
-        """Whether a variable's name, or a word of a command, has a text."""
-        return self.lines.mentions(part) or any(part in name.content for _, name, _ in self.environment())
 
     def environment(self) -> Iterator[tuple[int, Value, Value]]:
         """The variables: index, name and entry."""
@@ -159,7 +154,7 @@ def _script_commands(script: ContainerWord, lines: CommandLines, source: str) ->
 
     for line in lines.all:
         words = tuple(map(placed, line.arguments))
-        yield Command(_program(line), placed(line.name), words, line.is_other_user, is_script=True)
+        yield Command(_program(line), placed(line.name), words, line.is_other_user)
 
 
 def _words(value: Value, path: str, key: str) -> tuple[ContainerWord, ...]:
@@ -201,16 +196,6 @@ class Layout:
     implementation: str
     works: bool
     is_other: bool
-
-    @property
-    def capacity(self) -> int:
-        """How many processes fit."""
-        return self.slots * (self.workers + self.works)
-
-    @property
-    def pods(self) -> tuple[PodLayout, PodLayout]:
-        """Both pods."""
-        return self.launcher, self.worker
 
     @property
     def containers(self) -> tuple[Container, ...]:

@@ -105,19 +105,14 @@ class Value:
         return self.content
 
 
-@dataclass(frozen=True, slots=True)
-class Duplicate:
-    """A key that is written twice in one mapping; the last one counts."""
-
-    name: str
-    first: Node
-
-
 class KubernetesReader:
-    """Reads a tree; `duplicates` and `unsupported` (scalars that cannot be read) are collected on the way."""
+    """Reads a tree, and collects on the way what no value shows.
+
+    duplicates: names that are written twice in one mapping, with the first key. unsupported: unreadable scalars.
+    """
 
     def __init__(self) -> None:
-        self.duplicates: list[Duplicate] = []
+        self.duplicates: list[tuple[str, Node]] = []
         self.unsupported: list[Scalar] = []
 
     def read(self, node: Node, key: Node | None = None) -> Value:
@@ -141,7 +136,7 @@ class KubernetesReader:
                 continue
             name = _key(entry)
             if name in own:
-                self.duplicates.append(Duplicate(name, own[name].key))
+                self.duplicates.append((name, own[name].key))
             own[name] = entry
             found[name] = self.read(entry.value, entry.key)
         return found

@@ -111,7 +111,7 @@ def _counted(layout: Layout) -> Iterator[tuple[int, int, LaunchLine, tuple[Span,
         span = line.counts[-1].value_span if line.counts else None
         if not line.processes or span is None or _oversubscribes(layout, line):
             continue
-        capacity = layout.capacity
+        capacity = layout.slots * (layout.workers + layout.works)
         if line.host_lists:
             listed = hosts_of(line.host_lists[-1])
             if listed is None:
@@ -544,7 +544,7 @@ def mpijob_restart_policy_ignored(layout: Layout) -> Iterator[Finding]:
           mpiReplicaSpecs:
             Worker: {restartPolicy: OnFailure, replicas: 2, template: {spec: {containers: [{image: mpi}]}}}
     """
-    for pod in layout.pods:
+    for pod in (layout.launcher, layout.worker):
         path, is_launcher = pod.path, pod is layout.launcher
         text = layout.manifest.text(f"{path}.restartPolicy") or None
         replica = ".".join(path.split(".")[:3])

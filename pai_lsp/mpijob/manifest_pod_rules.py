@@ -573,8 +573,9 @@ def mpijob_hostfile_implicit(layout: Layout) -> Iterator[Finding]:
         container = layout.launcher.containers[0]
         image = container.value.get("image")
         texts = (image.text or "" if image else "", *(word.text or "" for word in container.words))
-        names = (name.content for _, name, _ in container.environment())
-        if looks_like(OPEN_MPI_5, (*texts, *names)) and not container.mentions("default_hostfile"):
+        names = [name.content for _, name, _ in container.environment()]
+        is_named = container.lines.mentions("default_hostfile") or any("default_hostfile" in name for name in names)
+        if looks_like(OPEN_MPI_5, (*texts, *names)) and not is_named:
             message = f"Open MPI 5 finds the workers only with '--hostfile {HOST_FILE}'"
             fixes = layout.insert_fix(command, "--hostfile", HOST_FILE)
             yield Finding(command.name.span, message, fixes, field=command.name.field)

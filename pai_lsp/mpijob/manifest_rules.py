@@ -195,9 +195,9 @@ def mpijob_duplicate_key(manifest: Manifest) -> Iterator[Finding]:
           mpiReplicaSpecs:
             Launcher: {template: {spec: {containers: [{name: main, image: mpi, command: [mpirun, ./a.out]}]}}}
     """
-    for found in manifest.reader.duplicates:
-        message = f"'{found.name}' is written again below; Kubernetes reads only the last one"
-        yield Finding(found.first.span, message, field=found.name)
+    for name, first in manifest.reader.duplicates:
+        message = f"'{name}' is written again below; Kubernetes reads only the last one"
+        yield Finding(first.span, message, field=name)
 
 
 _OF_ALL, _OF_OPERATORS, _OF_TODAY = map(rules_of, (sys.modules[__name__], manifest_launch_rules, manifest_pod_rules))

@@ -36,7 +36,7 @@ _SHM = "/dev/shm"  # noqa: S108 - where containers have their shared memory
 _LOCK = {"capabilities": {"add": ["IPC_LOCK"]}}
 _MEGABYTE = 1 << 20
 _MOST_WORKERS = 10_000  # the launch line lists each of them
-_CONTAINER = ("name", "image", "command", "args", "env", "resources", "volumeMounts", "securityContext")
+_CONTAINER = ("name", "image", "command", "args", "env", "resources", "volumeMounts")
 
 
 def manifest_to_job(manifest: dict[str, Any]) -> Converted:
@@ -101,10 +101,9 @@ class _ManifestReader:
         job: dict[str, Any] = {"protocolVersion": 2, "name": self._name.replace(".", "-"), "type": "job"}
         if retries is not None:
             job["jobRetryCount"] = retries
-        is_one = worker is None or worker.image == launcher.image
-        images = {"image": launcher.image} if is_one else {"launcher_image": launcher.image}
-        if worker is not None and not is_one:
-            images["worker_image"] = worker.image
+        images = {"image": launcher.image}
+        if worker is not None and worker.image != launcher.image:
+            images = {"launcher_image": launcher.image, "worker_image": worker.image}
         job["prerequisites"] = [{"type": "dockerimage", "name": name, "uri": uri} for name, uri in images.items()]
         commands = [*launcher.exports, *self._launcher_commands(launcher)]
         roles = {"launcher": _role(1, 1, next(iter(images)), launcher.role, commands)}
@@ -112,22 +111,17 @@ class _ManifestReader:
             commands = [*worker.exports, *_worker_commands(worker)]
             roles["worker"] = _role(self._workers, -1, list(images)[-1], worker.role, commands)
         job["taskRoles"] = roles
-        extras: dict[str, Any] = {}
-        if worker is not None:
-            ssh = {"plugin": "ssh", "parameters": {"jobssh": True, "sshbarrier": True}}
-            extras[RUNTIME_PLUGIN] = [ssh]
-        if self._storages:
-            extras["storages"] = self._storages
+        ssh = {"plugin": "ssh", "parameters": {"jobssh": True, "sshbarrier": True}}
+        extras: dict[str, Any] = {} if worker is None else {RUNTIME_PLUGIN: [ssh]}
+        extras |= {"storages": self._storages} if self._storages else {}
         return job | ({"extras": extras} if extras else {})
 
     def _policy(self) -> int | None:
         policy = as_mapping(self._spec.get("runPolicy"))
-        for name, value in policy.items():
-            is_nothing = value is None or name == "backoffLimit" or (name == "suspend" and value is False)
-            if not (is_nothing or (name == "cleanPodPolicy" and value != "None")):
-                self._lost[f"spec.runPolicy.{name}"] = (
-                    "OpenPAI ends all tasks with the job" if name == "cleanPodPolicy" else _UNKNOWN
-                )
+        known = ["backoffLimit", "cleanPodPolicy"] + ["suspend"] * (policy.get("suspend") is False)
+        self._lost |= others_lost(policy, known, "spec.runPolicy.", _UNKNOWN)
+        if policy.get("cleanPodPolicy") == "None":
+            self._lost["spec.runPolicy.cleanPodPolicy"] = "OpenPAI ends all tasks with the job"
         return as_whole(policy.get("backoffLimit"))
 
     def _others(self, replicas: dict[str, Any]) -> None:
@@ -167,7 +161,7 @@ class _ManifestReader:
         options: dict[str, Any] = {"infiniband": True} if has_rdma else {}
         options |= self._mounts(container, pod, path)
         role = {"resourcePerInstance": resources} | ({"extraContainerOptions": options} if options else {})
-        known = [one for one in _CONTAINER if one != "securityContext"]
+        known = list(_CONTAINER)
         if not container.get("securityContext") or (has_rdma and container["securityContext"] == _LOCK):
             known.append("securityContext")
         self._lost |= others_lost(container, known, f"{path}.", "a task has no such key")
@@ -291,9 +285,8 @@ def _worker_commands(pod: _Pod) -> list[str]:
     lines = command_lines(read_script(text)).all
     server = next((line for line in lines if _starts_ssh(line)), None)
     if server is None:
-        raise ConversionError(
-            "worker-without-sshd", "the worker runs no ssh server, so the launcher cannot start processes on it"
-        )
+        message = "the worker runs no ssh server, so the launcher cannot start processes on it"
+        raise ConversionError("worker-without-sshd", message)
     steps = [(line.step, line.step.command) for line in lines if line.step.command is not None]
     # Each line of a task role must succeed, as each part of `a && b` must; in other scripts `&&` means more.
     is_plain = not any(

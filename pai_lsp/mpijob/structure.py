@@ -112,7 +112,9 @@ def structure_faults(manifest: Manifest) -> tuple[Fault, ...]:
     found: dict[str, Fault] = {}
     version = manifest.version or SERVED
     for failed in _check(version)(_as_checked(manifest.root, mpijob_schema(version))):
-        value = _at(manifest.root, failed.path)
+        value = manifest.root
+        for step in failed.path:
+            value = value.content[step]
         for fault in () if value.kind == "unsupported" else _faults(failed, value, _field_of(failed.path), version):
             found.setdefault(fault.field, fault)
     return (*sorted(found.values(), key=lambda one: one.span.start), *_metadata(manifest))
@@ -125,12 +127,6 @@ def _as_checked(value: Value, schema: dict[str, Any]) -> Any:
         kept = ((name, one) for name, one in value.content.items() if one.kind != "null" or below[name] is None)
         return {name: _as_checked(one, below[name] or {}) for name, one in kept}
     return [_as_checked(one, _of_items(schema)) for one in value.content] if value.kind == "array" else value.content
-
-
-def _at(value: Value, path: Sequence[str | int]) -> Value:
-    for step in path:
-        value = value.content[step]
-    return value
 
 
 def _field_of(path: Sequence[str | int]) -> str:
@@ -283,42 +279,24 @@ _KINDS = ("Launcher", "Worker")
 
 def admission_faults(manifest: Manifest) -> Iterator[Fault]:
     """What the operator refuses."""
-    yield from _of_training_operator(manifest) if manifest.version == TRAINING_OPERATOR else _of_mpi_operator(manifest)
-
-
-def _of_mpi_operator(manifest: Manifest) -> Iterator[Fault]:
-    yield from _name(manifest)
-    for path in ("spec.slotsPerWorker", *(f"spec.runPolicy.{name}" for name in _COUNTS)):
-        number = manifest.number(path)
-        if number is not None and number < 0:
-            yield _refused(manifest, path, f"{number} is below 0")
-    for path, allowed in (("spec.runPolicy.cleanPodPolicy", _CLEAN), ("spec.runPolicy.managedBy", _MANAGERS)):
-        yield from _one_of(manifest, path, allowed)
-    yield from _launcher_missing(manifest)
-    for name in _replicas(manifest):
-        if name in _KINDS:
-            yield from _replica(manifest, name)
-
-
-def _of_training_operator(manifest: Manifest) -> Iterator[Fault]:
-    if _replicas(manifest).keys() <= {*_KINDS}:  # else the other name is at fault
+    is_of_training, replicas = manifest.version == TRAINING_OPERATOR, _replicas(manifest)
+    if not is_of_training:
+        yield from _name(manifest)
+        for path in ("spec.slotsPerWorker", *(f"spec.runPolicy.{name}" for name in _COUNTS)):
+            number = manifest.number(path)
+            if number is not None and number < 0:
+                yield _refused(manifest, path, f"{number} is below 0")
+        for path, allowed in (("spec.runPolicy.cleanPodPolicy", _CLEAN), ("spec.runPolicy.managedBy", _MANAGERS)):
+            yield from _one_of(manifest, path, allowed)
+    if not is_of_training or all(name in _KINDS for name in replicas):  # else the other name is at fault
         yield from _launcher_missing(manifest)
-    for name, spec in _replicas(manifest).items():
-        if name not in _KINDS:
+    for name, spec in replicas.items():
+        if name in _KINDS:
+            yield from _replica(manifest, name, is_of_training=is_of_training)
+        elif is_of_training:
             span = spec.key.span if spec.key is not None else spec.span
-            hint = did_you_mean(name, _KINDS)
-            message = f"'{name}' is not a kind of replica{hint}; use {' and '.join(_KINDS)}"
+            message = f"'{name}' is not a kind of replica{did_you_mean(name, _KINDS)}; use {' and '.join(_KINDS)}"
             yield _refused_at(span, f"{_REPLICAS}.{name}", message)
-            continue
-        if name == "Launcher":
-            yield from _launchers(manifest)
-        yield from _no_container(manifest, name)
-        for number, one in enumerate(spec.items("template", "spec", "containers")):
-            for key in ("image", "name") if one.kind == "object" else ():
-                written = one.get(key)
-                if written is None or written.content == "":
-                    path = f"{_REPLICAS}.{name}.template.spec.containers[{number}].{key}"
-                    yield _refused_at((written or one).span, path, f"'{key}' is required here")
 
 
 def _launcher_missing(manifest: Manifest) -> Iterator[Fault]:
@@ -354,23 +332,24 @@ def _one_of(manifest: Manifest, path: str, allowed: tuple[str, ...], *, empty: b
         yield _refused(manifest, path, f"'{text}' is not supported, only {' and '.join(allowed)}{hint}", allowed)
 
 
-def _replica(manifest: Manifest, name: str) -> Iterator[Fault]:
+def _replica(manifest: Manifest, name: str, *, is_of_training: bool) -> Iterator[Fault]:
     path = f"{_REPLICAS}.{name}"
     count, written = manifest.number(f"{path}.replicas"), manifest.get(f"{path}.replicas")
-    if name == "Launcher":
-        yield from _launchers(manifest)
-    elif (written is None or written.kind == "integer") and (count is None or count <= 0):
+    if name == "Launcher" and count not in {None, 1}:
+        yield _refused(manifest, f"{path}.replicas", f"a job has exactly one launcher, not {count}")
+    is_of_worker = name == "Worker" and not is_of_training
+    if is_of_worker and (written is None or written.kind == "integer") and (count is None or count <= 0):
         found = "'replicas' is missing, which means 0" if count is None else f"{count} is below 1"
         yield _refused(manifest, f"{path}.replicas", f"{found}; a job with 'Worker' needs at least 1 worker")
-    yield from _one_of(manifest, f"{path}.restartPolicy", _RESTART, empty=True)
+    if not is_of_training:
+        yield from _one_of(manifest, f"{path}.restartPolicy", _RESTART, empty=True)
     yield from _no_container(manifest, name)
-
-
-def _launchers(manifest: Manifest) -> Iterator[Fault]:
-    path = f"{_REPLICAS}.Launcher.replicas"
-    count = manifest.number(path)
-    if count not in {None, 1}:
-        yield _refused(manifest, path, f"a job has exactly one launcher, not {count}")
+    path = f"{path}.template.spec.containers"
+    for number, one in enumerate(manifest.root.items(*path.split(".")) if is_of_training else ()):
+        for key in ("image", "name") if one.kind == "object" else ():
+            field = one.get(key)
+            if field is None or field.content == "":
+                yield _refused_at((field or one).span, f"{path}[{number}].{key}", f"'{key}' is required here")
 
 
 def _no_container(manifest: Manifest, name: str) -> Iterator[Fault]:
@@ -389,14 +368,12 @@ def _name(manifest: Manifest) -> Iterator[Fault]:
         field, name = "metadata.generateName", f"{prefix[:58]}aaaaa"
     if not name:
         return
-    count = manifest.number(f"{_REPLICAS}.Worker.replicas") or 1
-    pod = f"{name}-worker-{max(count, 1) - 1}"
+    pod = f"{name}-worker-{max(manifest.number(f'{_REPLICAS}.Worker.replicas') or 1, 1) - 1}"
     if len(pod) > _LONGEST:
         yield _refused(manifest, field, f"the pod '{shortened(pod)}' has {len(pod)} characters, more than {_LONGEST}")
     elif not _LABEL_FROM_LETTER.fullmatch(pod):
-        yield _refused(
-            manifest, field, f"'{name}' must begin with a lower-case letter and have only letters, digits and '-'"
-        )
+        message = f"'{name}' must begin with a lower-case letter and have only letters, digits and '-'"
+        yield _refused(manifest, field, message)
 
 
 _REPLICA_PATH = ("spec", "mpiReplicaSpecs")
