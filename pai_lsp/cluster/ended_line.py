@@ -41,6 +41,7 @@ _NOTICES = lazy_pattern(
 _ENDED = lazy_pattern(r"([0-9]{1,9}) (.*)")
 # Of a command that is looked for, in characters.
 _LONGEST = 500
+_CONTINUED = lazy_pattern(r"(?<!\\)(?:\\\\)*\\\Z")
 _SYNTAX = lazy_pattern(r"syntax ([0-9]{1,9})")
 
 
@@ -70,7 +71,7 @@ def ended_line(report: str, commands: str) -> int | None:
     else:
         # `exit`, an unset variable, or the last command: known where nothing else is written like it.
         number = _only_line_with(command, commands)
-    while 1 < number <= len(lines) and _is_continued(lines[number - 2]):
+    while 1 < number <= len(lines) and _CONTINUED.search(lines[number - 2]):
         number -= 1
     return number if 0 < number <= len(lines) else None
 
@@ -82,10 +83,6 @@ def _only_line_with(command: str, commands: str) -> int:
     written = r"\s*".join(map(re.escape, command.replace(" ", "")))
     found = [one.start() for one in re.finditer(rf"(?<![\w.$/-]){written}(?![\w./-])", commands)]
     return commands.count("\n", 0, found[0]) + 1 if len(found) == 1 else 0
-
-
-def _is_continued(line: str) -> bool:
-    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
 
 
 def line_in_job(job: Job, role: TaskRole, commands: str, number: int) -> int | None:

@@ -19,7 +19,6 @@ from pai_lsp.source.patterns import lazy_pattern
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from typing import Any
 
 
 class Weight(IntEnum):
@@ -78,12 +77,12 @@ def causes() -> Mapping[str, Cause]:
 @cache
 def message_patterns(scope: str) -> tuple[MessagePattern, ...]:
     """The patterns for a `log`, or for events and diagnostics of the `platform`; the first that matches counts."""
-    return tuple(map(_pattern, (one for one in table("failure_causes.json")["patterns"] if one["scope"] == scope)))
-
-
-def _pattern(entry: dict[str, Any]) -> MessagePattern:
-    cause, weight, written = entry["cause"], Weight[entry["weight"].upper()], entry["pattern"]
-    return MessagePattern(cause, weight, lazy_pattern(written), needles(written), entry.get("inferred", False))
+    read = ((one, Weight[one["weight"].upper()], one["pattern"]) for one in table("failure_causes.json")["patterns"])
+    return tuple(
+        MessagePattern(one["cause"], weight, lazy_pattern(written), needles(written), one.get("inferred", False))
+        for one, weight, written in read
+        if one["scope"] == scope
+    )
 
 
 _SHORTEST_NEEDLE = 3

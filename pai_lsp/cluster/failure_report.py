@@ -364,10 +364,8 @@ def _role_name(_report: FailureReport, _job: Job, role: TaskRole) -> Node | None
 def _plugin_name(report: FailureReport, job: Job, _role: TaskRole) -> Node | None:
     found = _PLUGIN_FILE.search(report.text)
     named = [plugin.node for plugin in job.plugins if found and plugin.plugin == found[1]]
-    prerequisites = [
-        one.node for one in job.prerequisites if found and scalar_text(one.node.get("plugin")).endswith(f".{found[1]}")
-    ]
-    return next(iter((*named, *prerequisites)), None)
+    defined = ((one.node, scalar_text(one.node.get("plugin"))) for one in job.prerequisites)
+    return next(iter((*named, *(node for node, name in defined if found and name.endswith(f".{found[1]}")))), None)
 
 
 def _plugin_quotes(_report: FailureReport, job: Job, _role: TaskRole) -> Node | None:

@@ -248,7 +248,8 @@ def _default_wait(values: Any, profile: Profile) -> Wait | None:
     """Kubernetes' own rules: a task needs one node, and with a barrier all tasks need nodes at the same time."""
     if "nodes" not in profile.document:
         return None
-    available = free_nodes(profile.document["nodes"])
+    nodes = (one for one in profile.document["nodes"] if one["ready"] and not one.get("unschedulable"))
+    available = tuple(Need(node["gpu"], node["cpu"], node["memoryMB"]) for node in nodes)
     needs: list[tuple[Need, int]] = []
     for name, role in values["taskRoles"].items():
         wanted = role["resourcePerInstance"]
@@ -259,7 +260,8 @@ def _default_wait(values: Any, profile: Profile) -> Wait | None:
             text += f"that each task of '{name}' needs"
             return Wait(name, reason, text, ("taskRoles", name, "resourcePerInstance"))
         needs.append((need, role.get("instances") or 1))
-    if has_barrier(values) and not fit_together(needs, available):
+    kinds = sorted(needs, key=lambda one: (one[0].gpu, one[0].memory, one[0].cpu), reverse=True)
+    if has_barrier(values) and not _packed(kinds, available, 0, iter(range(_MOST_STEPS))):
         reason = "each task fits a node, all tasks together do not; gang barrier"
         text = "all tasks must run at the same time, and the nodes of the cluster cannot take all of them"
         return Wait(None, reason, text, ("taskRoles",))
@@ -287,24 +289,11 @@ class Need:
         return Need(self.gpu - other.gpu * count, self.cpu - other.cpu * count, self.memory - other.memory * count)
 
 
-def free_nodes(nodes: Sequence[Mapping[str, object]]) -> list[Need]:
-    """What each node offers that takes tasks."""
-    return [
-        Need(float(str(node["gpu"])), float(str(node["cpu"])), float(str(node["memoryMB"])))
-        for node in nodes
-        if node["ready"] and not node.get("unschedulable")
-    ]
-
-
-def fit_together(tasks: Sequence[tuple[Need, int]], nodes: Sequence[Need]) -> bool:
-    """Whether all tasks, each kind with its number, find nodes at the same time."""
-    kinds = sorted(tasks, key=lambda one: (one[0].gpu, one[0].memory, one[0].cpu), reverse=True)
-    steps = iter(range(_MOST_STEPS))
-    return _packed(kinds, tuple(nodes), 0, steps)
-
-
 def _packed(kinds: list[tuple[Need, int]], left: tuple[Need, ...], first: int, steps: Iterator[int]) -> bool:
-    """Place the first kind from node `first` on, in every way; then the others."""
+    """Whether all tasks find nodes at the same time: the first kind from node `first` on, in any way, then the others.
+
+    kinds: what a task needs, and how many such tasks there are. left: what each node has left.
+    """
     if not kinds:
         return True
     need, number = kinds[0]

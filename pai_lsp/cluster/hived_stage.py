@@ -110,7 +110,7 @@ class Cells:
         def visit(cell: Mapping[str, Any], cell_type: str, chain: str) -> None:
             if cell.get("pinnedCellId"):
                 found[cell["pinnedCellId"]] = (chain, cell_type)
-            child = self._types.get(cell_type, {}).get("childCellType", "")
+            child = self.document["cellTypes"].get(cell_type, {}).get("childCellType", "")
             for one in cell.get("cellChildren") or ():
                 visit(one, one.get("cellType") or child, chain)
 
@@ -118,16 +118,11 @@ class Cells:
             visit(cell, cell["cellType"], cell["cellType"])
         return found
 
-    @property
-    def _types(self) -> Mapping[str, Mapping[str, Any]]:
-        types: Mapping[str, Mapping[str, Any]] = self.document["cellTypes"]
-        return types
-
     def _levels(self, cell_type: str) -> list[Mapping[str, Any]]:
         """The descriptions of a type and of the types of its parts, down to the SKUs; one that has itself ends them."""
         found: dict[str, Mapping[str, Any]] = {}
-        while cell_type in self._types and cell_type not in found:
-            found[cell_type] = self._types[cell_type]
+        while cell_type in self.document["cellTypes"] and cell_type not in found:
+            found[cell_type] = self.document["cellTypes"][cell_type]
             cell_type = found[cell_type]["childCellType"]
         return list(found.values())
 

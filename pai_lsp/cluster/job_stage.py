@@ -36,7 +36,9 @@ def quota_refusals(values: Any, job: Job, profile: Profile, now: datetime) -> It
     if not profile.platform.has_user_limits or profile.user is None:
         return
     priority = as_mapping(hived_section(values)).get("jobPriorityClass")
-    gpus = _requested_gpus(values)
+    roles = values["taskRoles"].values()
+    # Not a number if a role leaves out `instances`.
+    gpus = float(sum(role["resourcePerInstance"]["gpu"] * role.get("instances", math.nan) for role in roles))
     if priority == "prod":
         yield from _prod_refusals(profile.user, now)
     yield from _code_refusals(values, job, profile, gpus, is_prod=priority == "prod")
@@ -245,12 +247,6 @@ def _forced_node_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
 def forced_nodes(values: Any, profile: Profile) -> bool:
     """Whether the job names the nodes it runs on, so that no scheduler places it."""
     return profile.platform.forces_nodes and bool(as_mapping(values.get("extras")).get("forceNodes"))
-
-
-def _requested_gpus(values: Any) -> float:
-    """GPUs of all tasks; not a number if a role leaves out `instances`."""
-    roles = values["taskRoles"].values()
-    return float(sum(role["resourcePerInstance"]["gpu"] * role.get("instances", math.nan) for role in roles))
 
 
 def _moment(written: object) -> datetime | None:

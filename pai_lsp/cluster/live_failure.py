@@ -20,12 +20,11 @@ if TYPE_CHECKING:
 class LiveFailure:
     """A failure on a cluster explained.
 
-    job: at the attempt that failed. task: the one whose log was read; None if it has none.
+    task: the one whose log was read; None if it has none.
     note: what was not read, and why; empty if everything was.
     """
 
     found: Failure
-    job: LiveJob
     task: LiveTask | None
     note: str
 
@@ -69,4 +68,4 @@ def live_failure(cluster: ClusterConnection, job: LiveJob, written: Job | None, 
         role=task.role if task is not None else None,
         diagnostics=diagnostics,
     )
-    return LiveFailure(found, job, task, note)
+    return LiveFailure(found, task, note)

@@ -193,12 +193,11 @@ def _judged(error: LogError, at: int, progress: Sequence[int], success: Sequence
 def _decisive(errors: Sequence[LogError], near: set[int]) -> LogError | None:
     strong = [error for error in errors if error.weight >= Weight.GENERAL]
     if strong:
-        episode = [strong[-1]]
-        for error in reversed(strong[:-1]):
-            if episode[0].line.number - error.line.number > _GAP:
-                break
-            episode.insert(0, error)
-        return max(episode, key=lambda error: (error.weight, error.is_explained, error.is_traceback))
+        numbers = [error.line.number for error in strong]
+        starts = [at for at in range(1, len(strong)) if numbers[at] - numbers[at - 1] > _GAP]
+        return max(
+            strong[max(starts, default=0) :], key=lambda error: (error.weight, error.is_explained, error.is_traceback)
+        )
     weak = [error for error in errors if error.weight is Weight.WEAK and error.line.number in near]
     follows = [error for error in errors if error.weight is Weight.FOLLOWS]
     naming = [error for error in follows if error.cause not in {"child-failed", "stopped"}]

@@ -86,8 +86,8 @@ def profile_of_files(
         profile["virtualClusters"] = {"default": {}}
     if user := _user(services, groups, list(profile["virtualClusters"])):
         profile["user"] = user
-    start, end = (_port(server, f"schedule-port-{key}", _PORTS[key]) for key in ("start", "end"))
-    profile["ports"] = {"start": start, "end": end}
+    ports = {key: whole_number(str(server.get(f"schedule-port-{key}"))) for key in _PORTS}
+    profile["ports"] = {key: number or _PORTS[key] for key, number in ports.items()}
     return profile | ({"rules": rules} if rules else {})
 
 
@@ -182,7 +182,8 @@ def _user(services: Mapping[str, Any], groups: Sequence[str], virtual_clusters: 
         if "group-manager" in services:
             text += "; the cluster reads 'group-manager' only below 'authentication'"
         raise ProfileError(text)
-    always = [name for name in (_default_group(services),) if _is_basic(services) and name in known]
+    default = as_mapping(_group_manager(services).get("default-group")).get("groupname")
+    always = [str(default)] if _is_basic(services) and str(default) in known else []
     acls = [known[name] for name in dict.fromkeys((*groups, *always))]
     is_admin = any(acl["admin"] for acl in acls)
     granted = virtual_clusters if is_admin else [one for acl in acls for one in acl["virtualClusters"]]
@@ -228,10 +229,6 @@ def _group_manager(services: Mapping[str, Any]) -> Mapping[str, Any]:
     return as_mapping(as_mapping(services.get("authentication")).get("group-manager")) or default
 
 
-def _default_group(services: Mapping[str, Any]) -> str | None:
-    return as_text(as_mapping(_group_manager(services).get("default-group")).get("groupname"))
-
-
 def _is_basic(services: Mapping[str, Any]) -> bool:
     return not as_mapping(services.get("authentication")).get("OIDC")
 
@@ -244,11 +241,6 @@ def _rules(server: Mapping[str, Any]) -> dict[str, Any]:
         found["code"] = {"virtualClusters": str(code["virtual-cluster"]), "gpus": code["gpu-number"]}
         found["code"] |= {ours: str(code[key]) for key, ours in _CODE_KEYS.items() if code.get(key) is not None}
     return {key: value for key, value in found.items() if value}
-
-
-def _port(server: Mapping[str, Any], key: str, otherwise: int) -> int:
-    written = whole_number(str(server.get(key)))
-    return otherwise if written is None else written
 
 
 _RESOURCES = ("gpu", "cpu", "memory")

@@ -170,12 +170,10 @@ def _is_enforced(error: StructureError, profile: Profile) -> bool:
 
 
 def _duplicates(values: Any) -> Iterator[Refusal]:
-    seen: set[tuple[str, str]] = set()
-    for number, one in enumerate(values.get("prerequisites") or ()):
-        key = (one["type"], one["name"])
-        if key in seen:
-            yield refusal(f"Duplicate {key[0]} prerequisites {key[1]}.", ("prerequisites", number, "name"))
-        seen.add(key)
+    keys = [(one["type"], one["name"]) for one in values.get("prerequisites") or ()]
+    for number, (kind, name) in enumerate(keys):
+        if (kind, name) in keys[:number]:
+            yield refusal(f"Duplicate {kind} prerequisites {name}.", ("prerequisites", number, "name"))
     names = [one["name"] for one in values.get("deployments") or ()]
     for number, name in enumerate(names):
         if name in names[:number]:

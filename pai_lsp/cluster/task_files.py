@@ -44,17 +44,11 @@ class TaskHome:
     """Where a task runs.
 
     home: the folder that stands for `HOME`. clones: whether the task itself clones its repositories.
-    tensorboard_address: on which TensorBoard listens.
     """
 
     home: str
     is_container: bool
     clones: bool = False
-
-    @property
-    def tensorboard_address(self) -> str:
-        """In a container on all addresses, as only published ports can be reached from outside."""
-        return "0.0.0.0" if self.is_container else ADDRESS  # noqa: S104 - of the container
 
 
 def task_files(plan: TaskPlan, place: TaskHome, ports: Ports, token: str, left_out: Iterable[str]) -> dict[str, str]:
@@ -75,7 +69,8 @@ def task_files(plan: TaskPlan, place: TaskHome, ports: Ports, token: str, left_o
             files[path] = files[path].replace(f"{HOME}/", f"{place.home}/")
     if plan.tensorboard is not None:
         called = plan.tensorboard[0].replace(f"{HOME}/", f"{place.home}/")
-        called += f" --host={place.tensorboard_address} &"  # only this machine reaches it
+        # In a container on all its addresses: only published ports can be reached from outside.
+        called += f" --host={'0.0.0.0' if place.is_container else ADDRESS} &"  # noqa: S104 - of the container
         files["plugins/tensorboard/tensorboard.sh"] = f"#!/bin/bash\n{OPTIONS}{called}\n"
     if plan.clones:
         files[GIT_CHECK] = shell_text("git_check.sh")

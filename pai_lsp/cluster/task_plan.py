@@ -26,7 +26,7 @@ from pai_lsp.expansion.released_run import (
 )
 from pai_lsp.platform.clone_options import clone_words
 from pai_lsp.platform.platforms import OPENPAI
-from pai_lsp.source.foreign import as_mapping
+from pai_lsp.source.foreign import as_mapping, as_whole
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import did_you_mean
@@ -121,19 +121,15 @@ def task_plan(job: Job, role_name: str, index: int, user: str, *, shows_secrets:
     environment, later = task_environment(job, role, index, user)
     written = job.plain["taskRoles"][role.name]
     options = as_mapping(written.get("extraContainerOptions"))
-    memory = _whole_number(options.get("shmMB")) or job.platform.shared_memory
+    memory = as_whole(options.get("shmMB")) or job.platform.shared_memory
     return TaskPlan(
         role, index, image, None, "", environment, later, files, order, tuple(_mounts(job)), memory,
         tuple(part.clone for part in parts if part.clone),
         next((part.tensorboard for part in reversed(parts) if part.tensorboard is not None), None),
         {path: part.source for part in parts if part.source is not None for path in part.paths},
         tuple(part.source for part in parts if part.clone and part.source is not None),
-        _whole_number(written["resourcePerInstance"].get("memoryMB")),
+        as_whole(written["resourcePerInstance"].get("memoryMB")) or None,
     )  # fmt: skip
-
-
-def _whole_number(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
 def _check_ports(job: Job, role: TaskRole) -> None:

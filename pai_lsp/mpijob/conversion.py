@@ -80,18 +80,13 @@ def kept_comments(syntax: Syntax) -> list[str]:
     keys = [match[1].strip() if (match := _KEY.match(one)) else None for one in lines]
     # Of each line, the key on it or below.
     following: list[str | None] = [*accumulate(reversed(keys), lambda below, key: key or below)][::-1]
+    first = next((number for number, key in enumerate(keys) if key), 0)
     found: list[str] = []
-    has_key = False
-    at, start = 0, 0
     for comment in comments(syntax):
-        line = at + syntax.text.count("\n", start, comment.span.start)
-        has_key = has_key or any(keys[at:line]) or not comment.is_alone
-        at, start = line, comment.span.start
-        if _FOR_TOOLS.match(comment.text):
-            continue
         text = comment.text.lstrip("#").strip()
-        key = (following[line] if comment.is_alone else keys[line]) if has_key else None
-        if text:
+        if text and not _FOR_TOOLS.match(comment.text):
+            line = syntax.text.count("\n", 0, comment.span.start)
+            key = keys[line] if not comment.is_alone else following[line] if line > first else None
             found.append(f"# {key}: {text}" if key else f"# {text}")
     return found
 

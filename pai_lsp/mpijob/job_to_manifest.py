@@ -120,14 +120,12 @@ class _JobReader:
         """The tasks that a launcher starts ranks on, (role, index), and the slots of each; none if it names none."""
         tasks: set[tuple[str, int]] = set()
         slots: set[int] = set()
-        counts: set[int] = set()
         for launch in launches:
             if launch.host_files:
                 raise ConversionError("unknown-host", "the hosts are in a file; write them with -H")
-            counts |= {launch.processes or 0}
             for option in launch.host_lists:
                 hosts = hosts_of(option)
-                if hosts is None and option.value is None:
+                if option.value is None:
                     raise ConversionError("unknown-host", "the hosts are not written as text; list them")
                 if hosts is None:
                     raise ConversionError("unequal-slots", f"in '{option.value}' the number of slots is not a number")
@@ -135,7 +133,7 @@ class _JobReader:
                 tasks |= {self._task(host.name) for host in hosts if host.name not in THIS_HOST}
         if len(slots) > 1:
             raise ConversionError("unequal-slots", "the hosts have different numbers of slots")
-        alone = max(counts, default=0) or self._gpus(launcher)
+        alone = max(launch.processes or 0 for launch in launches) or self._gpus(launcher)
         return tasks, next(iter(slots)) if tasks else alone
 
     def _task(self, host: str) -> tuple[str, int]:
@@ -236,16 +234,14 @@ class _JobReader:
             if number not in used:
                 self._lost[f"prerequisites[{number}]"] = "only images of the two roles can be kept"
         for role in roles:
-            path = f"taskRoles.{role.name}"
             if self._role(role).get("taskRetryCount") and not (uses_retries and role is worker):
-                self._lost[f"{path}.taskRetryCount"] = (
-                    "the operator restarts a launcher by spec.runPolicy.backoffLimit alone"
-                )
-        completion = as_mapping(self._role(worker).get("completion")) if worker is not None else {}
+                reason = "the operator restarts a launcher by spec.runPolicy.backoffLimit alone"
+                self._lost[f"taskRoles.{role.name}.taskRetryCount"] = reason
+        completion = as_mapping(self._role(roles[-1]).get("completion")) if worker is not None else {}
         for name in ("minFailedInstances", "minSucceededInstances"):
             value = completion.get(name)
             if isinstance(value, int) and (value >= 1 if name == "minFailedInstances" else value != -1):
-                path = f"taskRoles.{worker.name if worker else ''}.completion.{name}"
+                path = f"taskRoles.{roles[-1].name}.completion.{name}"
                 self._lost[path] = "the launcher alone decides about an MPIJob"
 
     def _role(self, role: TaskRole) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Source: Kubernetes, "Define a Command and Arguments for a Container".
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 
 from pai_lsp.embedded.command_lines import MODULES, command_lines, quoted_words
@@ -127,18 +128,13 @@ def _container(value: Value, path: str, source: str) -> Container | None:
     line = lines.all[0]
     number = len(words) - len(line.arguments)
     arguments = words[number:]
-    at = next((n for n, word in enumerate(arguments) if _is_script_option(word)), None)
-    if line.program in SHELLS and at is not None and at + 1 < len(arguments):
-        script = arguments[at + 1]
+    at = next((n for n, word in enumerate(arguments, 1) if re.fullmatch("-(?:[^-].*)?c", word.text or "")), len(words))
+    if line.program in SHELLS and at < len(arguments):
+        script = arguments[at]
         lines = command_lines(read_script(script.text or ""))
         return Container(value, path, words, has_command, script, lines, tuple(_script_commands(script, lines, source)))
     command = Command(_program(line), words[number - 1], arguments, line.is_other_user)
     return Container(value, path, words, has_command, None, lines, (command,))
-
-
-def _is_script_option(word: ContainerWord) -> bool:
-    text = word.text or ""
-    return text.startswith("-") and not text.startswith("--") and text.endswith("c")
 
 
 def _program(line: CommandLine) -> str:
@@ -248,27 +244,18 @@ class Layout:
 
 def layout_of(manifest: Manifest) -> Layout | None:
     """The parts of a manifest of v2beta1 or of the other operator; None for another one."""
-    is_other = manifest.version == OTHER_OPERATOR
-    if not (is_other or manifest.is_served):
+    if manifest.version == OTHER_OPERATOR:
+        launcher, worker = (_pod(manifest, f"spec.{name}Template.spec") for name in ("launcher", "worker"))
+        workers = manifest.number("spec.numWorkers") or 1
+        return Layout(manifest, launcher, worker, workers, 1, "OpenMPI", works=False, is_other=True)
+    if not manifest.is_served:
         return None
-    launcher, worker = (
-        ("spec.launcherTemplate.spec", "spec.workerTemplate.spec")
-        if is_other
-        else (f"{REPLICAS}.Launcher.template.spec", f"{REPLICAS}.Worker.template.spec")
-    )
-    slots = manifest.number("spec.slotsPerWorker") if manifest.get("spec.slotsPerWorker") and not is_other else 1
-    return Layout(
-        manifest,
-        _pod(manifest, launcher),
-        _pod(manifest, worker),
-        (manifest.number("spec.numWorkers") or 1)
-        if is_other
-        else max(manifest.number(f"{REPLICAS}.Worker.replicas") or 0, 0),
-        -1 if slots is None else slots,
-        (not is_other and manifest.text("spec.mpiImplementation")) or "OpenMPI",
-        works=not is_other and manifest.flag("spec.runLauncherAsWorker"),
-        is_other=is_other,
-    )
+    launcher, worker = (_pod(manifest, f"{REPLICAS}.{name}.template.spec") for name in ("Launcher", "Worker"))
+    workers = max(manifest.number(f"{REPLICAS}.Worker.replicas") or 0, 0)
+    slots = manifest.number("spec.slotsPerWorker") if manifest.get("spec.slotsPerWorker") else 1
+    slots = -1 if slots is None else slots
+    implementation, works = manifest.text("spec.mpiImplementation"), manifest.flag("spec.runLauncherAsWorker")
+    return Layout(manifest, launcher, worker, workers, slots, implementation or "OpenMPI", works=works, is_other=False)
 
 
 def _pod(manifest: Manifest, path: str) -> PodLayout:

@@ -124,14 +124,10 @@ def _counted(layout: Layout) -> Iterator[tuple[int, int, LaunchLine, tuple[Span,
 
 def _oversubscribes(layout: Layout, line: LaunchLine) -> bool:
     name = "OMPI_MCA_rmaps_base_oversubscribe"
-    for container in layout.launcher.containers[:1]:
-        if container.lines.mentions(name):
-            return True
-        for _, variable, entry in container.environment():
-            value = entry.get("value")
-            if variable.content == name and (value is None or value.text not in {"0", "false", "no"}):
-                return True
-    return line.oversubscribes
+    container = layout.launcher.containers[0]
+    values = (entry.get("value") for _, variable, entry in container.environment() if variable.content == name)
+    is_set = any(value is None or value.text not in {"0", "false", "no"} for value in values)
+    return is_set or container.lines.mentions(name) or line.oversubscribes
 
 
 @rule(Severity.ERROR)
@@ -514,9 +510,8 @@ def mpijob_wait_without_probe(layout: Layout) -> Iterator[Finding]:
         if container.value.get("readinessProbe") is None and first not in {"sshd", "sleep"}:
             field = "spec.workerTemplate" if layout.is_other else "spec.launcherCreationPolicy"
             severity = Severity.WARNING if layout.is_other else Severity.INFORMATION
-            message = (
-                "workers count as ready as soon as they start; add a readinessProbe that waits for their ssh server"
-            )
+            message = "workers count as ready as soon as they start; "
+            message += "add a readinessProbe that waits for their ssh server"
             yield layout.finding(field, message, severity)
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _UNKNOWN = "an OpenPAI job has no such key"
 _VARIABLE = lazy_pattern(r"\$\(([A-Za-z_][A-Za-z0-9_]*)\)")
+_SPECIAL = lazy_pattern(r'[\\"$`]')
 _ROOT = "--allow-run-as-root"
 _ROOT_VARIABLES = frozenset({"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"})
 _LASTS = "sleep infinity"
@@ -328,12 +329,8 @@ def _quoted(word: str) -> str:
     if not _VARIABLE.search(word):
         return shlex.quote(word)
     parts = _VARIABLE.split(word)
-    found = [f"${{{one}}}" if number % 2 else _escaped(one) for number, one in enumerate(parts)]
+    found = (f"${{{one}}}" if at % 2 else _SPECIAL.sub(r"\\\g<0>", one) for at, one in enumerate(parts))
     return '"' + "".join(found) + '"'
-
-
-def _escaped(text: str) -> str:
-    return "".join(f"\\{one}" if one in '\\"$`' else one for one in text)
 
 
 def _amount(value: Any, default: float) -> float:

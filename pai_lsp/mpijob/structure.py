@@ -157,7 +157,10 @@ def _faults(failed: FailedKeyword, value: Value, field: str, version: str) -> It
                 span = item.key.span if item.key is not None else item.span
                 place = place_today(below, version)
                 near = near_name_fixes(span, name, names - set(value.content)) if place is None else ()
-                yield Fault("dropped", below, span, _dropped(name, place, names), near)
+                message = f"unknown key '{name}'{did_you_mean(name, sorted(names))}; the API server drops it"
+                if place is not None:
+                    message = f"'{name}' is not a key here and the API server drops it; its place is {place}"
+                yield Fault("dropped", below, span, message, near)
     elif failed.keyword == "required":
         for name in wanted["required"]:
             if value.get(name) is None:
@@ -210,13 +213,6 @@ def place_today(field: str, version: str) -> str | None:
     """Where a version has the key of another version at a path; None for any other key."""
     place = MOVED.get(field)
     return place if place and _schema_at(tuple(place.split(".")), version) is not None else None
-
-
-def _dropped(name: str, place: str | None, names: set[str]) -> str:
-    consequence = "the API server drops it"
-    if place is not None:
-        return f"'{name}' is not a key here and {consequence}; its place is {place}"
-    return f"unknown key '{name}'{did_you_mean(name, sorted(names))}; {consequence}"
 
 
 def _metadata(manifest: Manifest) -> Iterator[Fault]:
