@@ -89,3 +89,20 @@ def test_one_error_at_the_odd_line(right: str, wrong: str, message: str) -> None
 
 def test_a_tab_before_a_comment_is_no_content() -> None:
     assert Document('a: "\n\t#"\n"\n').syntax.problems
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "faults"),
+    [
+        ("a: b: &x 1", "*x", ["b: &x 1"]),
+        ("a: b: &x 1", "*y", ["b: &x 1", "*y"]),
+        ("a: b: &x 1", "*xy", ["b: &x 1", "*xy"]),
+        ("a: b: &xy 1", "*x", ["b: &xy 1", "*x"]),
+        ("a: b: &x-y 1", "*x", ["b: &x-y 1", "*x"]),
+        ("a: &x 1", "*y", ["*y"]),
+    ],
+)
+def test_an_alias_whose_anchor_is_misread_is_no_mistake_of_its_own(first: str, last: str, faults: list[str]) -> None:
+    text = f"{JOB}parameters:\n  {first}\n  b: 1\n  c: {last}\n"
+    found = [one for one in Document(text).diagnostics if one.code == "yaml-syntax"]
+    assert [text[one.span.start : one.span.end] for one in found] == faults
