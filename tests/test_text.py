@@ -21,6 +21,7 @@ from pai_lsp.source.text import (
     one_line,
     overlapping,
     shortened,
+    text_width,
     visible,
 )
 
@@ -31,6 +32,14 @@ def test_columns_count_in_the_clients_unit() -> None:
     index = LineIndex("a\n语😀b")
     assert [index.position(4, unit).column for unit in ColumnUnit] == [7, 3, 2]
     assert [index.offset(1, column, unit) for unit, column in zip(ColumnUnit, (7, 3, 2), strict=True)] == [4, 4, 4]
+
+
+@pytest.mark.parametrize(
+    ("character", "bytes_of_utf_8", "units_of_utf_16"),
+    [("\x7f", 1, 1), ("\x80", 2, 1), ("\u0800", 3, 1), ("\uffff", 3, 1), ("\U00010000", 4, 2), ("\ud800", 3, 1)],
+)
+def test_how_wide_a_character_is(character: str, bytes_of_utf_8: int, units_of_utf_16: int) -> None:
+    assert [text_width(f"a{character}", unit) for unit in ColumnUnit] == [1 + bytes_of_utf_8, 1 + units_of_utf_16, 2]
 
 
 @pytest.mark.parametrize(
@@ -132,7 +141,18 @@ def test_texts_are_shortened() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "cells"), [("ab", 2), ("语b", 3), ("e\u0301", 1), ("\u200b", 0), ("\u1160", 0), ("ｱ", 1)]
+    ("text", "cells"),
+    [
+        ("ab", 2),
+        ("语b", 3),
+        ("e\u0301", 1),
+        ("\u200b", 0),
+        ("\u1160", 0),
+        ("\u11ff", 0),
+        ("\u115f", 2),
+        ("\u1200", 1),
+        ("ｱ", 1),
+    ],
 )
 def test_cells_of_a_terminal(text: str, cells: int) -> None:
     assert cells_of(text) == cells

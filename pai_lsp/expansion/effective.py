@@ -486,7 +486,7 @@ class _EffectiveJobReader:
     def _report(self, code: str, link: RequireLink, entries: dict[RequireLink, RequireLink], message: str) -> None:
         """Report on a reference; for one in another file, on the reference in the job that leads there."""
         entry = entries.get(link, link)
-        if entry is link or link.path is None:
+        if link.path is None:
             self._problem(code, entry.reference.place, message)
         else:
             related = Related(link.reference.span, "required here", link.path)
