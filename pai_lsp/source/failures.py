@@ -5,11 +5,6 @@ The text of an exception may quote a job, and a job may hold secrets: only its k
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import TracebackType
-
 # The exit status of every program of this package that fails itself.
 OWN_FAILURE = 3
 
@@ -29,17 +24,11 @@ def why(error: OSError | UnicodeDecodeError) -> str:
 
 def kind_and_place(error: BaseException) -> str:
     """The kind of an exception and the last line of pai-lsp that it came through."""
-    places = list(_places(error))
+    from traceback import walk_tb  # noqa: PLC0415 - only for a failure
+
+    places = [(str(frame.f_globals.get("__name__")), line) for frame, line in walk_tb(error.__traceback__)]
     ours = [place for place in places if place[0].partition(".")[0] == _PACKAGE]
     if not places:
         return type(error).__name__
     module, line = (ours or places)[-1]
     return f"{type(error).__name__} in {module}, line {line}"
-
-
-def _places(error: BaseException) -> Iterator[tuple[str, int]]:
-    """The module and the line number of each call that the exception came through, the outermost first."""
-    place: TracebackType | None = error.__traceback__
-    while place is not None:
-        yield str(place.tb_frame.f_globals.get("__name__")), place.tb_lineno
-        place = place.tb_next
