@@ -17,7 +17,7 @@ from shell_constructs import AROUND
 from pai_lsp.cluster import failure_report
 from pai_lsp.cluster.failure_report import read_report
 from pai_lsp.document import Document
-from pai_lsp.embedded.command_lines import CommandLine, command_lines, parsed, quoted_words
+from pai_lsp.embedded.command_lines import CommandLine, Program, command_lines, parsed, quoted_words
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_structure import structure
 from pai_lsp.ide.completion.complete import complete
@@ -152,6 +152,48 @@ def test_options(text: str, options: list[str], operands: list[str], unknown: li
     assert [one.name for one in found.options] == options
     assert [word.text for word in found.operands] == operands
     assert ([name for name, _ in found.unknown], found.is_open) == (unknown, is_open)
+
+
+# Options, operands, and what is unknown, by how a program reads its words; a `+` where it is open what else there is.
+STYLES = {
+    "--al x": {"argparse git": "--al | x |", "pflag popt": "| x | --al +"},
+    "--alph x y": {"argparse git": "--alpha=x | y |", "pflag popt": "| x y | --alph +"},
+    "--alpha=x y": {"argparse git pflag popt": "--alpha=x | y |"},
+    "--alphas x": {"argparse git pflag popt": "| x | --alphas +"},
+    "--no-alpha x": {"git popt": "--alpha=x | |", "argparse pflag": "| x | --no-alpha +"},
+    "--no-x y": {"git popt": "--no-x | y |", "argparse pflag": "| y | --no-x +"},
+    "-c": {"argparse git pflag popt": "-c ! -c | |"},
+    "-cx y": {"argparse git pflag popt": "-c=x | y |"},
+    "-ac x y": {"argparse git pflag popt": "--alps -c=x | y |"},
+    "-xc y": {"argparse git pflag popt": "| y | -xc +"},
+    "-ax y": {"argparse git pflag popt": "--alps | y | -x +"},
+    "--beta -a": {"argparse": "--beta --alps | |", "git pflag popt": "--beta=-a | |"},
+    "--beta x y": {"argparse git pflag popt": "--beta=x | y |"},
+    "--two 1 2 3": {"argparse git pflag popt": "--two=1 | 3 |"},
+    "--alpha -1 x": {"argparse git pflag popt": "--alpha=-1 | x |"},
+    "--alpha -a": {"argparse": "--alpha --alps ! --alpha | |", "git pflag popt": "--alpha=-a | |"},
+    "-- --alpha x": {"argparse git pflag popt": "| --alpha x |"},
+    "-": {"argparse git pflag popt": "| - |"},
+    "--alpha $X y": {"argparse git pflag popt": "--alpha | y | +"},
+    '--alpha "$X" y': {"argparse git pflag popt": "--alpha | y |"},
+    "$X y": {"argparse git pflag popt": "| y | +"},
+}
+OPTIONS: dict[str, tuple[tuple[str, ...], int | str]] = {
+    "--alpha": (("--alpha",), 1), "--alps": (("--alps", "-a"), 0), "-a": (("--alps", "-a"), 0), "-c": (("-c",), 1),
+    "--beta": (("--beta",), "?"), "--two": (("--two",), 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("words", STYLES)
+def test_how_a_program_reads_its_words(words: str) -> None:
+    for styles, expected in STYLES[words].items():
+        for style in styles.split():
+            text = f"run {words}"
+            found = parsed(line_of(text).arguments, Program(style, False, OPTIONS), text)
+            parts = [one.name if one.value is None else f"{one.name}={one.value}" for one in found.options]
+            parts += ["!", *(one.name for one in found.without_value)] if found.without_value else []
+            parts += ["|", *(word.text for word in found.operands), "|", *(name for name, _ in found.unknown)]
+            assert " ".join([*parts, *("+" * found.is_open)]) == expected, style
 
 
 def test_letters_after_one_dash() -> None:
