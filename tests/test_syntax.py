@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -404,6 +405,71 @@ def test_every_character_of_a_scalar_has_a_place(content: str, style: str) -> No
             if character in "ab😀é" and text[start] != "\\":
                 assert text[start] == character
                 assert place.index(start) == index
+
+
+@pytest.mark.parametrize(
+    ("written", "places"),
+    [
+        ('"x\n\n  y"', ["x", "\n", "y"]),
+        ('"x \n \n\n  y"', ["x", "\n", "\n", "y"]),
+        ('"x\r\n  y"', ["x", "\r\n  ", "y"]),
+        ('"\n  x"', ["\n  ", "x"]),
+        ('"x\n"', ["x", "\n"]),
+        ("'\n\n  x'", ["\n", "x"]),
+        ("x\n\n  y", ["x", "\n", "y"]),
+        ("'x''y'", ["x", "''", "y"]),
+        ('"x\\\n  y"', ["x", "y"]),
+        ('"x\\\n\n  y"', ["x", "\n", "y"]),
+        ('"\\x41\\u0042\\U00000043\\n\\e"', ["\\x41", "\\u0042", "\\U00000043", "\\n", "\\e"]),
+        ('"\\ud83d\\ude00x"', ["\\ud83d\\ude00", "x"]),
+        (">\n  x\n  y\n\n  z\n", ["x", "\n  ", "y", "\n", "z", ""]),
+        (">-\n  x\n    y\n  z\n", ["x", "\n", " ", " ", "y", "\n", "z"]),
+        ("|2\n   x\n  y\n", [" ", "x", "\n", "y", ""]),
+        ("|\n  x\n\n  y\n", ["x", "\n", "\n", "y", ""]),
+    ],
+)
+def test_where_each_character_is_written(written: str, places: list[str]) -> None:
+    text = f"a: {written}\n"
+    scalar = parse(text).scalars[-1]
+    found = [mapped(text, scalar).place(number) for number in range(len(scalar.text))]
+    assert [text[place.start : place.end] for place in found] == places
+    assert all(one.end <= following.start for one, following in pairwise(found))
+
+
+@pytest.mark.parametrize(
+    ("text", "characters"),
+    [
+        ('name: "a\0b"\n', [("\0", False)]),
+        ('name: "a\x7fb"\n', [("\x7f", True)]),
+        ("name: 'a\x1fb'\n", [("\x1f", False)]),
+        ("name: a\x7fb\n", [("\x7f", False)]),
+        ("name: a # \x7f\n", [("\x7f", True)]),
+        ("na\x7fme: 1\n", [("\x7f", False)]),
+        ("a: &x\x7f 1\nb: *x\x7f\n", [("\x7f", True), ("\x7f", True)]),
+    ],
+)
+def test_which_reader_refuses_a_control_character(text: str, characters: list[tuple[str, bool]]) -> None:
+    problems = parse(text).problems
+    assert [(text[one.span.start : one.span.end], one.is_runtime_only) for one in problems] == characters
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "at"),
+    [
+        ('a: "x\nb: 1\nc: "y"\n', 'the " is never closed', 3),
+        ("a: 'x\nb: 1\nc: 'y'\n", "the ' is never closed", 3),
+        ('a:\n  - "x\n  - y\n  - "z"\n', 'the " is never closed', 7),
+        ('a: "b"c\n', "'c' is not expected after the value", 6),
+        ('a: "b" c\n', "'c' is not expected after the value", 7),
+    ],
+)
+def test_what_follows_a_quote(text: str, message: str, at: int) -> None:
+    assert [(one.message, one.span.start) for one in parse(text).problems] == [(message, at)]
+
+
+def test_the_longest_text_that_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pai_lsp.source.syntax.MAX_CHARACTERS", 4)
+    assert [len(parse(text).problems) for text in ("a: b", "a: bc")] == [0, 1]
 
 
 @pytest.mark.parametrize(
