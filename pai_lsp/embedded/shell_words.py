@@ -124,10 +124,11 @@ class LineReader(ExpansionReader):
             return self._double_quoted(texts)
         if text[at] == "'":
             end = text.find("'", at + 1, self._end)
-            self._at = self._end if end < 0 else end + 1
             if end < 0:
                 self._left_open("'", at)
-            texts.append(text[at + 1 : self._end if end < 0 else end])
+                end = self._end
+            self._at = min(end + 1, self._end)
+            texts.append(text[at + 1 : end])
             self._part(PartKind.SINGLE_QUOTED, at)
             return True
         self._at = min(at + 2, self._end)

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 # A line begins where JavaScript's `^` matches, and its `\w` matches ASCII alone.
-_SECRETS, _LINE_ENDS = "secrets:", "\n\r\u2028\u2029"
+_LINE_ENDS = "\n\r\u2028\u2029"
+_SECTION = lazy_pattern(rf"secrets:(?:(?<![^{_LINE_ENDS}]secrets:)|(?<=\A\ufeffsecrets:))")
 _NEXT_WORD = lazy_pattern(f"[{_LINE_ENDS}][A-Za-z0-9_]")
 # Booleans of YAML 1.1 and `<<`, which js-yaml quotes although it reads them as strings.
 _QUOTED = frozenset(
@@ -44,13 +45,11 @@ def is_line_start(text: str, offset: int) -> bool:
 
 def masked_span(text: str) -> Span:
     """The text that is replaced by `secrets: "******"` and a line end; empty where nothing is masked."""
-    start = text.find(_SECRETS)
-    while start > 0 and text[start - 1] not in _LINE_ENDS and not (start == 1 and text[0] == "\ufeff"):
-        start = text.find(_SECRETS, start + 1)
-    if start < 0:
+    section = _SECTION.search(text)
+    if section is None:
         return Span(0, 0)
-    following = _NEXT_WORD.search(text, start + len(_SECRETS))
-    return Span(start, following.end() - 1 if following else len(text))
+    following = _NEXT_WORD.search(text, section.end())
+    return Span(section.start(), following.end() - 1 if following else len(text))
 
 
 def job_syntax(text: str, reader: Reader) -> Syntax:
