@@ -23,6 +23,7 @@ from pai_lsp.embedded.shell_structure import structure
 from pai_lsp.ide.completion.complete import complete
 from pai_lsp.ide.hover import hover
 from pai_lsp.platform import programs
+from pai_lsp.platform.command_files import made_files
 from pai_lsp.platform.programs import (
     HOROVOD,
     HYDRA,
@@ -351,6 +352,28 @@ def test_what_a_script_mentions() -> None:
 def test_the_folder_of_a_command(text: str, folder: str | None) -> None:
     found = command_lines(read_script(text))
     assert found.folder(found.by_program["run"][0]) == folder
+
+
+@pytest.mark.parametrize(
+    ("text", "files"),
+    [
+        ("touch -c a $X ./b", ["a", "b"]),
+        ("echo x | tee -a log", ["log"]),
+        ("echo > ./o 2>&1", ["o"]),
+        ("echo >> $X", []),
+        ("cat < in", []),
+        ("cp a b", []),
+        ("wget -O a/b https://h/x", ["a/b"]),
+        ("wget 'https://h/d/x.zip?y=1'", ["x.zip"]),
+        ("wget $URL", []),
+        ("curl -O https://h/x.zip", ["x.zip"]),
+        ("curl -o f https://h/x", ["f"]),
+        ("curl https://h/x", []),
+    ],
+)
+def test_which_files_a_command_surely_writes(text: str, files: list[str]) -> None:
+    lines = command_lines(read_script(text)).all
+    assert [name for line in lines for name in made_files(line)] == files
 
 
 def test_values_of_variables() -> None:

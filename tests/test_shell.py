@@ -47,6 +47,7 @@ READ = [
     ("# echo $X", ""),
     ("echo a#b $X # $Y", "X"),
     ("cat <<EOF\n$X \\$Y `echo $Z`\nEOF\necho $W", "X Z W"),
+    ('echo "\\$$X \\"$Y"', "X Y"),
     ("cat <<EOF\n\\a$X \\\\$Y \\\\\\$Z\nEOF\necho $W", "X Y W"),
     ("cat <<'EOF'\n$X\nEOF\necho $W", "W"),
     ('cat <<"EOF"\n$X\nEOF\necho $W', "W"),
