@@ -75,9 +75,7 @@ class Launch:
     @cached_property
     def reached_roles(self) -> tuple[TaskRole, ...]:
         """The task roles that the hosts belong to, each once."""
-        by_name = self.use.place.spellings.converted
-        named = [parts[0] for host in self.hosts if (parts := role_and_index(host))]
-        return tuple(by_name[name] for name in dict.fromkeys(named) if name in by_name)
+        return tuple(dict.fromkeys(role for host in self.hosts if (role := self.role_of(host))))
 
     @property
     def count(self) -> Option | None:
@@ -115,7 +113,7 @@ class Launch:
     def role_of(self, host: LaunchHost) -> TaskRole | None:
         """The task role that a host belongs to."""
         parts = role_and_index(host)
-        return next((role for role in self.reached_roles if parts and converted_role_name(role.name) == parts[0]), None)
+        return self.use.place.spellings.converted.get(parts[0]) if parts else None
 
     @property
     def name_span(self) -> Span:

@@ -66,9 +66,11 @@ def unknown_prerequisite(job: Job) -> Iterator[Finding]:
     """
     names = tuple(job.definitions_by_name)
     for role in job.task_roles:
-        for reference in _listed(role):
+        for reference in role.prerequisites:
             name = reference.name
-            if name not in job.definitions_by_name and not looks_like_address(name) and not job.may_define(name):
+            if not reference.scalar.is_string or name in job.definitions_by_name:
+                continue  # `type_mismatch` reports other values
+            if not looks_like_address(name) and not job.may_define(name):
                 if found := by_title(job, reference):
                     yield found
                     continue
@@ -85,11 +87,6 @@ def by_title(job: Job, reference: Reference) -> Finding | None:
     wanted = " or ".join(f"'{one}'" for one in addresses)
     message = f"'{name.removeprefix(BY_NAME)}' is the title of an item of the marketplace; write {wanted}"
     return Finding(reference.span, message, change_fix(reference.span, *addresses))
-
-
-def _listed(role: TaskRole) -> Iterator[Reference]:
-    """The strings that a role lists; type-mismatch reports other values."""
-    return (reference for reference in role.prerequisites if reference.scalar.is_string)
 
 
 @rule(Severity.WARNING, order=Order.NAMES, stage=Stage.RUNTIME)

@@ -74,15 +74,11 @@ def unknown_marketplace_item(job: Job) -> Iterator[Finding]:
         if link.answer.state is not LookupState.ABSENT or not looks_like_address(name):
             continue
         if not isinstance(address := read_address(name), AddressFault):
-            known = job.once(_known_names)
+            known = job.lookup.names()
             near = () if address.kind is AddressKind.WEB else near_addresses(name, known)
             fixes = near_name_fixes(link.reference.span, name, near)
             yield Finding(link.reference.span, nothing_at(name, known), fixes)
     yield from _missing_beyond(job, addresses=True)
-
-
-def _known_names(job: Job) -> tuple[str, ...]:
-    return job.lookup.names()
 
 
 def _missing_beyond(job: Job, *, addresses: bool) -> Iterator[Finding]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pai_lsp.embedded.server_rendering import CallFailedError, looked_up
-from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Fixes, Order, Related, Severity, Stage, later, rule
-from pai_lsp.findings.fixes import all_of, change_fix, near_name_fixes
+from pai_lsp.findings.diagnostic import Consequence, Finding, Fixes, Order, Related, Severity, Stage, rule
+from pai_lsp.findings.fixes import all_of, change_fix, fix_of, near_name_fixes
 from pai_lsp.job.definition import key_name_span
 from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.rules.templates.template_fixes import (
@@ -300,10 +300,7 @@ def null_parameter(job: Job) -> Iterator[Finding]:
             yield Finding(answer.span, message)
         else:
             related = (Related(key_name_span(entry), f"'{answer.name}' has no value"),)
-            yield Finding(answer.span, message, _empty_fix(entry.value), related)
-
-
-@later
-def _empty_fix(value: Scalar) -> Fixes:
-    """Write an empty string; the span of a missing value is directly after its colon."""
-    return (Fix("Write an empty string", (TextEdit(value.span, "''" if len(value.span) else " ''"),)),)
+            # The span of a missing value is directly after its colon.
+            written = "''" if len(entry.value.span) else " ''"
+            fixes = fix_of("Write an empty string", TextEdit, entry.value.span, written)
+            yield Finding(answer.span, message, fixes, related)

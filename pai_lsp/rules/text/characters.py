@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from itertools import islice
 
 from pai_lsp.findings.diagnostic import Consequence, Finding, Fixes, Severity, Stage, later, rule
 from pai_lsp.findings.fixes import fix_of, quote_fix
 from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.platform.secrets_section import masked_span
 from pai_lsp.source.building import SURROGATE, first_fault
-from pai_lsp.source.edits import column, line_span
-from pai_lsp.source.nodes import ProblemKind, Scalar, ScalarStyle, entries_below, walk
+from pai_lsp.source.edits import line_span
+from pai_lsp.source.nodes import ProblemKind, Scalar, ScalarStyle, walk
 from pai_lsp.source.odd_characters import odd_characters
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span, TextEdit
 
 TYPE_CHECKING = False
@@ -24,15 +26,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job.job import Job
-    from pai_lsp.source.nodes import Entry, Node
     from pai_lsp.source.odd_characters import OddCharacter
 
 _TABS = lazy_pattern(r"\t+")
 # Outside of scalars; quotes and brackets need no blank between them and a comment.
 _COMMENT = lazy_pattern(r"(?<![^ \t\r\n\ufeff\"'\[\]{},])#")
 _INDENTED = lazy_pattern(r"^( *)[^ \r\n]", re.MULTILINE)
-_REST = lazy_pattern("([ ]*)([^\x85\u2028\u2029]?)")
 _HEADER = lazy_pattern(r"[^\r\n]*")
+# So many characters are read again to see what a line end changes.
+_MOST_READ = 500_000
 # Line ends for PyYAML, ordinary characters for js-yaml.
 _LINE_ENDS = lazy_pattern("[\x85\u2028\u2029]")
 # After these, parts of the file are missing from the tree.
@@ -155,7 +157,8 @@ def unicode_line_end(job: Job) -> Iterator[Finding]:
     """
     if job.text.isascii():
         return
-    breaking = [span for span, scalar in _found(job, _LINE_ENDS) if _breaks_line(job, span, scalar)]
+    most = max(1, _MOST_READ // max(1, len(job.text)))
+    breaking = [span for span, _ in islice(_found(job, _LINE_ENDS), most) if _breaks_line(job, span)]
     if breaking:
         # Sometimes the runtime reads another job, with the rest of the line as a key of its own.
         is_read = first_fault(SURROGATE.sub("\ufffd", job.text)) is None
@@ -200,55 +203,19 @@ def nul_in_command(job: Job) -> Iterator[Finding]:
                 yield Finding(part.span, _NUL)
 
 
-def _breaks_line(job: Job, span: Span, scalar: Scalar | None) -> bool:
-    """Whether a line end at `span` changes the meaning of the rest of the line."""
-    text = job.text
-    rest = _REST.match(text, span.end)
-    if rest is None or rest[2] in {"", "\r", "\n", "#"}:
-        return False
-    if scalar is None or span.start >= scalar.span.end:
-        return _is_comment(text, scalar, span.start)
-    if scalar.is_block:
-        return len(rest[1]) < _block_indentation(text, scalar)
-    if scalar.style is not ScalarStyle.PLAIN:
-        return False
-    owner = job.once(_owners).get(scalar)
-    is_key = owner is not None and owner.key is scalar
-    if any(span.start in brackets for brackets in job.once(_brackets)):
-        # A string may continue on the next line there, but a key may only begin there.
-        return is_key and span.start > scalar.span.start
-    if is_key:
-        # A key may begin on the next line, but not continue there.
-        return span.start > scalar.span.start or len(rest[1]) < column(text, scalar.span.start)
-    return len(rest[1]) < _plain_indentation(text, scalar, owner)
-
-
-def _brackets(job: Job) -> tuple[Span, ...]:
-    return tuple(node.span for node in walk(job.syntax.root) if not isinstance(node, Scalar) and node.is_flow)
-
-
-def _owners(job: Job) -> dict[Node, Entry]:
-    """By key and by value, the entry that holds it; by a value with an anchor, the first one."""
-    found: dict[Node, Entry] = {}
-    for entry in entries_below(job.syntax.root):
-        found.setdefault(entry.key, entry)
-        found.setdefault(entry.value, entry)
-    return found
+def _breaks_line(job: Job, span: Span) -> bool:
+    """Whether a reader that ends the line at `span` finds a fault there, or other keys and values."""
+    before, after = (_LINE_ENDS.sub("x", part) for part in (job.text[: span.start], job.text[span.end :]))
+    read = parse(f"{before}\n{after}", job.syntax.reader)
+    if len(read.problems) > len(job.syntax.problems):
+        return first_fault(SURROGATE.sub("x", read.text)) is not None  # not of js-yaml alone
+    return len(read.scalars) != len(job.syntax.scalars)
 
 
 def _block_indentation(text: str, scalar: Scalar) -> int:
     """The indentation of a block's lines; 0 if they are not indented."""
     first = _INDENTED.search(text[scalar.span.start : scalar.span.end].partition("\n")[2])
     return len(first[1]) if first else 0
-
-
-def _plain_indentation(text: str, scalar: Scalar, owner: Entry | None) -> int:
-    """The least indentation of a plain value's next line: deeper than its key, or the dash before it."""
-    if owner is not None:
-        return column(text, owner.key.span.start) + 1
-    line = text.rfind("\n", 0, scalar.span.start) + 1
-    dash = text.rfind("-", line, scalar.span.start)
-    return dash - line + 1 if dash >= 0 else 1
 
 
 def _found(job: Job, pattern: re.Pattern[str]) -> Iterator[tuple[Span, Scalar | None]]:
