@@ -20,10 +20,11 @@ import pai_lsp.document
 import pai_lsp.rules as rules_package
 import pai_lsp.source.steps
 from pai_lsp.document import IS_WANTED, CheckAbandoned, Document, check
-from pai_lsp.findings.diagnostic import Finding, Fix, Settings, Severity, rules_of
+from pai_lsp.findings.diagnostic import Finding, Fix, Order, Settings, Severity, rules_of
 from pai_lsp.rules import BY_CODE, RULES, all_rules, families
 from pai_lsp.source.comments import comments, written_comments
 from pai_lsp.source.frozen import replace
+from pai_lsp.source.nodes import ProblemKind
 from pai_lsp.source.steps import spend
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span, TextEdit, apply_edits, overlapping
@@ -95,6 +96,12 @@ def test_bad_examples_are_found_and_good_ones_are_silent(rule: Rule) -> None:
 def test_every_rule_is_listed_once() -> None:
     assert len(set(CODES)) == len(CODES)
     assert all(re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", code) for code in CODES)
+
+
+def test_rules_about_problems_of_syntax_are_asked_first() -> None:
+    problems = {kind.value for kind in ProblemKind}
+    assert [rule.code for rule in RULES if problems & {*rule.about} and not rule.is_about_reading] == []
+    assert {rule.order for rule in RULES if rule.is_about_reading} == {Order.SYNTAX}
 
 
 def test_every_module_with_rules_belongs_to_a_family() -> None:
