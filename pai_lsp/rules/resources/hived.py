@@ -6,6 +6,8 @@ Facts: rest-server, config/v2/hived.js and middlewares/v2/hived.js.
 
 from __future__ import annotations
 
+from functools import partial
+
 from pai_lsp.embedded.server_rendering import OBJECT_PROTOTYPE_NAMES
 from pai_lsp.findings.diagnostic import HIVED, Consequence, Finding, Related, Severity, Stage, rule
 from pai_lsp.findings.fixes import all_of, choice_fixes, first_of, fix_of, near_name_fixes, quote_fix
@@ -25,9 +27,10 @@ if TYPE_CHECKING:
 
 _SECTION = ("extras", "hivedScheduler")
 _TEXT_KEYS = frozenset({"skuType", "pinnedCellId", "affinityGroupName"})
+_hived_rule = partial(rule, stage=Stage.SERVER, about=("hivedScheduler",), scheduler=HIVED)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, about=("hivedScheduler",), scheduler=HIVED)
+@_hived_rule(Severity.ERROR)
 def hived_priority_invalid(job: Job) -> Iterator[Finding]:
     """HiveD does not know the priority of the job.
 
@@ -59,7 +62,7 @@ def hived_priority_invalid(job: Job) -> Iterator[Finding]:
     yield Finding(span, f"'{entry.value.text}' is not a HiveD priority; expected {choices}", fixes)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, about=("hivedScheduler",), scheduler=HIVED)
+@_hived_rule(Severity.ERROR)
 def hived_wrong_type(job: Job) -> Iterator[Finding]:
     """A value in the HiveD settings has the wrong type.
 
@@ -140,7 +143,7 @@ def hived_key_misspelled(job: Job) -> Iterator[Finding]:
                 yield from misspelt_keys(entry.value, (*key_order((*_SECTION, "taskRoles", "*")), *of_job))
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, about=("hivedScheduler",), scheduler=HIVED)
+@_hived_rule(Severity.ERROR)
 def hived_sku_and_pinned(job: Job) -> Iterator[Finding]:
     """A task role has both `skuType` and `pinnedCellId`.
 
@@ -175,7 +178,7 @@ def hived_sku_and_pinned(job: Job) -> Iterator[Finding]:
             yield Finding(pinned.key.span, message, all_of(*removals), (Related(sku.key.span, "the SKU type"),))
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, about=("hivedScheduler",), scheduler=HIVED)
+@_hived_rule(Severity.ERROR)
 def hived_affinity_inconsistent(job: Job) -> Iterator[Finding]:
     """The task roles of one affinity group have different SKUs.
 
@@ -215,13 +218,7 @@ def hived_affinity_inconsistent(job: Job) -> Iterator[Finding]:
             yield Finding(name_span(group), message, related=(related,))
 
 
-@rule(
-    Severity.INFORMATION,
-    stage=Stage.SERVER,
-    consequence=Consequence.IGNORED,
-    about=("hivedScheduler",),
-    scheduler=HIVED,
-)
+@_hived_rule(Severity.INFORMATION, consequence=Consequence.IGNORED)
 def hived_sku_number_ignored(job: Job) -> Iterator[Finding]:
     """`skuNumber` has no effect.
 

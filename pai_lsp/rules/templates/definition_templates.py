@@ -6,6 +6,8 @@ reported on the reference in the job that leads there, with a related location i
 
 from __future__ import annotations
 
+from functools import partial
+
 from pai_lsp.embedded.template import variables
 from pai_lsp.findings.diagnostic import (
     Consequence,
@@ -45,7 +47,10 @@ if TYPE_CHECKING:
     from pai_lsp.source.nodes import Node
 
 
-@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.EXPANSION)
+_names_rule = partial(rule, order=Order.NAMES, stage=Stage.EXPANSION)
+
+
+@_names_rule(Severity.ERROR)
 def unfilled_template_variable(job: Job) -> Iterator[Finding]:
     """A required prerequisite has template variables without a value.
 
@@ -115,13 +120,7 @@ def _fill(job: Job, link: RequireLink, names: list[str]) -> Fixes:
     return fix_of(title, insert_values, job.text, node, {"template_variables": values})
 
 
-@rule(
-    Severity.WARNING,
-    order=Order.NAMES,
-    stage=Stage.EXPANSION,
-    consequence=Consequence.IGNORED,
-    about=("template_variables",),
-)
+@_names_rule(Severity.WARNING, consequence=Consequence.IGNORED, about=("template_variables",))
 def template_variable_default(job: Job) -> Iterator[Finding]:
     """A template variable has a default, but the protocol has no defaults.
 
@@ -163,7 +162,7 @@ def template_variable_default(job: Job) -> Iterator[Finding]:
                 yield Finding(entry.key.span, message, fixes)
 
 
-@rule(Severity.WARNING, order=Order.NAMES, stage=Stage.EXPANSION, consequence=Consequence.IGNORED, about=("require",))
+@_names_rule(Severity.WARNING, consequence=Consequence.IGNORED, about=("require",))
 def template_variable_not_wanted(job: Job) -> Iterator[Finding]:
     """A template variable that is not declared gets a value.
 
@@ -206,7 +205,7 @@ def template_variable_not_wanted(job: Job) -> Iterator[Finding]:
                 yield Finding(span, message + did_you_mean(entry.name, declared), fixes)
 
 
-@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.EXPANSION)
+@_names_rule(Severity.ERROR)
 def undeclared_template_variable(job: Job) -> Iterator[Finding]:
     """A template variable is used but not declared.
 
@@ -269,7 +268,7 @@ def _declare(job: Job, definition: Definition, name: str) -> Fixes:
     return fix_of(title, append_value, job.text, entry.value, {"name": name})
 
 
-@rule(Severity.HINT, order=Order.NAMES, stage=Stage.EXPANSION, about=("template_variables",))
+@_names_rule(Severity.HINT, about=("template_variables",))
 def unused_template_variable(job: Job) -> Iterator[Finding]:
     """A template variable is declared but not used.
 
@@ -321,7 +320,7 @@ def _undeclare(job: Job, definition: Definition, node: Node) -> Fixes:
     return (Fix("Remove the declaration", edits),) if edits else ()
 
 
-@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.EXPANSION)
+@_names_rule(Severity.ERROR)
 def unresolved_this(job: Job) -> Iterator[Finding]:
     """`<% this.name %>` names nothing that can be found.
 

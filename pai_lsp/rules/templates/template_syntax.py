@@ -395,13 +395,10 @@ def _lists_type(job: Job, role: TaskRole, kind: str) -> bool:
     return any(definition is not None and definition.type == kind for definition in definitions)
 
 
-@rule(
-    Severity.ERROR,
-    order=Order.NAMES,
-    stage=Stage.RUNTIME,
-    about=(PathOutcome.ROOT_NOT_FILLED.value,),
-    consequence=Consequence.FAILS,
-)
+_NOT_FILLED = (PathOutcome.ROOT_NOT_FILLED.value,)
+
+
+@rule(Severity.ERROR, order=Order.NAMES, stage=Stage.RUNTIME, about=_NOT_FILLED, consequence=Consequence.FAILS)
 def parameter_in_docker_auth(job: Job) -> Iterator[Finding]:
     """An image's `auth` uses something other than `$secrets`.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from pai_lsp.findings.diagnostic import Consequence, Finding, Fix, Fixes, Related, Severity, Stage, later, rule
 from pai_lsp.findings.fixes import fix_of
 from pai_lsp.platform.job_schema import structure_errors
@@ -23,11 +25,14 @@ if TYPE_CHECKING:
     from pai_lsp.source.text import Span
 
 
+_reading_rule = partial(rule, stage=Stage.SERVER, is_about_reading=True)
+
+
 def _problems(job: Job, kind: ProblemKind) -> Iterator[SyntaxProblem]:
     return (problem for problem in job.syntax.problems if problem.kind is kind)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, is_about_reading=True, about=("yaml-syntax",))
+@_reading_rule(Severity.ERROR, about=("yaml-syntax",))
 def yaml_syntax(job: Job) -> Iterator[Finding]:
     """The file is not valid YAML.
 
@@ -50,7 +55,7 @@ def yaml_syntax(job: Job) -> Iterator[Finding]:
         yield Finding(problem.span, problem.message, fixes, consequence=consequence)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, is_about_reading=True, about=("duplicate-key",))
+@_reading_rule(Severity.ERROR, about=("duplicate-key",))
 def duplicate_key(job: Job) -> Iterator[Finding]:
     """A mapping has the same key twice.
 
@@ -97,7 +102,7 @@ def _doubled_keys(job: Job) -> dict[int, tuple[Mapping, list[list[Entry]]]]:
     return found
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, is_about_reading=True, about=("several-documents",))
+@_reading_rule(Severity.ERROR, about=("several-documents",))
 def several_documents(job: Job) -> Iterator[Finding]:
     """The file has more than one YAML document.
 
@@ -119,7 +124,7 @@ def several_documents(job: Job) -> Iterator[Finding]:
             yield Finding(problem.span, problem.message)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, is_about_reading=True, about=("unquoted-template",))
+@_reading_rule(Severity.ERROR, about=("unquoted-template",))
 def unquoted_template(job: Job) -> Iterator[Finding]:
     """A value that begins with `{{` has no quotes.
 
@@ -161,7 +166,7 @@ def _read(node: Node | None, templates: set[Span]) -> Any:
     return {} if node is not None and node.span in templates else plain_value(node)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, is_about_reading=True, about=("too-large-to-read",))
+@_reading_rule(Severity.ERROR, about=("too-large-to-read",))
 def too_large_to_read(job: Job) -> Iterator[Finding]:
     """The file is too large, nested too deeply, or expands too much through aliases.
 
@@ -173,13 +178,7 @@ def too_large_to_read(job: Job) -> Iterator[Finding]:
         yield Finding(problem.span, problem.message)
 
 
-@rule(
-    Severity.WARNING,
-    stage=Stage.SERVER,
-    consequence=Consequence.STYLE,
-    is_about_reading=True,
-    about=("alias-inside-itself",),
-)
+@_reading_rule(Severity.WARNING, consequence=Consequence.STYLE, about=("alias-inside-itself",))
 def alias_inside_itself(job: Job) -> Iterator[Finding]:
     """An alias is inside the value that it refers to.
 
@@ -202,7 +201,7 @@ def alias_inside_itself(job: Job) -> Iterator[Finding]:
             yield Finding(problem.span, problem.message)
 
 
-@rule(Severity.ERROR, stage=Stage.SERVER, is_about_reading=True, about=("alias-inside-itself",))
+@_reading_rule(Severity.ERROR, about=("alias-inside-itself",))
 def alias_refused(job: Job) -> Iterator[Finding]:
     """An alias is inside the value that it refers to, where the rest-server expects a value of another type.
 
