@@ -37,7 +37,10 @@ def nearest(name: str, candidates: Candidates, share: float = _NEAR, *, besides:
 class KnownNames:
     """Known names, prepared so that the cost of one wrong name hardly depends on how many there are."""
 
+    __slots__ = ("_answers", "_by_bare", "_by_part", "_near_length")
+
     def __init__(self, names: Iterable[str]) -> None:
+        self._answers: dict[tuple[str, float, str | None], tuple[str, ...]] = {}
         self._by_bare: dict[str, list[str]] = {}
         self._by_part: dict[str, list[str]] = {}
         self._near_length = [name for name in dict.fromkeys(names) if len(name) <= _LONGEST]
@@ -49,8 +52,13 @@ class KnownNames:
                     self._by_part.setdefault(part, []).append(name)
 
     def nearest(self, name: str, share: float, besides: str | None) -> tuple[str, ...]:
-        """What `nearest` answers."""
-        excluded = {name, besides}
+        """What `nearest` answers, found once."""
+        known = self._answers.get((name, share, besides))
+        if known is None:
+            known = self._answers[name, share, besides] = self._found(name, share, {name, besides})
+        return known
+
+    def _found(self, name: str, share: float, excluded: set[str | None]) -> tuple[str, ...]:
         if same := sorted(one for one in self._by_bare.get(_bare(name), ()) if one not in excluded):
             return tuple(same[:_MOST])
         if len(name) > _LONGEST:
