@@ -81,7 +81,7 @@ class ScriptPlace:
         """What the script has at a place."""
         return self.script.text[span.start : span.end]
 
-    @property
+    @cached_property
     def lines(self) -> CommandLines:
         """Its command lines."""
         return command_lines(self.script)
