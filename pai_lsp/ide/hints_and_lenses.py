@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from pai_lsp.ide.known_values import job_resources, resources_sentence
+from pai_lsp.ide.known_values import job_resources, requested_skus, resources_sentence
 from pai_lsp.job.require_graph import expansion
 from pai_lsp.job.symbols import Symbol, SymbolKind
 from pai_lsp.job.template_answers import PathOutcome
@@ -40,9 +40,6 @@ class HintKind(Enum):
     RESOURCES = "resources"
 
 
-ALL_HINTS = frozenset(HintKind)
-
-
 @dataclass(frozen=True, slots=True)
 class InlayHint:
     """A label in front of the character at `offset`; `tooltip` has details, or is empty."""
@@ -53,7 +50,7 @@ class InlayHint:
     tooltip: str = ""
 
 
-def inlay_hints(document: Document, span: Span, kinds: frozenset[HintKind] = ALL_HINTS) -> list[InlayHint]:
+def inlay_hints(document: Document, span: Span, kinds: frozenset[HintKind] = frozenset(HintKind)) -> list[InlayHint]:
     """The hints of those kinds within a span, by place."""
     found: list[InlayHint] = []
     if HintKind.TEMPLATE_VALUE in kinds:
@@ -145,9 +142,6 @@ class LensKind(Enum):
     SCRIPT = "script"
 
 
-ALL_LENSES = frozenset(LensKind)
-
-
 @dataclass(frozen=True, slots=True)
 class Lens:
     """A line above `span`; `references` are the places to show, `role` is the task role whose script it shows."""
@@ -159,7 +153,7 @@ class Lens:
     role: str = ""
 
 
-def lenses(document: Document, kinds: frozenset[LensKind] = ALL_LENSES) -> list[Lens]:
+def lenses(document: Document, kinds: frozenset[LensKind] = frozenset(LensKind)) -> list[Lens]:
     """The lenses of those kinds, by place; several above one line are shown side by side."""
     found = [*_references(document), *_tasks(document.job), *_previews(document.job), *_skus(document)]
     return sorted((lens for lens in found if lens.kind in kinds), key=lambda lens: lens.span.start)
@@ -210,12 +204,7 @@ def _previews(job: Job) -> Iterator[Lens]:
 def _skus(document: Document) -> Iterator[Lens]:
     """Above the task roles: the SKUs that they request of the cluster that the configuration names."""
     section = document.job.section("taskRoles")
-    if document.settings.cluster is None or section is None:
-        return
-    from pai_lsp.ide.known_values import requested_skus  # noqa: PLC0415 - few projects name a cluster
-
-    title = requested_skus(document.job, document.settings.cluster)
-    if title is not None:
+    if section is not None and (title := requested_skus(document.job, document.settings.cluster)):
         yield Lens(section.key.span, title, LensKind.TASKS)
 
 

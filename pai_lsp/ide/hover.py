@@ -19,7 +19,7 @@ from pai_lsp.ide.documentation import (
     prose,
     variable_documentation,
 )
-from pai_lsp.ide.known_values import resources_sentence, template_value, variable_value
+from pai_lsp.ide.known_values import cluster_name_documentation, resources_sentence, template_value, variable_value
 from pai_lsp.ide.navigation import places_of
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.job.symbols import Occurrence, SymbolKind, meant_prerequisite
@@ -178,12 +178,8 @@ def _value(document: Document, location: Location, node: Scalar) -> str:
         return event_documentation(events()[node.text])
     if key == "plugin" and (plugin := document.platform.plugins.get(node.text.removeprefix(PLUGIN_PREFIX))):
         return plugin_documentation(plugin)
-    if document.settings.cluster is not None:
-        from pai_lsp.ide.known_values import cluster_name_documentation  # noqa: PLC0415 - few projects name a cluster
-
-        found = cluster_name_documentation(document.job, document.settings.cluster, location.path, node.text)
-        if found is not None:
-            return found
+    if found := cluster_name_documentation(document.job, document.settings.cluster, location.path, node.text):
+        return found
     keys = [step for step in location.path if isinstance(step, str)]
     if "://" in node.text and (keys[-1:] in (["require"], ["prerequisites"]) or keys[-2:] == ["require", "name"]):
         return _address(document, node.text)

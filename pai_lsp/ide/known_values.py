@@ -18,7 +18,7 @@ from pai_lsp.source.scalar import server_text
 from pai_lsp.source.text import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
@@ -55,13 +55,10 @@ def role_resources(role: TaskRole) -> Resources:
 def job_resources(job: Job) -> Resources:
     """What the whole job asks for."""
     roles = [role_resources(role) for role in job.task_roles]
-
-    def total(amount: Callable[[Resources], int | None]) -> int | None:
-        known = [number for number in map(amount, roles) if number is not None]
-        return sum(known) if known else None
-
-    tasks = sum(role.tasks for role in roles)
-    return Resources(tasks, total(lambda one: one.gpu), total(lambda one: one.cpu), total(lambda one: one.memory))
+    amounts = zip(*((one.gpu, one.cpu, one.memory) for one in roles), strict=True)
+    known = ([number for number in numbers if number is not None] for numbers in amounts)
+    totals = [sum(numbers) if numbers else None for numbers in known]
+    return Resources(sum(one.tasks for one in roles), *(totals or (None, None, None)))
 
 
 def resources_sentence(role: TaskRole) -> str:
@@ -152,27 +149,27 @@ def cluster_names(job: Job, cluster: object, path: tuple[str | int, ...]) -> Ite
             yield name, ", ".join(words)
 
 
-def cluster_name_documentation(job: Job, cluster: object, path: tuple[str | int, ...], name: str) -> str | None:
-    """What the cluster knows about the name that is the value at `path`, in Markdown; None for any other name.
+def cluster_name_documentation(job: Job, cluster: object, path: tuple[str | int, ...], name: str) -> str:
+    """What the cluster knows about the name that is the value at `path`, in Markdown; empty for any other name.
 
     A name that the cluster does not have, or that the user may not use, is described as well.
     """
     known = dict(cluster_names(job, cluster, path))
     if not known or not isinstance(cluster, Profile):
-        return None
+        return ""
     where = f"_cluster {cluster.name}" + (f", as of {cluster.taken_at[:10]}_" if cluster.taken_at else "_")
     listed = ", ".join(f"`{one}`" for one in known)
     detail = known.get(name, f"the cluster does not have it, or you may not use it; known: {listed}")
     return f"**{name}**: {detail}\n\n{where}"
 
 
-def requested_skus(job: Job, cluster: object) -> str | None:
-    """The SKUs of all tasks beside those of the virtual cluster, such as `6 of 4 SKUs in vc1`; None if not known."""
+def requested_skus(job: Job, cluster: object) -> str:
+    """The SKUs of all tasks beside those of the virtual cluster, such as `6 of 4 SKUs in vc1`; empty if not known."""
     if not isinstance(cluster, Profile) or not cluster.has_hived:
-        return None
+        return ""
     request = fit(job, cluster).request
     if request is None or request.roles is None:
-        return None
+        return ""
     name = _virtual_cluster(job)
     quota = hived_quota(cluster, name)
     if quota is not None:

@@ -42,13 +42,15 @@ def _convert(to: str, is_json: bool, path: str, output: str | None, projects: Pr
 def _convert_job(old: Document, output: str | None) -> int:
     """Convert the job and print it, or write it to the file `output`; returns the exit status."""
     from pai_lsp.ide.refactorings.conversions import converted
+    from pai_lsp.ide.refactorings.refactoring import CanNotRefactorError
 
-    found = converted(old.syntax)
-    if found.text is None:
-        return failed("convert", f"{visible(old.path or '')}: {found.problem}", FINDINGS)
-    new = Document(found.text, path=output or "<converted>")
+    try:
+        text = converted(old.syntax)
+    except CanNotRefactorError as error:
+        return failed("convert", f"{visible(old.path or '')}: {error}", FINDINGS)
+    new = Document(text, path=output or "<converted>")
     show_findings(checked_file(new, (one for one in new.diagnostics if one.severity <= Severity.WARNING)))
-    put(found.text, output)
+    put(text, output)
     return 0
 
 

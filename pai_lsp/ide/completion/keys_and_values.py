@@ -25,6 +25,7 @@ from pai_lsp.ide.documentation import (
     offer_documentation,
     plugin_documentation,
 )
+from pai_lsp.ide.known_values import cluster_names
 from pai_lsp.job.definition import TYPED_FIELDS
 from pai_lsp.job.lookup import MARKETPLACE
 from pai_lsp.job.template_uses import TemplatePlace
@@ -212,11 +213,8 @@ def _names(point: InsertionPoint) -> Iterator[Suggestion]:
 
 def _cluster_names(point: InsertionPoint, path: tuple[str | int, ...]) -> Iterator[Suggestion]:
     """The names of the cluster that the jobs are for."""
-    if point.document.settings.cluster is not None:
-        from pai_lsp.ide.known_values import cluster_names  # noqa: PLC0415 - few projects name a cluster
-
-        for name, detail in cluster_names(point.job, point.document.settings.cluster, path):
-            yield scalar_suggestion(point, name, SuggestionKind.REFERENCE, detail)
+    for name, detail in cluster_names(point.job, point.document.settings.cluster, path):
+        yield scalar_suggestion(point, name, SuggestionKind.REFERENCE, detail)
 
 
 def _plugins(point: InsertionPoint) -> Iterator[Suggestion]:

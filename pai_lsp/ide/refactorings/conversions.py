@@ -15,7 +15,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.shell_expansions import NAME
-from pai_lsp.ide.refactorings.refactoring import Refactoring, RefactoringKind, line_edits, refused
+from pai_lsp.ide.refactorings.refactoring import (
+    CanNotRefactorError,
+    Refactoring,
+    RefactoringKind,
+    attempted,
+    line_edits,
+)
 from pai_lsp.job.job import Job
 from pai_lsp.job.symbols import rename_role
 from pai_lsp.platform.job_schema import former_keys, key_order, keys_of_version_1_only
@@ -24,7 +30,6 @@ from pai_lsp.platform.tables import as_name, converted_role_name
 from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import line_end
 from pai_lsp.source.foreign import as_list, as_mapping, mappings_in
-from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.json_comments import without_json_comments
 from pai_lsp.source.nodes import Entry, Mapping, Scalar, Sequence, entries_of, entry_at, items_of, plain_value
 from pai_lsp.source.scalar import server_text
@@ -38,7 +43,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.document import Document
     from pai_lsp.source.nodes import Node, Syntax
-    from pai_lsp.source.text import Span
+    from pai_lsp.source.text import Span, TextEdit
 
     Roles = list[tuple[str, Mapping, Node]]
 
@@ -63,40 +68,35 @@ _FOLDERS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Conversion:
-    """The job in version 2; `text` is None if the job cannot be converted, and `problem` gives the reason."""
-
-    text: str | None
-    problem: str = ""
-
-
 def conversion(document: Document, _span: Span) -> Iterator[Refactoring]:
     """Offered anywhere in a job with keys of version 1."""
     if not _is_v1(without_json_comments(document.syntax).root):
         return
-    found = converted(document.syntax)
+    yield attempted(_TITLE, RefactoringKind.REWRITE, partial(_converting_edits, document))
+
+
+def _converting_edits(document: Document) -> tuple[TextEdit, ...]:
     if document.path is not None and document.path.endswith(".json"):
-        found = Conversion(None, "a job of version 2 is YAML; 'pai-lsp convert' writes it to another file")
-    if found.text is None:
-        yield refused(_TITLE, RefactoringKind.REWRITE, found.problem)
-        return
+        raise CanNotRefactorError("a job of version 2 is YAML; 'pai-lsp convert' writes it to another file")
     mark = "\ufeff" if document.text.startswith("\ufeff") else ""
-    after = mark + found.text.replace("\n", line_end(document.text))
-    yield Refactoring(_TITLE, RefactoringKind.REWRITE, partial(line_edits, document.text, after))
+    return line_edits(document.text, mark + converted(document.syntax).replace("\n", line_end(document.text)))
 
 
-def converted(syntax: Syntax) -> Conversion:
-    """The job as YAML of protocol version 2, with its comments."""
+def converted(syntax: Syntax) -> str:
+    """The job as YAML of protocol version 2, with its comments.
+
+    Raises:
+        CanNotRefactorError: if it is not a job of protocol version 1, or cannot be read.
+    """
     syntax = without_json_comments(syntax)
     root = syntax.root
     if syntax.problems:
-        return Conversion(None, syntax.problems[0].message)
+        raise CanNotRefactorError(syntax.problems[0].message)
     if not isinstance(root, Mapping) or not _is_v1(root):
-        return Conversion(None, "this is not a job of protocol version 1")
+        raise CanNotRefactorError("this is not a job of protocol version 1")
     roles = list(_named_roles(root.get("taskRoles")))
     notes = "".join(f"# {note}\n" for note in _notes(root, roles))
-    return Conversion(notes + _with_valid_role_names(_written(_job(root, roles), syntax)))
+    return notes + _with_valid_role_names(_written(_job(root, roles), syntax))
 
 
 def _is_v1(root: Node | None) -> bool:
@@ -373,7 +373,7 @@ def mpijob_conversion(document: Document, span: Span) -> Iterator[Refactoring]:
         found = converted_text(document.job, to)
     except ConversionError as error:
         if error.code not in {"no-launcher", "not-a-job"}:
-            yield refused(_TITLES[to], _REWRITE, str(error))
+            yield Refactoring(_TITLES[to], _REWRITE, None, str(error))
         return
     is_named = document.path is not None and document.path.lower().endswith((".pai.yaml", ".pai.yml"))
     reason = "files named '.pai.yaml' are jobs; 'pai-lsp convert --to mpijob' writes another file" if is_named else ""

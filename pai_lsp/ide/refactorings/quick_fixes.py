@@ -18,7 +18,6 @@ from pai_lsp.ide.refactorings.refactoring import (
     covers,
     definition_added,
     line_edits,
-    ready,
     together,
 )
 from pai_lsp.job.definition import Origin
@@ -121,7 +120,8 @@ def duplicate_names(document: Document, span: Span) -> Iterator[Refactoring]:
     edits = together(job.syntax, _renaming_edits(job, same))
     offered = {fix.edits for one in document.diagnostics for fix in one.fixes if one.span.overlaps(here.name_span)}
     if edits not in offered:
-        yield ready(f"Give each prerequisite '{here.name}' its own name", RefactoringKind.QUICK_FIX, edits)
+        title = f"Give each prerequisite '{here.name}' its own name"
+        yield Refactoring(title, RefactoringKind.QUICK_FIX, lambda: edits)
 
 
 def _renaming_edits(job: Job, same: list[Definition]) -> Iterator[TextEdit]:
@@ -155,9 +155,9 @@ def template_variables(document: Document, span: Span) -> Iterator[Refactoring]:
     here = next((one for one in job.definitions if one.node.span.touches(span.start)), None)
     inside = [one for one in fillable if here is not None and one.span.start in here.node.span]
     if here is not None and len(inside) > 1:
-        edits = together(job.syntax, (edit for one in inside for edit in one.fixes[0].edits))
+        edits = [edit for one in inside for edit in one.fixes[0].edits]
         title = f"Add all template variables that '{here.name}' must set"
-        yield ready(title, RefactoringKind.QUICK_FIX, edits)
+        yield Refactoring(title, RefactoringKind.QUICK_FIX, partial(together, job.syntax, edits))
 
 
 def _filled(document: Document, reference: Reference, wanting: list[Definition]) -> tuple[TextEdit, ...]:

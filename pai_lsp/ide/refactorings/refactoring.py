@@ -77,9 +77,10 @@ def attempted(
         if check is not None:
             check()
             return Refactoring(title, kind, make)
-        return ready(title, kind, make())
+        edits = make()
+        return Refactoring(title, kind, lambda: edits)
     except CanNotRefactorError as error:
-        return refused(title, kind, str(error))
+        return Refactoring(title, kind, None, str(error))
 
 
 def made(refactoring: Refactoring) -> Refactoring:
@@ -88,16 +89,6 @@ def made(refactoring: Refactoring) -> Refactoring:
     if make is None:
         return refactoring
     return replace(attempted(refactoring.title, refactoring.kind, make), beside=refactoring.beside)
-
-
-def ready(title: str, kind: RefactoringKind, edits: tuple[TextEdit, ...]) -> Refactoring:
-    """A refactoring whose edits are known."""
-    return Refactoring(title, kind, lambda: edits)
-
-
-def refused(title: str, kind: RefactoringKind, reason: str) -> Refactoring:
-    """A refactoring that is not possible, and the reason."""
-    return Refactoring(title, kind, None, reason)
 
 
 def covers(place: Span, span: Span) -> bool:
