@@ -7,29 +7,40 @@ be inserted. Each answer is found once, when it is first asked for.
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pai_lsp.job.definition import SIMPLE_KEYS
 from pai_lsp.job.job import Job
 from pai_lsp.job.symbols import Occurrence, occurrence_at
 from pai_lsp.platform.secrets_section import job_syntax
+from pai_lsp.platform.tables import TYPES
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass, lazy
-from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, ScalarStyle, Sequence
+from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, ScalarStyle, Sequence, scalar_text, value_at
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, end_of_line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence as SequenceOf
+
     from pai_lsp.document import Document
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.job.template_uses import TemplateUse
-    from pai_lsp.platform.job_schema import Kind
 
 
-def schema_kind(document: Document) -> Kind:
-    """The schema that describes a file's keys."""
-    return "definition" if document.is_catalog else "job"
+def schema_context(document: Document, parents: SequenceOf[Node | None]) -> dict[str, Any]:
+    """What decides which keys are known below some collections, outermost first; as `field` and `fields` take it.
+
+    It is the schema, the platform, and the nearest type of a prerequisite and name of a plugin.
+    """
+    types, plugins = ([scalar_text(value_at(one, name)) for one in reversed(parents)] for name in ("type", "plugin"))
+    return {
+        "kind": "definition" if document.is_catalog else "job",
+        "platform": document.platform,
+        "prerequisite_type": next((one for one in types if one in TYPES), None),
+        "plugin": next(filter(None, plugins), None),
+    }
 
 
 @dataclass(frozen=True, eq=False)

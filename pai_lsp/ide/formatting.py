@@ -61,8 +61,6 @@ def _facts(node: Node) -> tuple[object, ...]:
 class _Formatter:
     """Finds the new indentation of every line of a text without faults."""
 
-    __slots__ = ("_columns", "_gaps", "_held", "_lines", "_root", "_shifted", "_step", "_text")
-
     def __init__(self, root: Node, lines: LineIndex, step: int) -> None:
         self._text = lines.text
         self._root = root

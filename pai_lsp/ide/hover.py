@@ -5,7 +5,7 @@ from __future__ import annotations
 from pai_lsp.catalog.remote_sources import item_page
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
-from pai_lsp.ide.cursor import Cursor, schema_kind
+from pai_lsp.ide.cursor import Cursor, schema_context
 from pai_lsp.ide.documentation import (
     block,
     code,
@@ -29,7 +29,7 @@ from pai_lsp.platform.tables import PLUGIN_PREFIX, events, exit_codes
 from pai_lsp.source.content import mapped
 from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Mapping, Scalar, if_scalar, value_at
+from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import plural
 
@@ -164,11 +164,7 @@ def _key(document: Document, location: Location) -> str:
 
 
 def _described(document: Document, location: Location) -> str:
-    kind = if_scalar(value_at(location.mapping, "type"))
-    plugins = (if_scalar(value_at(parent, "plugin")) for parent in reversed(location.parents))
-    plugin = next((one.text.removeprefix(PLUGIN_PREFIX) for one in plugins if one and one.text), None)
-    kind_of, schema = kind.text if kind else None, schema_kind(document)
-    found = field(location.path, prerequisite_type=kind_of, plugin=plugin, kind=schema, platform=document.platform)
+    found = field(location.path, **schema_context(document, location.parents))
     return field_documentation(found) if found is not None and isinstance(found.key, str) else ""
 
 

@@ -98,9 +98,9 @@ def template_value(job: Job, use: TemplateUse) -> str:
     return "this name is not defined here" if text is None else block("text", text) if text else "the empty text"
 
 
-def short(text: str, limit: int = _SHORT) -> str:
-    """A text on one line, cut to `limit` characters."""
-    return shortened(text.replace("\n", "⏎"), limit)
+def short(text: str) -> str:
+    """A text on one line, without what makes it long."""
+    return shortened(text.replace("\n", "⏎"), _SHORT)
 
 
 def variable_value(job: Job, own: TaskRole | None, variable: EnvironmentVariable, name: str) -> str:

@@ -11,10 +11,10 @@ import re
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.ide.cursor import schema_kind
+from pai_lsp.ide.cursor import schema_context
 from pai_lsp.platform.job_schema import field, fields
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence, value_at
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.syntax import parse
@@ -101,7 +101,7 @@ class _Above:
     """What is open above a line that is left out of a text."""
 
     def __init__(self, document: Document, text: str, offset: int) -> None:
-        self._schema: dict[str, Any] = {"kind": schema_kind(document), "platform": document.platform}
+        self._document = document
         self._text = text[:offset]
         self._collections: list[tuple[Mapping | Sequence, Path, int]] = []
         self._offset = offset
@@ -206,7 +206,7 @@ class _Above:
         return {str(one.key): one for one in fields(path, **self._context(path, node))}
 
     def _is_documented(self, path: Path) -> bool:
-        return not path or field(path, **self._schema) is not None
+        return not path or field(path, **schema_context(self._document, ())) is not None
 
     def _is_list_of_texts(self, path: Path, node: Node | None) -> bool:
         return bool(path) and isinstance(path[-1], int) and self._type(path[:-1], node).endswith("list of strings")
@@ -218,14 +218,8 @@ class _Above:
 
     def _context(self, path: Path, node: Node | None) -> dict[str, Any]:
         """What decides which keys are known at a path, among it the type of the prerequisite and the plugin."""
-        kind, plugin = self._nearest("type", path, node), self._nearest("plugin", path, node)
-        return {"prerequisite_type": kind, "plugin": plugin, **self._schema}
-
-    def _nearest(self, name: str, path: Path, node: Node | None) -> str | None:
-        """The value of a key of the mapping, or of the nearest one around it but the job itself."""
-        around = [one for one, own, _ in self._collections[1:] if own == path[: len(own)]]
-        values = (value_at(mapping, name) for mapping in (node if path else None, *reversed(around)))
-        return next((value.text for value in values if isinstance(value, Scalar)), None)
+        around = [one for one, own, _ in self._collections if own == path[: len(own)]]
+        return schema_context(self._document, [*around, node])
 
     def _is_own_name(self, typed: _Typed, node: Mapping, path: Path) -> bool:
         """Whether a key that its mapping cannot have is a name, and not a known key with a mistake."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.project.projects import stamp_of
 from pai_lsp.project.trust import TrustAnswers
+from pai_lsp.source.foreign import as_mapping
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,13 +24,12 @@ class ClientTrust:
     def __init__(self, folders: Callable[[], tuple[str, ...]], changed: Callable[[], object]) -> None:
         self._answers = TrustAnswers(os.environ)
         self._folders, self._changed = folders, changed
-        self._is_refused = False
-        self._is_withdrawn = False
+        self._refusing: set[str] = set()
 
     @property
     def refuses_all(self) -> bool:
         """Whether the client or its settings refuse all trust, as VS Code does in an untrusted workspace."""
-        return self._is_refused or self._is_withdrawn
+        return bool(self._refusing)
 
     def about(self, setup: CatalogSetup) -> bool | None:
         """Whether the user trusts a setup: what the client refuses is not trusted; None if the user was never asked."""
@@ -46,20 +46,19 @@ class ClientTrust:
 
     def take_value(self, value: Any) -> None:
         """Take a client's value `trusted`: with `false` nothing is trusted, otherwise the user's answers decide."""
-        self._take(is_refused=value is False, is_withdrawn=self._is_withdrawn)
+        self._take("client", refuses=value is False)
 
     def take_sections(self, sections: Mapping[str, Any]) -> None:
         """Take the value `trusted` in the sections of the client's settings."""
-        is_withdrawn = any(isinstance(one, dict) and one.get("trusted") is False for one in sections.values())
-        self._take(is_refused=self._is_refused, is_withdrawn=is_withdrawn)
+        self._take("settings", refuses=any(as_mapping(one).get("trusted") is False for one in sections.values()))
 
     def stamp(self) -> object:
         """What changes when another program writes an answer."""
         return stamp_of(str(self._answers.path))
 
-    def _take(self, *, is_refused: bool, is_withdrawn: bool) -> None:
+    def _take(self, who: str, *, refuses: bool) -> None:
         before = self.refuses_all
-        self._is_refused, self._is_withdrawn = is_refused, is_withdrawn
+        self._refusing = self._refusing | {who} if refuses else self._refusing - {who}
         if self.refuses_all != before:
             self._changed()
 

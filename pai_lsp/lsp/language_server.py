@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from cattrs import Converter
 
-    from pai_lsp.lsp.transport import Writer
+    from pai_lsp.lsp.transport import FileWriter
 
 
 _log = logging.getLogger(__name__)
@@ -117,7 +117,9 @@ async def _serve_connection(host: str, port: int) -> int:
     return status
 
 
-async def _serve(reader: asyncio.StreamReader, writer: Writer, *, ends_with_parent: bool) -> int:
+async def _serve(
+    reader: asyncio.StreamReader, writer: FileWriter | asyncio.StreamWriter, *, ends_with_parent: bool
+) -> int:
     protocol = Server().protocol
     protocol.set_writer(writer)
     return await protocol.serve(reader, ends_with_parent=ends_with_parent)

@@ -14,7 +14,7 @@ import re
 import sys
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -24,16 +24,6 @@ if TYPE_CHECKING:
 _CHUNK = 1 << 16
 # A length of a gigabyte is not a message: waiting for it would block all others.
 _LENGTH = re.compile(rb"content-length:[ \t]*(\d{1,9})[ \t]*\r?\n", re.IGNORECASE)
-
-
-class Writer(Protocol):
-    """Sends bytes to the client."""
-
-    def write(self, data: bytes) -> None:
-        """Send them all."""
-
-    def close(self) -> None:
-        """Send no more."""
 
 
 class FileWriter:

@@ -17,7 +17,7 @@ from pai_lsp.ide.completion.suggestion import (
     snippet_suggestion,
     written_scalar,
 )
-from pai_lsp.ide.cursor import Spot, schema_kind
+from pai_lsp.ide.cursor import Spot, schema_context
 from pai_lsp.ide.documentation import (
     definition_documentation,
     event_documentation,
@@ -32,9 +32,9 @@ from pai_lsp.job.template_uses import TemplatePlace
 from pai_lsp.mpijob.manifest import SERVED, is_mpijob
 from pai_lsp.mpijob.structure import documented_version, manifest_field, manifest_fields
 from pai_lsp.platform.job_schema import Field, field, fields
-from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, TYPES, converted_role_name, events
+from pai_lsp.platform.tables import RUNTIME_PLUGIN, converted_role_name, events
 from pai_lsp.source.frozen import replace
-from pai_lsp.source.nodes import Mapping, Scalar, if_scalar, items_of, scalar_text
+from pai_lsp.source.nodes import Mapping, Scalar, if_scalar, items_of
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.writing import flow_scalar, scalar_line
 
@@ -74,20 +74,9 @@ def written_names(point: InsertionPoint) -> set[str]:
 
 
 def _fields(point: InsertionPoint) -> list[Field]:
-    kind_of, plugin = _context(point)
-    kind, platform = schema_kind(point.document), point.document.platform
-    found = fields(point.path, prerequisite_type=kind_of, plugin=plugin, kind=kind, platform=platform)
-    return [one for one in found if not (kind_of == "dockerimage" and one.is_extension)]
-
-
-def _context(point: InsertionPoint) -> tuple[str | None, str | None]:
-    """The `type` and `plugin` of the definition or plugin entry around the point."""
-    depth = 2 if point.path[:1] == ("prerequisites",) else 3 if point.path[:1] == ("extras",) else 1
-    holder = point.parents[depth] if len(point.parents) > depth else point.mapping
-    if not isinstance(holder, Mapping):
-        return None, None
-    kind, plugin = scalar_text(holder.get("type")), scalar_text(holder.get("plugin"))
-    return kind if kind in TYPES else None, plugin.removeprefix(PLUGIN_PREFIX) if plugin else None
+    context = schema_context(point.document, point.parents)
+    found = fields(point.path, **context)
+    return [one for one in found if not (context["prerequisite_type"] == "dockerimage" and one.is_extension)]
 
 
 def key_suggestion(point: InsertionPoint, field: Field, value: str | None, order: int = 0) -> Suggestion:
@@ -173,7 +162,7 @@ def complete_collections(point: InsertionPoint) -> list[Suggestion]:
     items = list(_item_names(point, ()))
     if items:
         return [_as_list(point, item) for item in items]
-    described = field(point.path, kind=schema_kind(point.document), platform=point.document.platform)
+    described = field(point.path, **schema_context(point.document, ()))
     if described is not None and described.type.startswith("list"):
         return snippets.for_list(point)
     return complete_keys(point) if point.path else []
@@ -235,7 +224,7 @@ def _choices(point: InsertionPoint) -> Iterator[Suggestion]:
     """The values of an enumeration, or true and false."""
     if point.path[-1:] in {("event",), ("plugin",)}:
         return
-    described = field(point.path, kind=schema_kind(point.document), platform=point.document.platform)
+    described = field(point.path, **schema_context(point.document, ()))
     if described is not None:
         yield from value_suggestions(point, described)
 

@@ -200,7 +200,6 @@ class SelectedText:
     span: in the file. text: its content. name: a name for it, after the option or key of which it is the value.
     """
 
-    scalar: Scalar
     span: Span
     text: str
     name: str
@@ -231,7 +230,7 @@ def piece_at(job: Job, span: Span) -> SelectedText | None:
     content = scalar.text[found.start : found.end]
     if "\n" in text[place.start : place.end] or not content.strip() or "<%" in content or "%>" in content:
         return None
-    return SelectedText(scalar, place, content, _name(scalar.text, found, keys, is_command), filler, is_command)
+    return SelectedText(place, content, _name(scalar.text, found, keys, is_command), filler, is_command)
 
 
 def same_pieces(job: Job, piece: SelectedText) -> tuple[SelectedText, ...]:
@@ -247,7 +246,7 @@ def same_pieces(job: Job, piece: SelectedText) -> tuple[SelectedText, ...]:
         for match in pattern.finditer(scalar.text):
             span = places.span(*match.span())
             if "\n" not in job.text[span.start : span.end] and not any_overlaps(templates, Span(*match.span())):
-                found.append(SelectedText(scalar, span, piece.text, piece.name, filler, is_command=True))
+                found.append(SelectedText(span, piece.text, piece.name, filler, is_command=True))
     return tuple(found)
 
 
