@@ -214,8 +214,6 @@ def _text(text: str) -> str:
 
 
 _LONGEST_LABEL = 200
-# Nobody points at one edge of a larger graph: without descriptions, its text is half as long.
-MOST_DESCRIBED_EDGES = 2_000
 
 
 def readable(text: str) -> str:
@@ -292,10 +290,9 @@ def _node(node: GraphNode) -> str:
 def _edge(graph: PrerequisiteGraph, edge: GraphEdge) -> str:
     source, target = graph.nodes[edge.source], graph.nodes[edge.target]
     is_missing = target.kind is NodeKind.MISSING
-    is_described = len(graph.edges) <= MOST_DESCRIBED_EDGES
-    sentence = _quoted(edge_sentence(graph, edge)) if is_described else '""'
-    attributes = [f"tooltip={sentence}"] if is_described else []
-    attributes.append(_classes(edge.kind.name + (" missing" if is_missing else ""), edge.is_in_cycle))
+    sentence = _quoted(edge_sentence(graph, edge))
+    kind = edge.kind.name + (" missing" if is_missing else "")
+    attributes = [f"tooltip={sentence}", _classes(kind, edge.is_in_cycle)]
     if edge.kind is EdgeKind.NAMES:
         attributes.append(f"label={_quoted(edge.field)} labeltooltip={sentence} style=dotted")
     if edge.is_in_cycle or is_missing:
