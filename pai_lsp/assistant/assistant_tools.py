@@ -118,10 +118,8 @@ def _fault_of_value(value: object, schema: Mapping[str, Any]) -> str | None:
         return f"at least {schema['minimum']}"
     if "enum" in schema and value not in schema["enum"]:
         return f"one of {', '.join(schema['enum'])}"
-    parts: list[object] = list(value) if isinstance(value, list) else []
-    inner = schema.get("items") if parts else schema.get("additionalProperties")
-    if isinstance(value, dict) and inner:
-        parts = list(value.values())
+    inner = schema.get("items") or schema.get("additionalProperties")
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     if inner and any(_fault_of_value(part, inner) for part in parts):
         return f"{words}, each with {_TYPES[inner['type']][1]}"
     return None

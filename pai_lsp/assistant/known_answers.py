@@ -106,19 +106,19 @@ def why_failed(given: Mapping[str, Any], files: AllowedFiles) -> dict[str, Any]:
     from pai_lsp.cluster.exit_code_text import code_text, command_code, command_text  # noqa: PLC0415 - only here
     from pai_lsp.cluster.why import NOT_KNOWN, failure, failure_text  # noqa: PLC0415 - as above
 
-    text = (
-        given.get("text") if "text" in given or "path" not in given else files.end_of(given["path"], _MOST_CHARACTERS)
-    )
-    exit_code = given.get("exit_code")
-    if not (text or "").strip() and exit_code is None:
+    text = given.get("text", "")
+    if "text" not in given and "path" in given:
+        text = files.end_of(given["path"], _MOST_CHARACTERS)
+    exit_code, has_job = given.get("exit_code"), not {"job", "job_path"}.isdisjoint(given)
+    if not text.strip() and exit_code is None:
         raise AnswerError("give 'text', an exit code or the end of a log, or 'path', or 'exit_code'")
-    if not text and exit_code is not None and not {"job", "job_path"} & set(given):
+    if not text and exit_code is not None and not has_job:
         return {"known": True, "cause": "", "line": None, "text": command_text(command_code(exit_code))}
-    text = (text or "").strip("\0")[-_MOST_CHARACTERS:]
+    text = text.strip("\0")[-_MOST_CHARACTERS:]
     if (code := as_exit_code(text.strip())) is not None:
         return {"known": True, "cause": "", "line": None, "text": code_text(code)}
     job = None
-    if {"job", "job_path"} & set(given):
+    if has_job:
         job = document_of({**given, "cluster": ""}, files, "job", "job_path").job
         if (role := given.get("role")) is not None and role not in job.task_roles_by_name:
             raise AnswerError(f"no task role is named '{visible(role)}'")

@@ -232,11 +232,11 @@ class Lookup(Protocol):
         """The jobs to begin a new one with."""
 
 
+@dataclass(frozen=True, slots=True)
 class NoLookup:
     """The lookup of a workspace without a catalog: everything is unknown, for the reason in `note`."""
 
-    def __init__(self, note: str = "no marketplace is configured") -> None:
-        self.note = note
+    note: str = "no marketplace is configured"
 
     def find(self, reference: str) -> LookupAnswer:
         """Always unknown."""

@@ -70,9 +70,9 @@ _WORD_BEFORE = re.compile(r"[\w.$-]{0,200}\Z")
 CHECKED_BY_RULES = frozenset({FileKind.JOB, FileKind.MPIJOB})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class FileContext:
-    """What applies to a file; an edit does not change it.
+    """What applies to a file; an edit does not change it. A document has the same answers in two that are equal.
 
     is_excluded: whether the configuration leaves this file out; then it has no diagnostics.
     lookup: finds definitions outside of the document.
@@ -86,16 +86,7 @@ class FileContext:
     lookup: Lookup = field(default_factory=NoLookup)
     catalog_folder: CatalogFolder | None = None
     switched_off: frozenset[str] = frozenset()
-    folder: str = ""
-
-    def is_like(self, other: FileContext) -> bool:
-        """Whether a document has the same answers in both."""
-        if self.lookup is not other.lookup:
-            notes = [one.note for one in (self.lookup, other.lookup) if isinstance(one, NoLookup)]
-            if len(notes) < 2 or notes[0] != notes[1]:
-                return False
-        ours, others = ((one.settings, one.is_excluded, one.catalog_folder, one.switched_off) for one in (self, other))
-        return ours == others
+    folder: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -131,7 +131,7 @@ class FolderChecks:
         if self._folders:
             configured = self._connection.configured
             files = self._files.items()
-            affected = [path for path, one in files if not configured(one).context.is_like(one.context)]
+            affected = [path for path, one in files if configured(one).context != one.context]
             self._soon(affected, looks_for_files=looks_for_files)
 
     def _soon(self, paths: Sequence[str], *, looks_for_files: bool = False) -> None:

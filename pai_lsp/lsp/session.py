@@ -216,7 +216,7 @@ class Session:
             self.marketplaces.reload()
             self._shellchecks.forget()
         again = [self.configured(one) for one in self.documents.values()]
-        changed = [one for one in again if not one.context.is_like(self.documents[one.uri].context)]
+        changed = [one for one in again if one.context != self.documents[one.uri].context]
         for document in changed:
             self._put(document)
         if changed:
