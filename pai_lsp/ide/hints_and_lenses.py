@@ -52,16 +52,13 @@ class InlayHint:
 
 def inlay_hints(document: Document, span: Span, kinds: frozenset[HintKind] = frozenset(HintKind)) -> list[InlayHint]:
     """The hints of those kinds within a span, by place."""
-    found: list[InlayHint] = []
-    if HintKind.TEMPLATE_VALUE in kinds:
-        found += _template_values(document, span)
+    found = [*_template_values(document, span), *_resources(document)]
     for role in document.job.task_roles:
         entry = role.field("prerequisites")
-        if HintKind.RUN_ORDER in kinds and entry and entry.span.overlaps(span):
+        if entry and entry.span.overlaps(span):
             found += _run_order(document, role)
-    if HintKind.RESOURCES in kinds:
-        found += _resources(document)
-    return sorted((hint for hint in found if span.touches(hint.offset)), key=lambda hint: (hint.offset, hint.label))
+    shown = (hint for hint in found if hint.kind in kinds and span.touches(hint.offset))
+    return sorted(shown, key=lambda hint: (hint.offset, hint.label))
 
 
 def _template_values(document: Document, span: Span) -> Iterator[InlayHint]:

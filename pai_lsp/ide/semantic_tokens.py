@@ -10,8 +10,10 @@ from itertools import chain, groupby
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.template import ROOTS, TagKind, variables
 from pai_lsp.ide.token_types import TokenModifier, TokenType
+from pai_lsp.job.definition import SIMPLE_KEYS
 from pai_lsp.job.symbols import SymbolKind
 from pai_lsp.job.template_uses import TemplatePlace
+from pai_lsp.job.uses import command_lists
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Scalar, walk
@@ -109,11 +111,9 @@ def _commands(job: Job) -> Iterator[Scalar]:
         yield from role.commands
     for deployment in job.deployments:
         for entry in deployment.role_entries:
-            yield from deployment.commands(entry.name, "preCommands")
-            yield from deployment.commands(entry.name, "postCommands")
-    callbacks = [*(one.callbacks for one in job.definitions), *(one.callbacks for one in job.plugins)]
-    for callback in chain.from_iterable(callbacks):
-        yield from callback.commands
+            for key in SIMPLE_KEYS:
+                yield from deployment.commands(entry.name, key)
+    yield from chain.from_iterable(command_lists(job.plugin_uses))
 
 
 def _modifiers(known: EnvironmentVariable | None) -> tuple[TokenModifier, ...]:
