@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from pai_lsp.lsp.connection import Connection
     from pai_lsp.lsp.documents import OpenDocument
-    from pai_lsp.lsp.worker_threads import Lane
 
 
 # How long the user must not type before what waits for it is done, in seconds.
@@ -41,9 +40,8 @@ _log = logging.getLogger(__name__)
 class Publisher:
     """The checks that are running, and the files that the client shows diagnostics of."""
 
-    def __init__(self, connection: Connection, lane: Lane) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._lane = lane
         self._checks: dict[str, asyncio.Task[None]] = {}
         self._shown: set[str] = set()
         self._pauses: dict[str, asyncio.TimerHandle] = {}
@@ -61,16 +59,10 @@ class Publisher:
         self._published.pop(uri, None)
         self._end_pause(uri)
 
-    def clear(self, uri: str) -> None:
-        """Remove the diagnostics of a document that was closed."""
-        if uri in self._shown:
-            self._shown.discard(uri)
-            self._send(lsp.PublishDiagnosticsParams(uri, []))
-
     def show(self, uri: str, found: Sequence[lsp.Diagnostic]) -> None:
-        """Show the diagnostics of a file that is not open."""
+        """Show the diagnostics of a file that is not open; none in place of those that are shown."""
         if found or uri in self._shown:
-            self._shown.add(uri)
+            self._shown = self._shown | {uri} if found else self._shown - {uri}
             self._send(lsp.PublishDiagnosticsParams(uri, found))
 
     def refresh(self) -> None:
@@ -94,7 +86,9 @@ class Publisher:
         try:
             await self._connection.ready_to_check()
             while (document := self._connection.documents.get(uri)) is not None:
-                check = self._lane.run(partial(_diagnostics_while, document, self._is_newest), is_request=False)
+                check = self._connection.lane.run(
+                    partial(_diagnostics_while, document, self._is_newest), is_request=False
+                )
                 found = await in_time(check, len(document.text))
                 if self._is_newest(document):
                     self._end_pause(uri)

@@ -12,40 +12,34 @@ if TYPE_CHECKING:
     from pai_lsp.lsp.client import Client
     from pai_lsp.lsp.client_trust import ClientTrust
     from pai_lsp.lsp.documents import OpenDocument
+    from pai_lsp.lsp.worker_threads import Lane
     from pai_lsp.lsp.workspace_settings import EditorSettings
     from pai_lsp.project.projects import Projects
 
 
 class Connection(Protocol):
-    """The connection to one client."""
+    """The connection to one client.
 
-    @property
-    def server(self) -> LanguageServer:
-        """Sends messages to the client."""
+    server: sends messages to the client.
+    projects: the configuration and the sources of definitions of each file.
+    client: what the client can do.
+    documents: the open documents by URI, each at its newest version.
+    trust: what the user trusts.
+    settings: the client's settings.
+    lane: the threads that analyse.
+    """
 
-    @property
-    def projects(self) -> Projects:
-        """The configuration and the sources of definitions of each file."""
-
-    @property
-    def client(self) -> Client:
-        """What the client can do."""
-
-    @property
-    def documents(self) -> Mapping[str, OpenDocument]:
-        """The open documents by URI, each at its newest version."""
+    server: LanguageServer
+    projects: Projects
+    client: Client
+    documents: Mapping[str, OpenDocument]
+    trust: ClientTrust
+    settings: EditorSettings
+    lane: Lane
 
     @property
     def folders(self) -> tuple[str, ...]:
         """The paths of the workspace's folders."""
-
-    @property
-    def trust(self) -> ClientTrust:
-        """What the user trusts."""
-
-    @property
-    def settings(self) -> EditorSettings:
-        """The client's settings."""
 
     def folder_of(self, path: str) -> str:
         """The innermost workspace folder that contains a file or folder; empty without one."""

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
     from pai_lsp.lsp.checks import Publisher
     from pai_lsp.lsp.connection import Connection
-    from pai_lsp.lsp.worker_threads import Lane
 
 # How long changes of files wait for further ones, in seconds: a checkout changes many.
 PAUSE = 0.3
@@ -58,10 +57,9 @@ class FolderChecks:
     A file is kept without its text, as it was checked, to see when other settings or definitions apply to it.
     """
 
-    def __init__(self, connection: Connection, publisher: Publisher, lane: Lane) -> None:
+    def __init__(self, connection: Connection, publisher: Publisher) -> None:
         self._connection = connection
         self._publisher = publisher
-        self._lane = lane
         self._folders: dict[str, None] = {}
         self._files: dict[str, OpenDocument] = {}
         self._waiting: dict[str, None] = {}
@@ -172,7 +170,7 @@ class FolderChecks:
         document = self._open_at(path)
         if document is None:
             document = await self._configured(path)
-        check = self._lane.run(partial(_diagnostics, document), is_request=False)
+        check = self._connection.lane.run(partial(_diagnostics, document), is_request=False)
         found = await in_time(check, len(document.text))
         is_open = self._open_at(path) is not None
         if found is None:
@@ -198,7 +196,7 @@ class FolderChecks:
     def _drop(self, path: str) -> None:
         file = self._files.pop(path, None)
         if file is not None and self._open_at(path) is None:
-            self._publisher.clear(file.uri)
+            self._publisher.show(file.uri, [])
 
 
 # The version of a file that no client has opened.

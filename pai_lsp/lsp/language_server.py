@@ -177,7 +177,7 @@ class BackgroundHandler(logging.Handler):
             self._lines.task_done()
 
 
-def log_to_stderr(level: int = logging.WARNING) -> None:
+def log_to_stderr() -> None:
     """Let only our own loggers write to standard error, which editors show.
 
     pygls logs whole messages with the texts in them, on every level.
@@ -186,7 +186,7 @@ def log_to_stderr(level: int = logging.WARNING) -> None:
     handler.setFormatter(QuietFormatter("%(levelname)s %(name)s: %(message)s"))
     ours = logging.getLogger("pai_lsp")
     ours.addHandler(handler)
-    ours.setLevel(level)
+    ours.setLevel(logging.WARNING)
     ours.propagate = False
     for name in ("pygls", "asyncio"):
         logger = logging.getLogger(name)

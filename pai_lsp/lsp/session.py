@@ -67,7 +67,7 @@ class Session:
         self.marketplaces = Marketplaces(self)
         self.projects = Projects(_log.warning, self.marketplaces.setup_failed)
         self.trust = ClientTrust(lambda: self.folders, self.marketplaces.trust_changed)
-        self._publisher = Publisher(self, self.lane)
+        self._publisher = Publisher(self)
         self._shellchecks = ShellChecks(self)
         self.images = ImageChecks(self)
         self._folder_checks: FolderChecks | None = None
@@ -191,7 +191,7 @@ class Session:
         path = path_of(uri)
         self._publisher.forget(uri)
         if self._folder_checks is None or not self._folder_checks.closed(path):
-            self._publisher.clear(uri)
+            self._publisher.show(uri, [])
         self.marketplaces.definitions_edited(path)
 
     @property
@@ -200,7 +200,7 @@ class Session:
         if self._folder_checks is None:
             from pai_lsp.lsp.folder_checks import FolderChecks  # noqa: PLC0415 - loaded when it is asked for
 
-            self._folder_checks = FolderChecks(self, self._publisher, self.lane)
+            self._folder_checks = FolderChecks(self, self._publisher)
         return self._folder_checks
 
     def files_changed(self, changes: Sequence[lsp.FileEvent]) -> None:
