@@ -18,6 +18,7 @@ from mcp.shared.exceptions import MCPError
 
 from pai_lsp.assistant.allowed_files import AllowedFiles
 from pai_lsp.assistant.assistant_tools import answer, tools
+from pai_lsp.assistant.mcp_server import assistant_server
 from pai_lsp.version import __version__
 
 if TYPE_CHECKING:
@@ -101,6 +102,45 @@ def test_all_tools_with_the_roots_of_the_client(mode: str) -> None:
     assert "is not below" in text_of(found[9])
 
 
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize(
+    ("folders", "roots", "tool", "arguments", "is_answered", "asks"),
+    [
+        ((), [EXAMPLES], "check", {"path": "good.pai.yaml"}, True, True),
+        ((), [EXAMPLES], "why", {"text": "Killed", "job_path": "good.pai.yaml"}, True, True),
+        ((), [EXAMPLES], "new_job", {"template": "job"}, True, True),
+        ((), [EXAMPLES], "check", {"text": JOB}, True, False),
+        ((), [], "check", {"path": "good.pai.yaml"}, False, True),
+        ((), None, "check", {"path": "good.pai.yaml"}, False, False),
+        ((), None, "new_job", {"template": "job"}, True, False),
+        ((str(EXAMPLES),), [EXAMPLES.parent], "check", {"path": "good.pai.yaml"}, True, False),
+        ((str(EXAMPLES),), [EXAMPLES.parent], "check", {"path": "../README.md"}, False, False),
+    ],
+)
+def test_when_the_client_is_asked_for_its_roots(
+    mode: Any,
+    folders: tuple[str, ...],
+    roots: Sequence[Path] | None,
+    tool: str,
+    arguments: dict[str, Any],
+    *,
+    is_answered: bool,
+    asks: bool,
+) -> None:
+    times: list[object] = []
+
+    async def list_roots(context: Any) -> types.ListRootsResult:
+        times.append(context)
+        return types.ListRootsResult(roots=[types.Root.model_validate({"uri": one.as_uri()}) for one in roots or ()])
+
+    async def run() -> bool:
+        server = assistant_server(AllowedFiles(folders))
+        async with Client(server, mode=mode, list_roots_callback=None if roots is None else list_roots) as client:
+            return not (await client.call_tool(tool, arguments)).is_error
+
+    assert (anyio.run(run), bool(times)) == (is_answered, asks)
+
+
 @pytest.mark.slow
 def test_the_folders_of_the_command_line(tmp_path: Path) -> None:
     """They count instead of the client's; without any, only texts are answered."""
@@ -114,17 +154,17 @@ def test_the_folders_of_the_command_line(tmp_path: Path) -> None:
     assert asked(questions) == [True, True]
 
 
-@pytest.mark.slow
 def test_the_resources_are_read() -> None:
-    async def questions(client: Client) -> Any:
-        listed = await client.list_resources()
-        texts = [(await client.read_resource(str(one.uri))).contents[0] for one in listed.resources]
-        rule = await client.read_resource("pai-lsp://rules/unknown-key")
-        with pytest.raises(MCPError, match="no such resource"):
-            await client.read_resource("file:///etc/passwd")
-        return listed.resources, [*texts, rule.contents[0]]
+    async def questions() -> Any:
+        async with Client(assistant_server(AllowedFiles())) as client:
+            listed = await client.list_resources()
+            texts = [(await client.read_resource(str(one.uri))).contents[0] for one in listed.resources]
+            rule = await client.read_resource("pai-lsp://rules/unknown-key")
+            with pytest.raises(MCPError, match="no such resource"):
+                await client.read_resource("file:///etc/passwd")
+            return listed.resources, [*texts, rule.contents[0]]
 
-    listed, contents = asked(questions)
+    listed, contents = anyio.run(questions)
     assert [str(one.uri) for one in listed] == [
         f"pai-lsp://{name}" for name in ("summary", "protocol", "schema", "rules")
     ]
