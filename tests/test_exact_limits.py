@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pai_lsp.assistant.job_answers import cut_text
 from pai_lsp.catalog.definition_text import first_line
 from pai_lsp.catalog.remote_sources import read_items
 from pai_lsp.document import Document
@@ -16,7 +18,15 @@ from pai_lsp.embedded.shell_structure import structure
 from pai_lsp.embedded.shell_syntax import syntax_problem
 from pai_lsp.embedded.template import tags
 from pai_lsp.expansion.released_run import RuntimeStopError, after_runtime
+from pai_lsp.ide.completion.complete import complete
+from pai_lsp.ide.documentation import definition_documentation
+from pai_lsp.ide.formatting import formatted
+from pai_lsp.ide.hints_and_lenses import inlay_hints
+from pai_lsp.ide.outline import outline
+from pai_lsp.ide.prerequisite_graph import dot, prerequisite_graph
+from pai_lsp.lsp.marketplace_reports import _listed
 from pai_lsp.mpijob.manifest import plain_value
+from pai_lsp.source.text import Span
 from pai_lsp.web.fetching import HttpAnswer
 
 if TYPE_CHECKING:
@@ -60,6 +70,46 @@ def is_rendered(sections: int) -> bool:
     return True
 
 
+def job(more: str, commands: str = "echo", instances: int = 1) -> Document:
+    role = f"instances: {instances}\n    commands:\n      - '{commands}'"
+    return Document(f"protocolVersion: 2\ntype: job\nname: a\n{more}\ntaskRoles:\n  w:\n    {role}\n")
+
+
+def hints(document: Document) -> list[str]:
+    return [one.label for one in inlay_hints(document, Span(0, len(document.text)))]
+
+
+def offered(document: Document, before: str) -> list[str]:
+    return [one.label for one in complete(document, document.text.index(before) + len(before))]
+
+
+def parameters(value: object) -> Document:
+    return job(f"parameters: {{p: {json.dumps(value)}}}", "echo <% $parameters.p %>")
+
+
+def is_member(levels: int) -> bool:
+    value: object = "x"
+    for _ in range(levels):
+        value = {"a": value}
+    return f"$parameters.p{'.a' * levels}" in offered(parameters(value), "<% $parameters.p")
+
+
+def has_all_commands(count: int) -> bool:
+    commands = ", ".join(f"echo {number}" for number in range(count))
+    callbacks = f"callbacks: [{{event: taskStarts, commands: [{commands}]}}]"
+    (definition,) = job(f"prerequisites: [{{name: a, type: script, {callbacks}}}]").job.definitions
+    return "…" not in definition_documentation(definition)
+
+
+def detail(value: str) -> str:
+    document = job(f"parameters: {{p: {value}}}")
+    return next(one for one in outline(document) if one.name == "parameters").children[0].detail
+
+
+def graph(name: str) -> str:
+    return dot(prerequisite_graph(job(f"prerequisites: [{{name: {name}, type: script}}]").job))
+
+
 LIMITS: dict[str, tuple[int, Callable[[int], bool]]] = {
     "substitutions in each other": (40, lambda n: is_read("$(" * n + "ls" + ")" * n)),
     "parameters in each other": (40, lambda n: is_read("echo " + "${A:-" * n + "}" * n)),
@@ -79,6 +129,22 @@ LIMITS: dict[str, tuple[int, Callable[[int], bool]]] = {
     "the name of a container": (63, lambda n: container_is_named("x" * n)),
     "the first line of a description": (200, lambda n: first_line("x" * n) == "x" * n),
     "what is quoted of an answer": (120, lambda n: HttpAnswer(400, {}, b"x" * n).refusal.endswith(f"{'x' * n}'")),
+    "a value beside a template": (40, lambda n: f"= {'x' * n}" in hints(parameters("x" * n))),
+    "a value in the outline": (60, lambda n: detail("x" * n) == "x" * n),
+    "a name in a graph": (48, lambda n: f'label="{"x" * n}\\n' in graph("x" * n)),
+    "a name beside a node": (200, lambda n: f'tooltip="{"x" * n}\\n' in graph("x" * n)),
+    "commands in a hover": (12, has_all_commands),
+    "spaces of an indentation": (8, lambda n: formatted(parameters(1), n) != formatted(parameters(1), n - 1)),
+    "members below each other": (3, is_member),
+    "items of a list": (
+        20,
+        lambda n: f"$parameters.p[{n - 1}]" in offered(parameters(["x"] * 30), "<% $parameters.p"),
+    ),
+    "tasks of a variable": (8, lambda n: f"PAI_HOST_IP_w_{n - 1}" in offered(job("", "echo $PAI_HO", 9), "$PAI_HO")),
+    "hosts of a launcher": (16, lambda n: len(offered(job("", "mpirun -H ", n), "-H ")) == 1),
+    "lines of a short answer": (100, lambda n: cut_text("a\n" * n, {})[1] == 0),
+    "lines of a full answer": (5_000, lambda n: cut_text("a\n" * n, {"full": True})[1] == 0),
+    "what a configuration wants": (1_000, lambda n: _listed(["x" * n]) == "x" * n),
     "seconds to wait": (6, lambda n: HttpAnswer(429, {"retry-after": "1" * n}).refusal.endswith("seconds")),
 }
 
