@@ -315,6 +315,17 @@ async def test_a_server_is_asked_in_the_background(workspace: Path, server: Mark
 
 
 @in_a_loop
+async def test_a_client_that_refuses_progress_gets_none(workspace: Path, server: Marketplace) -> None:
+    async with connected(capabilities=PROGRESS, **in_workspace(workspace)) as client:
+        open_job(client, workspace)
+        created = await client.next(lambda one: one.get("method") == "window/workDoneProgress/create")
+        client.send({"id": created["id"], "error": {"code": -32601, "message": "not here"}})
+        assert await status(client, "ready") == "1 definition"
+        assert len(server.requests) == 1
+        assert not [one for one in client.received if one.get("method") == "$/progress"]
+
+
+@in_a_loop
 async def test_the_definition_of_an_item_is_a_file_to_look_at(workspace: Path, server: Marketplace) -> None:
     async with connected(**in_workspace(workspace)) as client:
         uri = open_job(client, workspace)

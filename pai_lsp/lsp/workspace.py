@@ -87,10 +87,7 @@ def _read(path: str, unit: ColumnUnit) -> tuple[lsp.WorkspaceSymbol, ...]:
     data = read_bytes(path)
     if isinstance(data, UnreadableFile) or not (path.lower().endswith(JOB_ENDINGS) or might_be_job(data)):
         return ()
-    source, uri = decoded(path, data), from_fs_path(path)
-    if isinstance(source, UnreadableFile) or uri is None:
-        return ()
-    document = Document(source.text, path=path)
+    document, uri = Document(decoded(path, data).text, path=path), from_fs_path(path) or ""
     return tuple(_named_symbols(document, path, uri, Places(document.lines, unit))) if document.is_job else ()
 
 
