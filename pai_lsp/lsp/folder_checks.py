@@ -10,6 +10,7 @@ import asyncio
 import os
 from collections import Counter
 from functools import partial
+from itertools import takewhile
 from pathlib import PurePath
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -157,7 +158,7 @@ class FolderChecks:
         # The session's own are used by the event loop; they have reported what is wrong.
         projects = Projects(len, kind_and_place)
         try:
-            paths = await in_thread(lambda: list(_until(stop, _paths(folders, projects))))
+            paths = await in_thread(lambda: list(takewhile(lambda _: not stop.is_set(), _paths(folders, projects))))
         finally:
             stop.set()
         found = set(paths)
@@ -211,13 +212,6 @@ def _paths(folders: Sequence[str], projects: Projects) -> Iterator[str]:
         path = full_path(configuration.path or "")
         if any(is_in_folder(path, folder) for folder in folders):
             yield path
-
-
-def _until(stop: Event, paths: Iterator[str]) -> Iterator[str]:
-    for path in paths:
-        if stop.is_set():
-            return
-        yield path
 
 
 def _is_plain(path: str) -> bool:

@@ -73,7 +73,7 @@ class JobFiles:
         seen: set[str] = set()
         for folder in folders:
             for candidate in candidates(folder, lambda _path, _is_folder: time.monotonic() > end):
-                if len(seen) >= MOST_FILES or time.monotonic() > end:
+                if len(seen) >= MOST_FILES:
                     return
                 if candidate.path not in seen and candidate.problem is None:
                     seen.add(candidate.path)

@@ -71,8 +71,7 @@ def _offer(document: Document, piece: SelectedText, places: tuple[SelectedText, 
     known = _known_parameter(job, piece, places)
     name = known or free_name(piece.name, job.parameters)
     title = f"{'Use' if known else 'Move to'} the parameter '{name}'{where}"
-    find = partial(_moved_to_parameter, job, name, places, is_new=not known)
-    return attempted(title, RefactoringKind.EXTRACT, partial(_checked, document, find), find)
+    return _extracting(document, title, partial(_moved_to_parameter, job, name, places, is_new=not known))
 
 
 def _moved_to_parameter(job: Job, name: str, places: tuple[SelectedText, ...], *, is_new: bool) -> tuple[TextEdit, ...]:
@@ -122,9 +121,7 @@ def secret_from_text(document: Document, span: Span) -> Iterator[Refactoring]:
         return
     wanted = f"docker_{piece.name}" if piece.filler is Filler.AUTH else piece.name
     name = free_name("token" if wanted in {"value", "path", "url"} else wanted, job.secrets)
-    find = partial(_moved_to_secret, job, piece, name)
-    make = partial(_checked, document, find)
-    yield attempted(f"Move to the secret '{name}'", RefactoringKind.EXTRACT, make, find)
+    yield _extracting(document, f"Move to the secret '{name}'", partial(_moved_to_secret, job, piece, name))
 
 
 def is_clear_secret(document: Document, span: Span) -> bool:
@@ -146,13 +143,12 @@ def _parameter(document: Document, entry: Entry) -> Iterator[Refactoring]:
     if not isinstance(value, Scalar) or server_text(value.value) != value.text:
         return
     for fix in moved_to_secrets(job, entry)[:1]:
-        find = partial(_moved_parameter, job, value, fix)
-        make = partial(_checked, document, find)
-        yield attempted(f"Move to the secret '{entry.name}'", RefactoringKind.EXTRACT, make, find)
+        yield _extracting(document, f"Move to the secret '{entry.name}'", partial(_moved_parameter, job, value, fix))
 
 
-def _checked(document: Document, find: Callable[[], tuple[TextEdit, ...]]) -> tuple[TextEdit, ...]:
-    return refuse_new_findings(document, find())
+def _extracting(document: Document, title: str, find: Callable[[], tuple[TextEdit, ...]]) -> Refactoring:
+    """A refactoring whose new findings are looked for only when it is chosen."""
+    return attempted(title, RefactoringKind.EXTRACT, lambda: refuse_new_findings(document, find()), find)
 
 
 def _moved_parameter(job: Job, value: Scalar, fix: Fix) -> tuple[TextEdit, ...]:
