@@ -219,8 +219,7 @@ _FENCE = re.compile(r"^[ \t]*`{3,}[\w-]*[ \t]*$")
 _LINK = re.compile(r"\[([^\]\n]+)\]\(([^)\s]+)\)")
 _STRONG = re.compile(r"\*\*(.+?)\*\*")
 _EMPHASIS = re.compile(r"(?<!\w)_([^_\n]+(?:_[^_\n]+)*)_(?!\w)")
-# As many backquotes after the text as before it.
-_CODE = re.compile(r"(?<!`)(`+)(?!`)(?P<text>.+?)(?<!`)\1(?!`)")
+_BACKQUOTES = re.compile(r"`+")
 
 
 def markup(markdown: str, *, is_shown: bool) -> lsp.MarkupContent:
@@ -248,9 +247,18 @@ def _without_marks(line: str) -> str:
     """A line outside of blocks of code; text in single backquotes keeps its asterisks and underscores."""
     parts: list[str] = []
     at = 0
-    for code in _CODE.finditer(line):
-        parts += _outside_code(line[at : code.start()]), code["text"]
-        at = code.end()
+    runs = [match.span() for match in _BACKQUOTES.finditer(line)]
+    following: dict[int, int] = {}  # by length, the next run
+    closing: dict[int, tuple[int, int]] = {}
+    for start, end in reversed(runs):
+        if end - start in following:
+            closing[start] = end, following[end - start]
+        following[end - start] = start
+    for start, end in runs:
+        if start >= at and start in closing:
+            begin, stop = closing[start]
+            parts += _outside_code(line[at:start]), line[begin:stop]
+            at = stop + end - start
     return "".join([*parts, _outside_code(line[at:])])
 
 
