@@ -444,6 +444,7 @@ def test_where_each_character_is_written(written: str, places: list[str]) -> Non
         ("name: 'a\x1fb'\n", [("\x1f", False)]),
         ("name: a\x7fb\n", [("\x7f", False)]),
         ("name: a # \x7f\n", [("\x7f", True)]),
+        ("name: a # \0\n", [("\0", False)]),
         ("na\x7fme: 1\n", [("\x7f", False)]),
         ("a: &x\x7f 1\nb: *x\x7f\n", [("\x7f", True), ("\x7f", True)]),
     ],
