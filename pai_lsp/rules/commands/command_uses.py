@@ -197,7 +197,7 @@ def edit_fix(place: ScriptPlace, title: str, span: Span, new: str, *, safe: bool
     where, text = place.span(span), place.source
     if text[where.start : where.end] != place.written(span):
         return ()
-    scalar = _scalar_at(place.parts, where.start)
+    scalar = scalar_at(place.parts, where.start)
     if scalar is None or not set(new).isdisjoint(_NOT_WITHIN.get(scalar.style, "")):
         return ()
     if scalar.style is ScalarStyle.PLAIN:
@@ -207,7 +207,7 @@ def edit_fix(place: ScriptPlace, title: str, span: Span, new: str, *, safe: bool
     return (Fix(title, (TextEdit(where, new),), safe),)
 
 
-def _scalar_at(parts: Sequence[Scalar], offset: int) -> Scalar | None:
+def scalar_at(parts: Sequence[Scalar], offset: int) -> Scalar | None:
     """The scalar at an offset of the file."""
     return next((one for one in parts if one.span.start <= offset <= one.span.end), None)
 

@@ -27,7 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.embedded.command_lines import Arguments, CommandLine
+    from pai_lsp.embedded.command_lines import Arguments
     from pai_lsp.embedded.shell_script import Word
     from pai_lsp.job.job import Job
     from pai_lsp.job.variable_places import ScriptPlace
@@ -607,19 +607,15 @@ def _is_beside_clone(job: Job, use: CommandUse) -> bool:
     here = ((one, arguments) for one, arguments in job.once(_git_clones) if one.place is use.place)
     clones = [(one, arguments) for one, arguments in here if one.line.span.start < use.line.span.start]
     earlier = use.earlier("git")
-    if not clones or folder is None or use.place.mentions("GIT_") or any(_command_of(one) == "init" for one in earlier):
+    if not clones or folder is None or use.place.mentions("GIT_") or any(one.texts[:1] == ("init",) for one in earlier):
         return False
     made = [clone_folder(arguments.operands) for _, arguments in clones]
     if any(arguments.is_open for _, arguments in clones) or None in made or not {"", "."}.isdisjoint(made):
         return False
     first = min(clone.line.span.start for clone, _ in clones)
-    if any(line.span.start < first and _command_of(line) in _INSIDE for line in earlier):
+    if any(line.span.start < first and _INSIDE.intersection(line.texts[:1]) for line in earlier):
         return False  # the script begins in a repository
     return any(clone.folder == folder for clone, _ in clones)
-
-
-def _command_of(line: CommandLine) -> str:
-    return line.arguments[0].text if line.arguments else ""
 
 
 def _git_clones(job: Job) -> list[tuple[CommandUse, Arguments]]:

@@ -64,6 +64,8 @@ def unset_positional(job: Job) -> Iterator[Finding]:
     """
     for place in scripts(job):
         script = place.script
+        if not script.positionals and not any(use.name == "BASH_SOURCE" for use in script.uses):
+            continue
         if any(one.name in {"set", "shift"} and len(one.words) > 1 and _sets(one.arguments) for one in script.commands):
             continue
         asked = [line.span for line in place.lines.by_program.get("dirname", ())]

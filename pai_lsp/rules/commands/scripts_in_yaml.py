@@ -11,7 +11,7 @@ from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_script import PartKind
 from pai_lsp.findings.diagnostic import Finding, Fix, Fixes, Severity, later, rule
 from pai_lsp.findings.fixes import fix_of
-from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, changed, edit_fix, scripts
+from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, changed, edit_fix, scalar_at, scripts
 from pai_lsp.source.content import mapped
 from pai_lsp.source.nodes import Scalar, ScalarStyle
 from pai_lsp.source.patterns import lazy_pattern
@@ -176,18 +176,16 @@ def folded_lines_joined(job: Job) -> Iterator[Finding]:
             continue
         if _BEGINNING.isdisjoint([word.text for word in words]):
             continue
-        multiline = [part for part in use.place.parts if "\n" in job.text[part.span.start : part.span.end]]
-        folded = [part for part in multiline if part.style is not ScalarStyle.LITERAL]
+        parts = [part for part in use.place.parts if part.style is not ScalarStyle.LITERAL]
+        folded = [part for part in parts if "\n" in job.text[part.span.start : part.span.end]]
         if not folded:
             continue
         for before, word in zip((use.line.name, *words), words, strict=False):
             if word.text not in _BEGINNING or word.text == use.line.program or word is words[-1]:
                 continue
             gap = use.place.span(Span(before.span.end, word.span.start))
-            if "\n" in job.text[gap.start : gap.end] and use.line.written(word) == word.text:
-                scalar = next((p for p in folded if p.span.start <= gap.start <= p.span.end), None)
-                if scalar is None:
-                    continue
+            scalar = scalar_at(folded, gap.start) if "\n" in job.text[gap.start : gap.end] else None
+            if scalar and use.line.written(word) == word.text:
                 message = f"YAML joins the lines, so this becomes an argument of '{use.line.name.text}'"
                 yield Finding(use.word(word), message, _keep_lines(scalar))
                 break

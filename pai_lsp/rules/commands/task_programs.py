@@ -427,10 +427,6 @@ def path_without_content(job: Job) -> Iterator[Finding]:
             commands:
               - python train.py --data /dataset/mnist
     """
-    graph = job.require_graph
-    has_path = any(definition.node.get("pathForUser") for definition in job.definitions)
-    if not has_path and not graph.leaves_file:
-        return
     from pai_lsp.expansion.effective import (  # noqa: PLC0415 - few jobs have prerequisites with a path
         effective_job,
         mounted_storages,

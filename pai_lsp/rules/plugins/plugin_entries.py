@@ -13,14 +13,14 @@ from posixpath import normpath
 
 from pai_lsp.findings.diagnostic import Consequence, Finding, Fixes, Severity, Stage, rule
 from pai_lsp.findings.fixes import change_fix, fix_of, near_name_fixes, wrap_in_list_fix, wrap_mapping_fixes
-from pai_lsp.job.definition import STORAGE_PLUGINS, Origin, key_name_span, name_span
+from pai_lsp.job.definition import STORAGE_PLUGINS, Origin, is_empty, key_name_span, name_span
 from pai_lsp.job.parts import PluginEntry
 from pai_lsp.job.plugin_parameters import released_parameters, runtime_round_trip
 from pai_lsp.job.uses import item_place
 from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN
 from pai_lsp.source.edits import insert_entry, remove_entry
 from pai_lsp.source.frozen import replace
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence, plain_value
 from pai_lsp.source.scalar import counts_as_false
 from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.tags import runtime_value
@@ -201,12 +201,11 @@ def plugin_not_list(job: Job) -> Iterator[Finding]:
         fixes = wrap_mapping_fixes(section.value, safe=True)
         message = "runtime plugins must be a list of mappings with 'plugin' and 'parameters'"
         text = section.value.value if isinstance(section.value, Scalar) else None
-        if text == "":  # neither finds a plugin in it
-            yield Finding(section.place, message, fixes, severity=Severity.WARNING, consequence=Consequence.IGNORED)
-            return
         is_taken = isinstance(text, str) and not job.platform.privileged_plugins
         happens = Consequence.DIES if is_taken else Consequence.REFUSED
-        yield Finding(section.place, message, fixes, consequence=happens)
+        found = Finding(section.place, message, fixes, consequence=happens)
+        is_ignored = text == ""  # neither finds a plugin in it
+        yield replace(found, severity=Severity.WARNING, consequence=Consequence.IGNORED) if is_ignored else found
         return
     # One that knows privileged plugins looks for them in any case.
     is_read = bool(job.platform.privileged_plugins) or has_only_old_storages(job)
@@ -331,12 +330,8 @@ def is_ignored(job: Job, use: PluginUse) -> bool:
 
 def _has_no_parameters(use: PluginUse) -> bool:
     """Whether `parameters` is absent or empty; null is not, it becomes the string 'None'."""
-    if use.parameters is not None:
-        return not use.parameters.entries
-    node = use.owner.parameters if isinstance(use.owner, PluginEntry) else None
-    if isinstance(node, Scalar):
-        return bool(node.runtime_value == "")
-    return node is None or (isinstance(node, Sequence) and not node.items)
+    node = use.parameters or (use.owner.parameters if isinstance(use.owner, PluginEntry) else None)
+    return node is None or (is_empty(node) and plain_value(node) is not None)
 
 
 _EXAMPLES = {"repo_uri": "https://github.com/microsoft/pai.git", "port": 12345, "logdir": {"logs": "/mnt/tensorboard"}}
@@ -403,8 +398,12 @@ def plugin_key_rejected_by_portal(job: Job) -> Iterator[Finding]:
             fixes = fix_of("Add 'jobssh: false'", insert_entry, job.text, holder, "jobssh: false")
             yield Finding(span, "the portal refuses ssh without 'jobssh'", fixes)
         names = plugin.parameter("storageConfigNames")
-        is_empty = names is not None and isinstance(names.value, Sequence) and not names.value.items
-        if plugin.plugin == "teamwise_storage" and names and is_empty:
+        if (
+            plugin.plugin == "teamwise_storage"
+            and names
+            and isinstance(names.value, Sequence)
+            and not names.value.items
+        ):
             yield Finding(names.place, "the portal refuses an empty list of storages")
 
 

@@ -172,9 +172,8 @@ def template_not_rendered_here(job: Job) -> Iterator[Finding]:
             continue
         root = str(use.tag.server_steps[0].name)
         keys, scalar = text_at(job, use.span.start)
-        is_free = (
-            root not in ROOTS or not _FREE_KEYS.isdisjoint(keys) or place_at(job, use.span.start) in COMMAND_PLACES
-        )
+        place = place_at(job, use.span.start)
+        is_free = root not in ROOTS or not _FREE_KEYS.isdisjoint(keys) or place in COMMAND_PLACES
         if is_free or (root == "$secrets" and _reaches_commands(job, use, keys)):
             continue
         key = next((name for name in reversed(keys) if name), "")

@@ -66,8 +66,6 @@ def invisible_character(job: Job) -> Iterator[Finding]:
               - python train.py
     """
     odd = odd_characters(job.syntax)
-    if not odd:
-        return
     import unicodedata  # noqa: PLC0415 - few files have such a character
 
     fixes: dict[str, Fixes] = {}  # one for all places of a character
@@ -190,8 +188,6 @@ def nul_in_command(job: Job) -> Iterator[Finding]:
           worker:
             commands: ['printf "a\0b"']
     """
-    if "\\" not in job.text:
-        return
     for role in job.task_roles:
         for scalar in job.command_parts(role):
             if "\0" in scalar.text:

@@ -127,8 +127,6 @@ def unquoted_question_mark(job: Job) -> Iterator[Finding]:
     if "?" not in job.text or job.is_catalog:
         return
     suspects = [scalar for scalar in job.syntax.scalars if "?" in scalar.text and scalar.style is ScalarStyle.PLAIN]
-    if not suspects:
-        return
     masked = masked_span(job.text)
     flow = [node.span for node in walk(job.syntax.root) if isinstance(node, (Mapping, Sequence)) and node.is_flow]
     for scalar in suspects:
