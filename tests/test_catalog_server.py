@@ -10,7 +10,7 @@ import stat
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 import trustme
@@ -32,6 +32,7 @@ from loopback import (
     never,
 )
 
+from pai_lsp.catalog import definition_text
 from pai_lsp.catalog.loading import Surroundings, load_catalog, refreshed_catalog
 from pai_lsp.catalog.remote_sources import NoItemsError, read_items
 from pai_lsp.catalog.setup import CatalogSetup, ServerSource, SourceState
@@ -471,71 +472,32 @@ def test_old_knowledge_does_not_say_that_something_is_not_there(server: Marketpl
     assert (missing.state, missing.note) == (LookupState.UNKNOWN, f"{server.url}: updated 3 days ago")
 
 
-HEAD: dict[str, Any] = {"form": 5, "etag": "", "skipped": []}
-RECORD: dict[str, Any] = {
-    "path": "p",
-    "stamp": "",
-    "item": "1",
-    "readsJobs": True,
-    "entangled": False,
-    "fault": "",
-    "headers": [["mnist", "data", "", [], 0, 7]],
-    "text": "name: x",
-    "title": "",
-    "template": None,
-}
-
-
-def with_header(*values: object) -> list[dict[str, Any]]:
-    """The lines of a cache whose only header has other values."""
-    return [HEAD, {**RECORD, "headers": [[*values]]}]
-
-
 @pytest.mark.parametrize(
-    "damaged",
-    [
-        *([{**HEAD, "form": form}, RECORD] for form in (4, 6, "5", None)),
-        *([HEAD, {**RECORD, key: 7}] for key in ("path", "text", "item", "fault")),
-        with_header("mnist", "data", "", [], 0, 8),
-        with_header("mnist", "data", "", [], -1, 7),
-        with_header("mnist", "data", "", [], 5, 4),
-        with_header("mnist", "data", "", [], 0),
-        with_header("mnist", "data", "", [], 0, 7, 7),
-        *(with_header(*"abc"[:number], None, *"abc"[number + 1 :], [], 0, 7) for number in range(3)),
-        with_header("mnist", "data", "", [], None, 7),
-        with_header("mnist", "data", "", [], 0, None),
-        [HEAD, RECORD, {}],
-        [[], RECORD],
-        [],
-    ],
+    ("before", "after"),
+    [(b"mnist", b"MNIST"), (b"[", b"{"), (b"\n", b""), (b"", b"\n"), (b"", b"\xff"), (b"\n", b"\r\n")],
 )
-def test_a_damaged_cache_is_ignored(server: Marketplace, damaged: list[Any]) -> None:
+def test_a_damaged_cache_is_ignored(server: Marketplace, before: bytes, after: bytes) -> None:
     refreshed(setup(server))
     (file,) = (file for file in Path(os.environ["XDG_CACHE_HOME"]).rglob("*.jsonl"))
-    file.write_text("".join(f"{json.dumps(line)}\n" for line in [HEAD, RECORD]), encoding="utf-8")
     assert known(setup(server)).find(MNIST).state is LookupState.FOUND
-    file.write_text("".join(f"{json.dumps(line)}\n" for line in damaged), encoding="utf-8")
+    file.write_bytes(file.read_bytes().replace(before, after, 1))
     assert known(setup(server)).find(MNIST).state is LookupState.UNKNOWN
     assert refreshed(setup(server)).find(MNIST).state is LookupState.FOUND
 
 
-@pytest.mark.parametrize("damage", [b"{", b"\xff\xfe", b'{"form": 5}\n{'])
-def test_a_cache_that_is_not_json_is_ignored(server: Marketplace, damage: bytes) -> None:
+@pytest.mark.parametrize("size", [0, 1, 64, 200])
+def test_a_part_of_a_cache_is_ignored(server: Marketplace, size: int) -> None:
     refreshed(setup(server))
     (file,) = (file for file in Path(os.environ["XDG_CACHE_HOME"]).rglob("*.jsonl"))
-    file.write_bytes(damage)
+    file.write_bytes(file.read_bytes()[:size])
     assert known(setup(server)).find(MNIST).state is LookupState.UNKNOWN
 
 
-def test_a_cache_with_a_card_too_many(server: Marketplace) -> None:
-    refreshed(setup(server))
-    (file,) = (file for file in Path(os.environ["XDG_CACHE_HOME"]).rglob("*.jsonl"))
-    head, *lines = file.read_text(encoding="utf-8").splitlines()
-    record = json.loads(lines[0])
-    record["headers"].append(["ghost", "data", "", [], 0, 3])
-    file.write_text("\n".join([head, json.dumps(record)]), encoding="utf-8")
-    (ghost,) = known(setup(server)).find("marketplace://name/ghost").definitions
-    assert ghost.name == ""
+def test_a_cache_with_other_headers_than_the_text_has(server: Marketplace, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as of_another_version:
+        of_another_version.setattr(definition_text, "is_definition", lambda _: True)
+        refreshed(setup(server))
+    assert known(setup(server)).find(MNIST).definitions[0].name == "mnist"
 
 
 def test_without_a_place_to_keep_it(server: Marketplace, tmp_path: Path) -> None:

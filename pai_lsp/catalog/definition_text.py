@@ -72,7 +72,7 @@ class DefinitionText:
         if found is None:
             for other, definition in enumerate(_definitions(parse(self.text), reads_jobs=self.reads_jobs)):
                 self._read.setdefault(other, definition)
-            # A header without a definition comes from a cache file that was edited.
+            # A header without a definition comes from the cache of a version that read the text otherwise.
             found = Definition(mapping_of(self.headers[number].span, ()), Origin.CATALOG)
         return self._read.setdefault(number, found)
 

@@ -121,7 +121,7 @@ def refresh_server(
         if isinstance(answer, FetchFailure):
             return _failed_server(server, store, stored, answer.note)
         store.forget(_failure_key(key))
-        if answer.is_unchanged and stored is not None:
+        if answer.status == 304 and stored is not None:
             store.touch(key)
             note, asked = _updated(0), store.asked(key)
             return LoadedSource(server.url, stored.texts, note=note, skipped=stored.skipped, asked=asked)
@@ -398,7 +398,7 @@ def _requested(address: str, known: _Answers, limits: Limits | None) -> WebPage:
             known.texts[key] = DefinitionText(path, "", key, (), reads_jobs=True)
             return WebPage(path, None, note=answer.note)
         return known.failed(key, path, answer.note)
-    if answer.is_unchanged and before is not None:
+    if answer.status == 304 and before is not None:
         return _page(before, SourceState.READY, _updated(0))
     if _is_web_page(answer.body):
         return known.failed(key, path, f"{_WEB_PAGE_NOTE} instead of YAML")

@@ -12,13 +12,11 @@ import json
 import os
 import re
 from contextlib import suppress
-from itertools import chain
 
 from pai_lsp.catalog.definition_text import DefinitionHeader, DefinitionText
 from pai_lsp.catalog.setup import SourceState
 from pai_lsp.job.lookup import JobTemplate
 from pai_lsp.source.files import write_at_once
-from pai_lsp.source.foreign import as_list, as_text, as_whole, json_mapping, texts_in
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.spelling import plural
 from pai_lsp.source.text import Span
@@ -72,8 +70,6 @@ def age(seconds: float) -> str:
 # The version of the file format; files of other versions are ignored.
 _FORM = 5
 _LONGEST_NAME = 60
-# Name, summary and text of a template; name, type, summary, variables, start and end of a header.
-_TEMPLATE_TEXTS, _HEADER_VALUES = 3, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,18 +98,16 @@ class Store:
     def load(self, key: str) -> Stored | None:
         """What is stored; None for nothing."""
         try:
-            with self._file(key).open("rb") as lines:
-                asked = os.fstat(lines.fileno()).st_mtime
-                head = json_mapping(next(lines, b""))
-                records = [json_mapping(line) for line in lines] if head.get("form") == _FORM else None
+            with self._file(key).open("rb") as file:
+                asked, (*lines, digest) = os.fstat(file.fileno()).st_mtime, file.read().split(b"\n")
         except OSError:
             return None
-        texts = [] if records is None else [_text(record) for record in records]
-        if records is None or None in texts:
+        if digest != _digest(lines):
             return None
-        stamps = {record["path"]: stamp for record in records if (stamp := as_text(record.get("stamp")))}
-        etag, skipped = as_text(head.get("etag")) or "", tuple(texts_in(head.get("skipped")))
-        return Stored(tuple(filter(None, texts)), stamps, etag, skipped, asked)
+        (etag, skipped), *records = map(json.loads, lines)
+        texts = tuple(_text(*record) for record, _ in records)
+        stamps = {text.path: stamp for text, (_, stamp) in zip(texts, records, strict=True) if stamp}
+        return Stored(texts, stamps, etag, tuple(skipped), asked)
 
     def save(self, key: str, stored: Stored) -> None:
         """Store something; it replaces what was stored, and its time is now.
@@ -122,10 +116,9 @@ class Store:
             OSError: if the file cannot be written.
         """
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        head = {"form": _FORM, "etag": stored.etag, "skipped": stored.skipped}
-        records = (_record(text, stored.stamps.get(text.path, "")) for text in stored.texts)
-        lines = (f"{json.dumps(line)}\n".encode() for line in chain([head], records))
-        write_at_once(self._file(key), lines, 0o600)
+        records = ((_record(text), stored.stamps.get(text.path, "")) for text in stored.texts)
+        lines = [json.dumps(one).encode() for one in ((stored.etag, stored.skipped), *records)]
+        write_at_once(self._file(key), (b"\n".join((*lines, _digest(lines))),), 0o600)
 
     def forget(self, key: str) -> None:
         """Delete what is stored, if anything is."""
@@ -168,52 +161,24 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _record(text: DefinitionText, stamp: str) -> dict[str, Any]:
-    return {
-        "path": text.path,
-        "stamp": stamp,
-        "item": text.item,
-        "readsJobs": text.reads_jobs,
-        "entangled": text.is_entangled,
-        "fault": text.fault,
-        "headers": [
-            [one.name, one.type, one.summary, one.variables, one.span.start, one.span.end] for one in text.headers
-        ],
-        "text": text.text,
-        "title": text.title,
-        "template": [text.template.name, text.template.summary, text.template.text] if text.template else None,
-    }
+def _digest(lines: list[bytes]) -> bytes:
+    """The last line of a file, by which one that is damaged, or of another version, is known."""
+    return hashlib.sha256(b"\n".join((b"%d" % _FORM, *lines))).hexdigest().encode()
 
 
-def _text(record: Mapping[str, Any]) -> DefinitionText | None:
-    """The text of a record; None if it is malformed."""
-    path, text, item, fault = (as_text(record.get(key)) for key in ("path", "text", "item", "fault"))
-    if path is None or text is None or item is None or fault is None:
-        return None
-    headers = [_header(as_list(one), len(text)) for one in as_list(record.get("headers"))]
-    template = texts_in(record.get("template"))
-    if None in headers:
-        return None
-    return DefinitionText(
-        path,
-        text,
-        item,
-        tuple(filter(None, headers)),
-        record.get("readsJobs") is True,
-        record.get("entangled") is True,
-        fault,
-        title=as_text(record.get("title")) or "",
-        template=JobTemplate(*template) if len(template) == _TEMPLATE_TEXTS else None,
+def _record(text: DefinitionText) -> tuple[Any, ...]:
+    headers = [(one.name, one.type, one.summary, one.variables, one.span.start, one.span.end) for one in text.headers]
+    template = text.template and (text.template.name, text.template.summary, text.template.text)
+    about = (text.reads_jobs, text.is_entangled, text.fault, template, text.title)
+    return text.path, text.text, text.item, headers, *about
+
+
+def _text(path: str, text: str, item: str, headers: list[Any], *about: Any) -> DefinitionText:
+    """The text of a record."""
+    read = tuple(
+        DefinitionHeader(name, kind, summary, tuple(variables), Span(start, end))
+        for name, kind, summary, variables, start, end in headers
     )
-
-
-def _header(record: list[Any], length: int) -> DefinitionHeader | None:
-    if len(record) != _HEADER_VALUES:
-        return None
-    name, kind, summary = map(as_text, record[:3])
-    start, end = map(as_whole, record[4:])
-    if name is None or kind is None or summary is None or start is None or end is None:
-        return None
-    if not 0 <= start <= end <= length:
-        return None
-    return DefinitionHeader(name, kind, summary, tuple(texts_in(record[3])), Span(start, end))
+    reads_jobs, is_entangled, fault, template, title = about
+    known = JobTemplate(*template) if template else None
+    return DefinitionText(path, text, item, read, reads_jobs, is_entangled, fault, known, title)

@@ -78,12 +78,15 @@ class Configuration:
 
 
 class ConfigurationSearch:
-    """Finds the nearest configuration file of folders. Each folder is looked at once."""
+    """Finds the nearest configuration file of folders. Each folder is looked at once.
+
+    of_folder: what was found, by the folders that were asked about and those above them.
+    """
 
     def __init__(self, report: Callable[[str], object] = lambda _: None) -> None:
         """`report` gets a message about each that is not read."""
         self._report = report
-        self._of_folder: dict[str, str | None] = {}
+        self.of_folder: dict[str, str | None] = {}
 
     def nearest(self, folder: str) -> str | None:
         """The path of the nearest configuration file in `folder`, an absolute path, or above it.
@@ -92,8 +95,8 @@ class ConfigurationSearch:
         """
         found, inner = None, []
         for here in _with_parents(folder):
-            if here in self._of_folder:
-                found = self._of_folder[here]
+            if here in self.of_folder:
+                found = self.of_folder[here]
                 break
             inner.append(here)
             file = os.path.join(here, FILE_NAME)
@@ -104,7 +107,7 @@ class ConfigurationSearch:
                 self._report(f"'{visible(file)}' is not read, because it is not a plain file")
             if _is_project(here):
                 break
-        self._of_folder.update(dict.fromkeys(inner, found))
+        self.of_folder.update(dict.fromkeys(inner, found))
         return found
 
 

@@ -69,7 +69,6 @@ class Projects:
         self.workspace: tuple[str, ...] | None = None
         self.report, self._on_fault, self._given = report, on_fault, given
         self._search = ConfigurationSearch(report)
-        self._of_folder: dict[str, Configuration] = {}
         self._of_file: dict[str | None, Configuration] = {None: Configuration()}
         self._setups: dict[tuple[str, str], CatalogSetup] = {}
         self._lookups: dict[CatalogSetup, Lookup] = {}
@@ -104,14 +103,10 @@ class Projects:
             return self._given
         if not os.path.isabs(path):
             return self._of_file[None]
-        folder = os.path.dirname(path)
-        found = self._of_folder.get(folder)
-        if found is None:
-            file = self._search.nearest(folder)
-            if file is not None and file not in self._of_file:
-                self._of_file[file] = self._loaded(file)
-            found = self._of_folder[folder] = self._of_file[file]
-        return found
+        file = self._search.nearest(os.path.dirname(path))
+        if file is not None and file not in self._of_file:
+            self._of_file[file] = self._loaded(file)
+        return self._of_file[file]
 
     def configurations(self) -> Iterator[Configuration]:
         """The configuration files that have been read."""
@@ -122,7 +117,6 @@ class Projects:
     def forget_files(self) -> None:
         """Read files and look for folders again when they are needed next."""
         self._search = ConfigurationSearch(self.report)
-        self._of_folder.clear()
         self._of_file = {None: Configuration()}
         self._setups.clear()
         self._own = None
@@ -130,7 +124,7 @@ class Projects:
     def stamps(self) -> tuple[object, ...]:
         """What changes when another configuration applies to a file that was asked about, or when one is edited."""
         search = ConfigurationSearch()
-        folders = {folder: search.nearest(folder) for folder in self._of_folder}
+        folders = {folder: search.nearest(folder) for folder in self._search.of_folder}
         files = dict.fromkeys((*filter(None, folders.values()), _own_path()))
         return tuple(folders.items()), tuple(map(stamp_of, files))
 

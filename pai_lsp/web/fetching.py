@@ -51,15 +51,6 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """The body of an answer; `is_unchanged` if the request's `etag` is still current, and then without a body."""
-
-    body: bytes = b""
-    etag: str = ""
-    is_unchanged: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class FetchFailure:
     """The message about a failed request; `is_absent` if the server has nothing at the address (404, 410).
 
@@ -81,6 +72,11 @@ class HttpAnswer:
     is_cut: bool = False
 
     @property
+    def etag(self) -> str:
+        """What identifies the body; empty for nothing."""
+        return self.headers.get("etag", "")
+
+    @property
     def refusal(self) -> str:
         """The message about an unsuccessful status, with the start of the body if it is text."""
         return _refusal(self.status, message_in(self.body), self.headers.get("retry-after", ""))
@@ -88,8 +84,8 @@ class HttpAnswer:
 
 def fetch(
     url: str, *, accept: str, etag: str = "", token: AccessToken | None = None, limits: Limits | None = None
-) -> Answer | FetchFailure:
-    """Send a GET request, follow redirects on its host, and wait for the answer.
+) -> HttpAnswer | FetchFailure:
+    """Send a GET request, follow redirects on its host, and wait for the answer: status 200, or 304 for the same ETag.
 
     Never raises; must not be called while an event loop runs.
     """
@@ -204,7 +200,7 @@ async def _within(
         return FetchFailure(f"the request failed ({type(error).__name__})")
 
 
-async def _fetched(client: httpx.AsyncClient, url: str, limits: Limits) -> Answer | FetchFailure:
+async def _fetched(client: httpx.AsyncClient, url: str, limits: Limits) -> HttpAnswer | FetchFailure:
     for _ in range(_MOST_REDIRECTS + 1):
         found = await _received(client, "GET", url, limits)
         if isinstance(found, FetchFailure):
@@ -235,15 +231,11 @@ async def _received(
         return HttpAnswer(response.status_code, headers, bytes(body[:most]), len(body) > most)
 
 
-def answer_of(found: HttpAnswer, limits: Limits) -> Answer | FetchFailure:
-    """The body of an answer to a GET request, or the message about an unsuccessful status or a body too large."""
-    if found.status == 304:
-        return Answer(is_unchanged=True)
-    if found.status != 200:
+def answer_of(found: HttpAnswer, limits: Limits) -> HttpAnswer | FetchFailure:
+    """The answer to a GET request, or the message about an unsuccessful status or a body too large."""
+    if found.status not in {200, 304}:
         return FetchFailure(found.refusal, found.status in {404, 410})
-    if found.is_cut:
-        return FetchFailure(f"the answer is larger than {limits.size:,} bytes")
-    return Answer(found.body, found.headers.get("etag", ""))
+    return FetchFailure(f"the answer is larger than {limits.size:,} bytes") if found.is_cut else found
 
 
 def unfollowed_redirect(url: str, target: str) -> str:
@@ -316,9 +308,7 @@ def _unconnected(error: BaseException) -> str:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    seen: list[BaseException] = []
-    while error is not None and not any(error is one for one in seen):
-        seen.append(error)
+    while error is not None:
         yield error
         error = error.__cause__ or error.__context__
 
