@@ -131,7 +131,7 @@ def _failed(error: Exception) -> int:
         message = f"the installation is incomplete: {error}"
     elif not isinstance(error, OSError):
         message = f"{kind_and_place(error)}; {PLEASE_REPORT}"
-    elif isinstance(error, FileNotFoundError) and not _has_current_directory():
+    elif isinstance(error, FileNotFoundError) and error.filename is None:  # as os.getcwd raises it
         message = "the current directory does not exist"
     else:
         message = f"{error.filename!r}: {why(error)}" if error.filename else why(error)
@@ -141,16 +141,6 @@ def _failed(error: Exception) -> int:
         sys.stderr.write(f"pai-lsp: {message}\n")
     _give_up_output()
     return OWN_FAILURE
-
-
-def _has_current_directory() -> bool:
-    from pathlib import Path  # noqa: PLC0415 - as above
-
-    try:
-        Path.cwd()
-    except FileNotFoundError:
-        return False
-    return True
 
 
 def _give_up_output() -> None:

@@ -323,8 +323,6 @@ def _with_places(one: Diagnostic, others: Sequence[Diagnostic]) -> Diagnostic:
 
 def limited(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
     """The findings to show: of each rule the first `MOST_SHOWN`; the last of them states how many are not shown."""
-    if len(diagnostics) <= MOST_SHOWN:
-        return tuple(diagnostics)
     counts = Counter(one.code for one in diagnostics)
     numbers: Counter[str] = Counter()
     shown: list[Diagnostic] = []

@@ -127,7 +127,9 @@ def unused_ignores(
 
 def ineffective_comments(text: str, diagnostics: Collection[Diagnostic], lines: LineIndex) -> Iterator[Finding]:
     """The findings of `unused_ignore` about comments that are written almost like one that has an effect."""
-    found: dict[int, set[str]] | None = None
+    found: dict[int, set[str]] = {}
+    for one in diagnostics:
+        found.setdefault(lines.line_of(one.span.start), set()).add(one.code)
     for match in _ANY_COMMENT.finditer(text):
         if _EFFECTIVE.match(match[0]):
             continue
@@ -137,10 +139,6 @@ def ineffective_comments(text: str, diagnostics: Collection[Diagnostic], lines: 
             yield Finding(span, "this comment has no effect: it must be in lower case", fixes)
         elif match["word"].lower() == "ignore":
             end = match.end("word")
-            if found is None:
-                found = {}
-                for one in diagnostics:
-                    found.setdefault(lines.line_of(one.span.start), set()).add(one.code)
             codes = sorted(set().union(*(found.get(line, ()) for line in _lines_of(match.start(), text, lines))))
             fixes = fix_of("Name the rules", TextEdit, Span(end, end), f"[{', '.join(codes)}]") if codes else ()
             message = "this comment has no effect, because it names no rule; write ignore[CODE]"

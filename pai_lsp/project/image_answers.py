@@ -25,7 +25,6 @@ from pai_lsp.findings.diagnostic import Diagnostic, Finding
 from pai_lsp.job.definition import name_span
 from pai_lsp.rules.command_rules import image_architecture, image_not_asked, image_not_found, image_user
 from pai_lsp.source.files import write_at_once
-from pai_lsp.source.foreign import as_mapping, as_number, as_text, json_mapping, texts_in
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Scalar, scalar_text
 from pai_lsp.source.text import visible
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
 
-_FORM = 1
+_FORM = "2"
 _BELIEVED = 86_400.0  # seconds
 # Nearly all clusters have x86-64 nodes alone.
 _ARCHITECTURE = "amd64"
@@ -164,30 +163,17 @@ def _key(job: Job, image: Definition) -> str:
 
 def _loaded(file: Path) -> tuple[ImageVerdict | None, float]:
     try:
-        stored = json_mapping(file.read_bytes())
-    except OSError:
+        image, refused, presence, explanation, own, asked = json.loads(file.read_bytes())[_FORM]
+        configuration = own and ImageConfiguration(tuple(own["architectures"]), own["user"])
+        return ImageVerdict(image, refused, Presence(presence), explanation, configuration), asked
+    except (OSError, ValueError, TypeError, LookupError):  # there is none, or one of another version
         return None, 0.0
-    image, explanation, word = (as_text(stored.get(key)) for key in ("image", "explanation", "presence"))
-    presence = next((one for one in Presence if one.value == word), None)
-    if stored.get("form") != _FORM or image is None or explanation is None or presence is None:
-        return None, 0.0
-    own = as_mapping(stored.get("configuration"))
-    configuration = ImageConfiguration(tuple(texts_in(own.get("architectures"))), as_text(own.get("user")) or "")
-    verdict = ImageVerdict(image, stored.get("refused") is True, presence, explanation, configuration if own else None)
-    return verdict, as_number(stored.get("asked")) or 0.0
 
 
 def _save(file: Path, verdict: ImageVerdict, now: float) -> None:
     own = verdict.configuration
-    stored = {
-        "form": _FORM,
-        "asked": now,
-        "image": verdict.image,
-        "refused": verdict.is_refused,
-        "presence": verdict.presence.value,
-        "explanation": verdict.explanation,
-        "configuration": own and {"architectures": own.architectures, "user": own.user},
-    }
+    configuration = own and {"architectures": own.architectures, "user": own.user}
+    stored = (verdict.image, verdict.is_refused, verdict.presence.value, verdict.explanation, configuration, now)
     with suppress(OSError):  # it is asked again next time
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_at_once(file, [json.dumps(stored).encode()], 0o600)
+        write_at_once(file, [json.dumps({_FORM: stored}).encode()], 0o600)
