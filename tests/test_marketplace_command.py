@@ -152,7 +152,7 @@ def test_what_is_not_there(capsys: pytest.CaptureFixture[str], project: Path) ->
     (project / ".pai-lsp.lock").mkdir()
     status, _, errors = run(capsys, "marketplace", "lock")
     assert status == 3
-    assert errors.startswith(f"pai-lsp marketplace lock: {project / '.pai-lsp.lock'}: ")
+    assert errors == f"pai-lsp: '{project / '.pai-lsp.lock'}': it is a folder, not a file\n"
     assert run(capsys, "marketplace", "show", "mnits", "--format", "json")[0] == 1
     assert run(capsys, "marketplace", "list", "--folder", "nowhere")[0] == 2
     assert run(capsys, "marketplace")[0] == 2

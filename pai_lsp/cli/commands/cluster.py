@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from pai_lsp.cli import FINDINGS, failed
+from pai_lsp.cli.commands.job_file import put
 from pai_lsp.cli.commands.live_cluster import clusters_known, connected, user_of
 from pai_lsp.cluster.profile import (
     CLUSTERS_EXAMPLE,
@@ -20,7 +21,7 @@ from pai_lsp.cluster.profile import (
 )
 from pai_lsp.cluster.profile_import import profile_of_cluster, profile_of_files
 from pai_lsp.cluster.rest_server import ClusterError
-from pai_lsp.source.failures import OWN_FAILURE, why
+from pai_lsp.source.failures import OWN_FAILURE
 from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
 from pai_lsp.source.text import visible
 
@@ -119,17 +120,13 @@ def _pulled(name: str) -> dict[str, Any]:
 def _written(action: str, profile: dict[str, Any], output: str) -> int:
     text = json.dumps(profile, indent=1, ensure_ascii=False) + "\n"
     try:
-        read_profile(text)
+        profile_read = read_profile(text)
     except ProfileError as error:
         return failed(f"cluster {action}", f"the files do not describe a usable cluster: {error}", FINDINGS)
-    if output == "-":
-        sys.stdout.write(text)
-        return 0
-    try:
+    if output != "-":
         Path(output).parent.mkdir(parents=True, exist_ok=True)
-        Path(output).write_text(text, encoding="utf-8")
-    except OSError as error:
-        return failed(f"cluster {action}", f"{visible(output)}: {why(error)}", OWN_FAILURE)
-    clusters = ", ".join(read_profile(text).virtual_clusters) or "none"
-    sys.stderr.write(f"pai-lsp: wrote {visible(output)}; virtual clusters: {clusters}\n")
+    put(text, output)
+    if output != "-":
+        clusters = ", ".join(profile_read.virtual_clusters) or "none"
+        sys.stderr.write(f"pai-lsp: wrote {visible(output)}; virtual clusters: {clusters}\n")
     return 0

@@ -43,7 +43,7 @@ from pai_lsp.cluster.task_files import (
 from pai_lsp.cluster.task_plan import SCRIPTS
 from pai_lsp.cluster.why import failure
 from pai_lsp.expansion.plugin_scripts import HOME
-from pai_lsp.source.failures import OWN_FAILURE, why
+from pai_lsp.source.failures import OWN_FAILURE
 from pai_lsp.source.files import program_on_path
 from pai_lsp.source.spelling import plural
 from pai_lsp.source.text import LineIndex, visible
@@ -93,13 +93,10 @@ def run_here(plans: Sequence[TaskPlan], shown: Sequence[TaskPlan], job: Job, arg
         where = "in containers" if is_contained else "on this machine"
         need_agreement(f"run this {where}?", "nothing was run", needs_word=not is_contained)
         remember(text, arguments.job)
-    try:
-        with ExitStack() as stack:
-            stack.enter_context(_ending_by_signal())
-            runs = _prepared(plans, program, folders, arguments, stack)
-            first = _run_together(runs, arguments.time_limit)
-    except OSError as error:
-        return failed("run", why(error), OWN_FAILURE)
+    with ExitStack() as stack:
+        stack.enter_context(_ending_by_signal())
+        runs = _prepared(plans, program, folders, arguments, stack)
+        first = _run_together(runs, arguments.time_limit)
     return 0 if first is None else _explained(first, job, arguments)
 
 

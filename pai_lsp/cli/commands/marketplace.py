@@ -19,7 +19,6 @@ from pai_lsp.project.configuration import FILE_NAME
 from pai_lsp.project.targets import missing, report_faults, run_projects, targets
 from pai_lsp.project.trust import wanted
 from pai_lsp.source.edits import column
-from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import (
     YAML_ENDINGS,
     SourceFile,
@@ -218,11 +217,8 @@ def _lock(
         state = "is up to date" if is_current else "is not up to date; run 'pai-lsp marketplace lock'"
         sys.stdout.write(f"{LOCK_NAME} {state}\n")
     else:
-        try:
-            if not is_current:
-                _write(file, before, text)
-        except OSError as error:
-            return failed("marketplace lock", f"{visible(file)}: {why(error)}", OWN_FAILURE)
+        if not is_current:
+            _write(file, before, text)
         sys.stdout.write(f"{LOCK_NAME} contains {plural(len(entries), 'definition')}\n")
     return FINDINGS if uses.missing or ((arguments.check or arguments.diff) and not is_current) else 0
 

@@ -12,7 +12,6 @@ from pai_lsp.project.configuration import FILE_NAME
 from pai_lsp.project.projects import Projects
 from pai_lsp.project.targets import report_faults, run_projects
 from pai_lsp.project.trust import TrustAnswer, TrustAnswers, wanted
-from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.text import visible
 
 if TYPE_CHECKING:
@@ -40,10 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"nothing to trust: no configuration of '{visible(folder)}' runs a command or contacts a server\n"
         )
         return 0
-    try:
-        answers.remember(setup, setup.folder, is_trusted=True)
-    except OSError as error:
-        return failed("trust", f"{visible(str(answers.path))}: {why(error)}", OWN_FAILURE)
+    answers.remember(setup, setup.folder, is_trusted=True)
     sys.stdout.write("\n  ".join([f"'{visible(setup.folder)}' is trusted; its configuration may", *lines]) + "\n")
     return 0
 
@@ -54,10 +50,7 @@ def _forget(answers: TrustAnswers, named: str, *, forgets_all: bool) -> int:
     if not forgets_all and folder not in known:
         folder = _setup(run_projects(), folder).folder or folder
     wanted_folders = list(known) if forgets_all else [folder]
-    try:
-        forgotten = [one for one in wanted_folders if answers.forget(one)]
-    except OSError as error:
-        return failed("trust", f"{visible(str(answers.path))}: {why(error)}", OWN_FAILURE)
+    forgotten = [one for one in wanted_folders if answers.forget(one)]
     for one in forgotten:
         sys.stdout.write(f"'{visible(one)}' is no longer trusted\n")
     if not forgotten:

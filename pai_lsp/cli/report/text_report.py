@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from pai_lsp.cli.report.results import placed
@@ -199,13 +200,7 @@ def _cropped(laid_out: LaidOut, left: int, right: int) -> str:
     before, after = (_CUT if left > 0 else ""), (_CUT if total > right else "")
     if laid_out.text.isascii():
         return before + laid_out.text[first:last] + after
-    shown: list[str] = []
-    cell = 0
-    for character in laid_out.text:
-        width = cell_width(character)
-        if cell >= first and cell + width <= last:
-            if not shown and left > 0:
-                shown.append(before + " " * (cell - first))
-            shown.append(character)
-        cell += width
-    return "".join(shown) + after
+    places = zip(laid_out.text, accumulate(map(cell_width, laid_out.text), initial=0), strict=False)
+    shown = [(one, cell) for one, cell in places if first <= cell and cell + cell_width(one) <= last]
+    half = " " * (shown[0][1] - first) if shown else ""
+    return f"{before}{half}{''.join(one for one, _ in shown)}{after}"
