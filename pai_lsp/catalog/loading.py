@@ -98,9 +98,7 @@ def read_directory(
     return LoadedSource(directory, tuple(texts), skipped=(*skipped, *_faults(directory, texts)), stamps=new_stamps)
 
 
-def with_open_texts(
-    source: LoadedSource, open_texts: Mapping[str, str], before: LoadedSource | None = None
-) -> LoadedSource:
+def with_open_texts(source: LoadedSource, open_texts: Mapping[str, str], before: LoadedSource | None) -> LoadedSource:
     """A folder with the texts of files that are open in the editor; the same object if they change nothing.
 
     Args:

@@ -42,7 +42,7 @@ class LockedDefinition:
     name: str
     source: str
     sha256: str
-    definition: Definition | None = None
+    definition: Definition | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

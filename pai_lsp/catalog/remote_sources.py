@@ -60,9 +60,7 @@ _ITEM_ADDRESS = lazy_pattern(r"(?P<portal>https?://[^/@]+)/marketplace/api/items
 _BLANKS = lazy_pattern(r"[ \t\r\n]*")
 
 
-def load_server(
-    server: ServerSource, store: Store, before: LoadedSource | None = None, *, is_trusted: bool = True
-) -> LoadedSource:
+def load_server(server: ServerSource, store: Store, before: LoadedSource | None, *, is_trusted: bool) -> LoadedSource:
     """The cached answer of a server; `before` is returned when it is still up to date. Does not use the network."""
     key = server_key(server)
     asked = _last_asked(key, store)
@@ -93,8 +91,8 @@ def refresh_server(
     environment: MappingOf[str, str],
     folder: str,
     *,
-    limits: Limits | None = None,
-    pause: Callable[[], None] = lambda: None,
+    limits: Limits | None,
+    pause: Callable[[], None],
 ) -> LoadedSource:
     """Request a server's items. Never raises: the state and the note describe a failure.
 
@@ -338,7 +336,7 @@ def refresh_pages(
     addresses: Iterable[str],
     allowed_hosts: Collection[str],
     store: Store,
-    limits: Limits | None = None,
+    limits: Limits | None,
 ) -> dict[str, WebPage]:
     """Request the first `MOST_PAGES` of the allowed addresses, and store the answers. Never raises."""
     wanted = [one for one in dict.fromkeys(addresses) if not why_not_asked(one, allowed_hosts)][:MOST_PAGES]

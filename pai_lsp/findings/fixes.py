@@ -129,9 +129,9 @@ def near_name_fixes(
 
 
 @later
-def quote_fix(scalar: Scalar, title: str = "Quote it", *, safe: bool = True) -> Fixes:
+def quote_fix(scalar: Scalar, title: str = "Quote it") -> Fixes:
     """Write a plain scalar's characters in quotes, so that YAML reads them as text."""
-    return fix_of(title, TextEdit, scalar.span, quoted(scalar.text), safe=safe)
+    return fix_of(title, TextEdit, scalar.span, quoted(scalar.text), safe=True)
 
 
 @later

@@ -34,7 +34,7 @@ class NameMeaning:
     """The codes that a name means, and what to say about it: that nothing is named so, or what its name is now."""
 
     codes: frozenset[str]
-    message: str = ""
+    message: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ class HttpAnswer:
 
 
 def fetch(
-    url: str, *, accept: str, etag: str = "", token: AccessToken | None = None, limits: Limits | None = None
+    url: str, *, accept: str, etag: str = "", token: AccessToken | None = None, limits: Limits | None
 ) -> HttpAnswer | FetchFailure:
     """Send a GET request, follow redirects on its host, and wait for the answer: status 200, or 304 for the same ETag.
 

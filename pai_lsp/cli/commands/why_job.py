@@ -43,7 +43,7 @@ def explain_job(arguments: argparse.Namespace, name: str | None) -> int:
 def explain_live(
     cluster: ClusterConnection,
     job: LiveJob,
-    written: tuple[str, Job] | str | None = None,
+    written: tuple[str, Job] | str | None,
     *,
     form: str = "text",
     role: str | None = None,
