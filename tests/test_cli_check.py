@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 from budgets import some
 
 from pai_lsp import document
+from pai_lsp.cli import processes
 from pai_lsp.cli.commands import check_one
 from pai_lsp.cli.main import main
 from pai_lsp.cli.report import FORMATS
@@ -617,15 +619,58 @@ def test_another_configuration_or_none(capsys: pytest.CaptureFixture[str]) -> No
     assert "strict.yaml:1:1: error[invalid-configuration]" in capsys.readouterr().out
 
 
-@pytest.mark.slow
 def test_ndjson_has_the_findings_of_json(capsys: pytest.CaptureFixture[str]) -> None:
-    for number in range(60):
-        write(f"{number:02}.yaml", BAD)
-    arguments = ["check", "--jobs", "2", *KNOWN]
-    assert main([*arguments, "--format", "json"]) == 1
+    for number in range(4):
+        write(f"{number}.yaml", BAD.replace("imaje", f"imaje{number}"))
+    write("compose.yaml", "services: {}\n")
+    write(".pai-lsp.yaml", "rule: {}\n")
+    assert main(["check", "--format", "json", *KNOWN]) == 1
     expected = json.loads(capsys.readouterr().out)["diagnostics"]
-    assert main([*arguments, "--format", "ndjson"]) == 1
-    assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == expected
+    assert main(["check", "--format", "ndjson", *KNOWN]) == 1
+    streamed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert streamed == expected[1:] + expected[:1]
+    assert [one["path"] for one in streamed] == [*(f"{number}.yaml" for number in range(4)), ".pai-lsp.yaml"]
+
+
+def test_findings_of_several_processes(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def mapped(work: Callable[[Any], Any], items: list[Any], count: int) -> Iterator[tuple[int, Any]]:
+        assert (len(items), count) == (4, 3)
+        lost = processes.LostItem("the process was ended by signal 9")
+        yield from ((number, lost if number == 2 else work(items[number])) for number in (3, 2, 0, 1))
+
+    monkeypatch.setattr(processes, "mapped", mapped)
+    monkeypatch.setattr(processes, "can_fork", lambda: True)
+    for number in range(5):
+        write(f"{number}.yaml", BAD.replace("imaje", f"imaje{number}"))
+    names = [f"{number}.yaml" for number in (4, 0, 3, 1, 2)]
+    for form, listed in (("concise", "01234"), ("ndjson", "40312")):
+        assert main(["check", "--jobs", "3", "--format", form, *KNOWN, *names]) == 3
+        output, errors = capsys.readouterr()
+        assert re.findall("imaje([0-9])'", output) == [one for one in listed if one != "1"]
+        assert errors.startswith("pai-lsp: 1.yaml: the process was ended by signal 9\n")
+
+
+def test_how_many_processes(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: list[int] = []
+
+    def mapped(work: Callable[[Any], Any], items: list[Any], count: int) -> Iterator[tuple[int, Any]]:
+        counts.append(count)
+        return ((number, work(item)) for number, item in enumerate(items))
+
+    monkeypatch.setattr(processes, "mapped", mapped)
+    monkeypatch.setattr(processes, "available_processors", lambda: 8)
+    monkeypatch.setattr(processes, "can_fork", lambda: True)
+    for number in range(72):
+        write(f"{number:02}.yaml", "a: 1\n")
+    names = [f"{number:02}.yaml" for number in range(72)]
+    for arguments in ((*names[:47],), (*names[:48],), (*names,), ("--jobs=1", *names), ("--jobs=2", *names[:2])):
+        assert main(["check", *KNOWN, *arguments]) == 0
+        counts.append(-len(arguments))
+    assert counts == [-47, 2, -48, 3, -72, -73, 2, -3]
+    monkeypatch.setattr(processes, "can_fork", lambda: False)
+    assert main(["check", "--jobs=2", *KNOWN, *names]) == 0
+    assert len(counts) == 8
+    capsys.readouterr()
 
 
 def test_comments_that_ignore_what_is_found(capsys: pytest.CaptureFixture[str]) -> None:
