@@ -492,15 +492,15 @@ def _without_ignored(kept: tuple[Diagnostic, ...], document: Document) -> tuple[
     if "pai-lsp" in document.text.lower():
         comments = ignores(document.text, document.lines)
         meanings = {comment.name: name_meaning(comment.name) for comment in comments}
-        found = silencing(comments, kept, document.lines, meanings)
+        used, silenced = silencing(comments, kept, document.lines, meanings)
         unused: list[Diagnostic] = []
         if document.settings.severity_of(unused_ignore) is not None:
             findings = [
-                *unused_ignores(comments, found.used, meanings),
+                *unused_ignores(comments, used, meanings),
                 *ineffective_comments(document.text, kept, document.lines),
             ]
             unused = _diagnostics(unused_ignore, findings, document, _log_fault)
-        kept = (*(diagnostic for diagnostic in kept if diagnostic not in found.silenced), *unused)
+        kept = (*(diagnostic for diagnostic in kept if diagnostic not in silenced), *unused)
     return tuple(sorted(kept, key=lambda diagnostic: (diagnostic.span, diagnostic.code, diagnostic.message)))
 
 

@@ -22,11 +22,11 @@ from pai_lsp.catalog.remote_sources import (
     UNTRUSTED_NOTE,
     load_pages,
     load_server,
-    pages_asked,
+    pages_key,
     pages_last_asked,
     refresh_pages,
     refresh_server,
-    server_asked,
+    server_key,
 )
 from pai_lsp.catalog.setup import DirectorySource, SourceState
 from pai_lsp.catalog.store import LoadedSource, Store, Stored
@@ -320,7 +320,7 @@ def refreshed_catalog(
 def seconds_since_asked(setup: CatalogSetup, surroundings: Surroundings) -> float | None:
     """Seconds since the servers that may be asked, or without any the web addresses, last answered; None for never."""
     store, servers = surroundings.store, surroundings.servers_of(setup)
-    asked = [server_asked(server, store) for server in servers] or [pages_asked(setup.folder, store)]
+    asked = [store.asked(key) for key in map(server_key, servers)] or [store.asked(pages_key(setup.folder))]
     times = [one for one in asked if one is not None]
     return None if len(times) < len(asked) else max(0.0, time.time() - min(times))
 
@@ -329,9 +329,8 @@ def load_lock(path: str) -> Lock | None:
     """The lock file; None if it does not exist. One that is a folder, a device or a dangling link cannot be used."""
     if not path or not os.path.lexists(path):
         return None
-    if not os.path.isfile(path):
-        return Lock(path, {}, f"'{Path(path).name}' cannot be used: it is not a plain file")
-    source = decoded(path, read_bytes(path))
+    is_plain = os.path.isfile(path)
+    source = decoded(path, read_bytes(path)) if is_plain else UnreadableFile(path, "it is not a plain file")
     if isinstance(source, UnreadableFile):
         return Lock(path, {}, f"'{Path(path).name}' cannot be used: {source.message}")
     return read_lock(path, source.text)

@@ -80,11 +80,6 @@ def load_server(server: ServerSource, store: Store, before: LoadedSource | None,
     return LoadedSource(server.url, stored.texts, state, note, stored.skipped, asked=asked)
 
 
-def server_asked(server: ServerSource, store: Store) -> float | None:
-    """When a server last answered, in seconds since 1970; None for never."""
-    return store.asked(server_key(server))
-
-
 def refresh_server(
     server: ServerSource,
     store: Store,
@@ -307,7 +302,7 @@ class WebPage:
 
 def load_pages(folder: str, store: Store) -> dict[str, WebPage]:
     """The cached web addresses of a project, by `page_key`. Does not use the network."""
-    stored, failed = store.load(_pages_key(folder)), store.load(_failure_key(_pages_key(folder)))
+    stored, failed = store.load(pages_key(folder)), store.load(_failure_key(pages_key(folder)))
     pages: dict[str, WebPage] = {}
     if stored is not None:
         seconds = time.time() - stored.asked
@@ -321,14 +316,9 @@ def load_pages(folder: str, store: Store) -> dict[str, WebPage]:
     return pages
 
 
-def pages_asked(folder: str, store: Store) -> float | None:
-    """When the addresses of a project last answered, in seconds since 1970; None for never."""
-    return store.asked(_pages_key(folder))
-
-
 def pages_last_asked(folder: str, store: Store) -> float | None:
     """When the addresses of a project were last asked, whether they answered or not; None for never."""
-    return _last_asked(_pages_key(folder), store)
+    return _last_asked(pages_key(folder), store)
 
 
 def refresh_pages(
@@ -343,7 +333,7 @@ def refresh_pages(
     before = load_pages(folder, store)
     if not wanted:
         return before
-    key = _pages_key(folder)
+    key = pages_key(folder)
     stored, failed = store.load(key), store.load(_failure_key(key))
     known = _Answers(
         {text.item: text for text in stored.texts} if stored else {},
@@ -421,7 +411,8 @@ def _page(text: DefinitionText, state: SourceState, note: str) -> WebPage:
     return WebPage(text.path, text if text.text else None, state, note if text.text else f"nothing is found, {note}")
 
 
-def _pages_key(folder: str) -> str:
+def pages_key(folder: str) -> str:
+    """The cache key of the web addresses of a project."""
     return f"pages\n{folder}"
 
 

@@ -51,24 +51,13 @@ class Ignore:
     is_only_code: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Silencing:
-    """What comments silence, looked up by line and code.
-
-    used: the comments that silence a finding. silenced: the findings that a comment silences.
-    """
-
-    used: frozenset[Ignore]
-    silenced: frozenset[Diagnostic]
-
-
 def silencing(
     comments: Iterable[Ignore],
     diagnostics: Iterable[Diagnostic],
     lines: LineIndex,
     meanings: MappingOf[str, NameMeaning],
-) -> Silencing:
-    """Which comments suppress which findings."""
+) -> tuple[set[Ignore], set[Diagnostic]]:
+    """The comments that suppress a finding, and the findings that a comment suppresses."""
     by_place: dict[tuple[int | None, str], list[Ignore]] = {}
     for comment in comments:
         for number in comment.lines or (None,):
@@ -83,7 +72,7 @@ def silencing(
                 # All of them are used now; one is enough for the next findings.
                 by_place[place] = meant[:1]
                 silenced.add(one)
-    return Silencing(frozenset(used), frozenset(silenced))
+    return used, silenced
 
 
 def ignores(text: str, lines: LineIndex) -> tuple[Ignore, ...]:

@@ -69,8 +69,14 @@ def access_token(
             raise NoTokenError(f"the environment variable '{variable}' is empty; set it to the access token")
         origin = f"the value of the environment variable '{variable}'"
     elif command:
-        text = _printed(command, folder)
-        origin = f"the output of the token command '{command[0]}'"
+        name = f"the token command '{command[0]}'"
+        try:
+            status, printed = program_output(command, name, folder=folder)
+        except ProgramError as error:
+            raise NoTokenError(str(error)) from None
+        if status:
+            raise NoTokenError(f"{name} failed with status {status}")
+        text, origin = printed.decode("utf-8", "replace").strip(), f"the output of {name}"
     else:
         return None
     if not _TOKEN.fullmatch(text):
@@ -83,17 +89,6 @@ def keeps_secrets(url: str) -> bool:
     parts = address_parts(url)
     host = parts.hostname or ""
     return parts.scheme == "https" or host in {"localhost", "::1"} or _LOOPBACK.fullmatch(host) is not None
-
-
-def _printed(command: tuple[str, ...], folder: str) -> str:
-    name = f"the token command '{command[0]}'"
-    try:
-        status, printed = program_output(command, name, folder=folder)
-    except ProgramError as error:
-        raise NoTokenError(str(error)) from None
-    if status:
-        raise NoTokenError(f"{name} failed with status {status}")
-    return printed.decode("utf-8", "replace").strip()
 
 
 class ProgramError(Exception):

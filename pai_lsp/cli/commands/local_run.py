@@ -217,7 +217,6 @@ class _Run:
     plan: TaskPlan
     command: list[str]
     home: str
-    folder: str | None
     label: str
     token: str
     log: str = ""
@@ -259,9 +258,8 @@ def _prepared(
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pai-lsp-run-")))
             _clone_here(plan, folder)
             _write(folder, _files(plan, TaskHome(str(folder), is_container=False), ports, token, keys))
-            work = folder / "work"
-            work.mkdir()
-            runs.append(_Run(plan, [program, f"{folder}/{ENTRY}"], str(folder), str(work), label, token))
+            (folder / "work").mkdir()
+            runs.append(_Run(plan, [program, f"{folder}/{ENTRY}"], str(folder), label, token))
             continue
         name = f"{run_name}-{number}"
         place = TaskHome(HOME, is_container=True, clones=not arguments.git_image)
@@ -279,7 +277,7 @@ def _prepared(
         if plan.clones and arguments.git_image:
             _clone_in(program, f"{name}-git", arguments.git_image, plan, name, stack)
         runs.append(
-            _Run(plan, [program, "start", "--attach", "--interactive", name], HOME, None, label, token, container=name)
+            _Run(plan, [program, "start", "--attach", "--interactive", name], HOME, label, token, container=name)
         )
     return runs
 
@@ -399,10 +397,8 @@ def _free_ports(count: int) -> Iterator[int]:
             one.close()
 
 
-def _environment(run: _Run) -> dict[str, str]:
-    """This process' environment; a task must not see variables of another one."""
-    if run.folder is None:
-        return dict(os.environ)
+def _environment() -> dict[str, str]:
+    """This process' environment, without the variables of a task, of which another one must not see any."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("PAI_", "FC_"))}
 
 
@@ -418,8 +414,8 @@ def _run_together(runs: Sequence[_Run], seconds: float | None) -> _Run | None:
         for one in runs:
             process = subprocess.Popen(  # noqa: S603 - it runs what the user has agreed to
                 one.command,
-                cwd=one.folder,
-                env=_environment(one),
+                cwd=None if one.container else f"{one.home}/work",
+                env=None if one.container else _environment(),
                 # It is the sign that this process lives: see the script of the task.
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
