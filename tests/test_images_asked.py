@@ -18,9 +18,19 @@ from loopback import FAULTS, Marketplace, Reaction, Request, alone, answering, l
 
 from pai_lsp.cli.main import main
 from pai_lsp.cluster import image_check
-from pai_lsp.cluster.image_check import CouldNotAskError, RegistryAccount, ask_registry, docker_account
+from pai_lsp.cluster.image_check import (
+    CouldNotAskError,
+    ImageConfiguration,
+    ImageVerdict,
+    Presence,
+    RegistryAccount,
+    ask_registry,
+    docker_account,
+)
 from pai_lsp.document import Document
+from pai_lsp.project import image_answers
 from pai_lsp.project.image_answers import ImageAnswers, image_diagnostics
+from pai_lsp.source.frozen import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -185,6 +195,48 @@ def test_an_answer_is_kept_for_a_day(place: Path) -> None:
         (found,) = image_diagnostics(document, answers)
         assert found.code == "image-not-found"
     assert not any(b"gum" in file.read_bytes() for file in (place.parent / "answers").iterdir())
+
+
+def test_what_is_kept_of_an_answer(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    verdicts: list[ImageVerdict] = []
+    now = [1000.0]
+    monkeypatch.setattr(image_answers, "image_verdict", lambda *_: verdicts.pop())
+    folder = place.parent / "answers"
+    answers, known = ImageAnswers(ask_registry, folder, lambda: now[0]), Document(job("http://a.example")).job
+    there = ImageVerdict("a", False, Presence.THERE, "yes", ImageConfiguration(("amd64", "arm64"), "app"))
+    for first in (there, replace(there, configuration=None)):
+        now[0] += 200_000.0
+        verdicts.append(first)
+        assert answers.verdict(known, "worker") == first
+        for later in (0.0, 86_399.0):
+            now[0] += later
+            assert answers.verdict(known, "worker") == first
+            now[0] -= later
+        for later in (86_400.0, -1.0):
+            now[0] += later
+            verdicts.append(first)
+            assert answers.verdict(known, "worker") == first
+            assert verdicts == [], "it is asked again"
+    unknown = replace(there, presence=Presence.UNKNOWN, explanation="no answer")
+    (file,) = folder.iterdir()
+    for presence in (Presence.ABSENT, Presence.THERE):
+        now[0] += 86_400.0
+        verdicts += [unknown, replace(there, presence=presence)]
+        assert answers.verdict(known, "worker").presence is presence
+        now[0] += 90_000.0
+        kept = answers.verdict(known, "worker").explanation
+        assert kept == f"no answer; 1 day ago, the answer was '{presence.value}'"
+        for refused in (unknown, replace(unknown, is_refused=True)):
+            written = file.read_bytes()
+            verdicts.append(refused)
+            is_damaged = not refused.is_refused
+            file.write_bytes(written.replace(b'{"2"', b'{"1"') if is_damaged else written)
+            assert answers.verdict(known, "worker") == refused
+            file.write_bytes(written)
+    verdicts += [there, unknown]
+    file.write_bytes(b"[")
+    assert answers.verdict(known, "worker") == unknown
+    assert answers.verdict(known, "worker") == there
 
 
 @contextmanager

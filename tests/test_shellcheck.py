@@ -67,6 +67,41 @@ def test_the_place_of_a_finding(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     assert check(capsys, tmp_path, commands) == [("SC2034", "unused")]
 
 
+def test_which_comments_are_shown_and_where(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    def comment(code: object, level: str = "style", line: int = 5, column: int = 1, **end: Any) -> dict[str, Any]:
+        place = {"line": line, "column": column, "endLine": line, "endColumn": column + 1, **end}
+        return {"code": code, "level": level, "message": str(level), **place}
+
+    comments = [
+        *(comment(code) for code in (999, 1007, 2000, 2086, "2034", None)),
+        comment(2034, line=4),
+        comment(1000, "error"),
+        comment(1999, "warning", column=2),
+        comment(2031, "info", 6),
+        comment(2318, "style", 6, 3),
+        comment(1001, "loud", 6, 2, endLine=6, endColumn=1),
+        {"code": 1002, "line": 5, "column": 0, "endLine": 99, "endColumn": 99},
+    ]
+    job = tmp_path / "job.pai.yaml"
+    job.write_text(HEAD + "      - |\n        ab\n        cde\n", encoding="utf-8")
+    answer = f"import sys; sys.stdin.read(); print({json.dumps({'comments': comments})!r})"
+    main(["check", str(job), "--format", "json", "--shellcheck", program(tmp_path, answer)])
+    found = [one for one in json.loads(capsys.readouterr().out)["diagnostics"] if one["code"].startswith("SC")]
+    text = job.read_text(encoding="utf-8")
+    shown = [
+        (one["code"][2:], one["severity"], one["message"], text[one["start"]["offset"] : one["end"]["offset"]])
+        for one in found
+    ]
+    assert sorted(shown) == [
+        ("1000", "error", "error", "a"),
+        ("1001", "warning", "loud", ""),
+        ("1002", "warning", "no message", "ab\n        cde"),
+        ("1999", "warning", "warning", "b"),
+        ("2031", "information", "info", "c"),
+        ("2318", "hint", "style", "e"),
+    ]
+
+
 def test_a_comment_silences_a_finding(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert check(capsys, tmp_path, "      - unused=2  # pai-lsp: ignore[SC2034] read by a file\n") == []
 
