@@ -17,6 +17,7 @@ from pai_lsp.catalog.definition_text import DefinitionHeader, DefinitionText
 from pai_lsp.catalog.setup import SourceState
 from pai_lsp.job.lookup import JobTemplate
 from pai_lsp.source.files import write_at_once
+from pai_lsp.source.foreign import json_value
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.spelling import plural
 from pai_lsp.source.text import Span
@@ -104,7 +105,7 @@ class Store:
             return None
         if digest != _digest(lines):
             return None
-        (etag, skipped), *records = map(json.loads, lines)
+        (etag, skipped), *records = map(json_value, lines)
         texts = tuple(_text(*record) for record, _ in records)
         stamps = {text.path: stamp for text, (_, stamp) in zip(texts, records, strict=True) if stamp}
         return Stored(texts, stamps, etag, tuple(skipped), asked)

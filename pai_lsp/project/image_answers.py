@@ -25,6 +25,7 @@ from pai_lsp.findings.diagnostic import Diagnostic, Finding
 from pai_lsp.job.definition import name_span
 from pai_lsp.rules.command_rules import image_architecture, image_not_asked, image_not_found, image_user
 from pai_lsp.source.files import write_at_once
+from pai_lsp.source.foreign import json_value
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Scalar, scalar_text
 from pai_lsp.source.text import visible
@@ -163,7 +164,7 @@ def _key(job: Job, image: Definition) -> str:
 
 def _loaded(file: Path) -> tuple[ImageVerdict | None, float]:
     try:
-        image, refused, presence, explanation, own, asked = json.loads(file.read_bytes())[_FORM]
+        image, refused, presence, explanation, own, asked = json_value(file.read_bytes())[_FORM]
         configuration = own and ImageConfiguration(tuple(own["architectures"]), own["user"])
         return ImageVerdict(image, refused, Presence(presence), explanation, configuration), asked
     except (OSError, ValueError, TypeError, LookupError):  # there is none, or one of another version
