@@ -82,6 +82,11 @@ def test_every_code_of_the_platform_has_an_answer(code: int) -> None:
         assert found.cause.name == "program-error"
 
 
+def test_the_commands_codes_that_say_enough() -> None:
+    signals = [130, 132, 134, 135, 136, 137, 139, 141, 143]
+    assert sorted(CAUSES_OF_COMMAND_CODES) == [0, 124, 126, 127, *signals]
+
+
 @pytest.mark.parametrize("code", sorted({*command_codes(), *CAUSES_OF_COMMAND_CODES, 3, 64}))
 def test_every_code_of_the_commands_has_an_answer(code: int) -> None:
     expected = CAUSES_OF_COMMAND_CODES.get(code, "silent-failure")

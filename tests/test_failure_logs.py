@@ -193,6 +193,12 @@ def test_the_error_that_ended_the_run_decides(log: str, cause: str, evidence: st
     assert evidence[:12] in log.split("\n")[found.evidence.number - 1]
 
 
+def test_in_the_message_of_an_exception_that_has_a_cause_a_weaker_word_changes_nothing() -> None:
+    found = failure(f"{OUT_OF_MEMORY}error of the reader: Broken pipe\n", None, 1)
+    assert found.evidence is not None
+    assert (found.cause.name, found.evidence.number) == ("gpu-memory", 6)
+
+
 IN_LIBRARY, IN_PROGRAM = TRACEBACK, TRACEBACK.replace("/opt/env/lib/python3.10/site-packages", "/code")
 # Exceptions that are errors of the program: in its code and values.
 OF_PROGRAM = [

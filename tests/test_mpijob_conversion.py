@@ -208,6 +208,9 @@ def test_what_a_job_cannot_have_is_listed() -> None:
     ("old", "new", "code"),
     [
         ("[mpirun, ", "[", "no-starter"),
+        # a file of this name, and what the file `run.sh` makes of its arguments
+        ("[mpirun, ", "[bash, -x, mpirun] # ", "no-starter"),
+        ("[mpirun, ", "[bash, run.sh, -c, mpirun] # ", "no-starter"),
         ("command: [mpirun", "ports: [mpirun", "launcher-without-command"),
         ("resources", "command: [sleep, infinity]\n              resources", "worker-without-sshd"),
         ("replicas: 2", "replicas: 3000000000", "too-many-workers"),
@@ -299,6 +302,7 @@ def test_what_an_mpijob_cannot_have_is_listed() -> None:
         (",worker-1:2", "", "not-all-workers-listed"),
         ("[sleep infinity]", "[sleep infinity, ls]", "worker-ends"),
         ("taskRoles:", "jobName:", "not-a-job"),
+        ("type: job\n", "type: job\ntype: job\n", "not-a-job"),
     ],
 )
 def test_jobs_that_are_refused(old: str, new: str, code: str) -> None:

@@ -380,7 +380,6 @@ def mpijob_command_one_word(layout: Layout) -> Iterator[Finding]:
         if first.text and container.has_command and _is_command_line(first.text.strip()):
             message = "Kubernetes looks for one program with this whole name; write each word as an item of the list"
             yield Finding(first.span, message, field=first.field)
-            continue
         for command in container.launchers[:1]:
             for word in command.arguments[:1]:
                 if word.text and re.match(r"-\S+\s", word.text):
