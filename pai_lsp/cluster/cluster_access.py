@@ -133,7 +133,9 @@ def cluster_access(text: str, name: str) -> ClusterAccess:
         if not isinstance(value, _TYPES[key]):
             raise ProfileError(f"'{name}': '{key}' must be {_TYPES_IN_WORDS[_TYPES[key]]}")
     for key in ("url", "portal"):
-        if (key == "url" or key in entry) and not _is_address(entry.get(key, "")):
+        parts = address_parts(entry.get(key, ""))
+        is_address = parts.scheme in DEFAULT_PORTS and parts.hostname and "@" not in entry[key]
+        if (key == "url" or key in entry) and not is_address:
             raise ProfileError(f"'{name}': '{key}' must be an address with http:// or https://, without a user name")
     if entry.get("platform", "openpai") not in {"openpai", "ltp"}:
         raise ProfileError(f"'{name}': 'platform' must be 'openpai' or 'ltp'")
@@ -143,11 +145,6 @@ def cluster_access(text: str, name: str) -> ClusterAccess:
         entry["ca_file"] = str(clusters_file().parent / os.path.expanduser(entry["ca_file"]))
     entry |= {key: entry[key].rstrip("/") for key in ("url", "portal") if key in entry}
     return ClusterAccess(**entry | {"token_command": tuple(map(str, entry.get("token_command", ())))})
-
-
-def _is_address(value: str) -> bool:
-    parts = address_parts(value)
-    return parts.scheme in DEFAULT_PORTS and bool(parts.hostname) and "@" not in value
 
 
 def token_of(access: ClusterAccess, name: str) -> AccessToken | None:

@@ -13,9 +13,10 @@ from datetime import datetime, timezone
 from itertools import groupby
 
 from pai_lsp.cluster.hived_stage import Cells, HivedRequest, RoleRequest, has_barrier, hived_request
-from pai_lsp.cluster.job_stage import forced_nodes, job_refusals, mounted_storages, quota_refusals
+from pai_lsp.cluster.job_stage import job_refusals, mounted_storages, quota_refusals
 from pai_lsp.cluster.protocol_stage import Refusal, Wait, protocol_refusals, render_refusals
 from pai_lsp.job.parts import MOST_COUNTED, MOST_INSTANCES
+from pai_lsp.source.foreign import as_mapping
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.scalar import Reader, server_text
 
@@ -73,7 +74,9 @@ def fit(job: Job, profile: Profile, now: datetime | None = None) -> Fit:
         refusals.append(crash)
     mounted = mounted_storages(values, profile)
     wait, is_known = _controller_wait(values), True
-    if wait is None and not forced_nodes(values, profile):
+    # No scheduler places a job that names the nodes it runs on.
+    is_forced = profile.platform.forces_nodes and as_mapping(values.get("extras")).get("forceNodes")
+    if wait is None and not is_forced:
         if request is None:
             wait, is_known = _default_wait(values, profile), "nodes" in profile.document
         else:

@@ -148,7 +148,6 @@ class Cells:
         return Pieces(self._leaf(chain), sorted(sizes, reverse=True), [0] * len(sizes))
 
 
-DEFAULT_GROUP = "default"
 _ROLE_KEY = re.compile(r"[A-Za-z0-9._~]+")
 _TEXT_KEYS = ("skuType", "pinnedCellId", "affinityGroupName")
 # The unit of a SKU, the key of a job, and the name in the message of the rest-server, in its order.
@@ -394,7 +393,7 @@ class _Validation:
         names_group = any(self._entry(one).get("affinityGroupName") is not None for one in self._entries)
         group = entry.get("affinityGroupName")
         if not names_group and self._is_gang:
-            group = DEFAULT_GROUP
+            group = "default"
         priority = HIVED_PRIORITIES[self._section.get("jobPriorityClass", "test")]
         instances, sku_type = self._roles[name].get("instances"), entry.get("skuType")
         return RoleRequest(name, instances, number, sku_type, entry.get("pinnedCellId"), priority, group, resource)

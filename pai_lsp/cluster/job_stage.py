@@ -244,11 +244,6 @@ def _forced_node_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
         yield Refusal("job", 500, None, message, text, place, "cluster-limit")
 
 
-def forced_nodes(values: Any, profile: Profile) -> bool:
-    """Whether the job names the nodes it runs on, so that no scheduler places it."""
-    return profile.platform.forces_nodes and bool(as_mapping(values.get("extras")).get("forceNodes"))
-
-
 def _moment(written: object) -> datetime | None:
     """The moment in a text, as `new Date` reads it; 1970 for null, None for what is not a date."""
     if written is None:

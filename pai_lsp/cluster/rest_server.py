@@ -58,7 +58,7 @@ class NoAnswerError(ClusterError):
 class ApiAnswer:
     """An answer of the REST API, without the token in any message.
 
-    value: the JSON; None for anything else, such as the page of a login or of a proxy.
+    value: an object or a list, as in every answer of a rest-server; None for anything else, such as a login page.
     code, message: those of the API's errors; empty if there are none.
     refusal: the message about an unsuccessful status.
     """
@@ -68,11 +68,6 @@ class ApiAnswer:
     code: str = ""
     message: str = ""
     refusal: str = ""
-
-    @property
-    def is_json(self) -> bool:
-        """Whether it is an object or a list, as every answer of a rest-server."""
-        return isinstance(self.value, (dict, list))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +101,7 @@ class ClusterConnection:
             value = None if found.is_cut else json_value(found.body)
         except ValueError:
             value = None
+        value = value if isinstance(value, dict | list) else None
         hide = self.token.hidden_in if self.token is not None else str
         code, message = (hide(visible(as_text(as_mapping(value).get(key)) or "")) for key in ("code", "message"))
         return ApiAnswer(found.status, value, code, message, hide(visible(self._refusal(found, url, code))))
@@ -133,7 +129,7 @@ class ClusterConnection:
         answer = self.send("GET", place)
         if answer.status != 200:
             raise ClusterError(answer.refusal, answer.status)
-        if not answer.is_json:
+        if answer.value is None:
             raise ClusterError(f"the answer of '{self.access.url}' is not that of a rest-server", answer.status)
         return answer.value
 

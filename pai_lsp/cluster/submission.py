@@ -96,7 +96,7 @@ class Submission:
                 raise NotSubmittedError(f"the job was not submitted: {error}") from None
             return self._asked(str(error))
         if 200 <= answer.status < 300:
-            return "" if answer.is_json else self._asked("the answer is not that of a rest-server")
+            return "" if answer.value is not None else self._asked("the answer is not that of a rest-server")
         if answer.status >= 500:
             return self._asked(self.written.hidden.without(answer.refusal))
         reason = taken if answer.status == 409 else self._refusal(answer)

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from pai_lsp.job.parts import TaskRole
 
 SCRIPTS = "runtime.d"
-_KEY_PAIR = "ssh-secret/"
 
 
 class NoTaskError(ValueError):
@@ -231,7 +230,7 @@ def _scripts(parts: list[_PluginPart], command: str) -> tuple[dict[str, str], tu
             files[path] = script
             (after if path.startswith(f"{SCRIPTS}/plugin_post") else before).append(f"/bin/bash {HOME}/{path}")
         if part.has_keys:
-            files[_KEY_PAIR] = "key pair of the user for jobs"
+            files["ssh-secret/"] = "key pair of the user for jobs"
     after.reverse()
     files[f"{SCRIPTS}/precommands.sh"] = "\n".join(before)
     files[f"{SCRIPTS}/user.sh"] = command
