@@ -163,12 +163,19 @@ def _words(value: Value, path: str, key: str) -> tuple[ContainerWord, ...]:
 REPLICAS = "spec.mpiReplicaSpecs"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class PodLayout:
-    """A kind of pod: the path of its specification, and its containers."""
+    """A kind of pod, by the path of its specification."""
 
+    manifest: Manifest
     path: str
-    containers: tuple[Container, ...]
+
+    @cached_property
+    def containers(self) -> tuple[Container, ...]:
+        """Its containers, read by the first rule that asks, with its allowance of steps."""
+        items, source = self.manifest.root.items(*self.path.split("."), "containers"), self.manifest.syntax.text
+        found = (_container(one, f"{self.path}.containers[{at}]", source) for at, one in enumerate(items))
+        return tuple(one for one in found if one is not None)
 
     @property
     def gpus(self) -> tuple[int, Span, str] | None:
@@ -245,20 +252,14 @@ class Layout:
 def layout_of(manifest: Manifest) -> Layout | None:
     """The parts of a manifest of v2beta1 or of the other operator; None for another one."""
     if manifest.version == OTHER_OPERATOR:
-        launcher, worker = (_pod(manifest, f"spec.{name}Template.spec") for name in ("launcher", "worker"))
+        launcher, worker = (PodLayout(manifest, f"spec.{name}Template.spec") for name in ("launcher", "worker"))
         workers = manifest.number("spec.numWorkers") or 1
         return Layout(manifest, launcher, worker, workers, 1, "OpenMPI", works=False, is_other=True)
     if not manifest.is_served:
         return None
-    launcher, worker = (_pod(manifest, f"{REPLICAS}.{name}.template.spec") for name in ("Launcher", "Worker"))
+    launcher, worker = (PodLayout(manifest, f"{REPLICAS}.{name}.template.spec") for name in ("Launcher", "Worker"))
     workers = max(manifest.number(f"{REPLICAS}.Worker.replicas") or 0, 0)
     slots = manifest.number("spec.slotsPerWorker") if manifest.get("spec.slotsPerWorker") else 1
     slots = -1 if slots is None else slots
     implementation, works = manifest.text("spec.mpiImplementation"), manifest.flag("spec.runLauncherAsWorker")
     return Layout(manifest, launcher, worker, workers, slots, implementation or "OpenMPI", works=works, is_other=False)
-
-
-def _pod(manifest: Manifest, path: str) -> PodLayout:
-    items = manifest.root.items(*path.split("."), "containers")
-    found = (_container(one, f"{path}.containers[{at}]", manifest.syntax.text) for at, one in enumerate(items))
-    return PodLayout(path, tuple(one for one in found if one is not None))
