@@ -182,6 +182,15 @@ async def test_wrong_commands(command: str, arguments: Any, message: str) -> Non
 
 
 @in_a_loop
+async def test_no_edit_is_sent_to_a_client_that_applies_none() -> None:
+    async with connected(capabilities={}) as client:
+        edit: dict[str, Any] = {"changes": {URI: []}}
+        error = await client.ask_in_vain("workspace/executeCommand", command="pai-lsp.applyEdit", arguments=[edit])
+        assert error["message"] == "'pai-lsp.applyEdit' expects an edit, and a client that applies edits"
+        assert "workspace/applyEdit" not in {one.get("method") for one in client.received}
+
+
+@in_a_loop
 async def test_explaining_a_rule() -> None:
     async with connected() as client:
         page = await client.ask("workspace/executeCommand", command="pai-lsp.explain", arguments=["unused-ignore"])

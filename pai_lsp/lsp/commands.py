@@ -64,7 +64,7 @@ async def open_rule(session: Session, arguments: Sequence[Any]) -> None:
 
 async def apply_edit(session: Session, arguments: Sequence[Any]) -> None:
     """Send an edit back: code actions work this way in clients that know only commands. The argument is the edit."""
-    if not arguments or not session.client.applies_edits:
+    if not session.client.applies_edits:
         raise _expected(CommandName.APPLY_EDIT, "an edit, and a client that applies edits")
     try:
         edit = get_converter().structure(arguments[0], lsp.WorkspaceEdit)
