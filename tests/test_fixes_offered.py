@@ -60,3 +60,20 @@ def test_simple_commands_become_a_callback_only_as_they_are_written(commands: st
 )
 def test_a_command_that_may_find_nothing(command: str, expected: list[str]) -> None:
     assert titles("command-finds-nothing", command=command) == expected
+
+
+@pytest.mark.parametrize(
+    ("extras", "is_offered"),
+    [
+        ("", True),
+        ("extras:\n", False),
+        ("extras: {notes: first}\n", True),
+        ("extras: {gangAllocation: true}\n", True),
+        ("extras: {gangAllocation: yes}\n", False),
+    ],
+)
+def test_gang_allocation_is_disabled_where_there_is_a_place_for_it(extras: str, *, is_offered: bool) -> None:
+    text = JOB.replace("PLUGIN\n", CALLBACKS).replace("COMMAND", "python train.py") + extras
+    text = text.replace("instances: 1", "instances: 1\n    taskRetryCount: 2")
+    found = [one for one in Document(text).diagnostics if one.code == "task-retry-ignored"]
+    assert [fix.title for one in found for fix in one.fixes] == ["Disable gang allocation"] * is_offered

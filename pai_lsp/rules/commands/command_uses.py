@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pai_lsp.source.nodes import Scalar
 
 # What a plain scalar cannot begin with, and what a scalar cannot hold as it is.
-_NOT_FIRST = frozenset("!&*-?:,[]{}#|>@`\"'% ")
+_NOT_FIRST = tuple("!&*-?:,[]{}#|>@`\"'% ")
 _NOT_WITHIN = {ScalarStyle.DOUBLE: '"\\', ScalarStyle.SINGLE: "'", ScalarStyle.PLAIN: ",[]{}"}
 # The programs that start the processes of a training.
 LAUNCHING = (*TRAINING, "accelerate launch")
@@ -201,8 +201,8 @@ def edit_fix(place: ScriptPlace, title: str, span: Span, new: str, *, safe: bool
     if scalar is None or not set(new).isdisjoint(_NOT_WITHIN.get(scalar.style, "")):
         return ()
     if scalar.style is ScalarStyle.PLAIN:
-        first = (new or text[where.end : where.end + 1])[:1] if where.start == scalar.span.start else ""
-        if ": " in new or " #" in new or first in _NOT_FIRST:
+        is_begin = where.start == scalar.span.start
+        if ": " in new or " #" in new or (is_begin and (new or text[where.end :]).startswith(_NOT_FIRST)):
             return ()
     return (Fix(title, (TextEdit(where, new),), safe),)
 

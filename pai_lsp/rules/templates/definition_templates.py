@@ -107,7 +107,7 @@ def _declaration(variable: TemplateVariable, path: str | None) -> Related:
 def _fill(job: Job, link: RequireLink, names: list[str]) -> Fixes:
     """Write the variables with empty values."""
     requirement, values = link.requirement, dict.fromkeys(names, "")
-    if requirement is None or link.path is not None:
+    if requirement is None:
         return ()
     node, title = requirement.node, "Add " + " and ".join(f"'{name}'" for name in names)
     if isinstance(node, Scalar):
