@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Fix, Severity
 from pai_lsp.rules.structure.job_shape import MAX_BYTES
@@ -11,7 +12,6 @@ from pai_lsp.source.comments import written_comments
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.text import apply_edits
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.definition_text import header_of
 from pai_lsp.catalog.lock import definition_hash
@@ -29,7 +30,6 @@ from pai_lsp.job.lookup import (
 from pai_lsp.platform.tables import PREREQUISITE_NAME, TYPES
 from pai_lsp.source.frozen import dataclass, field, replace
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 

@@ -6,6 +6,8 @@ the tree of a definition is read when it is first used.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pai_lsp.job.definition import EXTENDED_KEYS, Definition, Origin, read_definitions
 from pai_lsp.platform.tables import PREREQUISITE_NAME, TYPES
 from pai_lsp.source.frozen import dataclass, field
@@ -14,7 +16,6 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import one_line
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -14,6 +14,7 @@ import stat
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.catalog import Catalog
 from pai_lsp.catalog.definition_text import read_definition_text
@@ -36,7 +37,6 @@ from pai_lsp.source.files import YAML_ENDINGS, UnreadableFile, decoded, read_byt
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.user_folders import user_cache_folder
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
 
 from pai_lsp.job.definition import Definition, Origin
 from pai_lsp.source.frozen import dataclass
@@ -18,7 +19,6 @@ from pai_lsp.source.scalar import server_text
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import LineIndex
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Mapping as MappingOf

@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import time
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.definition_text import DefinitionText, first_line, read_definition_text
 from pai_lsp.catalog.setup import SourceState
@@ -31,7 +32,6 @@ from pai_lsp.source.syntax import parse
 from pai_lsp.source.writing import scalar_line
 from pai_lsp.web.addresses import DEFAULT_PORTS, address_parts, host_and_port
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
     from collections.abc import Mapping as MappingOf

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.definition_text import read_definition_text
 from pai_lsp.catalog.lock import Lock, read_lock
@@ -16,7 +17,6 @@ from pai_lsp.catalog.store import LoadedSource
 from pai_lsp.source.files import YAML_ENDINGS, UnreadableFile, decoded, program_on_path
 from pai_lsp.source.frozen import replace
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pai_lsp.catalog.catalog import Catalog
 

@@ -8,6 +8,7 @@ and administrators may change it; `PUT` and `DELETE` answer 500 to an unknown id
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from pai_lsp.catalog.definition_text import read_definition_text
@@ -18,7 +19,6 @@ from pai_lsp.source.syntax import parse
 from pai_lsp.web.access_token import NoTokenError, access_token, keeps_secrets
 from pai_lsp.web.fetching import FetchFailure, Limits, exchange
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping as MappingOf
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 from enum import Enum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pai_lsp.source.files import is_in_folder
 from pai_lsp.source.frozen import dataclass, replace
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 

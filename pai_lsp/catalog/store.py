@@ -12,6 +12,7 @@ import json
 import os
 import re
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.definition_text import DefinitionHeader, DefinitionText
 from pai_lsp.catalog.setup import SourceState
@@ -22,7 +23,6 @@ from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.spelling import plural
 from pai_lsp.source.text import Span
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path

@@ -8,6 +8,7 @@ command, or from the key store of the system, and is sent only over https or to 
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from pai_lsp.cluster.profile import CLUSTERS_EXAMPLE, ProfileError, clusters_file
@@ -20,7 +21,6 @@ from pai_lsp.source.text import visible
 from pai_lsp.web.access_token import AccessToken, NoTokenError, access_token, keeps_secrets
 from pai_lsp.web.addresses import DEFAULT_PORTS, address_parts
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -8,13 +8,13 @@ them; then no line is known. Source: bash(1), ERR and EXIT below `trap`, BASH_CO
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from pai_lsp.cluster.failure_report import HEADER_LINES, script_offset
 from pai_lsp.source.foreign import number_of
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import LineIndex
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole

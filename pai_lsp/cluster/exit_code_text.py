@@ -6,10 +6,11 @@ with 1 are reported as 255. So a number that can be both has two readings.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pai_lsp.platform.tables import CommandCode, command_codes, exit_codes
 from pai_lsp.source.frozen import dataclass
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pai_lsp.platform.tables import ExitCode
 

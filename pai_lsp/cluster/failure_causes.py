@@ -11,12 +11,12 @@ from enum import IntEnum
 from functools import cache
 from itertools import chain
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from pai_lsp.platform.tables import table
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from itertools import takewhile
+from typing import TYPE_CHECKING
 
 from pai_lsp.platform.tables import RUNTIME_PLUGIN, converted_role_name, exit_codes
 from pai_lsp.source.foreign import as_mapping, as_text, as_whole, json_beginning, mappings_in, number_of
@@ -22,7 +23,6 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar, entry_at, nodes_along, scalar_text, value_at, walk
 from pai_lsp.source.text import LineIndex
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any, TypeAlias

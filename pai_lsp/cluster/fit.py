@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from pai_lsp.cluster.hived_stage import Cells, HivedRequest, RoleRequest, has_barrier, hived_request
 from pai_lsp.cluster.job_stage import job_refusals, mounted_storages, quota_refusals
@@ -20,7 +21,6 @@ from pai_lsp.source.foreign import as_mapping
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.scalar import Reader, server_text
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any

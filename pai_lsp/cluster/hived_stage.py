@@ -12,6 +12,7 @@ import math
 import re
 from collections import Counter
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from pai_lsp.cluster.protocol_stage import Refusal, refusal
 from pai_lsp.embedded.server_rendering import OBJECT_PROTOTYPE_NAMES
@@ -21,7 +22,6 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import did_you_mean
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from typing import Any

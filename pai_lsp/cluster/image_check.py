@@ -15,6 +15,7 @@ import base64
 import re
 from enum import Enum
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from pai_lsp.expansion.released_run import RuntimeStopError, after_runtime, runtime_job
@@ -28,7 +29,6 @@ from pai_lsp.web.access_token import ProgramError, keeps_secrets, program_output
 from pai_lsp.web.addresses import host_and_port
 from pai_lsp.web.fetching import REDIRECTS, FetchFailure, Limits, exchange
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, TypeAlias

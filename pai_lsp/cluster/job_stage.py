@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from datetime import datetime, timezone
+from typing import TYPE_CHECKING
 
 from pai_lsp.cluster.hived_stage import hived_section
 from pai_lsp.cluster.protocol_stage import Refusal
@@ -19,7 +20,6 @@ from pai_lsp.source.foreign import as_mapping
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import did_you_mean
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any

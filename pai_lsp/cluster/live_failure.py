@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pai_lsp.cluster.live_jobs import TaskLog, job_named
 from pai_lsp.cluster.log_reading import read_log
 from pai_lsp.cluster.rest_server import ClusterError
 from pai_lsp.cluster.why import failure
 from pai_lsp.source.frozen import dataclass
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pai_lsp.cluster.live_jobs import LiveJob, LiveTask
     from pai_lsp.cluster.rest_server import ClusterConnection

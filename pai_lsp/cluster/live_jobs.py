@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 
 from pai_lsp.cluster.rest_server import PIECE, ClusterError
@@ -15,7 +15,6 @@ from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.foreign import as_list, as_mapping, as_text, as_whole
 from pai_lsp.source.text import visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any

@@ -11,12 +11,12 @@ import re
 from bisect import bisect
 from functools import cache
 from itertools import accumulate, islice, pairwise
+from typing import TYPE_CHECKING
 
 from pai_lsp.cluster.exception_origin import is_of_program
 from pai_lsp.cluster.failure_causes import Weight, message_patterns
 from pai_lsp.source.frozen import dataclass, replace
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import TypeAlias

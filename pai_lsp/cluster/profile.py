@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pai_lsp.platform.platforms import platform_named
 from pai_lsp.platform.tables import table
@@ -18,7 +19,6 @@ from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.text import visible
 from pai_lsp.source.user_folders import user_config_folder
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any

@@ -11,6 +11,7 @@ Source: rest-server, src/docs/swagger.yaml; models/v2/virtual-cluster/k8s.js, mo
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from pai_lsp.cluster.hived_stage import Cells
@@ -30,7 +31,6 @@ from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime

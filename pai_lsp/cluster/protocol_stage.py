@@ -7,6 +7,7 @@ Source: rest-server, config/v2/protocol.js and middlewares/v2/protocol.js, proto
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from pai_lsp.cluster.profile import Profile
 from pai_lsp.embedded.server_rendering import OBJECT_PROTOTYPE_NAMES, rendered
@@ -16,7 +17,6 @@ from pai_lsp.platform.tables import ROLE_NAME
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.scalar import counts_as_false
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any

@@ -5,6 +5,8 @@ Sources: microsoft/pai, src/rest-server/src/routes and controllers; LTP's where 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pai_lsp.cluster.cluster_access import named_access, token_of
 from pai_lsp.source.foreign import as_mapping, as_text, json_value, whole_number
 from pai_lsp.source.frozen import dataclass
@@ -13,7 +15,6 @@ from pai_lsp.web.access_token import keeps_secrets
 from pai_lsp.web.addresses import address_below, host_and_port
 from pai_lsp.web.fetching import REDIRECTS, FetchFailure, Limits, exchange, unfollowed_redirect
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any

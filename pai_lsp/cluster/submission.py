@@ -5,6 +5,8 @@ Where no answer comes, the cluster is asked whether it has the job, and nothing 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pai_lsp.cluster.live_jobs import job_named
 from pai_lsp.cluster.rest_server import ClusterError, NoAnswerError
 from pai_lsp.source.frozen import dataclass
@@ -12,7 +14,6 @@ from pai_lsp.source.nodes import scalar_text, value_at
 from pai_lsp.source.spelling import plural
 from pai_lsp.source.text import visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -8,6 +8,7 @@ frameworkcontroller, constants.go.
 from __future__ import annotations
 
 import hashlib
+from typing import TYPE_CHECKING
 
 from pai_lsp.cluster.job_stage import virtual_cluster_for_rights
 from pai_lsp.job.variable_places import RESERVED_PORTS
@@ -15,7 +16,6 @@ from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.foreign import as_mapping
 from pai_lsp.source.scalar import server_text
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -8,6 +8,7 @@ Sources: openpai-runtime, src/runtime.d/runtime_entry.sh, src/plugins/git/check_
 from __future__ import annotations
 
 import shlex
+from typing import TYPE_CHECKING
 
 from pai_lsp.cluster.ended_line import OPTIONS, REPORT, header
 from pai_lsp.cluster.task_environment import port_counts
@@ -16,7 +17,6 @@ from pai_lsp.expansion.plugin_scripts import GIT_CHECK, HOME
 from pai_lsp.platform.tables import converted_role_name, shell_text
 from pai_lsp.source.frozen import dataclass
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import TypeAlias

@@ -8,6 +8,8 @@ src/init.d/initializer.py, src/plugins and src/runtime.d/runtime_entry.sh.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pai_lsp.cluster.job_stage import storage_entries
 from pai_lsp.cluster.task_environment import port_counts, task_environment
 from pai_lsp.embedded.template import TemplateFault
@@ -31,7 +33,6 @@ from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import did_you_mean
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any

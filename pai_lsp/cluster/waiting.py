@@ -7,13 +7,14 @@ src/pylon/deploy/pylon-config/location.conf.template; src/rest-server/src/models
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pai_lsp.cluster.live_jobs import submitted_config
 from pai_lsp.cluster.rest_server import ClusterError
 from pai_lsp.cluster.why import NOT_KNOWN, failure
 from pai_lsp.source.foreign import as_list, as_mapping, as_text, as_whole
 from pai_lsp.source.text import visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any

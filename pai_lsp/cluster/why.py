@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from pai_lsp.cluster.exit_code_text import explained_code, retry_text
 from pai_lsp.cluster.failure_causes import Weight, causes, message_patterns
@@ -19,7 +20,6 @@ from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.text import visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

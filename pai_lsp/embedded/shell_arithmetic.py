@@ -6,10 +6,10 @@ Source: the bash reference manual, "Shell Arithmetic".
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from pai_lsp.source.patterns import lazy_pattern
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import ast
 

@@ -5,13 +5,14 @@ Bash runs everything before a syntax error, then stops with exit code 2. Source:
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pai_lsp.embedded.placeholders import PLACEHOLDER_ADVICE, angle_placeholder
 from pai_lsp.embedded.shell_grammar import ENDING, JOINING, NEXT
 from pai_lsp.embedded.shell_script import CONTINUATION, HERE_DOCUMENT
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.text import shortened
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pai_lsp.embedded.shell_script import Script, Unclosed
     from pai_lsp.source.text import Span

@@ -6,6 +6,7 @@ Expansion edits text; where that text is shared through aliases or merge keys, a
 from __future__ import annotations
 
 import itertools
+from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.server_rendering import trim
 from pai_lsp.expansion.effective import CANNOT_BE_EXPANDED, TASK_NEVER_STARTS, Prerequisite, effective_job, problem
@@ -14,7 +15,6 @@ from pai_lsp.platform.tables import Moment
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.text import Span, one_line
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 

@@ -8,6 +8,7 @@ src/utils/protocol.js, src/controllers/item_controller.js (`create`), src/models
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.definition_text import header_of
 from pai_lsp.embedded.template import filled, variables
@@ -23,7 +24,6 @@ from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span, TextEdit, apply_edits, next_line
 from pai_lsp.source.writing import indented, item_lines, scalar_line
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any

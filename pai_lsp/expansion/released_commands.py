@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.server_rendering import CallFailedError, looked_up, well_formed, written
 from pai_lsp.embedded.shell import read_script
@@ -37,7 +38,6 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import TextEdit, apply_edits
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any

@@ -7,6 +7,7 @@ that stay are not changed. pai_lsp/expansion/released_job.py puts the edits toge
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from pai_lsp.expansion.effective import (
     CmdPluginEntry,
@@ -46,7 +47,6 @@ from pai_lsp.source.text import Span, TextEdit, apply_edits, next_line
 from pai_lsp.source.tree_edits import item_span, items_after, without_entries, without_items, without_lines
 from pai_lsp.source.writing import entry_lines, flow_scalar, flow_value, indented, item_lines, scalar_line, value_lines
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Iterator
     from collections.abc import Mapping as MappingOf

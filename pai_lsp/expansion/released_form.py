@@ -6,6 +6,7 @@ No text of the file is changed here: pai_lsp/expansion/released_job.py writes th
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from pai_lsp.expansion.effective import (
     CANNOT_BE_EXPANDED,
@@ -21,7 +22,6 @@ from pai_lsp.job.definition import Origin
 from pai_lsp.platform.tables import EventForm, events, free_prerequisite_name, moments_with
 from pai_lsp.source.frozen import dataclass
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from typing import TypeAlias

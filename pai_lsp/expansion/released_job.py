@@ -8,6 +8,8 @@ Source of what a released cluster accepts: docs/protocol.md, "What expand gives"
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_syntax import syntax_problem
 from pai_lsp.expansion.effective import (
@@ -43,7 +45,6 @@ from pai_lsp.source.text import PlacesBefore, Span, TextEdit, apply_edits
 from pai_lsp.source.tree_edits import item_span, items_after, without_items
 from pai_lsp.source.writing import indented, item_lines
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
     from typing import Any

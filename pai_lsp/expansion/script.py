@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pai_lsp.embedded.server_rendering import trim
 from pai_lsp.embedded.template import TemplateFault
 from pai_lsp.expansion.effective import CmdPluginEntry, Prerequisite
@@ -12,7 +14,6 @@ from pai_lsp.platform.tables import EventForm, Moment, moments_with
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.text import LineIndex, Span
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 

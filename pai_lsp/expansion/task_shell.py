@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 import shlex
 from functools import cache
+from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.server_rendering import trim
 from pai_lsp.embedded.shell import read_script
@@ -36,7 +37,6 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.tree_edits import items_after, items_in_front
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import TypeAlias

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from pai_lsp.job.definition import scalars
 from pai_lsp.platform.programs import option_help
@@ -13,7 +14,6 @@ from pai_lsp.source.nodes import items_of, scalar_text, value_at
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.writing import entry_lines, flow_value, value_lines
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pai_lsp.catalog.remote_sources import item_page
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
@@ -33,7 +35,6 @@ from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import plural
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pai_lsp.document import Document
     from pai_lsp.ide.cursor import Location

@@ -6,6 +6,7 @@ The YAML itself is colored by the editor's grammar; the tokens add only what a g
 from __future__ import annotations
 
 from itertools import chain, groupby
+from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.template import ROOTS, TagKind, variables
@@ -19,7 +20,6 @@ from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Scalar, walk
 from pai_lsp.source.text import Span
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.template import variables
 from pai_lsp.job.definition import TYPED_FIELDS, key_name_span, name_span
@@ -28,7 +29,6 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.writing import flow_scalar
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from functools import partial
 from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 from lsprotocol.converters import get_converter
@@ -36,7 +37,6 @@ from pai_lsp.platform.tables import as_exit_code
 from pai_lsp.rules import UnknownCodeError, known
 from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
     from typing import Any

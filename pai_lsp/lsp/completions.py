@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 
@@ -14,7 +15,6 @@ from pai_lsp.source.foreign import as_mapping
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.text import Span
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.command_lines import quoted_words
 from pai_lsp.embedded.shell import read_script
@@ -18,7 +19,6 @@ from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.writing import value_lines
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
     from collections.abc import Mapping as MappingOf

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pai_lsp.mpijob.conversion import ConversionError, Converted, job_text, kept_comments, manifest_text, upgraded
 from pai_lsp.mpijob.job_to_manifest import job_to_manifest
 from pai_lsp.mpijob.manifest import SERVED, Manifest, manifests
@@ -11,7 +13,6 @@ from pai_lsp.mpijob.structure import structure_faults
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import apply_edits
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pai_lsp.job.job import Job
 

@@ -6,6 +6,8 @@ rest-server, src/models/v2/job/k8s.js; openpai-runtime, src/plugins/ssh.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.server_rendering import rendered, trim
 from pai_lsp.embedded.shell import read_script
@@ -18,7 +20,6 @@ from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.foreign import as_list, as_mapping, as_whole, whole_number
 from pai_lsp.source.patterns import lazy_pattern
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

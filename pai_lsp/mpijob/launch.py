@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.command_lines import MODULES, command_lines, quoted_words
 from pai_lsp.embedded.shell import read_script
@@ -21,7 +22,6 @@ from pai_lsp.source.nodes import Scalar, Sequence
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.tree_edits import items_after
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any

@@ -11,13 +11,13 @@ import re
 from base64 import b64decode
 from functools import cached_property
 from math import isinf
+from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.placeholders import is_placeholder, placeholder_spans
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import YAML_TAG, Mapping, ProblemKind, Scalar, ScalarStyle, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from collections.abc import Mapping as MappingOf

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pai_lsp.mpijob.manifest import KubernetesReader, Manifest, Value, is_text
 from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import keeping_comments, line_end
@@ -12,7 +14,6 @@ from pai_lsp.source.text import TextEdit, apply_edits
 from pai_lsp.source.tree_edits import insert_values, without_entries
 from pai_lsp.source.writing import flow_scalar, scalar_line
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.command_lines import PYTHON
 from pai_lsp.findings.diagnostic import Consequence, Finding, Severity, Stage, rule
@@ -25,7 +26,6 @@ from pai_lsp.source.foreign import whole_number
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import shortened
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

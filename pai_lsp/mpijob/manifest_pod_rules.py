@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.command_lines import PYTHON
 from pai_lsp.findings.diagnostic import Consequence, Finding, Severity, Stage, rule
@@ -13,7 +14,6 @@ from pai_lsp.mpijob.manifest_edits import edits_of_keys
 from pai_lsp.mpijob.structure import mpijob_table
 from pai_lsp.platform.programs import OPEN_MPI, OPEN_MPI_5, PREPARING, TRAINING, WAITING, launchers, looks_like
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from functools import partial
+from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Consequence, Finding, Fixes, Severity, Stage, later, rule, rules_of
 from pai_lsp.findings.fixes import all_of, fix_of
@@ -16,7 +17,6 @@ from pai_lsp.mpijob.structure import admission_faults, place_today, structure_fa
 from pai_lsp.source.nodes import YAML_TAG
 from pai_lsp.source.text import TextEdit
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shlex
 from math import ceil
+from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
@@ -21,7 +22,6 @@ from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit, apply_edits
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -11,6 +11,7 @@ The documented keys are those of kubeflow.org/v2beta1 and v1, as fields like tho
 from __future__ import annotations
 
 from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 from jsonschema import ValidationError
 
@@ -25,7 +26,6 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import TextEdit, shortened
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from collections.abc import Mapping as MappingOf

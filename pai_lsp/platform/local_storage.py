@@ -5,10 +5,11 @@ Source: ltp-platform, src/rest-server/src/models/v2/job/k8s.js.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from itertools import islice
 from math import inf, isfinite
+from typing import TYPE_CHECKING
 
 from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.validators import extend
@@ -19,7 +20,6 @@ from pai_lsp.source.scalar import Binary, Date, is_whole
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.text import one_line
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any, TypeAlias

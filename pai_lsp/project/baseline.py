@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import causes
 from pai_lsp.source.files import UnreadableFile, decoded, full_path, is_in_folder, read_bytes
 from pai_lsp.source.foreign import as_whole, json_mapping
 from pai_lsp.source.frozen import dataclass
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.setup import DirectorySource, Marketplace, ServerSource
 from pai_lsp.findings.diagnostic import Consequence, Diagnostic, DiagnosticTag, Related, RuleStatus, Settings, Severity
@@ -28,7 +29,6 @@ from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import visible
 from pai_lsp.web.addresses import address_parts
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any, TypeVar

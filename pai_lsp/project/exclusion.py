@@ -17,12 +17,12 @@ import os
 import re
 from itertools import count, groupby
 from stat import S_ISREG
+from typing import TYPE_CHECKING
 
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 

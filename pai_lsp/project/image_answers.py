@@ -11,6 +11,7 @@ import json
 import os
 import time
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.store import age
 from pai_lsp.cluster.image_check import (
@@ -31,7 +32,6 @@ from pai_lsp.source.nodes import Scalar, scalar_text
 from pai_lsp.source.text import visible
 from pai_lsp.source.user_folders import user_cache_folder
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from threading import Event
+from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Diagnostic, Severity, Stage, consequence_of
 from pai_lsp.source.files import full_path, program_on_path
@@ -21,7 +22,6 @@ from pai_lsp.source.foreign import as_text, as_whole, json_mapping, mappings_in
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any

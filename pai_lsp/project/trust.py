@@ -12,6 +12,7 @@ import json
 import os
 import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.setup import DirectorySource
 from pai_lsp.source.files import is_in_folder, write_at_once
@@ -20,7 +21,6 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.text import visible
 from pai_lsp.source.user_folders import user_state_folder
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any

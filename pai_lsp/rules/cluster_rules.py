@@ -7,6 +7,7 @@ error; rights, storages and quotas are warnings.
 from __future__ import annotations
 
 from datetime import datetime, timezone
+from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Consequence, Finding, Severity, Stage, rule
 from pai_lsp.findings.fixes import near_name_fixes
@@ -14,7 +15,6 @@ from pai_lsp.job.definition import key_name_span, name_span
 from pai_lsp.source.nodes import Mapping, Scalar, nodes_along
 from pai_lsp.source.text import Span
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

@@ -5,9 +5,10 @@ They never run on a job, so they are not in `RULES`; explanations, settings and 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pai_lsp.findings.diagnostic import Consequence, Finding, Severity, Stage, rule
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

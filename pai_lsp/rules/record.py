@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pai_lsp.findings.diagnostic import Consequence, RuleStatus, Stage
 from pai_lsp.platform.tables import table
 from pai_lsp.rules import family_of
 from pai_lsp.source.frozen import dataclass
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
 

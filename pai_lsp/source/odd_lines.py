@@ -8,6 +8,7 @@ several such changes, the one that leaves the most regular indentation.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from pai_lsp.source.building import nodes_in
 from pai_lsp.source.frozen import dataclass
@@ -16,7 +17,6 @@ from pai_lsp.source.odd_characters import BLANKS
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import UNSEEN, Span, end_of_line, shortened
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any

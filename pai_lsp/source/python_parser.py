@@ -7,10 +7,11 @@ much slower. A few forms of tags, and the places of errors in escapes, still dif
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pai_lsp.source.libyaml import yaml
 from pai_lsp.source.patterns import lazy_pattern
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn, TypeAlias
 

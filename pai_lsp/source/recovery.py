@@ -15,6 +15,7 @@ texts are read whole.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from pai_lsp.source.building import build, duplicate_keys, first_fault
 from pai_lsp.source.comments import comments_within
@@ -38,7 +39,6 @@ from pai_lsp.source.repairs import is_odd_line, next_repair
 from pai_lsp.source.scalar import Reader
 from pai_lsp.source.text import Span, TextEdit
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Sequence as SequenceOf

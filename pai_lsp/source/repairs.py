@@ -7,6 +7,7 @@ points in the text that libyaml read.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from pai_lsp.source.building import STAND_INS, SURROGATE_ESCAPE, joined_surrogates
 from pai_lsp.source.frozen import dataclass
@@ -18,7 +19,6 @@ from pai_lsp.source.scalar import Reader
 from pai_lsp.source.text import Span, end_of_line, shortened
 from pai_lsp.source.writing import quoted
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any

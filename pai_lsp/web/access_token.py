@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from typing import TYPE_CHECKING
 
 from pai_lsp.source.failures import why
 from pai_lsp.source.foreign import as_text, json_mapping
@@ -11,7 +12,6 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import visible
 from pai_lsp.web.addresses import address_parts
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 

@@ -10,7 +10,7 @@ import asyncio
 import os
 import ssl
 from functools import cache
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pai_lsp.source.foreign import as_text, json_mapping
 from pai_lsp.source.frozen import dataclass
@@ -18,7 +18,6 @@ from pai_lsp.source.text import visible
 from pai_lsp.version import USER_AGENT
 from pai_lsp.web.addresses import DEFAULT_PORTS, address_below, address_parts, host_and_port
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Mapping
     from typing import Any

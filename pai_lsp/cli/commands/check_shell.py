@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import json
 import sys
+from typing import TYPE_CHECKING
 
 from pai_lsp.cli import FINDINGS, failed
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_syntax import syntax_problem
 from pai_lsp.source.foreign import as_text, json_mapping
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 

@@ -6,6 +6,7 @@ import json
 import sys
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pai_lsp.cli import FINDINGS, failed
 from pai_lsp.cli.commands.job_file import put
@@ -25,7 +26,6 @@ from pai_lsp.source.failures import OWN_FAILURE
 from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
 from pai_lsp.source.text import visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from typing import Any

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pai_lsp.cli import FINDINGS, CommandError, ended
 from pai_lsp.cli.commands.check_one import with_related_texts
@@ -23,7 +24,6 @@ from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import YAML_ENDINGS, UnreadableFile, decoded, full_path, might_be_job, read_bytes
 from pai_lsp.source.text import visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 

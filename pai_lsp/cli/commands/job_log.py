@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from pai_lsp.cli import failed, json_text
 from pai_lsp.cli.commands import live_cluster
@@ -11,7 +12,6 @@ from pai_lsp.cluster.rest_server import ClusterError
 from pai_lsp.project.targets import run_projects
 from pai_lsp.source.text import visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 

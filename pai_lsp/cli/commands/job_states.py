@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import asdict
 from datetime import datetime, timezone
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from pai_lsp.cli import FINDINGS, failed, json_text, write_answer
 from pai_lsp.cli.commands import live_cluster
@@ -17,7 +18,6 @@ from pai_lsp.cluster.waiting import waits_for
 from pai_lsp.project.targets import run_projects
 from pai_lsp.source.text import visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from pai_lsp.cli import FINDINGS, CommandError, tell
 from pai_lsp.cluster.cluster_access import only_cluster
@@ -13,7 +14,6 @@ from pai_lsp.source.files import full_path
 from pai_lsp.source.text import visible
 from pai_lsp.web.access_token import keeps_secrets
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from difflib import unified_diff
+from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.loading import RecordingLookup
 from pai_lsp.catalog.lock import definition_hash
@@ -21,7 +22,6 @@ from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.text import visible
 from pai_lsp.source.writing import value_lines
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 

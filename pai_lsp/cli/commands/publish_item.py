@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from difflib import unified_diff
+from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.server_items import ServerError, server_access
 from pai_lsp.cli import FINDINGS, CommandError
@@ -19,7 +20,6 @@ from pai_lsp.findings.diagnostic import Severity, limited
 from pai_lsp.source.failures import OWN_FAILURE
 from pai_lsp.source.text import visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from pai_lsp.cli import FINDINGS, failed
 from pai_lsp.cli.commands.job_file import job_of, need_agreement, show_findings
@@ -24,7 +25,6 @@ from pai_lsp.source.failures import OWN_FAILURE
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.text import visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 

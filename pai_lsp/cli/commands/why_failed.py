@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from pai_lsp.cli import failed, write_answer
 from pai_lsp.cluster.exit_code_text import RETRIES, code_readings, code_text, command_code, command_text
 from pai_lsp.platform.tables import as_exit_code
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 

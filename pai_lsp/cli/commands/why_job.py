@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pai_lsp.cli import FINDINGS, write_answer
 from pai_lsp.cli.commands import live_cluster
@@ -21,7 +22,6 @@ from pai_lsp.source.foreign import as_mapping
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.text import LineIndex, Span, visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from typing import Any

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from functools import partial
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from pai_lsp.cli import FINDINGS, failed, write_answer
 from pai_lsp.cli.commands.live_cluster import cluster_name
@@ -15,7 +16,6 @@ from pai_lsp.source.failures import why
 from pai_lsp.source.files import UnreadableFile, read_bytes
 from pai_lsp.source.text import visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from typing import BinaryIO

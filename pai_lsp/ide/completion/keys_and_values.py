@@ -6,6 +6,8 @@ that are defined somewhere, and choices that the schema knows.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pai_lsp.ide.completion import snippets
 from pai_lsp.ide.completion.snippet_texts import indented
 from pai_lsp.ide.completion.suggestion import (
@@ -38,7 +40,6 @@ from pai_lsp.source.nodes import Mapping, Scalar, if_scalar, items_of
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.writing import flow_scalar, scalar_line
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

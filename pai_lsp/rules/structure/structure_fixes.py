@@ -9,6 +9,7 @@ schema's examples (schemas/job.schema.json), and names that the job already has.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Fix, Fixes, later
 from pai_lsp.findings.fixes import (
@@ -40,7 +41,6 @@ from pai_lsp.source.spelling import listed, nearest
 from pai_lsp.source.text import Span, TextEdit, end_of_line
 from pai_lsp.source.writing import entry_lines, flow_value, quoted, scalar_line, value_lines
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence as SequenceOf
     from typing import Any
