@@ -212,6 +212,16 @@ def test_an_unknown_plugin_that_never_runs_does_not_end_a_task() -> None:
     assert found["unknown-plugin"] is Severity.WARNING
 
 
+@pytest.mark.parametrize("plugin", ["''", "other"])
+def test_commands_of_what_is_no_runtime_plugin_never_run(plugin: str) -> None:
+    text = JOB.replace("prerequisites:\n", PLUGIN, 1).replace("com.microsoft.pai.runtimeplugin.cmd", plugin)
+    text = text.replace("    instances: 1", "    prerequisites: [a]\n    instances: 1")
+    text = text.replace("commands: [", "commands: [<% $secrets.unknown %>, ", 1)
+    found = {one.code: one.consequence for one in Document(text).diagnostics}
+    assert "undefined-secret" not in found
+    assert found["prerequisite-without-effect"] is Consequence.IGNORED
+
+
 @pytest.mark.parametrize(
     ("key", "code", "consequence"),
     [

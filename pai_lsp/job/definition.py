@@ -206,7 +206,7 @@ class Definition:
         """The plugin's short name in the extended protocol, where `cmd` can be omitted; None for no plugin."""
         if self.plugin.startswith(PLUGIN_PREFIX):
             return self.plugin.removeprefix(PLUGIN_PREFIX)
-        if self.plugin:
+        if self.plugin or (self.plugin_scalar and self.plugin_scalar.value == ""):
             return self.plugin
         return "cmd" if self.callbacks_node is not None and self.type != "dockerimage" else None
 
