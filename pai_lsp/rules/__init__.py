@@ -130,7 +130,7 @@ class UnknownCodeError(ValueError):
 def name_meaning(name: str) -> NameMeaning:
     """What a name in a comment or in settings means."""
     try:
-        return NameMeaning(codes_named(name), "" if name in BY_CODE else renaming(name))
+        return NameMeaning(codes_named(name), renaming(name))
     except UnknownCodeError as error:
         return NameMeaning(frozenset(), str(error))
 
@@ -188,5 +188,7 @@ def renaming(name: str) -> str:
     """The message about a former code, or about the code of a rule that is gone; empty for any other name."""
     if name in REMOVED:
         return f"the rule '{name}' was removed in {REMOVED[name]}"
+    if name in BY_CODE:  # which needs no other rules
+        return ""
     code = next((rule.code for rule in all_rules() if name in rule.former), "")
     return f"the rule '{name}' is now '{code}'" if code else ""
