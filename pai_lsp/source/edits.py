@@ -6,6 +6,7 @@ All of them apply to the text that the tree was read from.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from functools import lru_cache
 from itertools import pairwise
 
@@ -158,8 +159,17 @@ def keeping_comments_of(text: str, edits: SequenceOf[TextEdit], node: Mapping | 
     if not any("#" in text[edit.span.start : edit.span.end] for edit in edits):
         return tuple(edits)
     changed = Span(min(edit.span.start for edit in edits), max(edit.span.end for edit in edits))
-    scalars = (one for one in scalars_below(node) if one.span.overlaps(changed))
-    return keeping_comments(text, edits, comments_within(text, changed, scalars))
+    scalars = _scalars_below(node)
+    first = bisect_left(scalars, changed.start, key=lambda one: one.span.end)
+    last = bisect_right(scalars, changed.end, key=lambda one: one.span.start)
+    touched = (one for one in scalars[first:last] if one.span.overlaps(changed))
+    return keeping_comments(text, edits, comments_within(text, changed, touched))
+
+
+@lru_cache(maxsize=1)  # as above
+def _scalars_below(node: Mapping | Sequence) -> list[Scalar]:
+    """The scalars below a node, and those of its aliases, in the order of their places."""
+    return sorted(scalars_below(node), key=lambda one: one.span)
 
 
 def keeping_comments(text: str, edits: SequenceOf[TextEdit], comments: Iterable[Comment]) -> tuple[TextEdit, ...]:
