@@ -66,6 +66,8 @@ def invisible_character(job: Job) -> Iterator[Finding]:
               - python train.py
     """
     odd = odd_characters(job.syntax)
+    if not odd:
+        return
     import unicodedata  # noqa: PLC0415 - few files have such a character
 
     fixes: dict[str, Fixes] = {}  # one for all places of a character
