@@ -31,7 +31,7 @@ from pai_lsp.job.definition import unfilled_values
 from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.platform.secrets_section import job_syntax
-from pai_lsp.rules import BY_CODE, EXPLAINING, RULES, all_codes, family_of, known, name_meaning, rules_in_force
+from pai_lsp.rules import BY_CODE, EXPLAINING, RULES, family_of, known, name_meaning, rule_with, rules_in_force
 from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION
 from pai_lsp.rules.resources.task_resources import instances_missing
 from pai_lsp.rules.structure.job_shape import (
@@ -473,8 +473,8 @@ def _of_whole_parts(found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
     ended = {order: apart(span for earlier, span, ends in torn if ends and earlier < order) for order in Order}
 
     def is_whole(one: Diagnostic) -> bool:
-        is_known = one.code in BY_CODE or one.code in all_codes()
-        order = known(one.code).order if is_known else Order.COMMANDS
+        rule = rule_with(one.code)
+        order = rule.order if rule else Order.COMMANDS
         is_worse = one.severity is Severity.ERROR and one.consequence in _ENDS
         return order is Order.CHECKER or not any_overlaps((ended if is_worse else before)[order], one.span)
 

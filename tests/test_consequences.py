@@ -395,6 +395,7 @@ def test_a_milder_finding_has_a_milder_consequence() -> None:
         ),
         ("[ls]\nsecrets:\n  key: {{ key }}\n", "unquoted-template", Severity.ERROR, "fails"),
         ("[ls]\nparameters:\n  rate: {{ rate }}\n", "unquoted-template", Severity.ERROR, "dies"),
+        ("[ls]\nparameters:\n  rate: {{ rate: {{ rate }} }}\n", "unquoted-template", Severity.ERROR, "dies"),
         ("[ls, {{ file }}]\n", "unquoted-template", Severity.ERROR, "refused"),
         (
             PLUGIN_OF_EXTRAS + "{plugin: teamwise_storage, parameters: }\n",

@@ -172,13 +172,18 @@ def names_in(lists: Iterable[str]) -> frozenset[str]:
     return frozenset(name.strip() for one in lists for name in one.split(",") if name.strip())
 
 
+def rule_with(code: str) -> Rule | None:
+    """The rule with this code; None if there is none. The other rules are loaded only for a code of none of `RULES`."""
+    return BY_CODE.get(code) or next((one for one in all_rules() if one.code == code), None)
+
+
 def known(code: str) -> Rule:
     """The rule with this code, or with this former code.
 
     Raises:
         UnknownCodeError: if there is none.
     """
-    rule = BY_CODE.get(code) or next((one for one in all_rules() if code in {one.code, *one.former}), None)
+    rule = rule_with(code) or next((one for one in all_rules() if code in one.former), None)
     if rule is None:
         raise UnknownCodeError(renaming(code) or f"no rule has the code '{code}'{did_you_mean(code, all_codes())}")
     return rule

@@ -6,7 +6,7 @@ from pai_lsp.cli.report.results import CheckedFile, CheckFailure, checked_file
 from pai_lsp.document import Document, check
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
 from pai_lsp.job.hidden import with_hidden
-from pai_lsp.rules import BY_CODE, all_codes, known
+from pai_lsp.rules import rule_with
 from pai_lsp.source.failures import kind_and_place, why
 from pai_lsp.source.files import SourceFile, UnreadableFile, decoded, might_be_job, read_bytes, write_text
 from pai_lsp.source.frozen import dataclass, replace
@@ -190,7 +190,7 @@ def settings_for(target: Target, options: Options) -> Settings:
     if options.baseline is not None:
         settings = replace(settings, accepted=options.baseline.accepted_in(target.path))
     turned_on = options.turned_on - target.configuration.ignored_in(target.path)
-    rules = [known(code) for code in turned_on if code in BY_CODE or code in all_codes()]
+    rules = filter(None, map(rule_with, turned_on))
     off = {rule.code: rule.severity for rule in rules if settings.severity_of(rule) is None}
     return replace(settings, severities={**settings.severities, **off}) if off else settings
 
