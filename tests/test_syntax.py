@@ -146,6 +146,8 @@ def test_lists_and_mappings_become_javascript_text() -> None:
         ("a: |\n  \tone\n  two\n", {"a": "\tone\ntwo\n"}),
         ("a: x\ufeffy\n", {"a": "x\ufeffy"}),
         ("%YAML 1.3\n---\na: 1\n", {"a": 1}),
+        ("a:\n  &b:\n    - x\nc: 1\n", {"a": ["x"], "c": 1}),
+        ("a:\n  &b: {c: 1}\n", {"a": {"c": 1}}),
     ],
 )
 def test_what_js_yaml_reads_is_no_fault(text: str, value: object) -> None:
@@ -153,7 +155,7 @@ def test_what_js_yaml_reads_is_no_fault(text: str, value: object) -> None:
     assert (plain_value(syntax.root), syntax.problems) == (value, ())
 
 
-@pytest.mark.parametrize("text", ["- &b name: x\n", "a:\n  &b worker: x\n"])
+@pytest.mark.parametrize("text", ["- &b name: x\n", "a:\n  &b worker: x\n", "a:\n  &b: x\n  c: y\n"])
 def test_an_anchor_in_front_of_the_first_key_is_a_fault(text: str) -> None:
     assert [problem.message for problem in parse(text).problems] == [
         "an anchor is not allowed before the first key of a mapping: the rest-server refuses the file",

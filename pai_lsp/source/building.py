@@ -142,7 +142,8 @@ def _sets_prototype(key: Node) -> bool:
 class _OpenCollection:
     """A collection that is still being read: its children so far (keys and values in turn for a mapping).
 
-    The node of an alias is written elsewhere; `aliases_end` is where the last alias itself ends.
+    The node of an alias is written elsewhere; `aliases_end` is where the last alias itself ends. `first_anchor` is the
+    anchor in front of the first key of a block mapping.
     """
 
     event: Any
@@ -151,6 +152,7 @@ class _OpenCollection:
     children: list[Node] = field(default_factory=list)
     aliases_end: int = 0
     weight: int = 1
+    first_anchor: tuple[str, Span] | None = None
 
 
 def _block_span(opened: _OpenCollection, *, is_mapping: bool) -> Span:
@@ -302,6 +304,10 @@ class _Builder:
         event, children = opened.event, opened.children
         is_mapping = type(event) is yaml.MappingStartEvent
         is_flow = bool(event.flow_style)
+        if opened.first_anchor and (value := self._without_key(opened)):
+            self._name(opened.first_anchor, value, opened.weight)
+            self._add(value, opened.weight, None)
+            return
         span = self._flow_span(opened, end) if is_flow else _block_span(opened, is_mapping=is_mapping)
         if is_flow and end is not None:
             self._check_lines_in_brackets(span, children)
@@ -321,6 +327,21 @@ class _Builder:
         if node.tag is not None and end is not None:
             self._check_tag(node)
         self._add(node, opened.weight, opened.anchor)
+
+    def _without_key(self, opened: _OpenCollection) -> Node | None:
+        """What js-yaml takes for the value of `&name: value`, the only entry of a mapping: the colon is in the name.
+
+        None, and a fault, where an anchor is in front of a key. Source: js-yaml 3.13.1 and 4.1.1, loader.js,
+        readAnchorProperty.
+        """
+        name, span = opened.first_anchor or ("", opened.children[0].span)
+        if name.endswith(":") and len(opened.children) == 2 and opened.anchor is None and opened.event.tag is None:
+            key, value = opened.children
+            self._tree.anchors[:] = [one for one in self._tree.anchors if one.node is not key]
+            return value
+        message = "an anchor is not allowed before the first key of a mapping: the rest-server refuses the file"
+        self._problem(ProblemKind.SYNTAX, Span(span.start - 1, span.end), message)
+        return None
 
     def _flow_span(self, opened: _OpenCollection, end: int | None) -> Span:
         event, children, start = opened.event, opened.children, opened.content_start
@@ -446,16 +467,12 @@ class _Builder:
     def _add(self, node: Node, weight: int, anchor: tuple[str, Span] | None) -> None:
         if anchor is not None:
             if node.tag is None and self._is_first_key():
-                message = "an anchor is not allowed before the first key of a mapping: the rest-server refuses the file"
-                self._problem(ProblemKind.SYNTAX, Span(anchor[1].start - 1, anchor[1].end), message)
+                self._open[-1].first_anchor = anchor
             elif anchor[0].endswith(":") and self._open and not self._open[-1].event.flow_style:
                 # For js-yaml the colon is a part of the name, and what follows is no entry of a mapping.
                 message = f"there is no key after '&{anchor[0][:-1]}': the rest-server refuses the file"
                 self._problem(ProblemKind.SYNTAX, Span(anchor[1].start - 1, anchor[1].end - 1), message)
-            named = Anchor(anchor[0], anchor[1], node)
-            self._tree.anchors.append(named)
-            self._named[anchor[0]] = named
-            self._weights[node] = weight
+            self._name(anchor, node, weight)
         if not self._open:
             self._tree.documents[-1] = node
             return
@@ -465,6 +482,12 @@ class _Builder:
             self._stop(Span(node.span.start, node.span.start + 1), f"more than {MAX_NODES:,} values")
         else:
             parent.children.append(node)
+
+    def _name(self, anchor: tuple[str, Span], node: Node, weight: int) -> None:
+        named = Anchor(*anchor, node)
+        self._tree.anchors.append(named)
+        self._named[anchor[0]] = named
+        self._weights[node] = weight
 
 
 _STARTS = frozenset({yaml.MappingStartEvent, yaml.SequenceStartEvent})

@@ -20,7 +20,7 @@ from pai_lsp.platform.secrets_section import masked_span
 from pai_lsp.source.nodes import NO_TYPE, Mapping, Scalar, ScalarStyle, Sequence, entries_below, walk
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.tags import server_refusal, tag_span, with_tag
-from pai_lsp.source.text import TextEdit
+from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import quoted
 
 TYPE_CHECKING = False
@@ -131,8 +131,9 @@ def unquoted_question_mark(job: Job) -> Iterator[Finding]:
     flow = [node.span for node in walk(job.syntax.root) if isinstance(node, (Mapping, Sequence)) and node.is_flow]
     for scalar in suspects:
         if scalar.span.start not in masked and any(scalar.span.start in span for span in flow):
-            # Where only the first character is one, the runtime reads the rest as a key.
-            is_read = scalar.text.rfind("?") == 0
+            # Where only the first character is one, the runtime reads the rest as a key, where one can be.
+            is_value = job.text[: scalar.span.start].rstrip().endswith(":")
+            is_read = scalar.text.rfind("?") == 0 and not is_value
             refuses = "" if is_read else " and refuses the file"
             message = f"the runtime reads '?' in brackets as a key indicator{refuses}; quote the string"
             consequence = Consequence.FAILS if is_read else None
@@ -208,6 +209,12 @@ def runtime_reads_differently(job: Job) -> Iterator[Finding]:
     yield from _names_read_differently(job)
     yield from _values_read_differently(job)
     yield from _parameters_read_differently(job)
+    for anchor in job.syntax.anchors:
+        if anchor.name.endswith(":") and anchor.span.end <= anchor.node.span.start < anchor.node.span.end:
+            message = f"the runtime reads a key without a name, the rest-server an anchor '{anchor.name}'; remove '&'"
+            span = Span(anchor.span.start - 1, anchor.span.end)
+            removal = fix_of("Remove '&'", TextEdit, Span(span.start, anchor.span.start), "")
+            yield Finding(span, message, removal, consequence=Consequence.FAILS)
 
 
 def _names_read_differently(job: Job) -> Iterator[Finding]:
