@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests in real editors, one part after the other: every scripts/e2e_*.sh is a part. Others run meanwhile, and their
 # output follows: with more than two processors the part in VS Code, which takes as long as all others; with two, the parts
-# that drive no editor, since an editor needs what one processor can do.
+# that drive no editor, since an editor needs what one processor can do. The page with the playground waits most of the time.
 #
 # A part ends with 0 when its tests have passed, with 77 when this machine lacks something and may not install it (it has
 # then said what), and with anything else when a test has failed. In CI (CI=true) a part that was not run is a failure.
@@ -32,7 +32,7 @@ run() { # run PART: says how it ended; what is lacking is left in $made/PART
   return $status
 }
 
-failed=0 apart=' containers distribution graphviz pre_commit registry spark ssh '
+failed=0 apart=' containers distribution graphviz playground pre_commit registry spark ssh '
 [ "$(nproc)" -le 2 ] || apart=' vscode '
 parts() { # parts yes|no: those that run apart, or the others
   local part name is_apart
