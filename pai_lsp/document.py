@@ -257,15 +257,15 @@ def _checked_without(odd: tuple[OddCharacter, ...], document: Document, on_fault
         found = [replace(one, consequence=Consequence.FAILS) if one.consequence in _ENDS else one for one in found]
     own = _found_alone(invisible_character, document, on_fault)
     is_set = invisible_character.code in document.settings.severities
-    known = Counter((one.code, one.field) for one in found)
+    known = Counter(map(_kind, found))
     kinds = dict.fromkeys(one.character for one in odd)
     for kind in kinds:
         # With all other kinds removed; of very many kinds, all are to blame.
         rest = [one for one in odd if one.character != kind] if len(kinds) <= _MOST_KINDS else ()
         here = checked(rest, lambda *_: None) if rest else as_it_is
         here = [one for one in here if one.severity <= Severity.WARNING]
-        more = Counter((one.code, one.field) for one in here) - known
-        worst = min((one for one in here if (one.code, one.field) in more), key=lambda one: one.severity, default=None)
+        more = Counter(map(_kind, here)) - known
+        worst = min((one for one in here if _kind(one) in more), key=lambda one: one.severity, default=None)
         for one in own:
             if one.cause != kind or (worst is None and is_blank(kind)):
                 continue
@@ -274,6 +274,10 @@ def _checked_without(odd: tuple[OddCharacter, ...], document: Document, on_fault
                 one = replace(one, severity=severity, consequence=worst.consequence, fixes=_as_safe(one.fixes))  # noqa: PLW2901
             found.append(one)
     return found
+
+
+def _kind(one: Diagnostic) -> tuple[str, str, Severity]:
+    return one.code, one.field, one.severity
 
 
 def _joined(document: Document) -> Document | None:

@@ -79,3 +79,12 @@ def test_the_places_of_a_character_have_one_fix() -> None:
     found = list(invisible_character.check(job))
     assert [len(one.fixes[0].edits) for one in found] == [3, 3, 3, 1]
     assert len({id(one.fixes) for one in found}) == 2
+
+
+def test_a_character_in_the_key_that_makes_a_plugin_optional_is_an_error() -> None:
+    plugin = "{plugin: tensorboard, parameters: {port: 6006}, failure\ufeffPolicy: ignore}"
+    found = _shown(f"{JOB}extras:\n  com.microsoft.pai.runtimeplugin:\n    - {plugin}\n")
+    assert [(one.code, one.severity) for one in found] == [
+        ("plugin-missing-parameter", Severity.WARNING),
+        ("invisible-character", Severity.ERROR),
+    ]

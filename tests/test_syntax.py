@@ -210,6 +210,12 @@ def test_merges() -> None:
             {"data": "x"},
         ),
         (
+            'data: &v@ "x"',
+            "an anchor or alias can only have letters, digits, '_' and '-' in its name, unlike '&v@'",
+            "&v@",
+            {"data": "x"},
+        ),
+        (
             "data: [a, , b]",
             "there is nothing before this comma; remove it or write a value",
             ",",

@@ -421,8 +421,9 @@ def _unclosed_bracket(text: str, at: int) -> int:
 
 # A plain value in brackets that begins with a colon, and perhaps spaces.
 _COLON_WORD = lazy_pattern(r":[^\s,\[\]{}](?:(?!:[\s,\[\]{}]|\s#)[^,\[\]{}\n])*")
-# A name as the rest-server's js-yaml reads it, followed by a value, a bracket or nothing.
+# A name as the rest-server's js-yaml reads it, followed by a value, a bracket or nothing, and the start of one.
 _ANCHOR_NAME = lazy_pattern(r"[&*][^\s,\[\]{}]+(?=[\s,\]}]|\Z)")
+_ANCHOR_START = lazy_pattern(r"(?<![^\s,\[{])[&*][\w-]+\Z")
 
 
 def _reserved_character(fault: _ParserFault) -> Repair | None:
@@ -435,7 +436,11 @@ def _reserved_character(fault: _ParserFault) -> Repair | None:
     character = text[place : place + 1]
     if not character or character in " \n\r#":
         return None
-    if "while scanning an a" in context and (name := _ANCHOR_NAME.match(text, place)):
+    # Libyaml ends a name at some of these characters.
+    begun = _ANCHOR_START.search(text, text.rfind("\n", 0, place) + 1, place)
+    if (begun or "while scanning an a" in context) and (
+        name := _ANCHOR_NAME.match(text, begun.start() if begun else place)
+    ):
         message = f"an anchor or alias can only have letters, digits, '_' and '-' in its name, unlike '{name[0]}'"
         valid = "".join(one if one.isascii() and (one.isalnum() or one in "_-") else "_" for one in name[0][1:])
         return Repair(message, Span(*name.span()), ((name.start() + 1, name.end(), valid),), is_runtime_only=True)
