@@ -455,6 +455,8 @@ def test_where_each_character_is_written(written: str, places: list[str]) -> Non
         ("name: a # \0\n", [("\0", False)]),
         ("na\x7fme: 1\n", [("\x7f", False)]),
         ("a: &x\x7f 1\nb: *x\x7f\n", [("\x7f", True), ("\x7f", True)]),
+        ("a: {\n  b: c\n\t}\n", [("\t", True)]),
+        ("a:\n\tb: c\n", [("\t", False)]),
     ],
 )
 def test_which_reader_refuses_a_control_character(text: str, characters: list[tuple[str, bool]]) -> None:

@@ -251,11 +251,12 @@ def _stray_tab(fault: _ParserFault) -> Repair | None:
     replacements = tuple((tab, tab + 1, " ") for tab in tabs)
     spaces = (span.start, span.end, text[span.start : span.end].replace("\t", "  "))
     message = "YAML is indented with spaces, not with tabs"
-    # js-yaml 3 counts a tab behind a space as a column of the first line of a block; js-yaml 4 refuses it.
+    # js-yaml 3 counts a tab behind a space as a column of the first line of a block; js-yaml 4 refuses it. In brackets,
+    # a tab is a blank to both.
     before = text[:start].rstrip()
     outer = before[before.rfind("\n") + 1 :]
     is_first = before.endswith(":") and len(outer) - len(outer.lstrip(" ")) < tabs[0] - start
-    is_read = is_first and fault.reader is Reader.JS_YAML_3
+    is_read = (is_first and fault.reader is Reader.JS_YAML_3) or _unclosed_bracket(text, tabs[0]) != tabs[0]
     return Repair(message, span, replacements, title="Use spaces", edit=spaces, is_runtime_only=is_read)
 
 
