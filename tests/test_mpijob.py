@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from marks import as_marks, examples, read_marks
+from recorded_manifests import FINDINGS, GOOD, recorded_findings
 
 from pai_lsp.cli.main import main
 from pai_lsp.document import Document
@@ -21,30 +22,6 @@ from pai_lsp.source.syntax import parse
 
 if TYPE_CHECKING:
     from pai_lsp.findings.diagnostic import Rule
-
-GOOD = """\
-apiVersion: kubeflow.org/v2beta1
-kind: MPIJob
-metadata: {name: train}
-spec:
-  slotsPerWorker: 2
-  runPolicy: {cleanPodPolicy: Running}
-  mpiReplicaSpecs:
-    Launcher:
-      template:
-        spec:
-          containers:
-            - name: launcher
-              image: example/mpi:1
-              command: [mpirun, --allow-run-as-root, -np, "4", --hostfile, /etc/mpi/hostfile, python, train.py]
-    Worker:
-      replicas: 2
-      template:
-        spec:
-          containers:
-            - name: worker
-              image: example/mpi:1
-"""
 
 
 def fields(text: str) -> list[tuple[str, str]]:
@@ -529,57 +506,5 @@ def test_words_alone_and_in_a_shell_have_the_same_findings(words: list[str]) -> 
     assert found[0]
 
 
-# Findings whose words depend on more than one thing.
-MORE = [
-    ('"4"', '"1"'),
-    ("  slotsPerWorker: 2\n", "  slotsPerWorker: 2\n  mpiImplementation: Intel\n"),
-    ("  slotsPerWorker: 2\n", "  slotsPerWorker: 1\n  mpiImplementation: MPICH\n"),
-    ("  slotsPerWorker: 2\n", "  slotsPerWorker: 2\n  sshAuthMountPath: /home/me/.ssh\n"),
-    (
-        "          containers:\n            - name: l",
-        "          securityContext: {runAsUser: 7}\n          containers:\n            - name: l",
-    ),
-    ("            - name: w", "            - volumeMounts: [{name: a, mountPath: /root/.ssh/}]\n              name: w"),
-    ("            - name: w", "            - resources: {limits: {nvidia.com/gpu: 1}}\n              name: w"),
-    ("            - name: w", "            - resources: {limits: {nvidia.com/gpu: 4}}\n              name: w"),
-    ("Running}", "None}"),
-    (
-        "      template:\n        spec:\n          containers:\n            - name: w",
-        "      template:\n        spec:\n          restartPolicy: Always\n          containers:\n            - name: w",
-    ),
-    ("python, train.py", "python, a.py, -x, '&&', ls"),
-    ("--allow-run-as-root", "'--allow-run-as-root -v'"),
-    ("-np", "-hostfilee, a, -np"),
-    ("name: train", "name: Train_"),
-    ("name: train", f"name: {'t' * 60}"),
-    ("name: train", "name: train, labels: {a: -b}, annotations: {-b: a}, finalizers: [a b], namespace: A"),
-    ("name: train", "generateName: train-"),
-    ("replicas: 2", "replicas: 0"),
-    ("replicas: 2", "replicas: two"),
-    ("    Worker:", "    Workers:"),
-    ("cleanPodPolicy: Running", "cleanPodPolicy: running"),
-    ("cleanPodPolicy: Running", "backoffLimit: -1"),
-    ("image: example/mpi:1\n              command", "image: 5\n              command"),
-    ("command: [", "command: {a: ["),
-    ("kind: MPIJob", "kind: mpijob"),
-    ("v2beta1", "v1alpha2"),
-    ("v2beta1", "v1"),
-    ("v2beta1", "v3"),
-    ("slotsPerWorker: 2", "slotsPerWorker: 2147483648"),
-    ("slotsPerWorker: 2", "slotsPerWorker: .inf"),
-]
-MESSAGES = Path(__file__).parent / "mpijob_messages.txt"
-
-
-def told(text: str) -> list[str]:
-    return [f"{one.severity.label} {one.code}: {one.message}" for one in Document(text).diagnostics]
-
-
-def test_every_message_to_the_letter() -> None:
-    """All that the tables and examples above lead to; a message that changes is changed in the file as well."""
-    texts = [example for rule in MANIFEST_RULES for example in examples(rule)[0]]
-    tables: tuple[Any, ...] = (test_refusals, test_what_the_definition_says, test_semantic_mistakes)
-    rows = [row for table in tables for row in table.pytestmark[0].args[1]]
-    texts += [GOOD.replace(old, new, 1) for old, new, *_ in [*rows, *MORE]]
-    found = {line for text in texts for line in told(read_marks(text)[0])}
-    assert sorted(found) == MESSAGES.read_text(encoding="utf-8").splitlines()
+def test_findings_to_the_letter() -> None:
+    assert recorded_findings() == FINDINGS.read_text(encoding="utf-8"), "python tests/recorded_manifests.py writes them"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from recorded_manifests import CONVERSIONS, recorded_conversions
 
 from pai_lsp.cli.main import main
 from pai_lsp.document import Document
@@ -366,3 +367,8 @@ def test_other_documents_are_listed(tmp_path: Path, capsys: pytest.CaptureFixtur
     path.write_text(f"kind: ConfigMap\n---\n{MANIFEST}", encoding="utf-8")
     assert main(["convert", "--to", "pai", "--format", "json", str(path)]) == 0
     assert [one["field"] for one in json.loads(capsys.readouterr().out)["lost"]] == ["documents[0]"]
+
+
+def test_conversions_to_the_letter() -> None:
+    found = recorded_conversions()
+    assert found == CONVERSIONS.read_text(encoding="utf-8"), "python tests/recorded_manifests.py writes them"
