@@ -444,9 +444,7 @@ def _command(cause: str, text: str, job: Job, role: TaskRole) -> int | None:
     """The offset of the line of the commands that the message fits best; None if it fits none of several."""
     mapped = job.command_text(role)
     lines = [(found.start(1), found[1].rstrip()) for found in _COMMAND_LINE.finditer(mapped.text)]
-    if not lines:
-        return None
-    score, start = max((_score(cause, text, line), start) for start, line in lines)
+    score, start = max(((_score(cause, text, line), start) for start, line in lines), default=(0.0, 0))
     return mapped.offset(start) if score or len(lines) == 1 else None
 
 

@@ -115,8 +115,6 @@ class ClusterConnection:
             return unfollowed_redirect(url, address_below(url, found.headers.get("location", "")))
         if found.status == 404 and not code:
             return f"no rest-server at '{self.access.url}' (404); check 'url' in your file of clusters"
-        if found.status == 413:
-            return "the cluster does not accept a request of this size (413)"
         if found.status == 401 and self.token is not None:
             return f"{found.refusal}; the token may have expired or be revoked"
         return found.refusal

@@ -44,7 +44,7 @@ def _events(cluster: ClusterConnection, job: LiveJob) -> Iterator[str]:
     try:
         found = as_list(as_mapping(cluster.value(f"jobs/{job.place}/events?type=Warning")).get("data"))
     except ClusterError as error:
-        if error.is_passing and error.status is None:
+        if error.status is None:
             raise
         found = []
     seen: dict[tuple[str, str], dict[str, Any]] = {}

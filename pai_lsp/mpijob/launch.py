@@ -240,13 +240,11 @@ class Layout:
             at = command.name.span.end
             is_clear = source[command.name.span.start : at] == command.name.text
             return (Fix(title, (TextEdit(Span(at, at), f" {' '.join(words)}"),)),) if is_clear else ()
-        for key in ("command", "args"):
-            value = self.launcher.containers[0].value.get(key)
-            if value is not None and isinstance(value.node, Sequence):
-                for number, item in enumerate(value.node.items):
-                    if item is command.name.node:
-                        return (Fix(title, items_after(source, value.node, words, number)),)
-        return ()
+        lists = map(self.launcher.containers[0].value.get, ("command", "args"))
+        nodes = (one.node for one in lists if one is not None and isinstance(one.node, Sequence))
+        places = ((node, number) for node in nodes for number, item in enumerate(node.items))
+        node, number = next((node, number) for node, number in places if node.items[number] is command.name.node)
+        return (Fix(title, items_after(source, node, words, number)),)
 
 
 def layout_of(manifest: Manifest) -> Layout | None:

@@ -72,26 +72,20 @@ class Value:
         """The content if it is a string; any other content may be one that no set or dict takes."""
         return self.content if self.kind == "string" else None
 
-    def get(self, *names: str | int) -> Value | None:
-        """The value below, by keys and indices; None if it is absent or null."""
+    def get(self, *names: str) -> Value | None:
+        """The value below, by keys; None if it is absent or null."""
         found: Value | None = self
         for name in names:
-            if found is None:
-                return None
-            if isinstance(name, int):
-                items = found.content if found.kind == "array" else ()
-                found = items[name] if name < len(items) else None
-            else:
-                found = found.content.get(name) if found.kind == "object" else None
+            found = found.content.get(name) if found is not None and found.kind == "object" else None
         return None if found is None or found.kind == "null" else found
 
-    def items(self, *names: str | int) -> SequenceOf[Value]:
-        """The items of the list below, by keys and indices; none of another value."""
+    def items(self, *names: str) -> SequenceOf[Value]:
+        """The items of the list below, by keys; none of another value."""
         found = self.get(*names)
         return found.content if found is not None and found.kind == "array" else ()
 
-    def entries(self, *names: str | int) -> MappingOf[str, Value]:
-        """The values of the object below, by keys and indices; none of another value."""
+    def entries(self, *names: str) -> MappingOf[str, Value]:
+        """The values of the object below, by keys; none of another value."""
         found = self.get(*names)
         return found.content if found is not None and found.kind == "object" else {}
 

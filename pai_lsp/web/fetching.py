@@ -192,11 +192,8 @@ async def _within(
         return FetchFailure("this is not a valid web address", was_sent=False)
     except httpx.TransportError:
         return FetchFailure("the connection was lost")
-    except (OSError, ValueError) as error:
-        # The proxy or the certificates that the environment names are not usable.
+    except Exception as error:  # noqa: BLE001 - an error of a library must not stop the editor
         return FetchFailure(f"the request failed ({type(error).__name__}); {_CHECK_ENVIRONMENT}")
-    except Exception as error:  # noqa: BLE001 - an unexpected error of a library must not stop the editor
-        return FetchFailure(f"the request failed ({type(error).__name__})")
 
 
 async def _fetched(client: httpx.AsyncClient, url: str, limits: Limits) -> HttpAnswer | FetchFailure:
@@ -260,6 +257,7 @@ def message_in(body: bytes) -> str:
 _REFUSALS = {
     401: "the server requires a valid access token",
     403: "access is denied",
+    413: "the server does not accept a request of this size",
     **dict.fromkeys((404, 410), "there is nothing at this address"),
 }
 
