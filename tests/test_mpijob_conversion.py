@@ -12,7 +12,7 @@ from recorded_manifests import CONVERSIONS, recorded_conversions
 from pai_lsp.cli.main import main
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Severity
-from pai_lsp.mpijob.conversion import ConversionError, Converted, job_text, kept_comments, manifest_text
+from pai_lsp.mpijob.conversion import ConversionError, Converted, kept_comments, manifest_text
 from pai_lsp.mpijob.converted_text import converted_text
 from pai_lsp.mpijob.job_to_manifest import job_to_manifest
 from pai_lsp.mpijob.manifest import manifests
@@ -102,7 +102,7 @@ def test_a_manifest_as_a_job() -> None:
     assert roles["worker"]["commands"] == ["sleep infinity"]
     assert roles["worker"]["resourcePerInstance"] == {"cpu": 2, "memoryMB": 1024, "gpu": 2}
     assert found.lost == {}
-    text = job_text(found.result)
+    text = manifest_text(found.result)
     assert Document(text).job.plain == found.result
     assert [one.code for one in Document(text).diagnostics if one.severity.label in {"error", "warning"}] == []
 

@@ -73,7 +73,7 @@ def _key_pages(name: str, platform: Platform) -> Iterator[str]:
     """The documentation of a key, given by its path or alone: then of all places that have such a key."""
     if "." in name:
         steps = [number_of(step) if step.isdecimal() else step for step in name.split(".")]
-        if (found := field(steps, platform=platform)) is not None:
+        if (found := field((*steps,), platform=platform)) is not None:
             yield field_documentation(found)
             return
     seen: set[str] = set()

@@ -61,14 +61,9 @@ def others_lost(values: MappingOf[str, Any], known: Collection[str], path: str, 
     return {f"{path}{name}": reason for name, value in values.items() if name not in known and value is not None}
 
 
-def manifest_text(manifest: dict[str, Any]) -> str:
-    """A manifest as YAML that Kubernetes, too, reads back as the same values."""
-    return "".join(f"{line}\n" for line in value_lines(manifest, is_text))
-
-
-def job_text(job: dict[str, Any]) -> str:
-    """An OpenPAI job as YAML."""
-    return "".join(f"{line}\n" for line in value_lines(job))
+def manifest_text(values: dict[str, Any]) -> str:
+    """A manifest or a job as YAML that Kubernetes, too, reads back as the same values."""
+    return "".join(f"{line}\n" for line in value_lines(values, is_text))
 
 
 def kept_comments(syntax: Syntax) -> list[str]:
@@ -127,11 +122,8 @@ def _from_replicas(spec: dict[str, Any], lost: dict[str, str]) -> dict[str, Any]
     if policy.get("managedBy") == _MANAGER:
         del policy["managedBy"]
     result |= {"runPolicy": policy} if policy else {}
-    replicas = result.get("mpiReplicaSpecs")
-    for name, replica in replicas.items() if isinstance(replicas, dict) else ():
-        if not isinstance(replica, dict):
-            continue
-        path = f"spec.mpiReplicaSpecs.{name}"
+    for name, written in as_mapping(result.get("mpiReplicaSpecs")).items():
+        path, replica = f"spec.mpiReplicaSpecs.{name}", as_mapping(written)
         if as_text(replica.get("restartPolicy")) in _RESTARTS:
             lost[f"{path}.restartPolicy"] = "v2beta1 has only Never and OnFailure"
             replica["restartPolicy"] = "OnFailure"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.mpijob.conversion import ConversionError, Converted, job_text, kept_comments, manifest_text, upgraded
+from pai_lsp.mpijob.conversion import ConversionError, Converted, kept_comments, manifest_text, upgraded
 from pai_lsp.mpijob.job_to_manifest import job_to_manifest
 from pai_lsp.mpijob.manifest import SERVED, Manifest, manifests
 from pai_lsp.mpijob.manifest_edits import edits_towards
@@ -44,7 +44,7 @@ def converted_text(job: Job, to: str) -> Converted:
     others = [number for number, one in enumerate(job.syntax.documents) if one and one is not manifest.root.node]
     converted.lost |= {f"documents[{number}]": "only the first MPIJob is converted" for number in others}
     comments += "".join(f"# {line}\n" for line in converted.comments)
-    converted.text = comments + job_text(converted.result)
+    converted.text = comments + manifest_text(converted.result)
     return converted
 
 

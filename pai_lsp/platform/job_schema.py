@@ -24,7 +24,7 @@ from pai_lsp.source.scalar import is_finite_whole, is_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any, Literal, TypeAlias
 
     from pai_lsp.platform.structure_errors import FailedKeyword, StructureError
@@ -66,8 +66,10 @@ class Field:
         return self.enforced_by == "expansion"
 
 
+# The paths of one file come again and again, those of closed files never.
+@lru_cache(maxsize=1024)
 def field(
-    path: Sequence[str | int],
+    path: Path,
     *,
     prerequisite_type: str | None = None,
     plugin: str | None = None,
@@ -80,11 +82,37 @@ def field(
     `plugin` (of `plugin`, with or without its prefix). None means unknown: then the first meaning that fits is given.
     A definition file's paths begin with an index where the file is a list.
     """
-    return _field((kind, platform), tuple(path), prerequisite_type, plugin)
+    which = (kind, platform)
+    context = _context(path, prerequisite_type, plugin)
+    parts = list(_at(which, path, context))
+    documented = next((part for part in parts if "title" in part), None)
+    if not path or documented is None:
+        return None
+    types, words = _type(which, parts)
+    values = dict.fromkeys(str(value) for part in parts for value in part.get("enum", ()))
+    if words == "boolean":
+        values = dict.fromkeys(("true", "false"))
+    # While the type is not known, only what every type needs is required.
+    surely = {key: value or "" for key, value in context.items()}
+    required = any(path[-1] in part.get("required", ()) for part in _at(which, path[:-1], surely))
+    return Field(
+        path[-1],
+        documented["title"],
+        documented.get("description", ""),
+        types,
+        words,
+        json.dumps(documented["default"], ensure_ascii=False) if "default" in documented else None,
+        tuple(values),
+        tuple(documented.get("examples", ())),
+        required,
+        documented.get("x-source", ""),
+        documented.get("x-enforced-by", ""),
+        documented.get("deprecated", False),
+    )
 
 
 def fields(
-    path: Sequence[str | int],
+    path: Path,
     *,
     prerequisite_type: str | None = None,
     plugin: str | None = None,
@@ -92,12 +120,12 @@ def fields(
     platform: Platform = OPENPAI,
 ) -> list[Field]:
     """The keys that the mapping at `path` may have, required ones first; empty where any name is right."""
-    which, path = (kind, platform), tuple(path)
+    beside: Any = {"prerequisite_type": prerequisite_type, "plugin": plugin, "kind": kind, "platform": platform}
     found = {
         key: entry
-        for schema in _at(which, path, _context(path, prerequisite_type, plugin))
+        for schema in _at((kind, platform), path, _context(path, prerequisite_type, plugin))
         for key, value in schema.get("properties", {}).items()
-        if value is not False and (entry := _field(which, (*path, key), prerequisite_type, plugin))
+        if value is not False and (entry := field((*path, key), **beside))
     }
     return sorted(found.values(), key=lambda entry: not entry.required)
 
@@ -187,37 +215,6 @@ def _context(path: Path, prerequisite_type: str | None, plugin: str | None) -> C
     return {"type": prerequisite_type, "plugin": plugin}
 
 
-# The paths of one file come again and again, those of closed files never.
-@lru_cache(maxsize=1024)
-def _field(which: Which, path: Path, prerequisite_type: str | None, plugin: str | None) -> Field | None:
-    context = _context(path, prerequisite_type, plugin)
-    parts = list(_at(which, path, context))
-    documented = next((part for part in parts if "title" in part), None)
-    if not path or documented is None:
-        return None
-    types, words = _type(which, parts)
-    values = dict.fromkeys(str(value) for part in parts for value in part.get("enum", ()))
-    if words == "boolean":
-        values = dict.fromkeys(("true", "false"))
-    # While the type is not known, only what every type needs is required.
-    surely = {key: value or "" for key, value in context.items()}
-    required = any(path[-1] in part.get("required", ()) for part in _at(which, path[:-1], surely))
-    return Field(
-        path[-1],
-        documented["title"],
-        documented.get("description", ""),
-        types,
-        words,
-        json.dumps(documented["default"], ensure_ascii=False) if "default" in documented else None,
-        tuple(values),
-        tuple(documented.get("examples", ())),
-        required,
-        documented.get("x-source", ""),
-        documented.get("x-enforced-by", ""),
-        documented.get("deprecated", False),
-    )
-
-
 def _type(which: Which, parts: list[Schema]) -> tuple[tuple[str, ...], str]:
     for part in parts:
         if "x-type" in part:
@@ -269,11 +266,8 @@ def _expanded(which: Which, schema: Any, context: Context) -> Iterator[Schema]:
 
 
 def _may_hold(condition: Schema, context: Context) -> bool:
-    for key, wanted in condition.get("properties", {}).items():
-        value = context.get(key)
-        if value is not None and value not in wanted["enum"]:
-            return False
-    return True
+    wanted = condition.get("properties", {}).items()
+    return all(context.get(key) in (None, *values["enum"]) for key, values in wanted)
 
 
 # A `job` file, a `definition` file of a marketplace directory, or the `configuration` of this program.

@@ -15,7 +15,7 @@ A new platform is a new file, and its name in `NAMES`; a new version is its name
 
 from __future__ import annotations
 
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, reduce
 
 from pai_lsp.platform.tables import EnvironmentVariable, Plugin, plugins_in, table
 from pai_lsp.source.frozen import dataclass, field, replace
@@ -102,12 +102,12 @@ class Platform:
 
     def schema_of_job(self, schema: dict[str, Any]) -> dict[str, Any]:
         """OpenPAI's schema of a job with the changes of this platform."""
-        return _patched(schema, self._all("schema"))
+        return reduce(_merged, self._all("schema"), schema)
 
     @property
     def plugin_table(self) -> dict[str, Any]:
         """The table of plugins as it is in schemas/plugins.json, with the changes of this platform."""
-        return _patched(table("plugins.json"), self._all("plugins"))
+        return reduce(_merged, self._all("plugins"), table("plugins.json"))
 
     @cached_property
     def plugins(self) -> Mapping[str, Plugin]:
@@ -178,12 +178,6 @@ def platform_comment(text: str) -> re.Match[str] | None:
 @lru_cache(maxsize=1024)
 def _variable(platform: Platform, name: str) -> EnvironmentVariable | None:
     return next((one for one in platform.environment_variables if one.match(name) is not None), None)
-
-
-def _patched(target: dict[str, Any], patches: list[Any]) -> dict[str, Any]:
-    for patch in patches:
-        target = _merged(target, patch)
-    return target
 
 
 def _merged(target: Any, patch: Any) -> Any:

@@ -197,12 +197,11 @@ class CommandCode:
 @cache
 def events() -> Mapping[str, Event]:
     """All events by name, released ones first."""
-    return MappingProxyType({entry["name"]: _event(entry) for entry in table("events.json")})
-
-
-def _event(entry: dict[str, Any]) -> Event:
-    columns = {"moment": Moment(entry["moment"]), "released_form": EventForm(entry["released_form"])}
-    return Event(**{**entry, **columns})
+    found: dict[str, Event] = {}
+    for entry in table("events.json"):
+        columns = {"moment": Moment(entry["moment"]), "released_form": EventForm(entry["released_form"])}
+        found[entry["name"]] = Event(**entry | columns)
+    return MappingProxyType(found)
 
 
 def released_events() -> tuple[str, ...]:
@@ -241,7 +240,11 @@ def _types(parameter: Mapping[str, Any]) -> str:
 @cache
 def exit_codes() -> Mapping[int, ExitCode]:
     """The exit codes of tasks, in ascending order."""
-    return MappingProxyType({entry["code"]: _exit_code(entry) for entry in table("exit_codes.json")})
+    found: dict[int, ExitCode] = {}
+    for entry in table("exit_codes.json"):
+        patterns = (ExitPattern(p.get("exitCode"), p.get("userLog"), p.get("platformLog")) for p in entry["patterns"])
+        found[entry["code"]] = ExitCode(**entry | {"patterns": tuple(patterns)})
+    return MappingProxyType(found)
 
 
 @cache
@@ -253,11 +256,6 @@ def command_codes() -> Mapping[int, CommandCode]:
 def as_exit_code(text: str) -> int | None:
     """The exit code that is all of a text, such as `-1203`; None for any other text."""
     return number_of(text) if _EXIT_CODE.fullmatch(text) else None
-
-
-def _exit_code(entry: Mapping[str, Any]) -> ExitCode:
-    patterns = (ExitPattern(p.get("exitCode"), p.get("userLog"), p.get("platformLog")) for p in entry["patterns"])
-    return ExitCode(**{**entry, "patterns": tuple(patterns)})
 
 
 def converted_role_name(name: str) -> str:

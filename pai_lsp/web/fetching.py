@@ -10,7 +10,7 @@ import asyncio
 import os
 import ssl
 from functools import cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from pai_lsp.source.foreign import as_text, json_mapping
 from pai_lsp.source.frozen import dataclass
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from pai_lsp.web.access_token import AccessToken
 
 _CHECK_ENVIRONMENT = "check the variables HTTPS_PROXY, HTTP_PROXY, SSL_CERT_FILE and SSL_CERT_DIR"
+_NOT_VALID = "this is not a valid web address"
 _MOST_REDIRECTS = 3
 _MOST_QUOTED = 120
 # How much of an unsuccessful answer is read.
 _MOST_EXPLAINED = 64 * 1024
 # Statuses that lead to another address. RFC 9110, section 15.4.
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def fetch(
         headers["If-None-Match"] = etag
     if token is not None:
         headers["Authorization"] = f"Bearer {token.secret}"
-    outcome = _limited(url, headers, limits, lambda client: _fetched(client, url, limits))
+    outcome = asyncio.run(_within(url, headers, limits, lambda client: _fetched(client, url, limits)))
     if isinstance(outcome, FetchFailure) and token is not None:
         return FetchFailure(token.hidden_in(outcome.note), outcome.is_absent)
     return outcome
@@ -115,20 +115,8 @@ def exchange(
 
     Never raises; must not be called while an event loop runs.
     """
-    return _limited(url, headers, limits, lambda client: _received(client, method, url, limits, body), ca_file)
-
-
-def _limited(
-    url: str,
-    headers: Mapping[str, str],
-    limits: Limits,
-    work: Callable[[httpx.AsyncClient], Coroutine[Any, Any, _T | FetchFailure]],
-    ca_file: str | None = None,
-) -> _T | FetchFailure:
-    """The outcome of `work` with a client; a failure if the address is not valid, or no answer comes in time."""
-    if not _host(url):
-        return FetchFailure("this is not a valid web address", was_sent=False)
-    return asyncio.run(_within(url, {"User-Agent": USER_AGENT, **headers}, limits, work, ca_file))
+    sent = _within(url, headers, limits, lambda client: _received(client, method, url, limits, body), ca_file)
+    return asyncio.run(sent)
 
 
 def _certificates(ca_file: str | None) -> ssl.SSLContext | bool:
@@ -155,9 +143,12 @@ async def _within(
     url: str,
     headers: Mapping[str, str],
     limits: Limits,
-    work: Callable[[httpx.AsyncClient], Coroutine[Any, Any, _T | FetchFailure]],
-    ca_file: str | None,
-) -> _T | FetchFailure:
+    work: Callable[[httpx.AsyncClient], Coroutine[Any, Any, HttpAnswer | FetchFailure]],
+    ca_file: str | None = None,
+) -> HttpAnswer | FetchFailure:
+    """The outcome of `work` with a client; a failure if the address is not valid, or no answer comes in time."""
+    if not _host(url):
+        return FetchFailure(_NOT_VALID, was_sent=False)
     import httpx  # noqa: PLC0415 - see the module's docstring
 
     timeout = httpx.Timeout(limits.silence, connect=limits.connect)
@@ -167,6 +158,7 @@ async def _within(
         note = f"the certificates in '{visible(ca_file or '')}' cannot be read ({type(error).__name__})"
         return FetchFailure(note, was_sent=False)
     try:
+        headers = {"User-Agent": USER_AGENT, **headers}
         made = httpx.AsyncClient(headers=headers, timeout=timeout, verify=certificates)
     except Exception as error:  # noqa: BLE001 - several types; the environment's proxies and certificates are read here
         note = f"the request cannot be made ({type(error).__name__}); {_CHECK_ENVIRONMENT}"
@@ -189,7 +181,7 @@ async def _within(
     except httpx.DecodingError:
         return FetchFailure("the answer cannot be decompressed")
     except (httpx.InvalidURL, UnicodeError):
-        return FetchFailure("this is not a valid web address", was_sent=False)
+        return FetchFailure(_NOT_VALID, was_sent=False)
     except httpx.TransportError:
         return FetchFailure("the connection was lost")
     except Exception as error:  # noqa: BLE001 - an error of a library must not stop the editor
