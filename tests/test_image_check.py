@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from pai_lsp.cluster.image_check import CouldNotAskError, RegistryAccount, ask_registry, image_verdict
+from pai_lsp.cluster.image_check import (
+    CouldNotAskError,
+    RegistryAccount,
+    ask_registry,
+    asked_registry,
+    image_verdict,
+)
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.platform.platforms import platform_named
@@ -50,13 +56,15 @@ def hub(status: int, repository: str = "team/image", tag: str = "v1") -> list[di
 
 
 class RecordedRegistry:
-    """Answers from a list of requests with what came back, each used once, in order."""
+    """Answers from a list of requests with what came back, each used once, in order; `asked` has what was sent."""
 
     def __init__(self, answers: list[dict[str, Any]]) -> None:
         self._answers = list(answers)
+        self.asked: list[tuple[object, ...]] = []
 
-    def __call__(self, method: str, url: str, *_: object, **_more: object) -> HttpAnswer:
+    def __call__(self, method: str, url: str, *more: object, accept: str = "") -> HttpAnswer:
         """The recorded answer; see `ask_registry`."""
+        self.asked.append((method, url, *more, "named" if "oci" in accept and "manifest" in accept else accept))
         for number, one in enumerate(self._answers):
             if (one.get("method"), one.get("url")) == (method, url):
                 del self._answers[number]
@@ -68,7 +76,15 @@ class RecordedRegistry:
 
 
 OWN = "https://r.example.com/v2/"
+OF_OWN = "r.example.com/team/image:v1"
 MANIFEST = f"{OWN}team/image/manifests/v1"
+HTML = {"Content-Type": "text/html; charset=utf-8"}
+
+
+def challenge(text: str) -> dict[str, str]:
+    return {"Www-Authenticate": text}
+
+
 CASES = [
     # image, answers, refused, presence
     ("team/image:v1", [*hub(404), head(f"{HUB}team/image/manifests/v1", 200)], True, "there"),
@@ -97,6 +113,17 @@ CASES = [
         True,
         "could not ask",
     ),
+    (OF_OWN, [head(OWN, 399), head(MANIFEST, 399), head(MANIFEST, 299)], False, "there"),
+    (OF_OWN, [head(OWN, 400)], False, "could not ask"),
+    (OF_OWN, [head(OWN, 200), head(MANIFEST, 400)], False, "could not ask"),
+    (OF_OWN, [head(OWN, 200), head(MANIFEST, 200), head(MANIFEST, 300)], False, "could not ask"),
+    (OF_OWN, [head(OWN, 200), head(MANIFEST, 200), head(MANIFEST, 200, HTML)], False, "could not ask"),
+    (OF_OWN, [head(OWN, 200), head(MANIFEST, 404), head(MANIFEST, 200, HTML)], False, "not there"),
+    (OF_OWN, [head(OWN, 401), head(MANIFEST, 401, challenge("Bearer x"))], False, "could not ask"),
+    (OF_OWN, [head(OWN, 401), head(MANIFEST, 401, challenge("Bearer x=y")), head(MANIFEST, 401)], True, "not there"),
+    (OF_OWN, [head(OWN, 401), head(MANIFEST, 401, challenge("Digest x")), head(MANIFEST, 200)], False, "there"),
+    (OF_OWN, [head(OWN, 401), head(MANIFEST, 401, BEARER), token({"access_token": "t"}, 399)], False, "could not ask"),
+    (OF_OWN, [head(OWN, 401), head(MANIFEST, 401, BEARER), token({"access_token": "t"}, 400)], False, "could not ask"),
 ]
 
 
@@ -120,6 +147,17 @@ EXPLANATIONS = [
     "the registry has the image",
     "the token service's answer is not understood; the platform's check accepts the image",
     "the registry requires an account, and the job has none; add 'auth' to the image",
+    "the registry has the image",
+    "the registry answers 400 and is not checked",
+    "the registry answers 400; the platform's check accepts the image",
+    "the registry answers 300; the platform's check accepts the image",
+    "the registry answers with a page; the platform's check accepts the image",
+    "the registry does not have the image; the platform's check accepts it, and the job would wait forever",
+    "the registry's challenge is not understood; the platform's check accepts the image",
+    "the registry does not have the image, or requires an account for it, and the job has none",
+    "the registry has the image",
+    "the registry could not be asked: no answer is recorded",
+    "the token service's answer is not understood; the platform's check accepts the image",
 ]
 
 
@@ -271,9 +309,9 @@ class Listening(RecordedRegistry):
         super().__init__(answers)
         self.accounts: list[str | None] = []
 
-    def __call__(self, method: str, url: str, *more: Any, **_: object) -> HttpAnswer:
+    def __call__(self, method: str, url: str, *more: Any, accept: str = "") -> HttpAnswer:
         self.accounts.append(more[0] if more else None)
-        return super().__call__(method, url)
+        return super().__call__(method, url, *more, accept=accept)
 
 
 ACCOUNT = ', auth: {username: bob, password: "<% $secrets.word %>", registryuri: r.example.com}'
@@ -293,6 +331,94 @@ def test_the_account_is_used_only_with_secrets(auth: str, secrets: str, account:
     image_verdict(Document(job("r.example.com/team/image:v1", auth, secrets)).job, "worker", registry)
     # The check asks twice without it; the last question is for the configuration.
     assert registry.accounts == [None, None, account, account]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "explanation"),
+    [
+        (
+            "dockerImage: image",
+            "dockerImage: other",
+            "0 prerequisites are named 'other'; the image check needs exactly one",
+        ),
+        (
+            "taskRoles:",
+            "  - {name: image, type: script}\ntaskRoles:",
+            "2 prerequisites are named 'image'; the image check needs exactly one",
+        ),
+        ("dockerImage: image", "shell: image", "the image check fails on the job"),
+        ('"r.example.com/team/image:v1"', "5", "the image check fails on the job"),
+        ("username: bob, ", "", "the registry could not be asked: no answer is recorded"),
+        (", registryuri: r.example.com", "", "'auth' has no 'registryuri', and the image check fails without it"),
+    ],
+)
+def test_what_the_check_reads_of_the_job(old: str, new: str, explanation: str) -> None:
+    text = job(OF_OWN, ACCOUNT, "secrets: {word: p1}")
+    assert old in text
+    changed = Document(text.replace(old, new)).job
+    assert image_verdict(changed, "worker", RecordedRegistry([])).explanation == explanation
+    assert asked_registry(changed, "worker") == ("r.example.com" if "could not be asked" in explanation else None)
+
+
+@pytest.mark.parametrize(
+    ("registry", "asked"),
+    [
+        ("r.example.com/v1/", OWN),
+        (" http://r.example.com/v2", "http://r.example.com/v2/"),
+        ("https://r.example.com/a/", "https://r.example.com/a/v2/"),
+    ],
+)
+def test_the_address_that_the_account_names(registry: str, asked: str) -> None:
+    text = job(OF_OWN, ACCOUNT.replace("r.example.com", registry), "secrets: {word: p1}")
+    sent = RecordedRegistry([])
+    image_verdict(Document(text).job, "worker", sent)
+    assert sent.asked == [("HEAD", asked, "")]
+
+
+def test_the_account_of_another_registry_is_not_used_at_docker_hub() -> None:
+    sent = RecordedRegistry([head(HUB, 200), head(f"{HUB}team/image/manifests/v1", 200)])
+    image_verdict(Document(job("team/image:v1", ACCOUNT, "secrets: {word: p1}")).job, "worker", sent)
+    assert sent.asked[2] == ("HEAD", f"{HUB}team/image/manifests/v1", None, "")
+
+
+SENT = {"service": "registry", "scope": "pull"}
+GRANT = {**SENT, "grant_type": "refresh_token", "client_id": "pai-lsp", "refresh_token": "long-token"}
+
+
+@pytest.mark.parametrize(
+    ("account", "answers", "asked"),
+    [
+        ("name", [head(MANIFEST, 401, BASIC), head(MANIFEST, 200)], ["Basic YW5uOmdsdWU="]),
+        (
+            "name",
+            [head(MANIFEST, 401, BEARER), token({"token": "t"}), head(MANIFEST, 200)],
+            [("GET", TOKENS, "Basic YW5uOmdsdWU=", SENT), "Bearer t"],
+        ),
+        (
+            "token",
+            [
+                head(MANIFEST, 401, BEARER),
+                {**token({"access_token": "a", "token": "t"}), "method": "POST"},
+                head(MANIFEST, 200),
+            ],
+            [("POST", TOKENS, None, GRANT), "Bearer a"],
+        ),
+    ],
+)
+def test_what_is_sent_with_your_own_account(
+    account: str, answers: list[dict[str, Any]], asked: list[str | tuple[object, ...]]
+) -> None:
+    known = {"name": RegistryAccount("ann", "glue"), "token": RegistryAccount("", "", "long-token")}
+    registry = RecordedRegistry([*REFUSES, *answers])
+    image_verdict(Document(job(OF_OWN)).job, "worker", registry, lambda _: known[account])
+    own = [(*one, "") if isinstance(one, tuple) else ("HEAD", MANIFEST, one, "named") for one in asked]
+    assert registry.asked == [
+        ("HEAD", OWN, ""),
+        ("HEAD", MANIFEST, ""),
+        ("GET", TOKENS, None, SENT, ""),
+        ("HEAD", MANIFEST, "named"),
+        *own,
+    ]
 
 
 def test_a_missing_image_at_a_registry_that_takes_the_account_itself_is_refused() -> None:
