@@ -17,14 +17,20 @@ from test_cluster_pull import configured, home
 
 from pai_lsp.cli.main import main
 from pai_lsp.cluster import rest_server
+from pai_lsp.cluster.cluster_access import ClusterAccess
+from pai_lsp.cluster.rest_server import ClusterConnection, ClusterError
+from pai_lsp.cluster.submission import NotSubmittedError, Submission, UnknownOutcomeError
 from pai_lsp.document import Document
+from pai_lsp.source.frozen import replace
 from pai_lsp.web import fetching
+from pai_lsp.web.access_token import AccessToken
+from pai_lsp.web.fetching import FetchFailure, HttpAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from pai_lsp.web.fetching import FetchFailure, HttpAnswer, Limits
+    from pai_lsp.web.fetching import Limits
 
 __all__ = ["home"]
 
@@ -269,3 +275,201 @@ def test_a_token_in_the_key_store_of_the_system(
         assert stored == {("pai-lsp", "lab"): "t0ken"}
         assert main(["submit", "--cluster", "lab", "--yes", job]) == 0
     assert "t0ken" not in "".join(capsys.readouterr())
+
+
+TOKEN = "t0ken"  # noqa: S105 - of a test
+LAB = ClusterAccess("https://lab.example.com/rest-server")
+API = "https://lab.example.com/rest-server/api/v2"
+
+
+def said(status: int, body: str = "{}", **headers: str) -> HttpAnswer:
+    return HttpAnswer(status, {name.replace("_", "-"): value for name, value in headers.items()}, body.encode())
+
+
+def refused(status: int, code: str = "", message: str = "") -> HttpAnswer:
+    return said(status, json.dumps({"code": code, "message": message}))
+
+
+def answering_in_turn(
+    *answers: HttpAnswer | FetchFailure, access: ClusterAccess = LAB, token: str = TOKEN
+) -> tuple[ClusterConnection, list[tuple[Any, ...]]]:
+    """A cluster that gives one answer after the other, and what it was asked."""
+    left, asked = list(answers), []
+
+    def send(method: str, url: str, headers: dict[str, str], **options: Any) -> HttpAnswer | FetchFailure:
+        asked.append((method, url, headers, options.get("body", b""), options["limits"].size))
+        return left.pop(0)
+
+    return ClusterConnection("lab", access, AccessToken(token), send), asked
+
+
+LOST, UNSENT = FetchFailure("the connection was lost"), FetchFailure("connection refused", was_sent=False)
+ABSENT = refused(404, "NoJobError", "no such job")
+NOT = "the job was not submitted: "
+THERE = ", but the cluster has the job"
+
+
+@pytest.mark.parametrize(
+    ("answers", "outcome"),
+    [
+        ([ABSENT, said(202)], ""),
+        ([ABSENT, said(299)], ""),
+        ([said(200)], "nothing was sent: a job named 'train' already exists; give the job another name"),
+        ([refused(500), said(202)], ""),
+        ([ABSENT, UNSENT], f"{NOT}connection refused"),
+        ([ABSENT, LOST, ABSENT], f"{NOT}the connection was lost"),
+        ([ABSENT, LOST, said(200)], f"the connection was lost{THERE}"),
+        (
+            [ABSENT, LOST, LOST],
+            (
+                "it is not known whether the job was submitted: the connection was lost; "
+                "look for the job in the portal before you submit it again"
+            ),
+        ),
+        ([ABSENT, said(200, "<html>"), said(200)], f"the answer is not that of a rest-server{THERE}"),
+        ([ABSENT, said(500, "paper-and-glue"), said(200)], f"the server failed (500): '***'{THERE}"),
+        ([ABSENT, refused(499, "A", "paper-and-glue")], f"{NOT}the cluster refuses the job (499): ***"),
+        ([ABSENT, refused(400, "A", "b" * 501)], f"{NOT}the cluster refuses the job (400): {'b' * 500}"),
+        ([ABSENT, refused(400, "A")], f"{NOT}the cluster refuses the job (400)"),
+        ([ABSENT, refused(400, "", "b")], f"{NOT}unexpected answer of the server (400): 'b'"),
+        ([ABSENT, refused(409, "A", "b")], f"{NOT}a job named 'train' already exists; give the job another name"),
+        ([ABSENT, refused(403, "A", "b")], f"{NOT}access is denied (403): 'b'"),
+        ([ABSENT, refused(413, "A", "b")], f"{NOT}the server does not accept a request of this size (413): 'b'"),
+        (
+            [ABSENT, refused(401, "A", "b")],
+            f"{NOT}the server requires a valid access token (401): 'b'; the token may have expired or be revoked",
+        ),
+        (
+            [ABSENT, said(404, "<html>")],
+            f"{NOT}no rest-server at '{LAB.url}' (404); check 'url' in your file of clusters",
+        ),
+        (
+            [ABSENT, said(302, location="/login")],
+            f"{NOT}a redirect to '/login' is not followed; if that is a login page, the request needs a token",
+        ),
+    ],
+)
+def test_what_became_of_the_job(answers: list[HttpAnswer | FetchFailure], outcome: str) -> None:
+    job = Document(JOB).job
+    connection, asked = answering_in_turn(*answers)
+    submission = Submission(job, job, connection, "ann")
+    try:
+        kind, found = None, submission.send()
+    except (NotSubmittedError, UnknownOutcomeError) as error:
+        kind, found = type(error), str(error)
+    assert found == outcome
+    assert (kind is UnknownOutcomeError) == outcome.startswith("it is not known")
+    token = {"Authorization": "Bearer t0ken"}
+    there = ("GET", f"{API}/jobs/ann~train", {"Accept": "application/json", **token}, b"", 16 * 1024 * 1024)
+    post = {"Accept": "application/json", "Content-Type": "text/yaml", **token}
+    sent = ("POST", f"{API}/jobs", post, job.text.encode(), 16 * 1024 * 1024)
+    assert asked == [there, sent, there][: len(answers)]
+
+
+def test_what_is_sent_where() -> None:
+    job = Document(
+        JOB.replace("gpu: 1, cpu: 1", "gpu: 1").replace("name: train", "name: train-paper-and-glue")
+        + "defaults: {virtualCluster: paper-and-glue}\n"
+    ).job
+    connection, _ = answering_in_turn(access=replace(LAB, portal="https://portal.example.com"))
+    written = Document(JOB).job
+    submission = Submission(written, job, connection, "ann b")
+    assert list(submission.summary()) == [
+        "job       train-***",
+        f"cluster   lab ({LAB.url}) as 'ann b', virtual cluster ***",
+        "role      worker: 2 tasks, each with gpu 1, cpu ?, memoryMB 1024",
+        "secrets   1, sent with the job",
+    ]
+    assert submission.page == "https://portal.example.com/job-detail.html?username=ann%20b&jobName=train-paper-and-glue"
+    bare = Submission(
+        written, Document("type: job\n").job, answering_in_turn(access=replace(LAB, url="https://a"))[0], "a"
+    )
+    assert (bare.name, bare.page) == ("", None)
+    assert list(bare.summary()) == ["job       ", "cluster   lab (https://a) as 'a', virtual cluster default"]
+
+
+# The claims {"username": "ann"}, without padding.
+JWT = "a.eyJ1c2VybmFtZSI6ICJhbm4ifQ.b"
+
+
+@pytest.mark.parametrize(
+    ("answer", "token", "user"),
+    [
+        (said(200, '{"username": "bob"}'), JWT, "bob"),
+        (refused(404, "NoApiError"), JWT, "ann"),
+        (refused(404, "NoApiError"), "t0ken", "the token does not say whose it is; get one from the portal"),
+        (refused(404, "NoApiError"), f"{JWT}.c", "the token does not say whose it is; get one from the portal"),
+        (refused(404, "NoApiError"), "a.ä.b", "the token does not say whose it is; get one from the portal"),
+        (said(200, '{"username": 5}'), JWT, "the token does not say whose it is; get one from the portal"),
+        (said(200, "5"), JWT, f"the answer of '{LAB.url}' is not that of a rest-server"),
+        (said(201, "{}"), JWT, "unexpected answer of the server (201): '{}'"),
+        (refused(500, "A", f"for {JWT}"), JWT, "the server failed (500): 'for ***'"),
+        (LOST, JWT, "the connection was lost"),
+    ],
+)
+def test_whose_token_it_is(answer: HttpAnswer | FetchFailure, token: str, user: str) -> None:
+    try:
+        found = answering_in_turn(answer, token=token)[0].user()
+    except ClusterError as error:
+        found = str(error)
+    assert found == user
+
+
+MEGABYTE = 1024 * 1024
+OPEN = ClusterAccess("http://lab:9186", allow_http=True, portal="http://lab")
+
+
+@pytest.mark.parametrize(
+    ("access", "uri", "answer", "url", "found"),
+    [
+        (
+            LAB,
+            "/log/a?k=1",
+            said(206, "ab", content_range="bytes 7-8/9"),
+            "https://lab.example.com/log/a?k=1",
+            (b"ab", 7),
+        ),
+        (LAB, "log", said(206, "ab"), "https://lab.example.com/log", (b"ab", None)),
+        (LAB, "https://logs/a", said(200, "ab", content_range="bytes 7-8/9"), "https://logs/a", (b"ab", 0)),
+        (LAB, "log", said(416, "x", content_range="bytes */9"), "https://lab.example.com/log", (b"", 9)),
+        (LAB, "log", said(416, "x"), "https://lab.example.com/log", (b"", None)),
+        (LAB, "log", said(403, "no"), "https://lab.example.com/log", ("access is denied (403): 'no'", 403)),
+        (LAB, "log", LOST, "https://lab.example.com/log", ("the connection was lost", None)),
+        (LAB, "http://logs/a", None, "", ("the log is at 'logs' over http, where others can read it", 403)),
+        (LAB, "http://[", None, "", ("the address of the log that the cluster gave is not valid", 404)),
+        (OPEN, "log", said(200, "ab"), "http://lab/log", (b"ab", 0)),
+        (OPEN, "http://logs/a", None, "", ("the log is at 'logs' over http, where others can read it", 403)),
+        (
+            replace(LAB, url="https://lab:9186"),
+            "/log",
+            None,
+            "",
+            (
+                "logs are below the portal, whose address is not known; add 'portal' to 'lab' in your file of clusters",
+                404,
+            ),
+        ),
+        (replace(LAB, url="https://lab:9186"), "https://logs/a", said(200, ""), "https://logs/a", (b"", 0)),
+    ],
+)
+def test_a_part_of_a_log(
+    access: ClusterAccess,
+    uri: str,
+    answer: HttpAnswer | FetchFailure | None,
+    url: str,
+    found: tuple[bytes | str, int | None],
+) -> None:
+    connection, asked = answering_in_turn(*([answer] if answer else []), access=access)
+    try:
+        piece: tuple[bytes | str, int | None] = connection.log_piece(uri, "5-")
+    except ClusterError as error:
+        piece = (str(error), error.status)
+    assert piece == found
+    assert asked == ([("GET", url, {"Range": "bytes=5-"}, b"", MEGABYTE)] if answer else [])
+
+
+@pytest.mark.parametrize(
+    ("status", "passes"), [(None, True), (401, False), (429, True), (430, False), (499, False), (500, True)]
+)
+def test_what_may_succeed_later(status: int | None, passes: bool) -> None:
+    assert ClusterError("", status).is_passing is passes
