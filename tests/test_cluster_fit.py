@@ -473,3 +473,9 @@ def test_amounts_of_sku_types_are_read_as_the_server_reads_them() -> None:
 def test_an_amount_of_thousands_of_digits_is_only_large() -> None:
     skus = sku_types_of({"K80": {"gpu": "9" * 5000, "memory": f"{'9' * 5000}Gi"}})
     assert skus["K80"]["gpu"] > 10**300 < skus["K80"]["memory"]
+
+
+def test_answers_to_the_letter() -> None:
+    from recorded_fits import RECORD, recorded  # noqa: PLC0415 - it has the tables of this module
+
+    assert recorded() == RECORD.read_text(encoding="utf-8"), "python tests/recorded_fits.py writes the record"
