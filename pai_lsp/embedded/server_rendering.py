@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from pai_lsp.embedded.template import MISSING, OPENING, SPACES, TagKind, TemplateFault, TemplateTag, server_path, tags
 from pai_lsp.source.foreign import number_of
-from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import Binary, Date, server_text
 from pai_lsp.source.text import Span
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _RUN = lazy_pattern(rf"\n|(?:(?!\n)[{SPACES}])+|[^{SPACES}]+")
 # What mustache takes for text on a line, though nothing but a name is kept of it.
 _COUNTS_AS_TEXT = frozenset({TagKind.NAME, TagKind.UNESCAPED, TagKind.UNESCAPED_BRACES})
+# How many sections a tag opens.
+_SECTIONS = {TagKind.SECTION: 1, TagKind.INVERTED: 1, TagKind.END: -1}
 
 
 def rendered(template: str, values: dict[str, Any], mustache: int = 2) -> str | TemplateFault:
@@ -60,57 +62,34 @@ def rendered(template: str, values: dict[str, Any], mustache: int = 2) -> str | 
     return trim(well_formed("".join(parts)))
 
 
-@dataclass(slots=True)
-class _Line:
-    """What the line that is being read holds so far; `blanks` are the places of its white space among the tokens."""
-
-    blanks: list[int] = field(default_factory=list)
-    has_tag: bool = False
-    has_text: bool = False
-
-
 def _tokens(template: str, found: Sequence[TemplateTag]) -> list[str | TemplateTag]:
-    """The texts and the names outside of all sections."""
-    tokens: list[str | TemplateTag | None] = []
-    line = _Line()
+    """The texts and the names outside of all sections; a text in one only counts for its line.
+
+    A line that holds tags without a value and nothing else loses its white space, its line end too.
+    """
+    tokens: list[str | TemplateTag] = []
+    blanks: list[int] = []  # the places of the line's white space among the tokens
+    has_tag = has_text = False
     open_sections = at = 0
-    for tag in found:
-        _add_text(template, Span(at, tag.span.start), tokens, line, is_kept=not open_sections)
-        at = tag.span.end
-        line.has_tag = True
-        line.has_text |= tag.kind in _COUNTS_AS_TEXT
-        if tag.kind in {TagKind.SECTION, TagKind.INVERTED}:
-            open_sections += 1
-        elif tag.kind is TagKind.END:
-            open_sections -= 1
-        elif tag.kind is TagKind.NAME and not open_sections:
+    for tag in (*found, None):
+        for match in _RUN.finditer(template, at, tag.span.start if tag else len(template)):
+            text = match[0]
+            has_text |= text[0] not in SPACES
+            if not open_sections:
+                blanks += [len(tokens)] if text[0] in SPACES else []
+                tokens.append(text)
+            if text == "\n":
+                for number in blanks if has_tag and not has_text else ():
+                    tokens[number] = ""
+                blanks, has_tag, has_text = [], False, False
+        if tag is None:
+            break
+        at, has_tag = tag.span.end, True
+        has_text |= tag.kind in _COUNTS_AS_TEXT
+        open_sections += _SECTIONS.get(tag.kind, 0)
+        if tag.kind is TagKind.NAME and not open_sections:
             tokens.append(tag)
-    _add_text(template, Span(at, len(template)), tokens, line, is_kept=not open_sections)
-    return [token for token in tokens if token is not None]
-
-
-def _add_text(template: str, span: Span, tokens: list[str | TemplateTag | None], line: _Line, *, is_kept: bool) -> None:
-    """Take text between tags; inside a section it is not kept, and only counts for its line."""
-    for match in _RUN.finditer(template, span.start, span.end):
-        text = match[0]
-        if text[0] in SPACES:
-            if is_kept:
-                line.blanks.append(len(tokens))
-        else:
-            line.has_text = True
-        if is_kept:
-            tokens.append(text)
-        if text == "\n":
-            _end_line(tokens, line)
-
-
-def _end_line(tokens: list[str | TemplateTag | None], line: _Line) -> None:
-    """Drop the white space of a line, its line end too, that held tags without a value and nothing else."""
-    if line.has_tag and not line.has_text:
-        for number in line.blanks:
-            tokens[number] = None
-    line.blanks.clear()
-    line.has_tag = line.has_text = False
+    return tokens
 
 
 # From this version on, the last name of a path finds what a string or a number has itself, nothing inherited.

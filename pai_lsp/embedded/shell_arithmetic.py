@@ -6,19 +6,26 @@ Source: the bash reference manual, "Shell Arithmetic".
 from __future__ import annotations
 
 import re
+from operator import add, eq, ge, gt, le, lt, mod, mul, ne, neg, sub
 from typing import TYPE_CHECKING
 
 from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
-    import ast
+    from collections.abc import Callable
+    from typing import Any
 
     from pai_lsp.embedded.shell_structure import Step, Structure
 
 _CHANGE = lazy_pattern(r"([A-Za-z_]\w*)[ ]*(\+\+|--)")
-_CHANGE_BEFORE = lazy_pattern(r"(\+\+|--)[ ]*([A-Za-z_]\w*)")
-_SET = lazy_pattern(r"([A-Za-z_]\w*)[ ]*([-+*]?)=(?!=)[ ]*([^ ].*)")
+_CHANGE_BEFORE = lazy_pattern(r"\A([-+])\1[ ]*([A-Za-z_]\w*)\Z")
+_SET = lazy_pattern(r"\A([A-Za-z_]\w*)[ ]*([-+*]?)=(?!=)[ ]*([^ ].*)")
 _ALLOWED = lazy_pattern(r"[0-9A-Za-z_ +\-*%()<>=!]+")
+# By the names of Python's syntax tree.
+_OPERATIONS: dict[str, Callable[..., int]] = {
+    "Add": add, "Sub": sub, "Mult": mul, "Mod": mod, "USub": neg,
+    "Eq": eq, "NotEq": ne, "Lt": lt, "LtE": le, "Gt": gt, "GtE": ge,
+}  # fmt: skip
 
 
 def learn(tree: Structure, step: Step, known: dict[str, int]) -> None:
@@ -39,58 +46,37 @@ def value_of(expression: str, names: dict[str, int]) -> int | None:
     """The value of simple arithmetic with known variables; None where it is not known."""
     if match := _CHANGE.fullmatch(expression):
         return names.get(match[1])
-    if match := _CHANGE_BEFORE.fullmatch(expression):
-        value = names.get(match[2])
-        return None if value is None else value + (1 if match[1] == "++" else -1)
-    if match := _SET.fullmatch(expression):
-        value = value_of(match[3], names)
-        before = names.get(match[1])
-        if match[2] and (before is None or value is None):
-            return None
-        return _computed(f"{before} {match[2]} {value}", {}) if match[2] else value
-    return _computed(expression, names)
-
-
-def _computed(expression: str, names: dict[str, int]) -> int | None:
-    if len(expression) > 60 or not _ALLOWED.fullmatch(expression) or "**" in expression:
+    if (match := _SET.match(expression)) and not match[2]:
+        return value_of(match[3], names)
+    # These give what the variable is afterwards; `expr` compares with one sign.
+    expression = _SET.sub(r"\1 \2 (\3)", _CHANGE_BEFORE.sub(r"\2 \1 1", expression))
+    expression = re.sub(r"(?<![<>=!])=(?!=)", "==", expression)
+    if len(expression) > 60 or not _ALLOWED.fullmatch(expression):
         return None
     import ast  # noqa: PLC0415 - most scripts have no arithmetic
 
-    expression = re.sub(r"(?<![<>=!])=(?!=)", "==", expression)
     try:
-        tree = ast.parse(expression.strip(), mode="eval")
-    except (SyntaxError, ValueError):
+        return _evaluated(ast.parse(expression.strip(), mode="eval").body, names)
+    except (SyntaxError, LookupError, ArithmeticError, ValueError, TypeError):
         return None
-    return _evaluated(tree.body, names)
 
 
-def _evaluated(node: ast.expr, names: dict[str, int]) -> int | None:
-    import ast  # noqa: PLC0415 - as above
-
-    if isinstance(node, ast.Constant) and isinstance(node.value, int):
-        return node.value
-    if isinstance(node, ast.Name):
-        return names.get(node.id)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        value = _evaluated(node.operand, names)
-        return None if value is None else -value
-    if isinstance(node, ast.BinOp):
-        kind: type[ast.AST] = type(node.op)
-        operands = node.left, node.right
-    elif isinstance(node, ast.Compare) and len(node.ops) == 1:
-        kind, operands = type(node.ops[0]), (node.left, node.comparators[0])
+def _evaluated(node: Any, names: dict[str, int]) -> int:
+    """The value of a node of Python's syntax tree; fails where it is not known."""
+    kind = type(node).__name__
+    if kind == "Constant":
+        return int(node.value)
+    if kind == "Name":
+        return names[node.id]
+    if kind == "UnaryOp":
+        operation, values = node.op, [node.operand]
+    elif kind == "BinOp":
+        operation, values = node.op, [node.left, node.right]
+    elif kind == "Compare" and len(node.ops) == 1:
+        operation, values = node.ops[0], [node.left, node.comparators[0]]
     else:
-        return None
-    left, right = (_evaluated(operand, names) for operand in operands)
-    if left is None or right is None:
-        return None
-    results: dict[type[ast.AST], int | None] = {
-        ast.Add: left + right, ast.Sub: left - right, ast.Mult: left * right, ast.Mod: left % right if right else None,
-        ast.Eq: left == right, ast.NotEq: left != right, ast.Lt: left < right, ast.LtE: left <= right,
-        ast.Gt: left > right, ast.GtE: left >= right,
-    }  # fmt: skip
-    result = results.get(kind)
-    return None if result is None else int(result)
+        raise LookupError(kind)
+    return int(_OPERATIONS[type(operation).__name__](*(_evaluated(one, names) for one in values)))
 
 
 def as_assignment(expression: str) -> str:

@@ -114,21 +114,19 @@ def _wrong_scheme(reference: str, scheme: str, rest: str) -> AddressFault:
     meant = scheme if scheme in SCHEMES else next(iter(nearest(scheme, SCHEMES)), "")
     if not meant:
         return AddressFault(f"'{reference}' must begin with 'marketplace://', 'https://' or 'http://'")
-    whole = f"{meant}://{rest}"
-    if isinstance(read_address(whole), AddressFault):
-        whole = ""
-    return AddressFault(
-        f"an address must begin with '{meant}://', not '{reference[: len(reference) - len(rest)]}'", whole
-    )
+    written = reference[: len(reference) - len(rest)]
+    return AddressFault(f"an address must begin with '{meant}://', not '{written}'", _if_valid(f"{meant}://{rest}"))
+
+
+def _if_valid(address: str) -> str:
+    return "" if isinstance(read_address(address), AddressFault) else address
 
 
 def _marketplace(rest: str) -> Address | AddressFault:
     form, *path = rest.split("/")
-    if form == "itemId":
-        form = "prerequisites"  # the word is missing; reported below
-    elif form not in _FORMS:
+    if form not in {*_FORMS, "itemId"}:
         return _wrong_form(rest, form, path)
-    if form == "prerequisites":
+    if form in {"prerequisites", "itemId"}:
         if len(path) == 2 and path[0] == "itemId" and ITEM_ID.fullmatch(path[1]):
             return Address(AddressKind.ITEM, path[1])
         identifier = path[-1] if path and path[-1] != "itemId" and ITEM_ID.fullmatch(path[-1]) else ""
@@ -147,15 +145,12 @@ def _marketplace(rest: str) -> Address | AddressFault:
 def _wrong_form(rest: str, form: str, path: list[str]) -> AddressFault:
     if not path and PREREQUISITE_NAME.fullmatch(form):
         return AddressFault(f"expected '{BY_NAME}{form}'", BY_NAME + form)
+    if not form:
+        return AddressFault(f"'marketplace://{rest}' is not an address; expected {_EXPECTED}")
     near = nearest(form, _FORMS)
-    meant = f"marketplace://{near[0]}/{'/'.join(path)}" if near else ""
-    if meant and isinstance(read_address(meant), AddressFault):
-        meant = ""
+    meant = _if_valid(f"marketplace://{near[0]}/{'/'.join(path)}") if near else ""
     return AddressFault(
-        f"'{form}' is not a kind of address; expected {_EXPECTED}{did_you_mean(form, _FORMS)}"
-        if form
-        else f"'marketplace://{rest}' is not an address; expected {_EXPECTED}",
-        meant,
+        f"'{form}' is not a kind of address; expected {_EXPECTED}{did_you_mean(form, _FORMS)}", meant
     )
 
 
@@ -232,17 +227,11 @@ class Lookup(Protocol):
         """The jobs to begin a new one with."""
 
 
+@dataclass()
 class NoLookup:
     """The lookup of a workspace without a catalog: everything is unknown, for the reason in `note`."""
 
-    def __init__(self, note: str = "no marketplace is configured") -> None:
-        self.note = note
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and vars(other) == vars(self)
-
-    def __hash__(self) -> int:
-        return hash(self.note)
+    note: str = "no marketplace is configured"
 
     def find(self, reference: str) -> LookupAnswer:
         """Always unknown."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from functools import cached_property
-from itertools import accumulate, chain
+from itertools import accumulate
 
 from pai_lsp.source.building import SURROGATE_ESCAPE, joined_surrogates
 from pai_lsp.source.frozen import dataclass
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _ESCAPE_LENGTH = {"x": 4, "u": 6, "U": 10}
 _LINE_BREAK = lazy_pattern(r"\r\n|\r|\n")
 _HEADER = lazy_pattern(r"[|>][^\r\n]*(?:\r\n|\r|\n|$)")
+_LINE = lazy_pattern(r"([^\r\n]*)(?:\r\n|\r|\n)?")
 
 
 # A number of characters, and where they are written: each in its own place where the numbers are equal, else, such as
@@ -226,32 +227,22 @@ def _block(source: str, scalar: Scalar) -> list[_Written]:
     span = scalar.span
     header = _HEADER.match(source, span.start)
     body = header.end() if header else span.end
-    lines: list[tuple[int, int, int]] = []  # start, end, and where the next begins
-    at = body
-    while at < span.end:
-        match = _LINE_BREAK.search(source, at, span.end)
-        end, after = match.span() if match else (span.end, span.end)
-        lines.append((at, end, after))
-        at = after
-    written = source[span.start : body]
-    widths = [
-        len(source[start:end]) - len(source[start:end].lstrip(" "))
-        for start, end, _ in lines
-        if source[start:end].strip(" ")
-    ]
-    smallest = widths[0] if widths else 0
+    # Where each line starts and ends, and where the next begins.
+    lines = [(*line.span(1), line.end()) for line in _LINE.finditer(source, body, span.end) if line[0]]
+    texts = (source[start:end] for start, end, _ in lines)
+    width = next((len(text) - len(text.lstrip(" ")) for text in texts if text.strip(" ")), 0)
     # With an indentation indicator the width is relative to a parent that is not known here: try each.
-    candidates = range(smallest + 1) if re.search(r"[1-9]", written.split("#")[0]) else (smallest,)
+    candidates = range(width + 1) if re.search(r"[1-9]", source[span.start : body].partition("#")[0]) else (width,)
     fold = scalar.style is ScalarStyle.FOLDED
     for indentation in candidates:
-        pieces = list(_block_lines(source, lines, indentation, fold=fold))
+        pieces = _block_lines(source, lines, indentation, fold=fold)
         if scalar.text.rstrip() == "".join(piece[0] for piece in pieces).rstrip():
             return pieces
     return []
 
 
 def _block_lines(source: str, lines: list[tuple[int, int, int]], indentation: int, *, fold: bool) -> list[_Written]:
-    pieces: list[list[_Written]] = []
+    pieces: list[_Written] = []
     previous_folds = False
     waiting: list[_Written] = []  # line ends since the last line with text
     for start, end, after in lines:
@@ -261,15 +252,9 @@ def _block_lines(source: str, lines: list[tuple[int, int, int]], indentation: in
             waiting.append(("\n", end, after))
             continue
         folds = fold and text[0] not in " \t"
-        if pieces:
-            if folds and previous_folds:
-                first = waiting[0]
-                pieces.append(waiting[1:] if len(waiting) > 1 else [(" ", first[1], content)])
-            else:
-                pieces.append(waiting)
-        elif waiting:
-            pieces.append(waiting)
-        pieces.append([(text, content, end)])
+        if folds and previous_folds:
+            waiting = waiting[1:] or [(" ", waiting[0][1], content)]
+        pieces += [*waiting, (text, content, end)]
         waiting = [("\n", end, after)]
         previous_folds = folds
-    return list(chain.from_iterable(pieces))
+    return pieces

@@ -97,10 +97,6 @@ class Scalar:
         return self.style in {ScalarStyle.LITERAL, ScalarStyle.FOLDED}
 
 
-# The names that the key of a merge can have: `!!merge` without a text is read as null.
-_MERGE_NAMES = frozenset({"<<", "null"})
-
-
 @dataclass_of_many(frozen=True, slots=True, eq=False)
 class Entry:
     """A key of a mapping with its value, as written; `name` is the key as the rest-server reads it."""
@@ -121,12 +117,13 @@ class Entry:
 
     @property
     def is_merge(self) -> bool:
-        """Whether this is `<<`, which takes over another mapping's keys."""
+        """Whether this is `<<`, or `!!merge` without a text, which takes over another mapping's keys."""
         key = self.key
-        if self.name not in _MERGE_NAMES or not isinstance(key, Scalar) or key.text not in {"<<", ""}:
+        if not isinstance(key, Scalar):
             return False
-        is_plain = key.tag is None and key.text == "<<" and key.style is ScalarStyle.PLAIN
-        return is_plain or key.tag == f"{YAML_TAG}merge"
+        if key.tag == f"{YAML_TAG}merge":
+            return key.text == "<<" or key.is_empty
+        return key.text == "<<" and key.tag is None and key.style is ScalarStyle.PLAIN
 
 
 @dataclass_of_many(frozen=True, slots=True, eq=False)
@@ -154,10 +151,8 @@ class Mapping:
     def entry(self, name: str) -> Entry | None:
         """The entry of that name, own or merged: own ones win, then the first of the merged mappings."""
         own = self.first_by_name.get(name)
-        if own is not None and (name not in _MERGE_NAMES or not own.is_merge):
+        if own is not None and not own.is_merge:
             return own
-        if "<<" not in self.first_by_name:
-            return None
         return next((found for source in self.merged if (found := source.entry(name))), None)
 
     def get(self, name: str) -> Node | None:
@@ -348,12 +343,7 @@ def nodes_along(node: Node | None, path: Iterable[str | int]) -> tuple[Node, ...
     """The node, and those that keys and indexes from 0 lead to; fewer than the path has where it ends too early."""
     found = [] if node is None else [node]
     for step in path:
-        if isinstance(node, Mapping) and isinstance(step, str):
-            node = node.get(step)
-        elif isinstance(node, Sequence) and isinstance(step, int) and 0 <= step < len(node.items):
-            node = node.items[step]
-        else:
-            node = None
+        node = value_at(node, step) if isinstance(step, str) else next(iter(items_of(node)[step:]), None)
         if node is None:
             break
         found.append(node)

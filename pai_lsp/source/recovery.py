@@ -32,6 +32,7 @@ from pai_lsp.source.nodes import (
     Sequence,
     SyntaxProblem,
     Tree,
+    items_of,
     mapping_of,
 )
 from pai_lsp.source.patterns import lazy_pattern
@@ -42,14 +43,13 @@ from pai_lsp.source.text import Span, TextEdit
 if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Sequence as SequenceOf
-    from typing import TypeAlias, TypeVar
+    from typing import TypeAlias
 
     import yaml
 
     from pai_lsp.source.odd_lines import Repair
 
     Relocation: TypeAlias = Callable[[Span], Span]
-    Collection = TypeVar("Collection", Mapping, Sequence)
 
 
 # Longer texts come near the caps of `build`, which count over the whole text.
@@ -157,7 +157,7 @@ class _SectionReader:
         root = tree.documents[0] if len(tree.documents) == 1 else None
         if not isinstance(root, Mapping):
             return [], index
-        _demand_collection(tree)
+        _collection_alone(tree)
         lines_of_keys = {text.rfind("\n", 0, entry.key.span.start) + 1 for entry in root.entries}
         after = index
         while after < len(places) - 1 and places[after] in lines_of_keys:
@@ -205,14 +205,11 @@ class _SectionReader:
                 return tree, after
         fault = first_fault(self._text[start : places[-1]])
         is_open_to_the_end = fault is not None and not self._text[start + fault : places[-1]].strip()
-        if fault is None or (is_open_to_the_end and first_fault(self._text) is None):
-            raise _ReadWholeError
         self._broken += 1
-        if self._broken > _MAX_BROKEN:
+        if fault is None or self._broken > _MAX_BROKEN or (is_open_to_the_end and first_fault(self._text) is None):
             raise _ReadWholeError
         part = self._text[start:end]
-        repaired = build_repaired(part, *build(part, self._reader, depth=depth), self._reader)
-        _demand_collection(repaired)
+        repaired = _collection_alone(build_repaired(part, *build(part, self._reader, depth=depth), self._reader))
         return relocated(repaired, lambda span: span.shifted(start)), index + 1
 
     def _sound_part(self, start: int, end: int, depth: int) -> Tree | None:
@@ -220,56 +217,43 @@ class _SectionReader:
         tree, error = build(self._text, self._reader, Span(start, end), depth)
         if error is not None:
             return None
-        _demand_collection(tree)
         self._sound += 1
         if self._sound > _MAX_PARTS:
             raise _ReadWholeError
-        return tree
+        return _collection_alone(tree)
 
 
-def _demand_collection(tree: Tree) -> None:
-    """Make sure that a part is a block collection that nothing outside of it refers to.
+def _collection_alone(tree: Tree) -> Tree:
+    """A part that is a block collection, to which nothing outside of it refers.
 
     Raises:
-        _ReadWholeError: if it is not.
+        _ReadWholeError: if it is anything else.
     """
     root = tree.documents[0] if len(tree.documents) == 1 else None
     is_block = isinstance(root, (Mapping, Sequence)) and not root.is_flow and root.tag is None
     if not is_block or tree.anchors or tree.aliases:
         raise _ReadWholeError
+    return tree
 
 
 def _joined(parts: SequenceOf[Tree]) -> Tree:
     """One collection of everything in the collections of the parts."""
     roots = [part.documents[0] for part in parts]
-    tree = Tree(
-        scalars=[scalar for part in parts for scalar in part.scalars],
-        problems=[problem for part in parts for problem in part.problems],
-    )
-    root: Node
-    if mappings := _all_of(Mapping, roots):
-        entries = tuple(entry for mapping in mappings for entry in mapping.entries)
-        if not entries:
-            raise _ReadWholeError
-        root = mapping_of(Span(entries[0].key.span.start, entries[-1].span.end), entries)
+    scalars = [scalar for part in parts for scalar in part.scalars]
+    problems = [problem for part in parts for problem in part.problems]
+    entries = tuple(entry for root in roots if isinstance(root, Mapping) for entry in root.entries)
+    items = tuple(item for root in roots for item in items_of(root))
+    if bool(entries) is bool(items):
+        raise _ReadWholeError
+    if entries:
         # The keys that occur twice in the whole, instead of those in a part.
         keys = {entry.key.span for entry in entries}
-        of_parts = (one for one in tree.problems if one.kind is not ProblemKind.DUPLICATE_KEY or one.span not in keys)
-        tree.problems[:] = [*of_parts, *duplicate_keys(entries)]
-    elif sequences := _all_of(Sequence, roots):
-        items = tuple(item for sequence in sequences for item in sequence.items)
-        start = sequences[0].span.start
-        root = Sequence(Span(start, max([start, *(item.span.end for item in items[-2:])])), items)
-    else:
-        raise _ReadWholeError
-    tree.documents.append(root)
-    return tree
-
-
-def _all_of(kind: type[Collection], nodes: SequenceOf[Node | None]) -> tuple[Collection, ...]:
-    """The nodes, if all are of that kind and have children."""
-    found = tuple(node for node in nodes if isinstance(node, kind))
-    return found if len(found) == len(nodes) else ()
+        of_parts = (one for one in problems if one.kind is not ProblemKind.DUPLICATE_KEY or one.span not in keys)
+        root = mapping_of(Span(entries[0].key.span.start, entries[-1].span.end), entries)
+        return Tree([root], scalars=scalars, problems=[*of_parts, *duplicate_keys(entries)])
+    start = roots[0].span.start if roots[0] else 0
+    end = max([start, *(item.span.end for item in items[-2:])])
+    return Tree([Sequence(Span(start, end), items)], scalars=scalars, problems=problems)
 
 
 def _with_value(opening: Tree, value: Tree) -> Tree:
@@ -293,9 +277,8 @@ def build_repaired(text: str, broken_off: Tree, error: yaml.YAMLError | None, re
     places = list(range(len(text) + 1))
     repaired, problems = _without_conflict_markers(text)
     budget = MAX_CHARACTERS_READ
-    first_moved: int | None = None
     tree, fault = (broken_off, error) if repaired == text else build(repaired, reader=reader)
-    faults = 0
+    faults, is_moved = 0, False
     while fault is not None and faults < MAX_STEPS:
         repair = next_repair(repaired, fault, tree, reader)
         fix = _fix(repair, places)
@@ -310,10 +293,10 @@ def build_repaired(text: str, broken_off: Tree, error: yaml.YAMLError | None, re
             repaired = repaired[:start] + new_text + repaired[end:]
             if len(new_text) != end - start:
                 places[start:end] = [places[start]] * len(new_text)
-                first_moved = start if first_moved is None else min(first_moved, start)
+                is_moved = True
         tree, fault = build(repaired, reader=reader)
-    if first_moved is not None:
-        tree = relocated(tree, lambda span: _original(span, places), first_moved)
+    if is_moved:
+        tree = relocated(tree, lambda span: _original(span, places))
     tree.problems[:0] = _once_a_line([_judged(problem, text, tree) for problem in problems], text)
     return tree
 
@@ -388,49 +371,42 @@ def _without_conflict_markers(text: str) -> tuple[str, list[SyntaxProblem]]:
     return "".join(parts), problems
 
 
-def relocated(tree: Tree, relocation: Relocation, unmoved: int = 0) -> Tree:
-    """A tree with every span replaced; a node that ends at offset `unmoved` or before stays."""
+def relocated(tree: Tree, relocation: Relocation) -> Tree:
+    """A tree with every span replaced."""
     moved: dict[Node, Node] = {}
-    documents = [None if node is None else _moved(node, relocation, unmoved, moved) for node in tree.documents]
+    documents = [None if node is None else _moved(node, relocation, moved) for node in tree.documents]
     anchors = {
-        anchor: Anchor(anchor.name, relocation(anchor.span), _moved(anchor.node, relocation, unmoved, moved))
+        anchor: Anchor(anchor.name, relocation(anchor.span), _moved(anchor.node, relocation, moved))
         for anchor in tree.anchors
     }
     aliases = [
         Alias(alias.name, relocation(alias.span), None if alias.anchor is None else anchors.get(alias.anchor))
         for alias in tree.aliases
     ]
-    nodes = (_moved(scalar, relocation, unmoved, moved) for scalar in tree.scalars)
+    nodes = (_moved(scalar, relocation, moved) for scalar in tree.scalars)
     scalars = [scalar for scalar in nodes if isinstance(scalar, Scalar)]
     problems = [_relocated_problem(problem, relocation) for problem in tree.problems]
     return Tree(documents, list(anchors.values()), aliases, scalars, problems)
 
 
 # No function inside the other: one that calls itself is garbage that only Python's collector finds, with all the nodes.
-def _moved(node: Node, relocation: Relocation, unmoved: int, moved: dict[Node, Node]) -> Node:
+def _moved(node: Node, relocation: Relocation, moved: dict[Node, Node]) -> Node:
     """The node with its new places; `moved` holds those of nodes met before: an alias shares its node."""
-    span = node.span
-    if span.end <= unmoved:
-        return node
-    done = moved.get(node)
-    if done is not None:
-        return done
+    if node in moved:
+        return moved[node]
+    span = relocation(node.span)
     new: Node
     if isinstance(node, Scalar):
-        new = Scalar(relocation(span), node.text, node.style, node.tag, node.reader)
+        new = Scalar(span, node.text, node.style, node.tag, node.reader)
     elif isinstance(node, Sequence):
-        items = [_moved(item, relocation, unmoved, moved) for item in node.items]
-        new = Sequence(relocation(span), tuple(items), node.is_flow, node.tag)
+        items = tuple(_moved(item, relocation, moved) for item in node.items)
+        new = Sequence(span, items, node.is_flow, node.tag)
     else:
-        entries = [
-            Entry(
-                _moved(entry.key, relocation, unmoved, moved),
-                _moved(entry.value, relocation, unmoved, moved),
-                entry.name,
-            )
-            for entry in node.entries
-        ]
-        new = mapping_of(relocation(span), tuple(entries), is_flow=node.is_flow, tag=node.tag)
+        entries = tuple(
+            Entry(_moved(one.key, relocation, moved), _moved(one.value, relocation, moved), one.name)
+            for one in node.entries
+        )
+        new = mapping_of(span, entries, is_flow=node.is_flow, tag=node.tag)
     moved[node] = new
     return new
 

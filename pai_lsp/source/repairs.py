@@ -151,13 +151,8 @@ def _plain_words(problem: str) -> str:
 
 def _hide_line(text: str, at: int, message: str) -> Repair:
     """Hide one line in the repaired copy: the line of the fault, or the nearest above that is not hidden yet."""
-    at = min(at, max(len(text) - 1, 0))
-    content = _content(text, at)
-    while not len(content) and content.start > 0:
-        start, _ = _line(text, content.start)
-        if start == 0:
-            break
-        content = _content(text, start - 1)
+    while not len(content := _content(text, at)) and (start := _line(text, at)[0]):
+        at = start - 1
     if not len(content):
         return Repair(message, Span(0, len(text)), ((0, len(text), " " * len(text)),))
     hidden = re.sub(r"[^\n]", "#", text[content.start : content.end])

@@ -29,7 +29,8 @@ _NOT_PLAIN = lazy_pattern(r":(?: |$)| #| $")
 # In brackets and braces, these can end it as well; old releases of PyYAML refuse any ':' or '?' there. A command is
 # quoted there for those who read it: `['ls -l', 'echo $(date)']`.
 _NOT_PLAIN_IN_FLOW = lazy_pattern(r"[,\[\]{}:? '\"]")
-_BLOCK_LINE = lazy_pattern(r"[^\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]*")
+# A line without what needs an escape; one of blanks alone would be taken for an empty one.
+_BLOCK_LINE = lazy_pattern(r"(?!\s+\Z)[^\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]*")
 # A number without a point before its exponent is text for PyYAML.
 _EXPONENT_OF_WHOLE = lazy_pattern(r"^(-?[0-9]+)e")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
@@ -116,7 +117,7 @@ def value_lines(value: Any, is_text: IsText = always) -> list[str]:
         return [line for one in value for line in item_lines(one, is_text)]
     if isinstance(value, str) and "\n" in value and (block := _literal(value)):
         return block
-    return [_empty_or_scalar(value, is_text)]
+    return [flow_value(value) if isinstance(value, (dict, list)) else scalar_line(value, is_text)]
 
 
 def entry_lines(key: str, value: Any, is_text: IsText = always) -> list[str]:
@@ -133,19 +134,11 @@ def indented(lines: Iterable[str], pad: str) -> list[str]:
     return [f"{pad}{line}" if line else line for line in lines]
 
 
-def _empty_or_scalar(value: Any, is_text: IsText) -> str:
-    if isinstance(value, dict):
-        return "{}"
-    return "[]" if isinstance(value, list) else scalar_line(value, is_text)
-
-
 def _literal(text: str) -> list[str] | None:
     """A text of several lines as a literal block; None where only quotes can write it."""
     lines = text.split("\n")
     body = lines[:-1] if lines[-1] == "" else lines
-    if not body[0] or body[0][0] in " \t" or not body[-1].strip() or not all(map(_BLOCK_LINE.fullmatch, lines)):
-        return None
-    if any(line and not line.strip() for line in body):
+    if body[0][:1] in {"", " ", "\t"} or not body[-1] or not all(map(_BLOCK_LINE.fullmatch, body)):
         return None
     return ["|" if lines[-1] == "" else "|-", *(f"  {line}" if line else line for line in body)]
 
