@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from pai_lsp.platform.job_schema import fields
-from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence, entry_at, mapping_of, nodes_along
+from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence, entries_of, entry_at, mapping_of, nodes_along
 from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
@@ -36,9 +36,7 @@ def root_as_meant(job: JobTree) -> Mapping | None:
         if isinstance(mapping, Mapping) and entry is not None and mapping.entry(error.expected[0]) is None:
             names[entry] = error.expected[0]
     root = _Renaming(names).node(job.root) if job.root and names else job.root
-    if not isinstance(root, Mapping):
-        return None
-    root = _with_roles_filled(root)
+    root = _with_roles_filled(root) if isinstance(root, Mapping) else None
     return root if root is not job.root else None
 
 
@@ -46,14 +44,10 @@ def misplaced_role_keys(roles: Node | None) -> tuple[Entry, ...]:
     """The entries of `taskRoles` that are keys of a task role; empty if there is only one, which may be a bad name."""
     if not isinstance(roles, Mapping):
         return ()
-    known = {field.key: field.required for field in fields(("taskRoles", "*"))}
-    required = [key for key, is_required in known.items() if is_required]
-    found = tuple(
-        entry
-        for entry in roles.entries
-        if entry.name in known
-        and not (isinstance(entry.value, Mapping) and any(entry.value.own(str(key)) for key in required))
-    )
+    known = {str(field.key): field.required for field in fields(("taskRoles", "*"))}
+    required = {key for key, is_required in known.items() if is_required}
+    named = [entry for entry in roles.entries if entry.name in known]
+    found = tuple(one for one in named if required.isdisjoint(inner.name for inner in entries_of(one.value)))
     return found if len(found) > 1 else ()
 
 

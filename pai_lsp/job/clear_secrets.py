@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pai_lsp.job.tree import JobTree
     from pai_lsp.source.nodes import Entry
 
-_SHORTEST_TOKEN = 8
-_OUTSIDE = lazy_pattern(r"[./~$]|[a-z]+://|ssh-")
+# A token or key: a long word that is not a path, an address, a variable or a public key.
+_TOKEN = lazy_pattern(r"(?![./~$]|[a-z]+://|ssh-)\S{8,}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,10 +68,7 @@ def _kind(name: str, value: Scalar) -> str:
         return ""
     if kind == "a password":
         return "" if isinstance(value.value, bool) else kind
-    if not isinstance(value.value, str) or _OUTSIDE.match(value.text):
-        return ""
-    is_long = len(value.text) >= _SHORTEST_TOKEN and not any(character.isspace() for character in value.text)
-    return kind if is_long else ""
+    return kind if value.is_string and _TOKEN.fullmatch(value.text) else ""
 
 
 def _is_literal(value: Scalar) -> bool:

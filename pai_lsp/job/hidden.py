@@ -24,6 +24,7 @@ from pai_lsp.source.text import LineIndex, Span, TextEdit, any_overlaps, apart, 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
 
     from pai_lsp.job.clear_secrets import ClearSecret
     from pai_lsp.job.tree import JobTree
@@ -39,7 +40,7 @@ _FEW = 16
 
 _SECTION = lazy_pattern(r"""(?:^|(?<=[\s{,]))(?:"secrets?"|'secrets?'|secrets?)[ \t]*:""", re.IGNORECASE)
 _KEY = lazy_pattern(r"""\s*(?:"[^"]*"|'[^']*'|[^\s"'#:]+)[ \t]*:(?=\s|$)""")
-_COLON = lazy_pattern(r"\s*:")
+_COLON: Any = lazy_pattern(r"(?:\s*:)?")  # always matches
 _BRACKETS = " \t,[]{}"
 _LINE = lazy_pattern(r"\S[^\n\r]*")
 _PART = lazy_pattern(r"""[^\s'",:\[\]{}*&!|>]+""")
@@ -207,11 +208,8 @@ def _names(job: JobTree, hidden: tuple[Span, ...]) -> set[str]:
 
     A key at a hidden place is not a name, but perhaps a value without its key.
     """
-    try:
-        entries = (*job.secrets.items(), *job.parameters.items())
-        return {name for name, entry in entries if not any_overlaps(hidden, entry.key.span)}
-    except Exception:  # noqa: BLE001 - as above
-        return set()
+    entries = (*job.secrets.items(), *job.parameters.items())
+    return {name for name, entry in entries if not any_overlaps(hidden, entry.key.span)}
 
 
 def _in_clear(text: str, secrets: Iterable[ClearSecret]) -> Iterator[_HiddenPlace]:
@@ -279,39 +277,33 @@ def _section_places(text: str, mapping: Mapping, entry: Entry) -> Iterator[_Hidd
 
 def _after_colon(text: str, entry: Entry) -> int:
     """The place after the colon of a key, or after a key without one."""
-    end = entry.key.span.end
-    colon = _COLON.match(text, end)
-    return colon.end() if colon else end
+    end: int = _COLON.match(text, entry.key.span.end).end()
+    return end
 
 
 def _section_end(text: str, mapping: Mapping, entry: Entry) -> int:
     """Where the next key begins, or the comments above it."""
     start = entry.key.span.start
-    keys = _key_starts(mapping)
-    following = bisect_right(keys, start)
-    if following < len(keys):
-        end = keys[following]
-    else:
-        end = mapping.span.end if mapping.is_flow else _block_end(text, mapping)
+    ends = _ends(text, mapping)
+    end = ends[bisect_right(ends, start, hi=len(ends) - 1)]
     column = start - text.rfind("\n", 0, start) - 1
-    line = text.rfind("\n", start, end)
-    while line >= 0 and (bare := text[line + 1 : end].strip("\r\n")).lstrip()[:1] in {"", "#"}:
-        if bare.strip() and len(bare) - len(bare.lstrip()) > column:
+    while (line := text.rfind("\n", start, end)) >= 0:
+        written = text[line + 1 : end].strip("\r\n")
+        bare = written.lstrip()
+        if bare[:1] not in {"", "#"} or (bare and len(written) - len(bare) > column):
             break
         end = line
-        line = text.rfind("\n", start, end)
     return end
 
 
 @lru_cache(maxsize=1)  # a mapping may have many keys of the same name
-def _key_starts(mapping: Mapping) -> list[int]:
-    return sorted(one.key.span.start for one in mapping.entries)
-
-
-def _block_end(text: str, mapping: Mapping) -> int:
-    """The start of the first line after a block mapping that is neither empty nor a comment."""
-    rest = _CONTENT_LINE.search(text, mapping.span.end)
-    return rest.start() if rest else len(text)
+def _ends(text: str, mapping: Mapping) -> list[int]:
+    """Where the keys begin, and where all ends: for a block, at a line after it that is neither empty nor a comment."""
+    end = mapping.span.end
+    if not mapping.is_flow:
+        rest = _CONTENT_LINE.search(text, end)
+        end = rest.start() if rest else len(text)
+    return [*sorted(one.key.span.start for one in mapping.entries), end]
 
 
 def _trimmed(text: str, span: Span, inner: Node) -> Span:
@@ -327,12 +319,9 @@ def _scalars(node: Node) -> Iterator[Scalar]:
     """All scalars below a node except keys."""
     if isinstance(node, Scalar):
         yield node
-    elif isinstance(node, SequenceNode):
-        for item in node.items:
-            yield from _scalars(item)
     else:
-        for entry in node.entries:
-            yield from _scalars(entry.value)
+        for inner in node.items if isinstance(node, SequenceNode) else [entry.value for entry in node.entries]:
+            yield from _scalars(inner)
 
 
 def _quoted_forms(value: str) -> Iterator[str]:

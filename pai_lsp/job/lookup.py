@@ -149,9 +149,7 @@ def _wrong_form(rest: str, form: str, path: list[str]) -> AddressFault:
         return AddressFault(f"'marketplace://{rest}' is not an address; expected {_EXPECTED}")
     near = nearest(form, _FORMS)
     meant = _if_valid(f"marketplace://{near[0]}/{'/'.join(path)}") if near else ""
-    return AddressFault(
-        f"'{form}' is not a kind of address; expected {_EXPECTED}{did_you_mean(form, _FORMS)}", meant
-    )
+    return AddressFault(f"'{form}' is not a kind of address; expected {_EXPECTED}{did_you_mean(form, _FORMS)}", meant)
 
 
 class LookupState(Enum):

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.embedded.template import variables
 from pai_lsp.job.definition import TYPED_FIELDS, key_name_span, name_span
 from pai_lsp.job.template_uses import TemplatePlace
+from pai_lsp.job.variable_places import RoleSpellings
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
@@ -113,19 +114,14 @@ def occurrence_at(found: tuple[Occurrence, ...], offset: int) -> Occurrence | No
 
 
 def _prerequisites(job: Job) -> Iterator[Occurrence]:
-    def symbol(name: str) -> Symbol:
-        return Symbol(SymbolKind.PREREQUISITE, name)
-
+    typed = (reference for role in job.task_roles for reference in role.typed_references.values())
+    for reference in (*job.listed_references, *typed):
+        if not reference.is_address:
+            yield Occurrence(Symbol(SymbolKind.PREREQUISITE, reference.name), reference.span)
     for definition in job.definitions:
         if definition.name_scalar:
-            yield Occurrence(symbol(definition.name), definition.name_span, is_definition=True)
-        for requirement in definition.requirements:
-            if not requirement.reference.is_address:
-                yield Occurrence(symbol(requirement.reference.name), requirement.reference.span)
-    for role in job.task_roles:
-        for reference in (*role.prerequisites, *role.typed_references.values()):
-            if not reference.is_address:
-                yield Occurrence(symbol(reference.name), reference.span)
+            symbol = Symbol(SymbolKind.PREREQUISITE, definition.name)
+            yield Occurrence(symbol, definition.name_span, is_definition=True)
 
 
 def _values(job: Job) -> Iterator[Occurrence]:
@@ -164,13 +160,18 @@ def _task_roles(job: Job) -> Iterator[Occurrence]:
     for entry in role_keys(job):
         if isinstance(entry.key, Scalar):
             yield Occurrence(Symbol(SymbolKind.TASK_ROLE, entry.name), name_span(entry.key))
-    names = {converted_role_name(role.name): role.name for role in job.task_roles}
-    names |= {role.name: role.name for role in job.task_roles}
+    roles = _roles_as_spelled(job)
     for plugin in job.plugins:
         for scalar in plugin.task_roles or ():
-            if scalar.text in names:
-                symbol = Symbol(SymbolKind.TASK_ROLE, names[scalar.text])
+            if scalar.text in roles:
+                symbol = Symbol(SymbolKind.TASK_ROLE, roles[scalar.text].name)
                 yield Occurrence(symbol, name_span(scalar), is_converted=True)
+
+
+def _roles_as_spelled(job: Job) -> dict[str, TaskRole]:
+    """The task roles by their names as written, and as the runtime knows them."""
+    spellings = RoleSpellings(job.task_roles)
+    return spellings.converted | spellings.raw
 
 
 def _deployments(job: Job) -> Iterator[Occurrence]:
@@ -190,13 +191,10 @@ def _ports_and_variables(job: Job) -> Iterator[Occurrence]:
             if isinstance(entry.key, Scalar):
                 symbol = Symbol(SymbolKind.PORT, entry.name, role.name)
                 yield Occurrence(symbol, name_span(entry.key), is_definition=True)
-    roles: dict[str, TaskRole] = {converted_role_name(role.name): role for role in job.task_roles}
-    roles |= {role.name: role for role in job.task_roles}
+    roles = _roles_as_spelled(job)
     names = "|".join(map(re.escape, sorted(roles, key=len, reverse=True)))
     host = re.compile(rf"(?<![\w.-])({names}){_TASK}")
     for scalar, own in mentioning_scalars(job):
-        if "PAI_" not in scalar.text and "-" not in scalar.text:
-            continue
         text = mapped(job.text, scalar)
         for match in _VARIABLE.finditer(scalar.text):
             yield from _in_variable(job.platform, text, match, roles, own)
@@ -208,12 +206,12 @@ def _ports_and_variables(job: Job) -> Iterator[Occurrence]:
 def _in_variable(
     platform: Platform, text: MappedText, match: re.Match[str], roles: dict[str, TaskRole], own: TaskRole | None
 ) -> Iterator[Occurrence]:
-    variable = platform.environment_variable(match[0])
-    places = variable.places(match[0]) if variable else {}
-    if text.text[match.end() : match.end() + 1] == "$":
-        whole = next((name for end in _NUMBERS if platform.environment_variable(name := match[0] + end)), "")
-        variable = platform.environment_variable(whole)
-        places = {"role": variable.places(whole)["role"]} if variable and "role" in variable.places(whole) else {}
+    name = match[0]
+    if text.text.startswith("$", match.end()):
+        name = next((one for end in _NUMBERS if platform.environment_variable(one := name + end)), "")
+    variable = platform.environment_variable(name)
+    whole = variable.places(name).items() if variable else ()
+    places = {part: span for part, span in whole if span.end <= len(match[0])}
     role = roles.get(match[0][places["role"].start : places["role"].end]) if "role" in places else own
     if variable is None or role is None:
         return
@@ -281,11 +279,9 @@ def _template_variables(job: Job) -> Iterator[Occurrence]:
 
 def _anchors(job: Job) -> Iterator[Occurrence]:
     for number, anchor in enumerate(job.syntax.anchors):
-        scope = str(number)
-        yield Occurrence(Symbol(SymbolKind.ANCHOR, anchor.name, scope), anchor.span, is_definition=True)
-        for alias in job.syntax.aliases:
-            if alias.anchor is anchor:
-                yield Occurrence(Symbol(SymbolKind.ANCHOR, anchor.name, scope), alias.span)
+        symbol = Symbol(SymbolKind.ANCHOR, anchor.name, str(number))
+        yield Occurrence(symbol, anchor.span, is_definition=True)
+        yield from (Occurrence(symbol, alias.span) for alias in job.syntax.aliases if alias.anchor is anchor)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,8 @@ from pai_lsp.source.patterns import lazy_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
+    from collections.abc import Mapping as MappingOf
 
     from pai_lsp.embedded.template import PathStep, TemplateTag
     from pai_lsp.job.definition import Definition
@@ -228,13 +229,11 @@ class _Finder:
         in_plugin = use.place in RUNTIME_PLACES
         root = _root(use.tag.content, in_plugin=in_plugin)
         if len(roles) == 1 or (roles and root not in ROLE_FIELDS):  # the same for all of them
-            found = self._found(use.tag, root, roles[0], in_plugin=in_plugin)
-            return [] if found is None else [_answer(use, root, roles, found)]
-        by_end: dict[PathEnd, list[TaskRole]] = {}
+            return _answers(use, root, {self._found(use.tag, root, roles[0], in_plugin=in_plugin): roles})
+        by_end: dict[PathEnd | None, list[TaskRole]] = {}
         for role in roles:
-            if (found := self._found(use.tag, root, role, in_plugin=in_plugin)) is not None:
-                by_end.setdefault(found, []).append(role)
-        return [_answer(use, root, tuple(who), end) for end, who in by_end.items()]
+            by_end.setdefault(self._found(use.tag, root, role, in_plugin=in_plugin), []).append(role)
+        return _answers(use, root, by_end)
 
     def _found(self, tag: TemplateTag, root: str, role: TaskRole, *, in_plugin: bool) -> PathEnd | None:
         field = ROLE_FIELDS.get(root)
@@ -253,24 +252,27 @@ class _Finder:
         top = section.value if section else None
         return followed(tag, top, None, in_plugin=in_plugin) if top is None or isinstance(top, Mapping) else None
 
-    def _in_auth(self, use: TemplateUse) -> Iterator[TemplateAnswer]:
+    def _in_auth(self, use: TemplateUse) -> list[TemplateAnswer]:
         root = _root(use.tag.content, in_plugin=False)
-        if root != "$secrets":
-            outcome = PathOutcome.ROOT_NOT_FILLED if root in ROOTS else PathOutcome.UNKNOWN_ROOT
-            yield _answer(use, root, (), PathEnd(outcome, 0))
-            return
-        if (found := self._in_section(use.tag, root, in_plugin=False)) is not None:
-            yield _answer(use, root, (), found)
+        is_filled = root == "$secrets" or root not in ROOTS
+        not_filled = PathEnd(PathOutcome.ROOT_NOT_FILLED, 0)
+        found = self._in_section(use.tag, root, in_plugin=False) if is_filled else not_filled
+        return _answers(use, root, {found: ()})
 
 
-def _answer(use: TemplateUse, root: str, roles: tuple[TaskRole, ...], found: PathEnd) -> TemplateAnswer:
-    return TemplateAnswer(use, found.outcome, found.step, roles, root, found.container, found.node, found.definition)
+def _answers(use: TemplateUse, root: str, found: MappingOf[PathEnd | None, Iterable[TaskRole]]) -> list[TemplateAnswer]:
+    """The answers for the roles of each end."""
+    return [
+        TemplateAnswer(use, end.outcome, end.step, tuple(roles), root, end.container, end.node, end.definition)
+        for end, roles in found.items()
+        if end is not None
+    ]
 
 
 def _root(content: str, *, in_plugin: bool) -> str:
     """The first name of a path."""
-    first = content.split(".", 1)[0]
-    return first if in_plugin or "[" not in first else first.split("[", 1)[0]
+    first = content.partition(".")[0]
+    return first if in_plugin else first.partition("[")[0]
 
 
 def _is_in_comment(use: TemplateUse) -> bool:

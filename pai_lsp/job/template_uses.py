@@ -81,9 +81,11 @@ def template_uses(job: JobTree) -> tuple[TemplateUse, ...]:
         for scalar in job.command_parts(role):
             waiting.pop(scalar, None)
     for place, node, owner in _filled_nodes(job) if waiting else ():
-        for scalar in _taken(node, waiting) if place is not TemplatePlace.COMMANDS else ():
-            found += _in_scalar(job, scalar, place, **owner)
-    for scalar in tuple(waiting) if job.root else ():
+        for scalar in scalars_below(node) if place is not TemplatePlace.COMMANDS else ():
+            if scalar in waiting:
+                del waiting[scalar]
+                found += _in_scalar(job, scalar, place, **owner)
+    for scalar in waiting if job.root else ():
         found += _in_scalar(job, scalar, TemplatePlace.LITERAL)
     return tuple(found)
 
@@ -129,14 +131,6 @@ def _is_filled(job: JobTree, definition: Definition) -> bool:
         return True
     name = definition.extended_plugin
     return name in job.platform.plugins or name in job.site_plugins
-
-
-def _taken(node: Node | None, waiting: dict[Scalar, None]) -> Iterator[Scalar]:
-    """The scalars below a node that hold a `<%` and were not returned before."""
-    for below in scalars_below(node):
-        if below in waiting:
-            del waiting[below]
-            yield below
 
 
 def _in_scalar(job: JobTree, scalar: Scalar, place: TemplatePlace, **owner: Any) -> list[TemplateUse]:
