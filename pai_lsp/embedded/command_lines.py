@@ -161,7 +161,7 @@ class CommandLine:
         if word.is_literal:
             return ""
         inner = self.inner(word)
-        use = self.script.use_at(inner.start)
+        use = self.script.uses_by_start.get(inner.start)
         return use.name if use is not None and use.span.end == inner.end and not use.is_indirect else ""
 
 

@@ -19,7 +19,7 @@ from pai_lsp.embedded.shell_expansions import NAME, arithmetic_end
 from pai_lsp.embedded.shell_grammar import Conditional, Expected, Grammar, Role
 from pai_lsp.embedded.shell_script import HERE_DOCUMENT, Assignment, EventKind, PartKind, Script, SimpleCommand
 from pai_lsp.embedded.shell_words import LineReader
-from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.steps import counted
 from pai_lsp.source.text import Span
@@ -123,8 +123,7 @@ class _ScriptReader(LineReader):
                 self._opening_bracket(command, grammar)
                 command = _UnfinishedCommand()
             elif character == ")" and closing and grammar.closes():
-                self._finish(command, grammar)
-                command = _UnfinishedCommand()
+                command = self._finish(command, grammar)
                 grammar.close(Span(at, at + 1))
                 self._at += 1
                 is_closed = True
@@ -136,8 +135,7 @@ class _ScriptReader(LineReader):
                 command.is_begun = grammar.expected is not Expected.AFTER
                 grammar.begin()
             elif character in ";&|)\n" and (match := _OPERATOR.match(text, at, self._end)):
-                self._finish(command, grammar)
-                command = _UnfinishedCommand()
+                command = self._finish(command, grammar)
                 self._at = match.end()
                 grammar.operator_token(match[0], Span(at, self._at))
                 if character == "\n":
@@ -150,9 +148,8 @@ class _ScriptReader(LineReader):
         for one in self._here_documents:
             self._left_open(HERE_DOCUMENT, one.start)
         self._here_documents = outer
-        left = grammar.unclosed()
         if not self._unchecked and not is_closed:
-            self._unclosed += reversed(left)
+            self._unclosed += reversed(grammar.unclosed())
         self._grammars.pop()
         return is_closed
 
@@ -208,9 +205,8 @@ class _ScriptReader(LineReader):
             command.sets.append(sets)
             if role is Role.CONDITIONAL:
                 self._conditional_command(command)
-                self._finish(command, grammar)
+                command = self._finish(command, grammar)
                 grammar.compound(word.span)
-                return _UnfinishedCommand()
             return command
         if role is Role.VARIABLE and sets is None:
             self._assignments.append(Assignment(word.text, word.span))
@@ -222,13 +218,13 @@ class _ScriptReader(LineReader):
             self._at = match.end()
         return _UnfinishedCommand()
 
-    def _finish(self, command: _UnfinishedCommand, grammar: Grammar) -> None:
-        """Take down a command that has ended."""
+    def _finish(self, command: _UnfinishedCommand, grammar: Grammar) -> _UnfinishedCommand:
+        """Take down a command that has ended, and give the next one."""
         words = command.words
         if not words:
             if command.is_begun:
                 self._events.append((EventKind.BARE, "", None))
-            return
+            return _UnfinishedCommand()
         self._events.append((EventKind.COMMAND, str(len(self._made)), None))
         name = words[0].text
         if name in _SETTING:
@@ -241,6 +237,7 @@ class _ScriptReader(LineReader):
         self._made.append(
             SimpleCommand(tuple(words), command.keyword, command.operator, grammar.function, is_nested=is_nested)
         )
+        return _UnfinishedCommand()
 
     def _conditional_command(self, command: _UnfinishedCommand) -> None:
         """Read the words of `[[ … ]]` after the first one."""
@@ -289,7 +286,7 @@ def _set_by(words: Sequence[Word], assignments: Sequence[Assignment | None]) -> 
         is_exported = name == "export" or any(word.text.startswith("-") and "x" in word.text for word in words[1:])
         for word, assignment in zip(words[1:], assignments[1:], strict=True):
             if assignment is not None:
-                yield Assignment(assignment.name, assignment.span, is_exported, assignment.value)
+                yield replace(assignment, is_exported=is_exported)
             elif match := NAME.match(word.text):
                 # `export X`, or `export "X=1"`.
                 yield Assignment(match[0], word.span, is_exported)

@@ -119,7 +119,7 @@ class ExpansionReader(ABC):
                 self._depth -= 1
         elif match := NAME.match(text, at + 1, self._end):
             self._at = match.end()
-            self._use(match[0], at, match.start(), match.end())
+            self._use(Span(*match.span()), Span(at, self._at))
         elif match := _SPECIAL.match(text, at, self._end):
             self._at = match.end()
             if match[0][1].isdigit() and not self._is_in_function:
@@ -146,13 +146,10 @@ class ExpansionReader(ABC):
         if kind is not None:
             self._part(kind, at)
 
-    def _use(self, name: str, start: int, name_start: int, end: int, **more: bool) -> None:
-        if name == "_" or _IDENTIFIER_GOES_ON.match(self._text, name_start + len(name), self._end):
-            return
-        guarded = more.pop("is_guarded", False) or self._conditional > 0
-        self._uses.append(
-            VariableUse(name, Span(start, end), Span(name_start, name_start + len(name)), guarded, **more),
-        )
+    def _use(self, name: Span, whole: Span, *, is_guarded: bool = False, **more: bool) -> None:
+        written = self._text[name.start : name.end]
+        if written != "_" and not _IDENTIFIER_GOES_ON.match(self._text, name.end, self._end):
+            self._uses.append(VariableUse(written, whole, name, is_guarded or self._conditional > 0, **more))
 
     def _is_too_deep(self, start: int) -> bool:
         """Whether substitutions are nested so deep that what follows is not read."""
@@ -239,10 +236,8 @@ class ExpansionReader(ABC):
             del self._uses[place:]
             is_guarded = guard is not None or is_list
             is_question = guard is not None and guard[0].endswith("+")
-            self._use(
-                match[0], start, match.start(), self._at,
-                is_guarded=is_guarded, is_indirect=is_indirect, is_question=is_question,
-            )  # fmt: skip
+            name, whole = Span(*match.span()), Span(start, self._at)
+            self._use(name, whole, is_guarded=is_guarded, is_indirect=is_indirect, is_question=is_question)
             self._uses += nested
 
     def _parameter_rest(self, start: int, *, is_quoted: bool) -> None:
@@ -257,14 +252,10 @@ class ExpansionReader(ABC):
             if character == "}":
                 self._at += 1
                 return
-            if character == '"':
+            if character in "'\"\\":
                 self._quoted([])
-            elif character == "'":
-                self._quoted([])
-                if is_quoted:  # bash looks for the other quote, but expands what is between them
+                if is_quoted and character == "'":  # bash looks for the other quote, but expands what is between them
                     self._expansions(at + 1, self._at - 1)
-            elif character == "\\":
-                self._at = min(at + 2, self._end)
             elif character in "$`" or text.startswith(("<%", "<(", ">("), at):
                 self._expansion(is_quoted=is_quoted)
             else:
@@ -278,11 +269,11 @@ class ExpansionReader(ABC):
         while match := _NAMES_AND_EXPANSIONS.search(text, self._at, end):
             if match[1]:
                 self._at = match.end()
-                is_set = _SETTING.match(text, match.end(), end) or text.startswith(("++", "--"), match.start() - 2)
-                if is_set:
-                    self._assignments.append(Assignment(match[1], Span(*match.span())))
+                span = Span(*match.span())
+                if _SETTING.match(text, match.end(), end) or text.startswith(("++", "--"), match.start() - 2):
+                    self._assignments.append(Assignment(match[1], span))
                 else:
-                    self._use(match[1], match.start(), match.start(), match.end())
+                    self._use(span, span)
             elif match[0][0].isdigit():
                 self._at = match.end()
             else:

@@ -267,12 +267,9 @@ class Script:
         part = self._quoted_parts.get(span.start)
         return part.kind if part is not None and part.span.end == span.end else None
 
-    def use_at(self, start: int) -> VariableUse | None:
-        """The use of a variable that begins at a place; the first one."""
-        return self._uses_by_start.get(start)
-
     @cached_property
-    def _uses_by_start(self) -> dict[int, VariableUse]:
+    def uses_by_start(self) -> dict[int, VariableUse]:
+        """The uses of variables by where they begin; the first one of each place."""
         return {use.span.start: use for use in reversed(self.uses)}
 
     @cached_property
@@ -290,27 +287,13 @@ class Script:
         number = bisect_right(self.parts, at, key=lambda part: part.span.start) - 1
         return number >= 0 and self.parts[number].kind in _QUOTED and at < self.parts[number].span.end
 
-    @property
-    def has_templates(self) -> bool:
-        """Whether it has a tag of a template, which the rest-server fills."""
-        return "<%" in self.text
-
     def is_last(self, word: Word) -> bool:
         """Whether nothing but blanks and ends of commands follows a word."""
         return not self.text[word.span.end :].strip(" \t\n;")
 
-    def is_template_end(self, at: int) -> bool:
-        """Whether `%>` is written at a place."""
-        return self.text.startswith("%>", at)
-
     def line_end(self, at: int) -> int:
         """The next line end that bash reads as such, or the end of the script."""
         return min((end for end in self.line_ends if end >= at), default=len(self.text))
-
-    def line_end_after(self, at: int) -> int | None:
-        """The next line end, or the end of the script, if only blanks are before it; else None."""
-        end = at + len(self.text[at:]) - len(self.text[at:].lstrip(" \t"))
-        return end if self.text[end : end + 1] in {"", "\n"} else None
 
     @cached_property
     def assigned_names(self) -> frozenset[str]:

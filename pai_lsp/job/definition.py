@@ -235,11 +235,6 @@ class Definition:
         return self._parameters_by_name.get(name)
 
     @cached_property
-    def names_of_values(self) -> tuple[str, ...]:
-        """The names of its parameters that are values, and not commands."""
-        return tuple(entry.name for entry in self.parameters if entry.name not in COMMAND_KEYS)
-
-    @cached_property
     def _parameters_by_name(self) -> dict[str, Entry]:
         return {entry.name: entry for entry in reversed(self.parameters)}
 

@@ -225,11 +225,17 @@ class Lookup(Protocol):
         """The jobs to begin a new one with."""
 
 
-@dataclass()
 class NoLookup:
     """The lookup of a workspace without a catalog: everything is unknown, for the reason in `note`."""
 
-    note: str = "no marketplace is configured"
+    def __init__(self, note: str = "no marketplace is configured") -> None:
+        self.note = note
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and vars(other) == vars(self)
+
+    def __hash__(self) -> int:
+        return hash(self.note)
 
     def find(self, reference: str) -> LookupAnswer:
         """Always unknown."""

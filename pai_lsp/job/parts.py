@@ -10,10 +10,8 @@ from functools import cached_property
 
 from pai_lsp.job.definition import (
     TYPED_FIELDS,
-    Callback,
     Reference,
     key_name_span,
-    read_callbacks,
     scalars,
     written_name,
 )
@@ -207,11 +205,6 @@ class PluginEntry:
         if isinstance(filtered, Mapping):
             return filtered.entry(role) is not None
         return filtered is None or role in {scalar.text for scalar in scalars(filtered)}
-
-    @cached_property
-    def callbacks(self) -> tuple[Callback, ...]:
-        """The callbacks of a cmd plugin."""
-        return read_callbacks(value_at(self.parameters, "callbacks"))
 
 
 def whole_number(node: Node | None) -> int | None:

@@ -118,9 +118,14 @@ def _this_answer(graph: RequireGraph, definition: Definition, tag: TemplateTag) 
 
 def this_parameters(graph: RequireGraph, definition: Definition) -> dict[str, Entry]:
     """The parameters that `this.NAME` can mean in a definition of the graph, nearest first."""
+    return _values(graph.reachable([definition]))
+
+
+def _values(definitions: Iterable[Definition]) -> dict[str, Entry]:
+    """The first parameter of each name that is a value, and not commands."""
     found: dict[str, Entry] = {}
-    for one in graph.reachable([definition]):
-        for entry in one.parameters:
+    for definition in definitions:
+        for entry in definition.parameters:
             if entry.name not in COMMAND_KEYS:
                 found.setdefault(entry.name, entry)
     return found
@@ -132,11 +137,6 @@ class Asked:
 
     definitions: tuple[Definition, ...]
     by_name: dict[str, list[Definition]]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of all values."""
-        return tuple(dict.fromkeys(name for definition in self.definitions for name in definition.names_of_values))
 
 
 def asked(definitions: Iterable[Definition]) -> Asked:
@@ -163,9 +163,10 @@ def looked_up(tag: TemplateTag, asked: Asked) -> ThisAnswer:
             if answer.fault is None:
                 return answer
             nearest = nearest or answer.fault
-    near = asked.names
-    message = no_parameter(name, asked.definitions[0].name if asked.definitions else "", near)
-    return ThisAnswer(fault=nearest or ThisFault(message, number, near))
+    if nearest:
+        return ThisAnswer(fault=nearest)
+    near = tuple(_values(asked.definitions))
+    return ThisAnswer(fault=ThisFault(no_parameter(name, asked.definitions[0].name, near), number, near))
 
 
 def _first(tag: TemplateTag) -> int:
