@@ -18,9 +18,8 @@ _NEAR = 0.6
 _MOST = 3
 # Longer names are no typing mistakes of one another that a person would have to be shown.
 _LONGEST = 64
-# So many names are looked at more closely, and so many of them are compared in full.
-_LIKELY = 40
-_COMPARED = 8
+# So many names are looked at more closely.
+_LIKELY = 20
 
 
 def nearest(name: str, candidates: Candidates, share: float = _NEAR, *, besides: str | None = None) -> tuple[str, ...]:
@@ -63,9 +62,9 @@ class KnownNames:
             return tuple(same[:_MOST])
         if len(name) > _LONGEST:
             return ()
-        possible = [one for one in _possible(name, self._likely(name), share) if one not in excluded]
-        scored = [(-ratio, one) for one in _likeliest(name, possible) if (ratio := _share(name, one)) >= share]
-        return tuple(one for _, one in sorted(scored)[:_MOST])
+        possible = (one for one in _possible(name, self._likely(name), share) if one not in excluded)
+        scored = sorted((-ratio, one) for one in possible if (ratio := _share(name, one)) >= share)
+        return tuple(one for _, one in scored[:_MOST])
 
     def _likely(self, name: str) -> list[str]:
         """The names that have a part in common with this one, those with the rarest parts first."""
@@ -91,34 +90,14 @@ def _parts(name: str) -> Iterator[str]:
     yield "".join(sorted(lower))
 
 
-def _likeliest(name: str, candidates: list[str]) -> list[str]:
-    """The candidates with the most letters, and pairs of letters, in common: comparing all in full takes too long."""
-    if len(candidates) <= _COMPARED:
-        return candidates
-    letters, pairs = _letters(name)
-
-    def score(candidate: str) -> int:
-        others, other_pairs = _letters(candidate)
-        return abs(len(candidate) - len(name)) - len(letters & others) - 2 * len(pairs & other_pairs)
-
-    return sorted(candidates, key=score)[:_COMPARED]
-
-
 def _possible(name: str, candidates: Iterable[str], share: float) -> Iterator[str]:
-    """The candidates that can have so much in common, going by their lengths and their letters in any order."""
-    lower, letters = name.lower(), _letters(name)[0]
-    length = len(name)
+    """The candidates that can have so much in common: enough letters of each are somewhere in the other one."""
+    lower = name.lower()
     for candidate in candidates:
-        least = share * (length + len(candidate)) / 2
-        if length < least or len(candidate) < least:
-            continue
-        # How many letters each of them has that the other one has somewhere.
-        others = _letters(candidate)[0]
-        if letters != others and (
-            sum(map(others.__contains__, lower)) < least or sum(map(letters.__contains__, candidate.lower())) < least
-        ):
-            continue
-        yield candidate
+        other = candidate.lower()
+        least = share * (len(lower) + len(other)) / 2
+        if sum(map(other.__contains__, lower)) >= least and sum(map(lower.__contains__, other)) >= least:
+            yield candidate
 
 
 def _share(one: str, other: str) -> float:
@@ -135,17 +114,9 @@ def _equal(one: str, other: str) -> int:
     """How many letters of two different texts are equal, as difflib compares them."""
     if len(one) < 2 or len(other) < 2:
         return int(bool(one and other) and (one in other or other in one))
-    if set(one).isdisjoint(other):
-        return 0
     from difflib import SequenceMatcher  # noqa: PLC0415 - only few wrong names pay for it
 
     return sum(block.size for block in SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks())
-
-
-@lru_cache(maxsize=512)
-def _letters(name: str) -> tuple[frozenset[str], frozenset[str]]:
-    lower = name.lower()
-    return frozenset(lower), frozenset(map("".join, pairwise(lower)))
 
 
 def plural(number: int, noun: str) -> str:

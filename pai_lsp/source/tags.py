@@ -18,26 +18,21 @@ if TYPE_CHECKING:
 
     from pai_lsp.source.nodes import Node
 
-# The tags that js-yaml knows, with the kind of node that they are for.
-_NODES = {
-    **dict.fromkeys(("null", "bool", "int", "float", "timestamp", "binary", "str", "merge"), Scalar),
-    **dict.fromkeys(("map", "set"), Mapping),
-    **dict.fromkeys(("seq", "omap", "pairs"), Sequence),
-}
-_WANTED = {
-    "null": "null or '~'",
-    "bool": "true or false",
-    "int": "a whole number",
-    "float": "a number",
-    "timestamp": "a date",
-    "binary": "text in base 64",
-    "str": "a text",
-    "merge": "'<<'",
-    "map": "a mapping",
-    "set": "a mapping of keys without values",
-    "seq": "a list",
-    "omap": "a list of mappings with one key each, all different",
-    "pairs": "a list of mappings with one key each",
+# The tags that js-yaml knows, with the kind of node that they are for, and what that must be.
+_KINDS: dict[str, tuple[type[Scalar | Mapping | Sequence], str]] = {
+    "null": (Scalar, "null or '~'"),
+    "bool": (Scalar, "true or false"),
+    "int": (Scalar, "a whole number"),
+    "float": (Scalar, "a number"),
+    "timestamp": (Scalar, "a date"),
+    "binary": (Scalar, "text in base 64"),
+    "str": (Scalar, "a text"),
+    "merge": (Scalar, "'<<'"),
+    "map": (Mapping, "a mapping"),
+    "set": (Mapping, "a mapping of keys without values"),
+    "seq": (Sequence, "a list"),
+    "omap": (Sequence, "a list of mappings with one key each, all different"),
+    "pairs": (Sequence, "a list of mappings with one key each"),
 }
 # Nothing at all fits these; js-yaml makes an empty text, list or mapping of it, or null.
 _FIT_NOTHING = frozenset({"null", "str", "merge", "map", "set", "seq", "omap", "pairs"})
@@ -67,21 +62,21 @@ def server_refusal(node: Node) -> str | None:
     if node.tag is None or node.tag == NO_TYPE:
         return None
     kind = node.tag.removeprefix(YAML_TAG)
-    if kind not in _NODES or kind == node.tag:
+    if kind not in _KINDS or kind == node.tag:
         return "is not a tag that OpenPAI reads"
-    return None if _fits(node, kind) else f"needs {_WANTED[kind]}"
+    return None if _fits(node, kind) else f"needs {_KINDS[kind][1]}"
 
 
 def is_of_other_kind(node: Node) -> bool:
     """Whether the tag is one for another kind of node, as `!!map [a]`, so that no value fits it."""
     kind = (node.tag or "").removeprefix(YAML_TAG)
-    return not isinstance(node, _NODES.get(kind, type(node)))
+    return kind in _KINDS and not isinstance(node, _KINDS[kind][0])
 
 
 def _fits(node: Node, kind: str) -> bool:
     if isinstance(node, Scalar) and node.is_empty:
         return kind in _FIT_NOTHING
-    if not isinstance(node, _NODES[kind]):
+    if not isinstance(node, _KINDS[kind][0]):
         return False
     if isinstance(node, Scalar):
         return tagged_server_value(kind, node.text, node.reader) is not REFUSED
