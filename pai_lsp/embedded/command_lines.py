@@ -142,7 +142,7 @@ class CommandLine:
     @property
     def is_open(self) -> bool:
         """Whether the program gets words that are not written here."""
-        return bool(self.wrappers) and any(WRAPPERS[name].adds_words for name in self.wrappers)
+        return any(WRAPPERS[name].adds_words for name in self.wrappers)
 
     def written(self, word: Word) -> str:
         """A word with its quotes."""
@@ -296,10 +296,11 @@ class CommandLines:
             if change.step.span.start >= step.span.start:
                 break
             if process in around:
-                word = change.arguments[0] if len(change.arguments) == 1 else None
                 is_sure = change.step.parent is self.tree.root or change.step.parent in ancestors
-                is_known = is_sure and word is not None and word.is_literal and word.text not in {"-", "~"}
-                if word is None or not is_known or change.program != "cd":
+                if not is_sure or change.program != "cd" or len(change.arguments) != 1:
+                    return None
+                word = change.arguments[0]
+                if not word.is_literal or word.text in {"-", "~"}:
                     return None
                 folder = posixpath.normpath(posixpath.join(folder, word.text))
         return "" if folder == "." else folder
@@ -497,8 +498,7 @@ class _Parser:
             after = self._at + (1 if isinstance(takes, str) else takes)
             self._found.values += self._words[self._at : after]
             self._at = after
-            if not is_one_word(self._text, following):
-                self._found.is_open = True
+            self._found.is_open |= not is_one_word(self._text, following)
             value = following.text if following.is_literal else None
             self._found.options.append(Option(name, span, value, following.span))
 

@@ -13,14 +13,17 @@ from pai_lsp.source.text import Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from pai_lsp.embedded.shell_script import Event
 
 # Substitutions nested deeper are not read: that would take too much of the stack.
 _MAX_DEPTH = 40
 _MAX_SUBSCRIPT = 200
 
-_BACKTICKS = lazy_pattern(r"(?:[^`\\]|\\[\s\S])*")
-_ANSI = lazy_pattern(r"(?:[^'\\]|\\[\s\S])*")
+# These always match.
+_BACKTICKS: Any = lazy_pattern(r"(?:[^`\\]|\\[\s\S])*")
+_ANSI: Any = lazy_pattern(r"(?:[^'\\]|\\[\s\S])*")
 NAME = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 _PARAMETER_END = lazy_pattern(r"[^}$`\"'\\<]+")
 _SPECIAL = lazy_pattern(r"\$[0-9@*#?$!_-]")
@@ -132,9 +135,9 @@ class ExpansionReader(ABC):
             self._at = max(end + 1, at + 2)
         elif not is_quoted and text.startswith("$'", at):
             kind = PartKind.ANSI_QUOTED
-            match = _ANSI.match(text, at + 2, self._end)
-            self._at = min((match.end() if match else at) + 1, self._end)
-            if match and match.end() >= self._end:
+            end = _ANSI.match(text, at + 2, self._end).end()
+            self._at = min(end + 1, self._end)
+            if end == self._end:
                 self._left_open("$'", at)
         elif not is_quoted and text.startswith('$"', at):
             self._at += 1
@@ -178,12 +181,11 @@ class ExpansionReader(ABC):
     def _backticks(self) -> None:
         """Read `` `…` ``: bash looks for its end first, and reads the commands in it only when it runs them."""
         start, outer = self._at, self._end
-        match = _BACKTICKS.match(self._text, start + 1, outer)
-        end = match.end() if match else outer
-        if end >= outer:
+        end = _BACKTICKS.match(self._text, start + 1, outer).end()
+        if end == outer:
             self._left_open("`", start)
         self._unchecked += 1
-        self._at, self._end = start + 1, min(end, outer)
+        self._at, self._end = start + 1, end
         if not self._is_too_deep(start):
             self._depth += 1
             self._events.append((EventKind.SUBSTITUTION, f"{self._document}`", Span(start, start + 1)))
@@ -202,13 +204,11 @@ class ExpansionReader(ABC):
         if match is None:
             # A special parameter may be a character that is active elsewhere, as in `${#}` and `${$}`.
             self._at += mark in {"#", "!"} or (mark == "$" and text.startswith("}", name_at + 1))
-            is_bad = mark == "}"
             is_positional = mark.isdigit() and text.startswith("}", self._at + 1) and not self._is_in_function
             self._parameter_rest(start, is_quoted=is_quoted)
-            if is_positional:
-                self._positionals.append(Span(start, self._at))
-            if is_bad:
-                self._bad_substitutions.append(Span(start, self._at))
+            if is_positional or mark == "}":
+                found = self._positionals if is_positional else self._bad_substitutions
+                found.append(Span(start, self._at))
             return
         self._at = match.end()
         is_indirect = mark == "!"

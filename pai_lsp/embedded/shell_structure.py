@@ -142,11 +142,6 @@ class Step:
         is_coprocess = any("coproc" in step.prefixes for step in self.around)
         return is_coprocess or self.process is not None or self.is_background
 
-    @property
-    def is_last_of_list(self) -> bool:
-        """Whether no step of its list follows."""
-        return self.following() is None
-
 
 @dataclass(slots=True)
 class _Level:
@@ -211,15 +206,12 @@ class Structure:
                 steps.append(step)
                 if kind is EventKind.OPEN:
                     levels.append(_Level(step))
-            elif kind is EventKind.PART:
+            elif kind is EventKind.PART or (kind is EventKind.CLOSE and len(levels) > 1):
                 for one in level.substitutions:  # those in the words of `for` and `case`, whose failure ends nothing
                     one.owner = level.step
                 level.part, level.siblings, level.substitutions = text, [], []
-            elif kind is EventKind.CLOSE and len(levels) > 1:
-                for one in level.substitutions:
-                    one.owner = level.step
-                level.step.end = span.end
-                levels.pop()
+                if kind is EventKind.CLOSE:
+                    levels.pop().step.end = span.end
             elif kind is EventKind.SUBSTITUTION:
                 step = Step(text, level.step, level.part, span, is_substitution=True)
                 step.siblings = [step]
@@ -253,17 +245,12 @@ class Structure:
     def own_commands(self) -> tuple[SimpleCommand, ...]:
         """The commands that the shell runs itself, not a process of its own: a function's only if it is called."""
         in_shell = [step.command for step in self.all if step.command is not None and not step.is_subshell]
-        reached = {""}
-        called = [run_builtin(command.words)[0].text for command in in_shell if not command.function]
-        by_function: dict[str, list[str]] = {}
-        for command in in_shell:
-            if command.function:
-                by_function.setdefault(command.function, []).append(command.name)
+        reached, called = set[str](), [""]
         while called:
-            name = called.pop()
-            if name in self.script.functions and name not in reached:
-                reached.add(name)
-                called += by_function.get(name, [])
+            function = called.pop()
+            reached.add(function)
+            names = {run_builtin(command.words)[0].text for command in in_shell if command.function == function}
+            called += (names & self.script.functions) - reached
         return tuple(command for command in in_shell if command.function in reached)
 
     @cached_property

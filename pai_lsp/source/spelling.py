@@ -19,7 +19,7 @@ _MOST = 3
 # Longer names are no typing mistakes of one another that a person would have to be shown.
 _LONGEST = 64
 # So many names are looked at more closely.
-_LIKELY = 20
+_LIKELY = 40
 
 
 def nearest(name: str, candidates: Candidates, share: float = _NEAR, *, besides: str | None = None) -> tuple[str, ...]:

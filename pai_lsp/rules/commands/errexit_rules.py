@@ -279,7 +279,7 @@ def last_and_list(job: Job) -> Iterator[Finding]:
     for place in scripts(job):
         tree = structure(place.script)
         for step in tree.all:
-            if step.before != "&&" or step.after in {"&&", "||", "&", "|"} or not step.is_last_of_list:
+            if step.before != "&&" or step.after in {"&&", "||", "&", "|"} or step.following() is not None:
                 continue
             parent = step.parent
             if parent is None or (parent.kind and parent.kind not in {"{", "("}) or parent.prefixes:
@@ -307,7 +307,7 @@ def _is_result(group: Step) -> bool:
     """Whether the result of a group is that of the script, a function or a process."""
     step: Step | None = group
     while step is not None and step.kind == "{" and not step.defines:
-        if not step.is_last_of_list:
+        if step.following() is not None:
             return False
         step = step.parent
     return True
