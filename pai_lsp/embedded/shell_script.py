@@ -291,6 +291,20 @@ class Script:
         """Whether nothing but blanks and ends of commands follows a word."""
         return not self.text[word.span.end :].strip(" \t\n;")
 
+    @property
+    def has_templates(self) -> bool:
+        """Whether it has a tag of a template, which the rest-server fills."""
+        return "<%" in self.text
+
+    def is_template_end(self, at: int) -> bool:
+        """Whether `%>` is written at a place."""
+        return self.text.startswith("%>", at)
+
+    def line_end_after(self, at: int) -> int | None:
+        """The next line end, or the end of the script, if only blanks are before it; else None."""
+        end = at + len(self.text[at:]) - len(self.text[at:].lstrip(" \t"))
+        return end if self.text[end : end + 1] in {"", "\n"} else None
+
     def line_end(self, at: int) -> int:
         """The next line end that bash reads as such, or the end of the script."""
         return min((end for end in self.line_ends if end >= at), default=len(self.text))

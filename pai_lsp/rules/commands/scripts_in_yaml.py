@@ -32,8 +32,6 @@ _BEGINNING = {
 }  # fmt: skip
 _WITH_WORDS = {"export", "cd", "echo", "source", "mkdir", "set", "pip", "git", "wget", "curl", "apt-get", "apt", "rm"}
 _MARK = lazy_pattern(r"- +[!&]")
-# After a place, blanks up to the end of its line.
-_BLANKS_TO_LINE_END = lazy_pattern(r"[ \t]*(?=\n|\Z)")
 _TAG_OR_ANCHOR = r"(?:![^\s,\[\]{}]*|&[^\s,\[\]{}]+)"
 _YAML_MARK = lazy_pattern(rf"(?:^|\n)[ \t]*-[ \t]+(?:-[ \t]+)*(?:{_TAG_OR_ANCHOR}[ \t]+)*({_TAG_OR_ANCHOR})[ \t]*$")
 # Minimum length of a line of prose that continues on the next line; a shorter line was ended on purpose.
@@ -123,7 +121,7 @@ def backslash_then_space(job: Job) -> Iterator[Finding]:
             start, end = part.span.start, part.span.end
             if part.kind is not PartKind.ESCAPED or place.written(part.span) != "\\ ":
                 continue
-            rest_of_line = _BLANKS_TO_LINE_END.match(place.script.text, end)
+            line_end = place.script.line_end_after(end)
             if place.written(Span(end, end + 2)).rstrip() == "#":
                 message = "this '\\' quotes the space after it, and no comment can follow a line that continues"
                 yield Finding(place.span(Span(start, end + 1)), message)
@@ -135,9 +133,9 @@ def backslash_then_space(job: Job) -> Iterator[Finding]:
                 if following is not None and _is_option(place.written(following)):
                     message = "YAML joins the lines with a space, and this '\\' quotes the space"
                     yield Finding(Span(where.start, where.start + 1), message)
-            elif rest_of_line is not None:
+            elif line_end is not None:
                 message = "this '\\' quotes the space after it and does not continue the line"
-                yield changed(place, Span(start, rest_of_line.end()), message, "\\", "Remove the space")
+                yield changed(place, Span(start, line_end), message, "\\", "Remove the space")
             elif (word := place.lines.word_after(start)) and word.start == start and _is_option(place.written(word)):
                 message = "this '\\' quotes the space after it, which becomes a part of the option"
                 yield changed(place, Span(start, end), message, "", "Remove it")

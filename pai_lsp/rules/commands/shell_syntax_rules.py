@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 
 from pai_lsp.embedded.shell import read_script
-from pai_lsp.embedded.template import CLOSING, OPENING
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.rules.commands.command_uses import all_scripts, changed, scripts
@@ -96,7 +95,7 @@ def _problems(job: Job) -> list[tuple[bool, Finding]]:
     values = _parameter_values(job)
     for place in all_scripts(job):
         script = place.script
-        filled = _filled(job, place, place.role, values) if place.role is not None and OPENING in script.text else None
+        filled = _filled(job, place, place.role, values) if place.role is not None and script.has_templates else None
         if filled is not None:
             script = read_script("".join(text for text, _ in filled))
         if script.fault is None and not script.unclosed:
@@ -105,7 +104,7 @@ def _problems(job: Job) -> list[tuple[bool, Finding]]:
 
         problem = syntax_problem(script)
         # The `>` of a `%>` without `<%` is reported by `template_syntax`.
-        if problem is not None and not script.text.startswith(CLOSING, problem.span.start - 1):
+        if problem is not None and not script.is_template_end(problem.span.start - 1):
             span = _place(place, filled, problem.span)
             related = tuple(Related(_place(place, filled, other), message) for other, message in problem.related)
             found.append((problem.is_error, Finding(span, problem.message, related=related)))
