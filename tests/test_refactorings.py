@@ -25,7 +25,7 @@ from pai_lsp.source.text import Span, TextEdit, apply_edits
 
 FIXTURES = sorted((Path(__file__).parent / "refactorings").glob("*.yaml"))
 # Their jobs run nothing yet.
-BROKEN_BEFORE = {"conversion", "missing_keys", "duplicate_names", "template_variables"}
+BROKEN_BEFORE = {"conversion", "missing_keys", "template_variables"}
 # A job that needs expansion has one of these findings.
 EXTENDED = {"needs-expansion", "refused-until-expanded"}
 
@@ -123,7 +123,6 @@ def runs(text: str) -> dict[str, list[str]]:
 # The finding that each refactoring fixes is gone afterwards.
 MENDED = {
     "missing_keys": {"missing-key"},
-    "duplicate_names": {"duplicate-prerequisite", "image-name-shared", "prerequisite-name-shared-across-types"},
     "conversion": {"v1-job", "v1-job-key", "missing-key", "type-mismatch", "unknown-key", "taskroles-not-mapping"},
     "expand_job": {"needs-expansion", "refused-until-expanded"},
     "template_variables": {"unfilled-template-variable"},

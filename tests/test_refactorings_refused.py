@@ -205,40 +205,6 @@ def test_secrets_that_could_be_read_or_would_be_changed() -> None:
     assert reason(flow, "Move to the secret 'token'") == hidden
 
 
-DIGITS = '  - {type: data, name: digits, uri: ["https://example.com/digits.gz"]}\n'
-LEGACY = "Run the commands that use $data from 'digits'"
-
-
-@pytest.mark.parametrize(
-    ("before", "command", "expected"),
-    [
-        (DIGITS, "export A=<% $data.uri[0] %>", "'A' is exported, which has no effect outside its callback"),
-        (
-            DIGITS.replace("name:", "plugin: com.microsoft.pai.runtimeplugin.git, name:"),
-            "wget <% $data.uri[0] %>",
-            "'digits' has a plugin or parameters of one already",
-        ),
-        (
-            DIGITS.replace("name:", 'description: "it\'s \\"here\\"", name:'),
-            "wget <% $data.uri[0] %>",
-            "the runtime cannot read all keys of 'digits' as parameters of a plugin",
-        ),
-        (
-            DIGITS + "  - {type: script, name: digits}\n",
-            "wget <% $data.uri[0] %>",
-            "another prerequisite is named 'digits' too; the runtime would take that one",
-        ),
-        (
-            DIGITS + "  - {type: script, name: other, require: [digits]}\n",
-            "wget <% $data.uri[0] %>",
-            "another prerequisite requires 'digits' and would run these commands",
-        ),
-    ],
-)
-def test_legacy_use_that_has_to_stay(before: str, command: str, expected: str) -> None:
-    assert reason(job(command, "ls", before=before, role="    $0data: digits\n"), LEGACY) == expected
-
-
 SETUP = """\
   - name: first
     type: script

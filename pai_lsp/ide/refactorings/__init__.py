@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.ide.refactorings.conversions import conversion, mpijob_conversion
-from pai_lsp.ide.refactorings.extract_prerequisite import extract_prerequisite, legacy_field
+from pai_lsp.ide.refactorings.extract_prerequisite import extract_prerequisite
 from pai_lsp.ide.refactorings.extract_value import parameter_from_text, secret_from_text
-from pai_lsp.ide.refactorings.quick_fixes import duplicate_names, missing_keys, template_variables
+from pai_lsp.ide.refactorings.quick_fixes import missing_keys, template_variables
 from pai_lsp.ide.refactorings.refactoring import Refactoring, RefactoringKind, made
 from pai_lsp.ide.refactorings.resolve_references import expand_job, import_prerequisites, inline_prerequisites
 
@@ -26,11 +26,9 @@ _REWRITE, _QUICK_FIX = RefactoringKind.REWRITE, RefactoringKind.QUICK_FIX
 OFFERS: tuple[tuple[Offer, frozenset[RefactoringKind]], ...] = (
     (conversion, frozenset({_REWRITE})),
     (missing_keys, frozenset({_QUICK_FIX})),
-    (duplicate_names, frozenset({_QUICK_FIX})),
     (extract_prerequisite, frozenset({_EXTRACT})),
     (parameter_from_text, frozenset({_EXTRACT})),
     (secret_from_text, frozenset({_EXTRACT})),
-    (legacy_field, frozenset({_REWRITE})),
     (template_variables, frozenset({_REWRITE, _QUICK_FIX})),
     (inline_prerequisites, frozenset({_INLINE})),
     (import_prerequisites, frozenset({_INLINE})),

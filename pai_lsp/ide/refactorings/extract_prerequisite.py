@@ -1,21 +1,15 @@
-"""Commands of a task role become a prerequisite's: those that are selected, and those that use `$data` or `$script`.
+"""The selected commands of a task role become a prerequisite's.
 
 Whole commands are cut out of their list with their comments. A released cluster runs every callback in a process of
 its own: the variables that it exports and its working directory are lost afterwards. Callbacks have `errexit` but
 neither `nounset` nor `pipefail`, and the runtime fills their templates in its own way.
 Sources: openpai-runtime, src/runtime.d/runtime_entry.sh and src/plugins/plugin_utils.py, inject_commands.
-
-Commands that use `$data` or `$script` move into callbacks of the prerequisite that the role's field names. The field
-stays: the runtime fills `$data` in a callback only for a task role that names its data.
-Source: openpai-runtime, src/init.d/initializer.py, replace_ref.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
-from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
@@ -29,22 +23,21 @@ from pai_lsp.ide.refactorings.refactoring import (
     Refactoring,
     RefactoringKind,
     attempted,
-    covers,
     definition_added,
     listed_in_role,
     refuse_shared,
     together,
     trimmed,
 )
-from pai_lsp.job.definition import CMD_PLUGIN, Origin
-from pai_lsp.job.plugin_parameters import damages, released_parameters, runtime_round_trip
+from pai_lsp.job.definition import CMD_PLUGIN
+from pai_lsp.job.plugin_parameters import damages
 from pai_lsp.platform.programs import launchers
 from pai_lsp.source.comments import comments
-from pai_lsp.source.edits import column, insert_entry
+from pai_lsp.source.edits import column
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar, Sequence
 from pai_lsp.source.text import Span, TextEdit, next_line
-from pai_lsp.source.tree_edits import insert_values, item_span, without_items
+from pai_lsp.source.tree_edits import item_span, without_items
 from pai_lsp.source.writing import indented, item_lines
 
 if TYPE_CHECKING:
@@ -52,7 +45,6 @@ if TYPE_CHECKING:
 
     from pai_lsp.document import Document
     from pai_lsp.embedded.shell_script import Script
-    from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
 
@@ -73,21 +65,16 @@ def _extracted(document: Document, selection: CommandSelection, name: str) -> tu
         raise CanNotRefactorError("only the first commands can run before the others")
     refuse_shared(job, selection.sequence, f"the commands of '{selection.role.name}'")
     commands = callback_commands(job, selection.role, selection.count)
-    plugin, lines = _at_start(job, selection, commands)
+    texts = [*commands.options, *chain.from_iterable(commands.items)]
+    plugin = {"plugin": CMD_PLUGIN, "callbacks": [{"event": "taskStarts", "commands": texts}]}
+    keys = ["type: script", f"name: {name}", f"plugin: {CMD_PLUGIN}", "callbacks:"]
+    lines = [*keys, "  - event: taskStarts", "    commands:", *indented(moved_lines(job, selection, commands), " " * 6)]
     edits = (
-        definition_added(job, {"type": "script", "name": name, **plugin}, ["type: script", f"name: {name}", *lines]),
+        definition_added(job, {"type": "script", "name": name, **plugin}, lines),
         listed_in_role(job, selection.role, name),
         *without_commands(job, selection),
     )
     return together(document.syntax, edits)
-
-
-def _at_start(job: Job, selection: CommandSelection, commands: CallbackCommands) -> tuple[dict[str, Any], list[str]]:
-    """The plugin of a prerequisite with the commands as its callback: the values, and lines with comments."""
-    texts = [*commands.options, *chain.from_iterable(commands.items)]
-    plugin = {"plugin": CMD_PLUGIN, "callbacks": [{"event": "taskStarts", "commands": texts}]}
-    items = indented(moved_lines(job, selection, commands), " " * 6)
-    return plugin, [f"plugin: {CMD_PLUGIN}", "callbacks:", "  - event: taskStarts", "    commands:", *items]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,25 +114,14 @@ def selected_commands(document: Document, span: Span) -> CommandSelection | None
         is_comma = sequence.is_flow and after.strip() in {",", "]"}
         if not is_comma and any(line.strip() and not line.lstrip().startswith("#") for line in after.split("\n")):
             return None
-        return command_selection(document.job, role, sequence, first, last, chosen)
+        is_first = first == 0
+        if sequence.is_flow:
+            cut = Span(items[first].span.start, items[last - 1].span.end)
+            return CommandSelection(role, sequence, last, is_first, cut)
+        begin = min(item_span(text, sequence, first).start, start)
+        cut = Span(begin - column(text, begin), next_line(text, max(item_span(text, sequence, last - 1).end, end)))
+        return CommandSelection(role, sequence, last, is_first, cut)
     return None
-
-
-def command_selection(
-    job: Job, role: TaskRole, sequence: Sequence, first: int, last: int, chosen: Span | None = None
-) -> CommandSelection:
-    """The commands of a range of numbers; with the comments at both ends in `chosen`, else with those above."""
-    text = job.text
-    if sequence.is_flow:
-        span = Span(sequence.items[first].span.start, sequence.items[last - 1].span.end)
-        return CommandSelection(role, sequence, last, first == 0, span)
-    begin, end = item_span(text, sequence, first).start, item_span(text, sequence, last - 1).end
-    if chosen is not None:
-        begin, end = min(begin, chosen.start), max(end, chosen.end)
-    begin -= column(text, begin)
-    while chosen is None and begin and text[text.rfind("\n", 0, begin - 1) + 1 : begin].lstrip().startswith("#"):
-        begin = text.rfind("\n", 0, begin - 1) + 1
-    return CommandSelection(role, sequence, last, first == 0, Span(begin, next_line(text, end)))
 
 
 def without_commands(job: Job, selection: CommandSelection) -> tuple[TextEdit, ...]:
@@ -310,79 +286,3 @@ def _items(job: Job, role: TaskRole, texts: list[str]) -> tuple[tuple[str, ...],
     if released != lines:
         raise CanNotRefactorError("a value that is filled in here reaches commands, but no callback")
     return items
-
-
-def legacy_field(document: Document, span: Span) -> Iterator[Refactoring]:
-    """Offered at a task role's `data` or `script`, when the role's commands use it."""
-    job = document.job
-    for role in job.task_roles:
-        for field in ("data", "script"):
-            entry = role.node.own(field) if role.node else None
-            definition = job.named_by(role, field)
-            if entry is None or definition is None or not covers(entry.span, span):
-                continue
-            numbers = _users(role, f"${field}")
-            if not numbers:
-                continue
-            title = f"Run the commands that use ${field} from '{definition.name}'"
-            make = partial(_moved, job, role, definition, numbers)
-            yield attempted(title, RefactoringKind.REWRITE, make)
-
-
-def _users(role: TaskRole, root: str) -> list[int]:
-    """The numbers of the commands that have a tag with this root."""
-    return [
-        number
-        for number, scalar in enumerate(role.commands)
-        if root in scalar.text and any(tag.root == root for tag in tags(scalar.text)[0])
-    ]
-
-
-def _moved(job: Job, role: TaskRole, definition: Definition, numbers: list[int]) -> tuple[TextEdit, ...]:
-    entry = role.node.own("commands") if role.node else None
-    sequence = entry.value if entry else None
-    if not isinstance(sequence, Sequence) or not all(isinstance(item, Scalar) for item in sequence.items):
-        raise CanNotRefactorError(f"the commands of '{role.name}' are not a list of strings")
-    _refuse_definition(job, role, definition)
-    refuse_shared(job, sequence, f"the commands of '{role.name}'")
-    refuse_shared(job, definition.node, f"the keys of '{definition.name}'")
-    count, commands = _most(job, role, numbers)
-    selection = command_selection(job, role, sequence, 0, count)
-    plugin, lines = _at_start(job, selection, commands)
-    node = definition.node
-    added = insert_values(job.text, node, plugin) if node.is_flow else insert_entry(job.text, node, "\n".join(lines))
-    edits = [added, *without_commands(job, selection)]
-    if all(reference.name != definition.name for reference in role.prerequisites):
-        edits.append(listed_in_role(job, role, definition.name))
-    return together(job.syntax, edits)
-
-
-def _most(job: Job, role: TaskRole, numbers: list[int]) -> tuple[int, CallbackCommands]:
-    """As many of the first commands as end with one that uses the field, and may run in a callback."""
-    obstacle: CanNotRefactorError | None = None
-    for number in reversed(numbers):
-        try:
-            return number + 1, callback_commands(job, role, number + 1)
-        except CanNotRefactorError as error:
-            obstacle = error
-    raise obstacle or CanNotRefactorError("no command uses it")
-
-
-def _refuse_definition(job: Job, role: TaskRole, definition: Definition) -> None:
-    name = definition.name
-    if definition.origin is not Origin.JOB or job.definitions_by_name.get(name) is not definition:
-        raise CanNotRefactorError(f"another prerequisite is named '{name}' too; the runtime would take that one")
-    if definition.plugin or definition.flat_parameters or definition.node.entry("plugin_params"):
-        raise CanNotRefactorError(f"'{name}' has a plugin or parameters of one already")
-    listing = [one for one in job.task_roles if any(reference.name == name for reference in one.prerequisites)]
-    if others := [one.name for one in listing if one is not role]:
-        raise CanNotRefactorError(f"'{others[0]}' lists '{name}' too and would run these commands")
-    if any(name == link.reference.name for one in job.definitions for link in job.require_graph.links(one)):
-        raise CanNotRefactorError(f"another prerequisite requires '{name}' and would run these commands")
-    if listing and role.prerequisites[-1].name != name:
-        raise CanNotRefactorError(f"'{role.name}' lists other prerequisites after '{name}'")
-    with suppress(ValueError):
-        parameters = released_parameters(definition)
-        if runtime_round_trip(parameters, lambda text: text) == parameters:
-            return
-    raise CanNotRefactorError(f"the runtime cannot read all keys of '{name}' as parameters of a plugin")

@@ -1,7 +1,6 @@
 """Quick fixes that a rule cannot offer itself: for several findings at once, or for any finding.
 
-All keys that a mapping or the whole job lacks; names of their own for prerequisites that share one; values for template
-variables.
+All keys that a mapping or the whole job lacks; values for template variables.
 """
 
 from __future__ import annotations
@@ -20,8 +19,6 @@ from pai_lsp.ide.refactorings.refactoring import (
     line_edits,
     together,
 )
-from pai_lsp.job.definition import Origin
-from pai_lsp.job.symbols import rename_prerequisite
 from pai_lsp.rules.structure.structure_fixes import insert_fixes
 from pai_lsp.rules.structure.structure_places import places
 from pai_lsp.source.frozen import replace
@@ -108,37 +105,6 @@ def _additions(job: Job, path: Path) -> list[TextEdit]:
         if isinstance(place.node, Mapping):
             by_mapping.setdefault(place.node, []).append(place)
     return [edit for wanting in by_mapping.values() for fix in insert_fixes(job, wanting) for edit in fix.edits]
-
-
-def duplicate_names(document: Document, span: Span) -> Iterator[Refactoring]:
-    """Offered on a prerequisite whose name another one has too, where a quick fix does not do the same."""
-    job = document.job
-    here = next((one for one in job.prerequisites if one.name and one.node.span.touches(span.start)), None)
-    same = [one for one in job.prerequisites if here is not None and one.name == here.name]
-    if here is None or len(same) < 2:
-        return
-    edits = together(job.syntax, _renaming_edits(job, same))
-    offered = {fix.edits for one in document.diagnostics for fix in one.fixes if one.span.overlaps(here.name_span)}
-    if edits not in offered:
-        title = f"Give each prerequisite '{here.name}' its own name"
-        yield Refactoring(title, RefactoringKind.QUICK_FIX, lambda: edits)
-
-
-def _renaming_edits(job: Job, same: list[Definition]) -> Iterator[TextEdit]:
-    kept = _kept(job, same)
-    names = job.free_names(kept.name)
-    for definition in same:
-        if definition is not kept:
-            yield from rename_prerequisite(job, definition, next(names))
-
-
-def _kept(job: Job, same: list[Definition]) -> Definition:
-    """The one that keeps the name: the first of the type that plain references mean, else the first of all."""
-    name = same[0].name
-    listed = {reference.name for role in job.task_roles for reference in role.prerequisites}
-    own = (one for one in job.definitions if one.origin is Origin.JOB)
-    listed |= {link.reference.name for definition in own for link in job.require_graph.links(definition)}
-    return next(one for one in same if name not in listed or one.type == same[-1].type)
 
 
 def template_variables(document: Document, span: Span) -> Iterator[Refactoring]:
