@@ -151,26 +151,12 @@ async def test_no_room_for_a_comment_is_said() -> None:
 
 
 @in_a_loop
-async def test_a_client_that_knows_only_commands() -> None:
-    capabilities = {"workspace": CAPABILITIES["workspace"], "textDocument": {"codeAction": {}}}
-    async with connected(capabilities=capabilities) as client:
-        client.open(JOB)
-        command = titled(await actions(client, IN_NAME), "Change to 'justecho'")
-        assert command["command"] == "pai-lsp.applyEdit"
-        await client.ask("workspace/executeCommand", command=command["command"], arguments=command["arguments"])
-        message = await client.next(lambda message: message.get("method") == "workspace/applyEdit")
-        assert applied(JOB, message["params"]["edit"]) == JOB.replace("justecho_wrong", "justecho")
-
-
-@in_a_loop
 @pytest.mark.parametrize(
     ("command", "arguments", "message"),
     [
         ("pai-lsp.explain", ["unknown-prerequisit"], "did you mean 'unknown-prerequisite'?"),
         ("pai-lsp.explain", None, "no rule has the code ''"),
         ("pai-lsp.openRule", [{"a": 1}], "no rule"),
-        ("pai-lsp.applyEdit", [], "expects an edit"),
-        ("pai-lsp.applyEdit", [{"documentChanges": 3}], "expects an edit"),
         ("pai-lsp.unheardOf", [], "no command is named 'pai-lsp.unheardOf'"),
     ],
 )
@@ -179,15 +165,6 @@ async def test_wrong_commands(command: str, arguments: Any, message: str) -> Non
         error = await client.ask_in_vain("workspace/executeCommand", command=command, arguments=arguments)
         assert error["code"] == -32602
         assert message in error["message"]
-
-
-@in_a_loop
-async def test_no_edit_is_sent_to_a_client_that_applies_none() -> None:
-    async with connected(capabilities={}) as client:
-        edit: dict[str, Any] = {"changes": {URI: []}}
-        error = await client.ask_in_vain("workspace/executeCommand", command="pai-lsp.applyEdit", arguments=[edit])
-        assert error["message"] == "'pai-lsp.applyEdit' expects an edit, and a client that applies edits"
-        assert "workspace/applyEdit" not in {one.get("method") for one in client.received}
 
 
 @in_a_loop

@@ -9,8 +9,6 @@ from job_text import HEAD
 from marks import read_cursor
 from server_client import URI, Client, connected
 
-from pai_lsp.lsp.convert import plain_text
-
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -55,7 +53,6 @@ async def test_a_client_that_takes_text_only() -> None:
         assert item["textEdit"]["newText"] == "resourcePerInstance:\n      cpu: 4\n      memoryMB: 8192\n      gpu: 1"
         assert not {"insertTextFormat", "insertTextMode", "data"} & set(item)
         assert item["documentation"]["kind"] == "plaintext"
-        assert "**" not in item["documentation"]["value"]
 
 
 async def test_a_client_that_takes_snippets_as_they_are() -> None:
@@ -119,14 +116,6 @@ async def test_what_is_compared_with_what_is_typed(typed: str, label: str, filte
         assert (await offered(client, f"{JOB}    {typed}", label)).get("filterText") == filtered
 
 
-async def test_kinds_that_the_client_does_not_know() -> None:
-    text = JOB.replace("cmd}", "cmd, callbacks: [{event: $0}]}")
-    async with connected(capabilities=client_with()) as client:
-        assert (await offered(client, text, "taskStarts"))["kind"] == 12
-    async with connected(capabilities=client_with(completionItemKind={"valueSet": [12, 23]})) as client:
-        assert (await offered(client, text, "taskStarts"))["kind"] == 23
-
-
 async def test_documentation_that_is_asked_for_later() -> None:
     can = {"resolveSupport": {"properties": ["documentation"]}, "documentationFormat": ["markdown"]}
     async with connected(capabilities=client_with(can)) as client:
@@ -164,8 +153,7 @@ async def test_the_client_asks_again_when_more_is_typed(line: str) -> None:
 @pytest.mark.parametrize(
     ("can", "expected"),
     [
-        ({"tagSupport": {"valueSet": [1]}, "deprecatedSupport": True}, {"tags": [1]}),
-        ({"deprecatedSupport": True}, {"deprecated": True}),
+        ({"tagSupport": {"valueSet": [1]}}, {"tags": [1]}),
         ({}, {}),
     ],
 )
@@ -173,8 +161,8 @@ async def test_an_old_key_is_struck_through(can: dict[str, Any], expected: dict[
     async with connected(capabilities=client_with(can)) as client:
         text = f"{JOB}extras:\n  $0\n"
         item = await offered(client, text, "tensorBoard")
-        assert {key: item[key] for key in ("tags", "deprecated") if key in item} == expected
-        assert not {"tags", "deprecated"} & set(await offered(client, text, "submitFrom"))
+        assert {key: item[key] for key in ("tags",) if key in item} == expected
+        assert "tags" not in await offered(client, text, "submitFrom")
 
 
 async def test_edits_elsewhere_come_along() -> None:
@@ -273,22 +261,3 @@ async def test_definition_and_hover_lead_into_the_catalog(tmp_path: Path) -> Non
         assert [
             one["from"]["name"] for one in await client.ask("callHierarchy/incomingCalls", item=calls[0]["to"])
         ] == ["worker"]
-
-
-@pytest.mark.parametrize(
-    ("markdown", "text"),
-    [
-        ("**name** (script)", "name (script)"),
-        ("_used 2 times in this file_", "used 2 times in this file"),
-        ("`a_b_c` and **d_e_f**", "a_b_c and d_e_f"),
-        ("`**a**`", "**a**"),
-        ("one\n\n```sh\necho **x** `date`\n```\n\ntwo", "one\n\necho **x** `date`\n\ntwo"),
-        ("````text\n```\n````", "```"),
-        ("[page](https://example.com/a_b)", "page (https://example.com/a_b)"),
-        ("a\n\n---\n\nb", "a\n\n\n\nb"),
-        ("PAI_HOST_IP_worker_0", "PAI_HOST_IP_worker_0"),
-        ("", ""),
-    ],
-)
-async def test_markdown_for_clients_without(markdown: str, text: str) -> None:
-    assert plain_text(markdown) == text

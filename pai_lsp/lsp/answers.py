@@ -35,7 +35,7 @@ from pai_lsp.ide.typed_line import moved_line
 from pai_lsp.lsp import commands, completions, workspace
 from pai_lsp.lsp.checks import diagnostics_of
 from pai_lsp.lsp.code_actions import code_actions, resolved_action
-from pai_lsp.lsp.commands import about_document, apply_edit, explain, open_rule
+from pai_lsp.lsp.commands import about_document, explain, open_rule
 from pai_lsp.lsp.convert import (
     around,
     fold_range,
@@ -204,8 +204,7 @@ def tokens(
 ) -> lsp.SemanticTokens:
     """The semantic tokens of the document, or of a range."""
     span = document.places.span(params.range) if isinstance(params, lsp.SemanticTokensRangeParams) else None
-    found, spans_lines = semantic_tokens(document.document, span), document.client.multi_line_tokens
-    return lsp.SemanticTokens(token_numbers(found, document.places, spans_lines=spans_lines))
+    return lsp.SemanticTokens(token_numbers(semantic_tokens(document.document, span), document.places))
 
 
 def code_lenses(document: OpenDocument, _params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
@@ -230,18 +229,14 @@ def _command(document: OpenDocument, lens: Lens) -> lsp.Command | None:
 
 def document_links(document: OpenDocument, _params: lsp.DocumentLinkParams) -> list[lsp.DocumentLink]:
     """The links of the document."""
-    shows_tooltips = document.client.link_tooltips
-    return [
-        lsp.DocumentLink(document.places.range(link.span), link.address, link.tooltip if shows_tooltips else None)
-        for link in links(document.document)
-    ]
+    found = links(document.document)
+    return [lsp.DocumentLink(document.places.range(link.span), link.address, link.tooltip) for link in found]
 
 
 def folding_ranges(document: OpenDocument, _params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange]:
     """The folds of the document; no more than the client accepts."""
-    client = document.client
-    found = folds(document.document)[: client.part("text_document.folding_range.range_limit")]
-    return [fold_range(fold, document.places, whole_lines=client.whole_line_folds) for fold in found]
+    limit = document.client.part("text_document.folding_range.range_limit")
+    return [fold_range(fold, document.places) for fold in folds(document.document)[:limit]]
 
 
 def selections(document: OpenDocument, params: lsp.SelectionRangeParams) -> list[lsp.SelectionRange]:
@@ -286,7 +281,6 @@ DOCUMENT_ANSWERS: Mapping[str, Callable[[OpenDocument, Any], Any]] = {
 COMMANDS: Mapping[CommandName, Command] = {
     CommandName.EXPLAIN: explain,
     CommandName.OPEN_RULE: open_rule,
-    CommandName.APPLY_EDIT: apply_edit,
     CommandName.PREVIEW: about_document(commands.previewed),
     CommandName.SCRIPT: about_document(commands.scripted),
     CommandName.GRAPH: about_document(commands.drawn),

@@ -31,7 +31,6 @@ def _values(*paths: str) -> cached_property[frozenset[int]]:
 
 _EDIT = "workspace.workspace_edit"
 _ACTION = "text_document.code_action"
-_COMPLETION = "text_document.completion"
 _ITEM = "text_document.completion.completion_item"
 _PUBLISHED, _PULLED = "text_document.publish_diagnostics", "text_document.diagnostic"
 
@@ -51,27 +50,21 @@ class Client:
     refreshes_hints = _can("workspace.inlay_hint.refresh_support")
     refreshes_lenses = _can("workspace.code_lens.refresh_support")
     related_information = _can(f"{_PUBLISHED}.related_information", f"{_PULLED}.related_information")
-    code_description = _can(f"{_PUBLISHED}.code_description_support", f"{_PULLED}.code_description_support")
     diagnostic_tags = _values(f"{_PUBLISHED}.tag_support.value_set", f"{_PULLED}.tag_support.value_set")
     document_changes = _can(f"{_EDIT}.document_changes")
     creates_files = _has(f"{_EDIT}.resource_operations", lsp.ResourceOperationKind.Create)
-    applies_edits = _can("workspace.apply_edit")
     configuration = _can("workspace.configuration")
     configuration_registration = _can("workspace.did_change_configuration.dynamic_registration")
     watch_registration = _can("workspace.did_change_watched_files.dynamic_registration")
     shows_documents = _can("window.show_document.support")
     shows_progress = _can("window.work_done_progress")
     code_action_literals = _can(f"{_ACTION}.code_action_literal_support")
-    preferred_code_actions = _can(f"{_ACTION}.is_preferred_support")
     disabled_code_actions = _can(f"{_ACTION}.disabled_support")
     keeps_action_data = _can(f"{_ACTION}.data_support")
     asks_for_edits = _has(f"{_ACTION}.resolve_support.properties", "edit")
     markdown_hover = _has("text_document.hover.content_format", lsp.MarkupKind.Markdown)
     definition_links = _can("text_document.definition.link_support")
     nested_symbols = _can("text_document.document_symbol.hierarchical_document_symbol_support")
-    link_tooltips = _can("text_document.document_link.tooltip_support")
-    whole_line_folds = _can("text_document.folding_range.line_folding_only")
-    multi_line_tokens = _can("text_document.semantic_tokens.multiline_token_support")
     snippets = _can(f"{_ITEM}.snippet_support")
     # Whether it can insert lines unchanged. One that cannot adds the indentation of the line that a snippet begins in
     # to the snippet's other lines.
@@ -81,9 +74,7 @@ class Client:
     # Whether it asks for the documentation of an item when it shows it.
     later_documentation = _has(f"{_ITEM}.resolve_support.properties", "documentation")
     markdown_completions = _has(f"{_ITEM}.documentation_format", lsp.MarkupKind.Markdown)
-    deprecated_completions = _can(f"{_ITEM}.deprecated_support")
     completion_tags = _values(f"{_ITEM}.tag_support.value_set")
-    completion_kinds = _values(f"{_COMPLETION}.completion_item_kind.value_set")
 
     def part(self, path: str) -> Any:
         """The capability at a path; None without it."""

@@ -35,10 +35,12 @@ if TYPE_CHECKING:
     from pai_lsp.source.text import TextEdit
 
 
-def code_actions(document: OpenDocument, params: lsp.CodeActionParams) -> list[lsp.CodeAction | lsp.Command] | None:
+def code_actions(document: OpenDocument, params: lsp.CodeActionParams) -> list[lsp.CodeAction] | None:
     """The actions for a range, fixes first; only of the kinds that the client asks for."""
     here = document.places.span(params.range)
     diagnostics = [one for one in document.diagnostics if one.span.overlaps(here)]
+    if not document.client.code_action_literals:
+        return None
     actions: list[lsp.CodeAction] = []
     if _is_wanted(QUICK_FIX, params.context):
         actions += _fixes(document, diagnostics)
@@ -48,9 +50,7 @@ def code_actions(document: OpenDocument, params: lsp.CodeActionParams) -> list[l
         actions += _beside_fixing(document, diagnostics)
     kinds = [one for one in RefactoringKind if _is_wanted(one.value, params.context)]
     actions += refactoring_actions(document, here, kinds)
-    if document.client.code_action_literals:
-        return [*actions] or None
-    return [command for action in actions if (command := _as_command(action))] or None
+    return actions or None
 
 
 def _is_wanted(kind: str, context: lsp.CodeActionContext) -> bool:
@@ -113,8 +113,7 @@ def _fix_all(document: OpenDocument) -> Iterator[lsp.CodeAction]:
 def _edit_action(
     document: OpenDocument, fix: Fix, diagnostic: Diagnostic, *, is_preferred: bool = False
 ) -> lsp.CodeAction:
-    marked = is_preferred and document.client.preferred_code_actions
-    return _quick_fix(document, fix.title, diagnostic, is_preferred=marked or None, edit=document.edit(fix.edits))
+    return _quick_fix(document, fix.title, diagnostic, is_preferred=is_preferred or None, edit=document.edit(fix.edits))
 
 
 def _quick_fix(document: OpenDocument, title: str, diagnostic: Diagnostic, **answer: Any) -> lsp.CodeAction:
@@ -124,13 +123,6 @@ def _quick_fix(document: OpenDocument, title: str, diagnostic: Diagnostic, **ans
 
 def _shown(document: OpenDocument, diagnostic: Diagnostic) -> lsp.Diagnostic:
     return lsp_diagnostic(diagnostic, document.uri, document.places, document.client)
-
-
-def _as_command(action: lsp.CodeAction) -> lsp.Command | None:
-    """The action for a client that knows only commands; our command then sends it the edit."""
-    if action.command or not action.edit:
-        return action.command
-    return lsp.Command(action.title, CommandName.APPLY_EDIT.value, arguments=[action.edit])
 
 
 def refactoring_actions(

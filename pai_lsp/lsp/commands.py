@@ -62,17 +62,6 @@ async def open_rule(session: Session, arguments: Sequence[Any]) -> None:
         await session.server.window_show_document_async(lsp.ShowDocumentParams(Path(path).as_uri()))
 
 
-async def apply_edit(session: Session, arguments: Sequence[Any]) -> None:
-    """Send an edit back: code actions work this way in clients that know only commands. The argument is the edit."""
-    if not session.client.applies_edits:
-        raise _expected(CommandName.APPLY_EDIT, "an edit, and a client that applies edits")
-    try:
-        edit = get_converter().structure(arguments[0], lsp.WorkspaceEdit)
-    except Exception as error:
-        raise _expected(CommandName.APPLY_EDIT, "an edit") from error
-    await session.server.workspace_apply_edit_async(lsp.ApplyWorkspaceEditParams(edit))
-
-
 def about_document(answer: Callable[[OpenDocument, Sequence[Any]], Any]) -> Command:
     """A command about an open document: the first argument is its URI; `answer` gets it and the other arguments.
 

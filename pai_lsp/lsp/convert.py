@@ -1,7 +1,4 @@
-"""Converts our values to LSP and back. Nothing else knows that clients count columns in units of their own.
-
-Markdown for clients that show it, and the same in plain text for those that do not.
-"""
+"""Converts our values to LSP and back. Nothing else knows that clients count columns in units of their own."""
 
 from __future__ import annotations
 
@@ -103,7 +100,7 @@ def lsp_diagnostic(
         diagnostic.message,
         severity=lsp.DiagnosticSeverity(diagnostic.severity.value),
         code=diagnostic.code,
-        code_description=lsp.CodeDescription(diagnostic.url) if client.code_description and diagnostic.url else None,
+        code_description=lsp.CodeDescription(diagnostic.url) if diagnostic.url else None,
         source=SOURCE,
         tags=[lsp.DiagnosticTag(tag.value) for tag in diagnostic.tags if tag.value in client.diagnostic_tags] or None,
         related_information=related or None,
@@ -126,17 +123,17 @@ def around(whole: Span, part: Span) -> Span:
     return Span(min(whole.start, part.start), max(whole.end, part.end))
 
 
-def token_numbers(tokens: Iterable[SemanticToken], places: Places, *, spans_lines: bool) -> list[int]:
+def token_numbers(tokens: Iterable[SemanticToken], places: Places) -> list[int]:
     """Semantic tokens as LSP's numbers: five for each, its place counted from the one before it.
 
     The types and modifiers are numbered as their enumerations list them. A token of several lines becomes several
-    tokens, unless the client `spans_lines`.
+    tokens, since not every client takes one.
     """
     numbers: list[int] = []
     last_line = last_column = 0
     for token in tokens:
         bits = sum(1 << _TOKEN_MODIFIERS.index(modifier) for modifier in token.modifiers)
-        for part in (token.span,) if spans_lines else places.lines.parts(token.span):
+        for part in places.lines.parts(token.span):
             start, length = places.position(part.start), places.width(part)
             columns = start.character - (last_column if start.line == last_line else 0)
             numbers += start.line - last_line, columns, length, _TOKEN_TYPES.index(token.type), bits
@@ -144,15 +141,15 @@ def token_numbers(tokens: Iterable[SemanticToken], places: Places, *, spans_line
     return numbers
 
 
-def fold_range(fold: Fold, places: Places, *, whole_lines: bool) -> lsp.FoldingRange:
-    """A fold; without columns for clients that fold whole lines only."""
+def fold_range(fold: Fold, places: Places) -> lsp.FoldingRange:
+    """A fold; a client that folds whole lines only ignores the columns."""
     start = places.position(places.lines.line_span(places.lines.line_of(fold.span.start)).end)
     end = places.position(fold.span.end)
     return lsp.FoldingRange(
         start.line,
         end.line,
-        start_character=None if whole_lines else start.character,
-        end_character=None if whole_lines else end.character,
+        start.character,
+        end.character,
         kind=lsp.FoldingRangeKind.Comment if fold.is_comment else None,
     )
 
@@ -215,55 +212,6 @@ def path_of(uri: str) -> str:
     return path.replace("\0", "\ufffd")
 
 
-_FENCE = re.compile(r"^[ \t]*`{3,}[\w-]*[ \t]*$")
-_LINK = re.compile(r"\[([^\]\n]+)\]\(([^)\s]+)\)")
-_STRONG = re.compile(r"\*\*(.+?)\*\*")
-_EMPHASIS = re.compile(r"(?<!\w)_([^_\n]+(?:_[^_\n]+)*)_(?!\w)")
-_BACKQUOTES = re.compile(r"`+")
-
-
 def markup(markdown: str, *, is_shown: bool) -> lsp.MarkupContent:
-    """Markdown for a client that shows it, plain text for others."""
-    if is_shown:
-        return lsp.MarkupContent(lsp.MarkupKind.Markdown, markdown)
-    return lsp.MarkupContent(lsp.MarkupKind.PlainText, plain_text(markdown))
-
-
-def plain_text(markdown: str) -> str:
-    """The text without marks; blocks of code stay as they are."""
-    lines: list[str] = []
-    fence = ""
-    for line in markdown.split("\n"):
-        if _FENCE.match(line) and (not fence or line.strip() == fence):
-            fence = "" if fence else line.strip().rstrip("abcdefghijklmnopqrstuvwxyz")
-        elif fence:
-            lines.append(line)
-        else:
-            lines.append(_without_marks(line))
-    return "\n".join(lines).strip("\n")
-
-
-def _without_marks(line: str) -> str:
-    """A line outside of blocks of code; text in single backquotes keeps its asterisks and underscores."""
-    parts: list[str] = []
-    at = 0
-    runs = [match.span() for match in _BACKQUOTES.finditer(line)]
-    following: dict[int, int] = {}  # by length, the next run
-    closing: dict[int, tuple[int, int]] = {}
-    for start, end in reversed(runs):
-        if end - start in following:
-            closing[start] = end, following[end - start]
-        following[end - start] = start
-    for start, end in runs:
-        if start >= at and start in closing:
-            begin, stop = closing[start]
-            parts += _outside_code(line[at:start]), line[begin:stop]
-            at = stop + end - start
-    return "".join([*parts, _outside_code(line[at:])])
-
-
-def _outside_code(text: str) -> str:
-    if text.strip() == "---":
-        return ""
-    linked = _LINK.sub(r"\1 (\2)", text)
-    return _EMPHASIS.sub(r"\1", _STRONG.sub(r"\1", linked))
+    """Markdown; as plain text, which it can be read as, for a client that does not show it."""
+    return lsp.MarkupContent(lsp.MarkupKind.Markdown if is_shown else lsp.MarkupKind.PlainText, markdown)

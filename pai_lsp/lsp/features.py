@@ -28,7 +28,6 @@ class CommandName(Enum):
 
     EXPLAIN = "pai-lsp.explain"
     OPEN_RULE = "pai-lsp.openRule"
-    APPLY_EDIT = "pai-lsp.applyEdit"
     PREVIEW = "pai-lsp.preview"
     SCRIPT = "pai-lsp.script"
     GRAPH = "pai-lsp.graph"
