@@ -148,15 +148,6 @@ extras:
         (f"{ROLE}      - |\n        echo hi\n", "        taskRetryCount: 1", 4),
         (f"{ROLE}      - |\n        # the worker's\n", "        ps:", 2),
         (f"{_COMMAND_OF_PLUGIN}            - |\n              ls\n", "              - plugin: ssh", 4),
-        # What ends a part of a script.
-        (f"{ROLE}      - |\n        while :; do\n          ls\n", "          done", 8),
-        (f"{ROLE}      - |\n        while :; do\n          ls\n", "          done < x", 8),
-        (f"{ROLE}      - |\n        while :; do\n          find .\n          else_here\n", "          done", 8),
-        (
-            f"{ROLE}      - |\n        if a\n        then\n          for i in 1; do\n            ls\n          done\n",
-            "          fi",
-            8,
-        ),
         # After a description.
         (f"{_DESCRIPTION}", "  prerequisites:", 0),
         (f"{_DESCRIPTION}", "  taskRoles:", 0),
@@ -200,8 +191,6 @@ def test_a_line_that_is_typed_fast_moves_when_it_is_ended() -> None:
         (f"{ROLE}      - |\n        cat > x.yaml <<EOF\n", "        - name: x", ""),
         (f"{ROLE}      - |\n        python -c '\n", "        try:", ""),
         (f"{ROLE}      - |\n        echo hi\n", "          name: x", ""),
-        (f"{ROLE}      - |\n        while :; do\n", "          done_so_far", ""),
-        (f"{ROLE}      - |\n        while :; do ls; done\n", "          done", ""),
         (f"{ROLE}      - |\n        host=\n", "        registry:5000/x", ""),
         # A description.
         (_DESCRIPTION, "  version: 1", ""),

@@ -145,8 +145,8 @@ def _step(node: Mapping | Sequence, offset: int) -> Entry | tuple[int, Node] | N
     )
 
 
-# Private-use characters that no one types; the first that the text does not contain is used.
-_MARKS = ("\ue2c5", "\ue2c6", "\ue2c7")
+# A private-use character that no one types.
+_MARK = "\ue2c5"
 # Blanks, and after them an item that is there already.
 _NEXT_WORD = lazy_pattern(r" +[^\s,\]}#]")
 
@@ -257,22 +257,21 @@ class InsertionPoint:
 def _insertion_point(document: Document, offset: int) -> InsertionPoint | None:
     """The place of an offset; None where nothing of the job can be typed: in comments and unreadable text."""
     text = document.text
-    mark = next((mark for mark in _MARKS if mark not in text), None)
     before = text[text.rfind("\n", 0, offset) + 1 : offset]
     # A `#` that starts the line certainly begins a comment
-    if mark is None or before.lstrip().startswith("#"):
+    if _MARK in text or before.lstrip().startswith("#"):
         return None
     if before.endswith(":"):
         # Directly after the colon: an inserted text needs a blank in front.
-        return _find(document, offset, mark, " ")
-    found = _new_flow_item(document, offset, mark) or _find(document, offset, mark)
+        return _find(document, offset, " ")
+    found = _new_flow_item(document, offset) or _find(document, offset)
     if found is None and not before.strip():
         # A line of its own below a list whose items are scalars: only a new item can follow.
-        found = _find(document, offset, mark, "- ")
+        found = _find(document, offset, "- ")
     return found
 
 
-def _new_flow_item(document: Document, offset: int, mark: str) -> InsertionPoint | None:
+def _new_flow_item(document: Document, offset: int) -> InsertionPoint | None:
     """The place of a new item in `[…]`: after a comma or the bracket, and not at the word that comes next."""
     text = document.text
     line = text[text.rfind("\n", 0, offset) + 1 : offset].rstrip(" ")
@@ -280,24 +279,24 @@ def _new_flow_item(document: Document, offset: int, mark: str) -> InsertionPoint
     if not line.endswith((",", "[")) or (not line.endswith(",") and not next_word):
         return None
     before = " " if text[offset - 1] == "," else ""
-    found = _find(document, offset, mark, before, "," if next_word else "")
+    found = _find(document, offset, before, "," if next_word else "")
     return found if found and found.spot is Spot.ITEM and found.is_flow and found.content == "" else None
 
 
-def _find(document: Document, offset: int, mark: str, before: str = "", after: str = "") -> InsertionPoint | None:
+def _find(document: Document, offset: int, before: str = "", after: str = "") -> InsertionPoint | None:
     text = document.text
-    marked = f"{text[:offset]}{before}{mark}{after}{text[offset:]}"
+    marked = f"{text[:offset]}{before}{_MARK}{after}{text[offset:]}"
     syntax = job_syntax(marked, document.platform.reader)
     job = Job(syntax, document.settings.plugins, document.lookup, document.is_catalog, platform=document.platform)
     # At its end, the mark is in one scalar alone: another may end where it begins.
     location = _locate(job, offset + len(before) + 1)
-    if location is None or not isinstance(location.node, Scalar) or mark not in location.node.text:
+    if location is None or not isinstance(location.node, Scalar) or _MARK not in location.node.text:
         return None
     if not document.is_mpijob and next(iter(location.parents), location.node) is not syntax.root:
         return None
     scalar = location.node
     place = mapped(marked, scalar)
-    index = place.text.index(mark)
+    index = place.text.index(_MARK)
     at = place.place(index).start
     if at - len(before) != offset:
         return None
@@ -311,5 +310,5 @@ def _find(document: Document, offset: int, mark: str, before: str = "", after: s
             last += 1
     prefix, suffix = place.text[first:index], place.text[index + 1 : last + 1]
     replace = Span(min(place.place(first).start, offset), max(offset, place.place(last).end - len(before) - 1))
-    content = place.text.replace(mark, "", 1)
+    content = place.text.replace(_MARK, "", 1)
     return InsertionPoint(document, offset, location, scalar, prefix, suffix, replace, content, index, before, after)

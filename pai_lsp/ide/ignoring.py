@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.shell import read_script
-from pai_lsp.embedded.shell_script import PartKind
 from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.findings.suppression import ignores
 from pai_lsp.source.content import mapped
@@ -44,29 +43,22 @@ def ignore_comment(document: Document, diagnostic: Diagnostic) -> Fix | str:
         return Fix(title, (TextEdit(Span(written.span.start, written.span.start), f"{diagnostic.code}, "),))
     # The one that goes on after the line.
     scalar = next((one for one in document.syntax.scalars if one.span.start < line.end < one.span.end), None)
-    if scalar is not None and (problem := _no_room(document.text, scalar, line)):
-        return problem
+    if scalar is not None and not _has_room(document.text, scalar, line):
+        return "a comment here would become part of the text"
     end = line.start + len(document.text[line.start : line.end].rstrip(" \t"))
     gap = "  " if end > line.start else ""
     return Fix(title, (TextEdit(Span(end, line.end), f"{gap}# pai-lsp: ignore[{diagnostic.code}]"),))
 
 
-def _no_room(text: str, scalar: Scalar, line: Span) -> str:
-    """Why a comment at the end of a line within a scalar would change more than it should; empty when it does not."""
+def _has_room(text: str, scalar: Scalar, line: Span) -> bool:
+    """Whether a comment at the end of a line within a scalar changes nothing else."""
     if scalar.is_block and line.start <= scalar.span.start:
-        return ""  # after the block's indicator YAML allows a comment
+        return True  # after the block's indicator YAML allows a comment
     if scalar.style is not ScalarStyle.LITERAL:
-        return "a comment here would become part of the text"
+        return False
     script = read_script(scalar.text)
     end = mapped(text, scalar).index(line.end)
-    if end is None or end in script.line_ends or (end >= len(scalar.text) and script.is_complete):
-        return ""
-    part = next((part for part in script.parts if part.span.start <= end < part.span.end), None)
-    if part is None or part.kind is PartKind.ESCAPED:
-        return "the shell's command continues on the next line"
-    if part.kind is PartKind.HERE_DOCUMENT:
-        return "a comment here would become a part of a here-document"
-    return "a comment here would become a part of a quoted word"
+    return end is None or end in script.line_ends or (end >= len(scalar.text) and script.is_complete)
 
 
 def ignore_in_file(document: Document, code: str) -> Fix:

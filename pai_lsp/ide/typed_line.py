@@ -2,7 +2,7 @@
 
 After a nested block, an editor begins the next line in the block. A key that the job cannot have there, but in a
 mapping further out, moves to that mapping; an item moves to its list, and the first item of a list to the column where
-the job's lists begin; `done` moves to its loop. What can be meant as it is stays.
+the job's lists begin. What can be meant as it is stays.
 """
 
 from __future__ import annotations
@@ -33,9 +33,6 @@ _TYPED = re.compile(
 # The first item of a list, below its key.
 _FIRST_ITEM = lazy_pattern(r"^(?P<key> *(?:- +)*)[\w.-]+ *: *(?:#.*)?\n(?P<item> *)- ", re.MULTILINE)
 _COMMENT = lazy_pattern(r"^[ \t]*#.*", re.MULTILINE)
-_CLOSES = lazy_pattern(r"(?:done|fi|else|elif)\b")
-_ENDS = lazy_pattern(r"(?:done|fi)\b")
-_OPENS = lazy_pattern(r"(?:^|[\s;&|])(?:do|then)\s*$")
 
 
 class _Match(IntEnum):
@@ -81,14 +78,12 @@ def moved_line(document: Document, offset: int) -> tuple[TextEdit, ...]:
     end = end_of_line(text, start)
     match = _TYPED.match(text[start:end])
     # A command may have been typed faster than its dash was answered.
-    closes = match is not None and _CLOSES.match(match["text"] or "")
-    if match is None or not (match["dash"] or match["key"] or closes) or (match["text"] and not (is_ended or closes)):
+    if match is None or not (match["dash"] or match["key"]) or (match["text"] and not is_ended):
         return ()
     is_name = is_ended and match["dash"] is None and not (match["value"] or "").strip()
     typed = _Typed(len(match["pad"]), match["key"], match["dash"] is not None, is_name)
     rest = text[offset if is_ended else end :]
-    above = _Above(document, text[:start] + rest, start)
-    column = above.column_of_end(typed.column) if closes and not match["dash"] else above.column_of(typed)
+    column = _Above(document, text[:start] + rest, start).column_of(typed)
     following = next((line for line in rest.split("\n")[1:] if line.strip()), "")
     if column >= typed.column or len(following) - len(following.lstrip(" ")) > column:
         return ()
@@ -165,24 +160,6 @@ class _Above:
         """Whether the last list above is as far to the left as its key."""
         last = [*_FIRST_ITEM.finditer(self._text)][-1:]
         return any(len(one["key"]) == len(one["item"]) for one in last)
-
-    def column_of_end(self, column: int) -> int:
-        """The column for a line of a script that begins with `done`, `fi` or the like: that of what it ends."""
-        innermost = self._collections[-1][2] if self._collections else 0
-        if not (self._is_in_text(column, innermost) and self._is_list_of_texts(self.path, self.last)):
-            return column
-        open_ends = 0
-        for line in reversed(self._text.splitlines()):
-            words = line.lstrip(" -")
-            if line.strip() and len(line) - len(words) <= innermost:
-                break
-            if _OPENS.search(words) and not words.startswith("elif"):
-                if not open_ends:
-                    return min(column, len(line) - len(words))
-                open_ends -= 1
-            elif _ENDS.match(words):
-                open_ends += 1
-        return column
 
     def _fit(self, path: Path, node: Node | None, key: str | None) -> _Match:
         """Whether the mapping at a path can have a key, which it must not have yet."""

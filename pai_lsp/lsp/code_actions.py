@@ -200,6 +200,6 @@ _CONVERSIONS = {FileKind.OTHER: conversion, FileKind.MPIJOB: mpijob_conversion}
 
 def _edit(document: OpenDocument, offer: Refactoring) -> lsp.WorkspaceEdit:
     edits = offer.make() if offer.make else ()
-    is_beside = offer.beside == EXPANDED
-    beside = written_beside(document.uri, EXPANDED, apply_edits(document.text, edits)) if is_beside else None
-    return beside or document.edit(edits)
+    if offer.beside == EXPANDED:
+        return written_beside(document.uri, EXPANDED, apply_edits(document.text, edits))
+    return document.edit(edits)

@@ -183,14 +183,12 @@ def workspace_edit(
 _AFTER_ALL_LINES = 2**31 - 1
 
 
-def written_beside(uri: str, addition: str, text: str) -> lsp.WorkspaceEdit | None:
-    """An edit that opens a file beside a job's, with an addition to its name and this text; None if it is not a file.
+def written_beside(uri: str, addition: str, text: str) -> lsp.WorkspaceEdit:
+    """An edit that opens a file beside a job's, with an addition to its name and this text.
 
     A file of that name that exists already gets the text; the user sees it before it is saved.
     """
     stem, ending, _ = re.split(r"((?:\.pai)?\.ya?ml|)$", uri, maxsplit=1, flags=re.IGNORECASE)
-    if not uri.startswith("file:"):
-        return None
     beside = f"{stem}.{addition}{ending or '.yaml'}"
     everything = lsp.Range(lsp.Position(0, 0), lsp.Position(_AFTER_ALL_LINES, 0))
     created = lsp.CreateFile(beside, options=lsp.CreateFileOptions(ignore_if_exists=True))
