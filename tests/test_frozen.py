@@ -99,7 +99,7 @@ MUTABLE = {
     "_Level", "_OpenCollection", "_OpenStep", "_Pod", "_Run", "_Tag", "_UnfinishedCommand", "_Worker",
 }  # fmt: skip
 # Values with a part that is made when it is first asked for have no slots; these have none for other reasons.
-OPEN = {"api.Related", "api.Diagnostic", "completions.CompletionItems", "loading.RecordingLookup"}
+OPEN = {"api.Related", "api.Diagnostic", "loading.RecordingLookup"}
 
 
 def decorated_classes() -> Iterator[tuple[str, str, dict[str, bool], bool]]:

@@ -43,7 +43,7 @@ def schema_context(document: Document, parents: SequenceOf[Node | None]) -> dict
     }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Cursor:
     """An offset in a document."""
 
@@ -79,7 +79,7 @@ class Cursor:
 _ROLE_DEPTHS: dict[str | int, int] = {"taskRoles": 1, "deployments": 3}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Location:
     """A node of a job's tree, and the way to it.
 
@@ -159,7 +159,7 @@ class Spot(Enum):
     ITEM = "item"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class InsertionPoint:
     """The place of a cursor for text that is being typed.
 

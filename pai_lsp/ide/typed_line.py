@@ -45,7 +45,7 @@ class _Match(IntEnum):
     SECTION = 4  # it is known there, and hardly a name: its value is a mapping or a list, or it is several words
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class _Typed:
     """A line: its indentation, its key, if it has one, and whether it is the item of a list.
 
@@ -58,7 +58,7 @@ class _Typed:
     is_name: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class _Destination:
     """A block collection above the line that may go on in it."""
 

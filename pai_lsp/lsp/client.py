@@ -35,7 +35,7 @@ _ITEM = "text_document.completion.completion_item"
 _PUBLISHED, _PULLED = "text_document.publish_diagnostics", "text_document.diagnostic"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Client:
     """The capabilities that the server uses; a missing one is not supported.
 

@@ -68,15 +68,12 @@ def _value(kind: Any) -> str:
 
 
 def _fixes(document: OpenDocument, diagnostics: Iterable[Diagnostic]) -> Iterator[lsp.CodeAction]:
-    """Each fix once; one that fixes several findings belongs to all of them."""
+    """Each fix once, with the first finding that has it."""
     found: dict[tuple[str, tuple[TextEdit, ...]], lsp.CodeAction] = {}
     for diagnostic in diagnostics:
         for number, fix in enumerate(diagnostic.fixes):
-            if action := found.get((fix.title, fix.edits)):
-                action.diagnostics = [*(action.diagnostics or ()), _shown(document, diagnostic)]
-            else:
-                is_preferred = fix.safe and number == 0
-                found[fix.title, fix.edits] = _edit_action(document, fix, diagnostic, is_preferred=is_preferred)
+            action = _edit_action(document, fix, diagnostic, is_preferred=fix.safe and number == 0)
+            found.setdefault((fix.title, fix.edits), action)
     yield from found.values()
 
 

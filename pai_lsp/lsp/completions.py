@@ -9,10 +9,10 @@ from lsprotocol import types as lsp
 
 from pai_lsp.ide.completion.complete import complete, is_written
 from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, escaped
-from pai_lsp.lsp.convert import markup
+from pai_lsp.lsp.convert import markup, text_edits
 from pai_lsp.source.edits import line_end
 from pai_lsp.source.foreign import as_mapping
-from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ _KINDS: Mapping[SuggestionKind, lsp.CompletionItemKind] = {
 _WORDS = frozenset(SuggestionKind) - {SuggestionKind.KEY, SuggestionKind.SNIPPET}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class CompletionItems:
     """Makes the items for one place: the document, and the offset of the cursor in it.
 
@@ -77,7 +77,6 @@ class CompletionItems:
     document: OpenDocument
     offset: int
     kept: Mapping[str, object] | None = None
-    _ranges: dict[Span, lsp.Range] = field(default_factory=dict)
 
     def item(self, suggestion: Suggestion) -> lsp.CompletionItem:
         """One suggestion."""
@@ -96,8 +95,7 @@ class CompletionItems:
             insert_text_format=form,
             insert_text_mode=lsp.InsertTextMode.AsIs if client.keeps_indentation else None,
             text_edit=self._edit(suggestion, text),
-            additional_text_edits=[lsp.TextEdit(self._range(one.span), one.new_text) for one in suggestion.elsewhere]
-            or None,
+            additional_text_edits=text_edits(suggestion.elsewhere, self.document.places) or None,
             data=dict(self.kept) if self.kept and suggestion.documentation else None,
         )
 
@@ -147,14 +145,8 @@ class CompletionItems:
         return line[found.start() :].partition(":")[0] if found else suggestion.label
 
     def _edit(self, suggestion: Suggestion, text: str) -> lsp.TextEdit | lsp.InsertReplaceEdit:
-        span = suggestion.edit.span
+        span, places = suggestion.edit.span, self.document.places
         is_within = span.end > self.offset >= span.start
         if is_within and self.document.client.two_edits and suggestion.kind in _WORDS and "\n" not in text:
-            return lsp.InsertReplaceEdit(text, self._range(Span(span.start, self.offset)), self._range(span))
-        return lsp.TextEdit(self._range(span), text)
-
-    def _range(self, span: Span) -> lsp.Range:
-        """Most suggestions for one place replace the same text."""
-        if span not in self._ranges:
-            self._ranges[span] = self.document.places.range(span)
-        return self._ranges[span]
+            return lsp.InsertReplaceEdit(text, places.range(Span(span.start, self.offset)), places.range(span))
+        return lsp.TextEdit(places.range(span), text)

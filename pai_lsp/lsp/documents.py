@@ -89,7 +89,7 @@ class FileContext:
     folder: str = field(default="", compare=False)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class OpenDocument:
     """One version of a document that is open in the client.
 

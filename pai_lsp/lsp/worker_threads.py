@@ -28,7 +28,7 @@ PATIENCE = 0.1
 MOST_THREADS = 8
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class _Work:
     """A function to call in a worker thread, and the future that gets its result."""
 

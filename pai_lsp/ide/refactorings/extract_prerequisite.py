@@ -77,7 +77,7 @@ def _extracted(document: Document, selection: CommandSelection, name: str) -> tu
     return together(document.syntax, edits)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class CommandSelection:
     """The first `count` commands of a task role's own list, or others, which cannot be moved (`is_first` is false).
 

@@ -189,7 +189,7 @@ class Filler(Enum):
     AUTH = "auth"  # the rest-server, secrets only
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class SelectedText:
     """A part of a scalar that a template can replace.
 

@@ -42,7 +42,7 @@ class RefactoringKind(Enum):
     QUICK_FIX = "quickfix"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Refactoring:
     """One change that can be offered at a place.
 
