@@ -172,9 +172,12 @@ def test_a_piece_checks_clean(text: str, label: str) -> None:
     assert findings == [], after
 
 
-@pytest.mark.parametrize("name", some(PLACES))
+@pytest.mark.parametrize("name", PLACES)
 def test_every_place_of_a_number_has_the_same_default(name: str) -> None:
     for one in offered(PLACES[name][0])[1]:
+        every = {int(number) for number, _ in places(one.snippet or "")}
+        # The first name is given at times, and that of an image has no place of its own in a task role.
+        assert set(range(1, max(every, default=0))) - every <= {1, 3, 6}, one.snippet
         numbers = [number for number, default in places(one.snippet or "") if default is not None]
         assert len(numbers) == len(set(numbers)), one.snippet
         assert applied(one.snippet or "") == (one.edit.new_text if one.snippet else "")

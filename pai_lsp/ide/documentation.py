@@ -77,7 +77,7 @@ def field_documentation(field: Field) -> str:
     facts = filter(None, (field.type, "required" if field.required else "", default))
     lines = [f"**{field.title}** ({', '.join(facts)})", field.description]
     if len(field.values) > 1:
-        lines.append("One of " + ", ".join(f"`{value}`" for value in field.values[:12]) + ".")
+        lines.append("One of " + ", ".join(f"`{value}`" for value in field.values) + ".")
     elif field.examples and not field.values:
         lines.append(_examples(field))
     if enforced := _ENFORCED.get(field.enforced_by):
@@ -89,7 +89,7 @@ def _examples(field: Field) -> str:
     """The examples of a key as YAML: short values in a sentence, the first list or mapping as a block with the key."""
     longer = next((one for one in field.examples if isinstance(one, (dict, list))), None)
     if longer is None:
-        return "For example " + ", ".join(f"`{flow_value(example)}`" for example in field.examples[:3]) + "."
+        return "For example " + ", ".join(f"`{flow_value(example)}`" for example in field.examples) + "."
     lines = entry_lines(field.key, longer) if isinstance(field.key, str) else value_lines(longer)
     return "\n".join(["For example:", "```yaml", *lines, "```"])
 

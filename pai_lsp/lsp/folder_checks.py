@@ -136,7 +136,7 @@ class FolderChecks:
     def _soon(self, paths: Sequence[str], *, looks_for_files: bool = False) -> None:
         self._waiting.update(dict.fromkeys(paths))
         self._looks_for_files = self._looks_for_files or looks_for_files
-        if (self._waiting or self._looks_for_files) and (self._task is None or self._task.done()):
+        if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def _run(self) -> None:

@@ -132,7 +132,7 @@ class Protocol(LanguageServerProtocol):
         self.session.begin(params, Client(params.capabilities, unit, params.initialization_options))
         if not self.session.client.pulls_diagnostics:
             capabilities.diagnostic_provider = None
-        if self._watched_reader is not None and params.process_id is not None and params.process_id > 0:
+        if self._watched_reader is not None and params.process_id is not None:
             self.session.in_background(_end_with(params.process_id, self._watched_reader))
         capabilities.execute_command_provider = lsp.ExecuteCommandOptions([one.value for one in CommandName])
         return result

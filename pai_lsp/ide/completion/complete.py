@@ -294,12 +294,12 @@ def _variables(point: InsertionPoint, sigil: str, typed: str) -> Iterator[Sugges
     for name, variable, value in _names(point.job, point.location.task_role):
         if name.lower().startswith(typed.lower()):
             detail, documentation = value or variable.description, variable_documentation(variable, name, value)
-            order = _STATUS_ORDER.get(variable.status, 3)
+            order = _STATUS_ORDER.index(variable.status)
             edit = TextEdit(place, name + closing)
             yield Suggestion(name, SuggestionKind.VARIABLE, edit, None, detail, documentation, order)
 
 
-_STATUS_ORDER = {"current": 0, "legacy": 1, "deprecated": 2}
+_STATUS_ORDER = ("current", "legacy", "deprecated")
 
 
 def _names(job: Job, own: TaskRole | None) -> Iterator[tuple[str, EnvironmentVariable, str]]:

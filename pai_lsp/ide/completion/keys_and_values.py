@@ -150,7 +150,7 @@ def _required_variables(point: InsertionPoint) -> Iterable[str]:
 MOST_OFFERED = 50
 
 _EXTRAS_PLUGINS = ("extras", RUNTIME_PLUGIN)
-_EVENT_STATUS_ORDER = {"released": 0, "extended": 1, "superseded": 2}
+_EVENT_STATUS_ORDER = ("released", "extended", "superseded")
 
 
 def complete_scalars(point: InsertionPoint) -> list[Suggestion]:
@@ -194,7 +194,7 @@ def _names(point: InsertionPoint) -> Iterator[Suggestion]:
         yield from _plugins(point)
     elif key == "event":
         for event in events().values():
-            documentation, order = event_documentation(event), _EVENT_STATUS_ORDER[event.status]
+            documentation, order = event_documentation(event), _EVENT_STATUS_ORDER.index(event.status)
             yield scalar_suggestion(point, event.name, SuggestionKind.EVENT, event.when, documentation, order)
     elif key == "name" and "require" in path:
         yield from _item_names(point, ())
@@ -266,7 +266,7 @@ def _prerequisites(point: InsertionPoint, written: Iterable[str], own: str | Non
     listed = set(written)
     for definition in point.job.definitions_by_name.values():
         if definition.type != "dockerimage" and definition.name != own:
-            yield _definition(point, definition, 1 if definition.name in listed else 0)
+            yield _definition(point, definition, int(definition.name in listed))
     for offer in _offers(point):
         yield _offered(point, offer)
 

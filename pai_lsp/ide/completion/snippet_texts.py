@@ -218,7 +218,7 @@ JOBS = (
         _job(
             "my-distributed-job",
             master_and_worker("$2", "$2", 4),
-            11,
+            10,
             "".join(f"{line}\n" for line in entry_lines("extras", SSH)),
         ),
     ),

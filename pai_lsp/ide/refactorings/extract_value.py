@@ -252,7 +252,7 @@ def _commands(job: Job) -> Iterator[tuple[Scalar, Filler]]:
     for role in job.task_roles:
         found |= dict.fromkeys(job.command_parts(role), Filler.SERVER)
     for definition in job.prerequisites:
-        if definition.extended_plugin == "cmd" and definition.type != "dockerimage":
+        if definition.extended_plugin == "cmd":
             for callback in definition.callbacks:
                 found |= dict.fromkeys(callback.commands, Filler.RUNTIME)
     yield from ((scalar, filler) for scalar, filler in found.items() if scalar.is_string)
