@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from expansion import marketplace
+from expansion import FOLDER as EXPANSIONS
+from expansion import MemoryLookup, marketplace
 from marks import is_catalog
 from test_cluster_fit import cluster
+from test_refactorings import read_selection
 
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Settings
@@ -27,6 +29,7 @@ from pai_lsp.ide.outline import OutlineItem, folds, outline, selection_ranges
 from pai_lsp.ide.refactorings import made, mpijob_conversion, refactorings
 from pai_lsp.ide.semantic_tokens import semantic_tokens
 from pai_lsp.ide.typed_line import moved_line
+from pai_lsp.job.lookup import SuggestedDefinition
 from pai_lsp.source.text import Span, apply_edits
 
 if TYPE_CHECKING:
@@ -203,8 +206,74 @@ def test_the_answers_about_each_place(path: Path, question: str) -> None:
     assert "\n".join(getattr(Answers(of_file(path)), question)()) == expected[question].rstrip("\n")
 
 
+class Suggesting(MemoryLookup):
+    """The marketplace, with its definitions to complete."""
+
+    def suggestions(self, typed: str, most: int) -> tuple[SuggestedDefinition, ...]:
+        del typed
+        found = ((name, self.find(name).definitions[0]) for name in self.names())
+        return tuple(
+            SuggestedDefinition(name, one.name, "", one.type, variables=tuple(v.name for v in one.template_variables))
+            for name, one in found
+        )[:most]
+
+
+# What a line of a marked text stands for that begins with `@`.
+SHORT = {
+    "@head": "protocolVersion: 2\nname: train\ntype: job\nprerequisites:\n"
+    "  - {type: dockerimage, name: image, uri: 'ubuntu:20.04'}",
+    "@role": "taskRoles:\n  worker:\n    instances: 1\n    dockerImage: image\n"
+    "    resourcePerInstance: {cpu: 4, memoryMB: 8192, gpu: 1}",
+}
+PLACES = FOLDER / "places.txt"
+
+
+def at_a_mark(marked: str) -> Iterator[str]:
+    """All about the place of `$0`, or about what is between `⟦` and `⟧`."""
+    text, span = read_selection("\n".join(SHORT.get(line, line) for line in marked.split("\n")))
+    lookup = Suggesting((EXPANSIONS / "marketplace.yaml").read_text(encoding="utf-8"))
+    document = Document(text, Settings(cluster=cluster()), "job.pai.yaml", lookup, is_catalog=is_catalog(text))
+    answers = Answers(document)
+    for offer in map(made, refactorings(document, span)):
+        change = answers.edits(offer.make()) if offer.make else offer.disabled_reason
+        yield f"{offer.title}: {change}"
+    if found := hover(document, span.start):
+        lines = [*filter(None, found.markdown.splitlines())]
+        yield f"hover {answers.place(found.span)}: {' / '.join(line[:80] for line in lines[:3])}"
+    for target in definitions(document, span.start):
+        yield f"leads to {answers.place(target.span) if target.path is None else target.path}"
+    completed = complete(document, span.start)
+    if completed:
+        yield f"completed: {', '.join(one.label for one in completed[:8])} of {len(completed)}"
+    for one in completed[:2]:
+        inserted = f"{answers.edits([one.edit])} {'' if one.snippet is None else repr(one.snippet)}".rstrip()
+        yield f"  {one.detail}: {inserted}"
+    if moved := moved_line(document, span.start):
+        yield f"moves: {answers.edits(moved)}"
+
+
+def marked_places() -> dict[str, tuple[str, str]]:
+    """By title, the marked text and the answers."""
+    parts = PLACES.read_text(encoding="utf-8").split("=== ")[1:]
+    titled = (part.partition("\n") for part in parts)
+    return {title: (body.partition("\n---\n")[0], body.partition("\n---\n")[2]) for title, _, body in titled}
+
+
+@pytest.mark.parametrize("title", marked_places())
+def test_the_answers_at_a_marked_place(title: str) -> None:
+    marked, expected = marked_places()[title]
+    assert "".join(f"{line}\n" for line in at_a_mark(marked)) == expected
+
+
 if __name__ == "__main__":  # writes the answers anew, to be read before they are kept
     for file in FILES:
         about = Answers(of_file(file))
         written = (f"== {one}\n" + "".join(f"{line}\n" for line in getattr(about, one)()) for one in QUESTIONS)
         file.with_suffix(".txt").write_text("\n".join(written), encoding="utf-8")
+    found = {title: (marked, at_a_mark(marked)) for title, (marked, _) in marked_places().items()}
+    PLACES.write_text(
+        "".join(
+            f"=== {title}\n{one}\n---\n" + "".join(f"{x}\n" for x in lines) for title, (one, lines) in found.items()
+        ),
+        encoding="utf-8",
+    )
