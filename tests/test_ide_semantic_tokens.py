@@ -117,6 +117,6 @@ def test_numbers_count_from_the_token_before() -> None:
     lines = LineIndex("ab cd\n  ef gh\nij\n")
     spans = [Span(*place) for place in ((0, 2), (3, 5), (8, 10), (11, 13), (14, 16))]
     tokens = [SemanticToken(span, TokenType.ROOT) for span in spans]
-    numbers = token_numbers(tokens, Places(lines, ColumnUnit.UTF16), spans_lines=True)
+    numbers = token_numbers(tokens, Places(lines, ColumnUnit.UTF16))
     places = [tuple(numbers[at : at + 3]) for at in range(0, len(numbers), 5)]
     assert places == [(0, 0, 2), (0, 3, 2), (1, 2, 2), (0, 3, 2), (1, 0, 2)]

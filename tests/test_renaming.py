@@ -11,7 +11,6 @@ from random_edits import edited, job_texts
 
 from pai_lsp.document import Document
 from pai_lsp.ide.navigation import RenameRefused, rename
-from pai_lsp.ide.refactorings import refactorings
 from pai_lsp.job.symbols import SymbolKind, occurrence_at, rename_prerequisite, rename_role
 from pai_lsp.source.text import apply_edits
 
@@ -79,32 +78,6 @@ def test_every_fix_that_renames_does_what_the_editor_does(name: str) -> None:
 @given(st.sampled_from(sorted(TEXTS)), st.integers(0, 2**32))
 def test_every_fix_renames_as_the_editor_does_in_edited_jobs(name: str, seed: int) -> None:
     assert_fixes_rename(edited(TEXTS[name], seed))
-
-
-def assert_refactorings_rename(text: str) -> int:
-    """How many refactorings give the prerequisites of one name names of their own."""
-    document = Document(text, path="a.pai.yaml")
-    count = 0
-    for definition in document.job.prerequisites:
-        for found in refactorings(document, definition.name_span):
-            if found.make is not None and found.title.startswith("Give each prerequisite"):
-                edits = found.make()
-                after = Document(apply_edits(text, edits), path="a.pai.yaml").job.prerequisites
-                pairs = zip(document.job.prerequisites, after, strict=True)
-                renamed = [(one, new.name) for one, new in pairs if one.name != new.name]
-                asked = {edit for one, name in renamed for edit in rename(document, one.name_span.start, name)}
-                assert set(edits) == asked
-                count += 1
-    return count
-
-
-@pytest.mark.parametrize("name", some(sorted(TEXTS), 5))
-def test_every_refactoring_that_renames_does_what_the_editor_does(name: str) -> None:
-    assert_refactorings_rename(TEXTS[name])
-
-
-def test_a_refactoring_renames_one_of_two_prerequisites() -> None:
-    assert assert_refactorings_rename(JOB.replace("name: data set", "name: image")) > 0
 
 
 def assert_fixes_rename(text: str) -> int:
