@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.document import Document, check_expanded, diagnostics_of_expansion
 from pai_lsp.document import check as checked
-from pai_lsp.findings.diagnostic import Settings, Severity, causes, limited
+from pai_lsp.findings.diagnostic import SEVERITIES, Settings, Severity, causes, limited
 from pai_lsp.platform.platforms import ALL_NAMES, platform_named
 from pai_lsp.project.projects import Projects
 from pai_lsp.project.targets import report_faults
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from pai_lsp.findings import diagnostic
     from pai_lsp.source.text import Place
-
-_SEVERITIES = {severity.label: severity for severity in Severity}
 
 
 @dataclass(frozen=True)
@@ -193,9 +191,9 @@ def _document(function: str, text: object, path: str | None, platform: str | Non
 
 
 def _severity(name: str) -> Severity:
-    if name not in _SEVERITIES:
-        raise ValueError(f"no severity is named '{name}'{did_you_mean(str(name), _SEVERITIES)}")
-    return _SEVERITIES[name]
+    if name not in SEVERITIES:
+        raise ValueError(f"no severity is named '{name}'{did_you_mean(str(name), SEVERITIES)}")
+    return SEVERITIES[name]
 
 
 def _diagnostics(document: Document, found: Iterable[diagnostic.Diagnostic]) -> list[Diagnostic]:

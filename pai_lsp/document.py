@@ -52,7 +52,7 @@ from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
 from pai_lsp.source.odd_characters import is_blank, odd_characters
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.steps import ALLOWANCE, Allowance, OutOfSteps
-from pai_lsp.source.text import LineIndex, PlacesBefore, Span, any_overlaps, apart, apply_edits, shortened
+from pai_lsp.source.text import LineIndex, PlacesBefore, Span, any_overlaps, apart, apply_edits, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -442,9 +442,7 @@ def _check_mpijob(document: Document, on_fault: OnFault) -> tuple[Diagnostic, ..
     severity_of = document.settings.severity_of
     checks = (one for one in manifest_checks(document.syntax) if severity_of(one[0]) is not None)
     found = dict.fromkeys(_found(checks, document, on_fault))
-    if template := filled_in(document.syntax):
-        found = dict.fromkeys(_without_placeholders(found, template))
-    return tuple(found)
+    return tuple(_without_placeholders(found, filled_in(document.syntax)))
 
 
 def _explains_stop(found: Iterable[Diagnostic], order: Order, document: Document, job: Job) -> bool:
@@ -564,22 +562,13 @@ def _diagnostics(rule: Rule, findings: Iterable[Finding], document: Document, on
     severity = document.settings.severity_of(rule) or rule.severity
     is_set = rule.code in document.settings.severities
     applicable = document.applicable_fixes
-    shared: dict[int, Fixes] = {}  # the places of one mistake may have the same fixes
-
-    def fixes_of(found: Finding) -> Fixes:
-        known = shared.get(id(found.fixes))
-        if known is None:
-            known = shared[id(found.fixes)] = _applicable(rule, found.fixes, applicable, on_fault)
-        return known
-
-    findings = tuple(findings)  # so that each of their fixes keeps its identity
     return [
         Diagnostic(
             rule.code,
             severity if is_set else found.severity or severity,
             found.span,
-            _sentence(found.message),
-            fixes_of(found) if found.fixes != () else (),
+            one_line(found.message, _LONGEST_MESSAGE),
+            _applicable(rule, found.fixes, applicable, on_fault) if found.fixes != () else (),
             found.related[:MOST_RELATED],
             found.tags,
             found.field,
@@ -602,12 +591,6 @@ def _applicable(rule: Rule, fixes: Fixes, applicable: ApplicableFixes, on_fault:
     except Exception as error:  # noqa: BLE001 - as in _found_by
         on_fault(rule, error)
         return ()
-
-
-def _sentence(message: str) -> str:
-    """A message on one line, shortened where it quotes a very long name."""
-    line = " ".join(message.split()) if not message.isprintable() else message
-    return shortened(line, _LONGEST_MESSAGE)
 
 
 def _without_echoes(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import insort
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Fix, Severity
 from pai_lsp.rules.structure.job_shape import MAX_BYTES
 from pai_lsp.source.comments import written_comments
 from pai_lsp.source.frozen import dataclass, replace
-from pai_lsp.source.text import apply_edits
+from pai_lsp.source.text import any_overlaps, apply_edits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 MOST_ROUNDS = 10
 # So many fixes are tried on their own where together they make a text worse.
 _MOST_ALONE = 20
-# How many taken places on each side can touch another place: one that ends there, an empty one, one that begins there.
-_NEIGHBORS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +111,7 @@ def _applicable(
 def _without_overlaps(items: Iterable[tuple[Diagnostic, Fix]]) -> Iterator[tuple[Diagnostic, Fix]]:
     taken: list[Span] = []  # sorted
     for diagnostic, fix in items:
-        if not any(_overlaps_one(edit.span, taken) for edit in fix.edits):
+        if not any(any_overlaps(taken, edit.span) for edit in fix.edits):
             for edit in fix.edits:
                 insort(taken, edit.span)
             yield diagnostic, fix
@@ -132,12 +130,6 @@ def _fitting(items: Iterable[tuple[Diagnostic, Fix]], document: Document) -> Ite
 
 def _size(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
-
-
-def _overlaps_one(span: Span, taken: list[Span]) -> bool:
-    """Whether a span overlaps one of those that are taken, which are sorted and overlap only within a fix."""
-    at = bisect_left(taken, span)
-    return any(span.overlaps(other) for other in taken[max(0, at - _NEIGHBORS) : at + _NEIGHBORS])
 
 
 def _name(diagnostic: Diagnostic, fix: Fix) -> tuple[str, str, str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.assistant.allowed_files import AnswerError
 from pai_lsp.document import check, check_expanded, diagnostics_of_expansion, document_of_text
-from pai_lsp.findings.diagnostic import Settings, Severity, causes, limited
+from pai_lsp.findings.diagnostic import SEVERITIES, Settings, Severity, causes, limited
 from pai_lsp.job.hidden import with_hidden
 from pai_lsp.platform.platforms import ALL_NAMES, platform_named
 from pai_lsp.project.projects import Projects
@@ -35,14 +35,13 @@ SHORT_LIST, SHORT_LINES = 20, 100
 _MOST_LISTED, _MOST_LINES = 200, 5_000
 # Characters in the edits of an answer's findings: lines can be as long as a job. `fix` gives what is left out.
 _MOST_OF_FIXES = 50_000
-_SEVERITIES = {severity.label: severity for severity in Severity}
 
 
 def checked(given: Mapping[str, Any], files: AllowedFiles) -> dict[str, Any]:
     """What `pai-lsp check` finds, each finding with the edit that fixes it."""
     document = document_of(given, files)
     found = _reported(document, check(document))
-    lowest = _SEVERITIES[given.get("severity", Severity.WARNING.label)]
+    lowest = SEVERITIES[given.get("severity", Severity.WARNING.label)]
     shown, more = cut([one for one in found if one.severity <= lowest], given, _MOST_LISTED, SHORT_LIST)
     counts = [sum(one.severity is severity for one in found) for severity in (Severity.ERROR, Severity.WARNING)]
     return {

@@ -10,7 +10,7 @@ import os
 from functools import partial
 
 from pai_lsp.cli.report import FORMATS
-from pai_lsp.findings.diagnostic import Severity
+from pai_lsp.findings.diagnostic import SEVERITIES
 from pai_lsp.platform.platforms import ALL_NAMES, NAMES
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _CHOICES = {
     "report formats": FORMATS,
-    "severities": [severity.label for severity in Severity],
+    "severities": list(SEVERITIES),
     "platforms": ALL_NAMES,
     "platforms without versions": NAMES,
 }

@@ -59,6 +59,9 @@ class Severity(IntEnum):
         return self.name.lower()
 
 
+SEVERITIES = {severity.label: severity for severity in Severity}
+
+
 class DiagnosticTag(Enum):
     """How an editor may draw a finding; the values are LSP's."""
 

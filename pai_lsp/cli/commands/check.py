@@ -13,7 +13,7 @@ from pai_lsp.cli.commands.check_one import Options, Outcome, check_configuration
 from pai_lsp.cli.report import render, statistics
 from pai_lsp.cli.report.results import CheckFailure, Results
 from pai_lsp.cli.report.terminal import Terminal, terminal_for, with_progress
-from pai_lsp.findings.diagnostic import Consequence, Severity
+from pai_lsp.findings.diagnostic import SEVERITIES, Consequence, Severity
 from pai_lsp.platform.platforms import platform_named
 from pai_lsp.project.configuration import Configuration
 from pai_lsp.project.targets import STANDARD_INPUT, faulty, missing, report_renamed, run_projects, targets
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from pai_lsp.project.projects import Projects
     from pai_lsp.project.targets import Target
 
-_SEVERITIES = {severity.label: severity for severity in Severity}
 _CONSEQUENCES = frozenset(one.value for one in Consequence)
 # Formats for programs, which filter findings themselves.
 _COMPLETE_FORMATS = frozenset({"json", "ndjson"})
@@ -154,7 +153,7 @@ def _options(arguments: argparse.Namespace) -> Options:
         from pai_lsp.cluster.profile import profile_named  # noqa: PLC0415 - most checks know no cluster
 
         cluster = profile_named(arguments.cluster)
-    threshold = _SEVERITIES[arguments.severity or "warning"]
+    threshold = SEVERITIES[arguments.severity or "warning"]
     is_complete = arguments.severity is None and arguments.format in _COMPLETE_FORMATS
     return Options(
         arguments,
