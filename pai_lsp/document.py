@@ -665,29 +665,19 @@ def _lines_of_holders(lines: LineIndex, faulty: set[int]) -> set[int]:
     A line with the wrong indentation may be valid, and only the next one have the problem.
     """
     found: set[int] = set()
-    # For each line that is not blank the next one above it, and the next one above it that is indented less.
-    above: dict[int, int] = {}
-    holder: dict[int, int] = {}
-    open_lines: list[tuple[int, int]] = []  # lines and their indentation, which grows
-    walked: set[int] = set()
-    last = -1
-    for number in range(max(faulty, default=-1) + 1):
-        if number in faulty:
-            near = [one for one in (last, above.get(last, -1)) if one >= 0]
-            found.update(near)
-            one = holder[near[-1]] if near else -1
-            while one >= 0 and one not in walked:
-                walked.add(one)
-                one = holder[one]
-        line = lines.line_text(number)
-        if line.strip():
-            depth = _indentation(line)
-            while open_lines and open_lines[-1][1] >= depth:
-                open_lines.pop()
-            above[number], holder[number] = last, open_lines[-1][0] if open_lines else -1
-            open_lines.append((number, depth))
-            last = number
-    return found | walked
+    for line in sorted(faulty):
+        above = (one for one in range(line - 1, -1, -1) if lines.line_text(one).strip())
+        near = list(islice(above, 2))
+        depth = _indentation(lines.line_text(near[-1])) if near else 0
+        found.update(near)
+        for one in above:
+            indentation = _indentation(lines.line_text(one))
+            if not depth or (indentation <= depth and one in found):  # all further ones are known
+                break
+            if indentation < depth:
+                depth = indentation
+                found.add(one)
+    return found
 
 
 def _indentation(line: str) -> int:

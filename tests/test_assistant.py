@@ -21,7 +21,7 @@ from pai_lsp.assistant.assistant_tools import answer, tools
 from pai_lsp.assistant.resources import resource_text, resources
 from pai_lsp.catalog.remote_sources import read_items, server_key
 from pai_lsp.catalog.setup import ServerSource
-from pai_lsp.catalog.store import Store, Stored
+from pai_lsp.catalog.store import LoadedSource, Store
 from pai_lsp.ide.completion.snippet_texts import JOBS
 from pai_lsp.platform.tables import table
 from pai_lsp.rules import RULES
@@ -283,7 +283,7 @@ def test_a_template_of_the_marketplace_is_filled(tmp_path: Path, monkeypatch: py
         for number, (name, text) in enumerate({"one": TEMPLATE, "two": two, "odd": "type: job\n"}.items())
     ]
     texts, _ = read_items(json.dumps(templates).encode(), server.url)
-    Store(user_cache_folder(os.environ)).save(server_key(server), Stored(texts, {}))
+    Store(user_cache_folder(os.environ)).save(server_key(server), LoadedSource(texts=texts))
     folder = tmp_path / "jobs"
     folder.mkdir()
     (folder / ".pai-lsp.yaml").write_text(f"marketplace: {{sources: [{{url: '{server.url}'}}]}}\n", encoding="utf-8")

@@ -30,7 +30,7 @@ from pai_lsp.catalog.remote_sources import (
     server_key,
 )
 from pai_lsp.catalog.setup import DirectorySource, SourceState
-from pai_lsp.catalog.store import LoadedSource, Store, Stored
+from pai_lsp.catalog.store import LoadedSource, Store
 from pai_lsp.job.lookup import LazyLookup, LookupState
 from pai_lsp.source.failures import why
 from pai_lsp.source.files import YAML_ENDINGS, UnreadableFile, decoded, read_bytes
@@ -92,10 +92,11 @@ def read_directory(
         texts.append(text)
         if stamp:
             new_stamps[path] = stamp
+    loaded = LoadedSource(directory, tuple(texts), skipped=(*skipped, *_faults(directory, texts)), stamps=new_stamps)
     if store and is_large and (news or len(texts) != len(known)):
         with suppress(OSError):  # next time it is read again
-            store.save(directory, Stored(tuple(texts), new_stamps))
-    return LoadedSource(directory, tuple(texts), skipped=(*skipped, *_faults(directory, texts)), stamps=new_stamps)
+            store.save(directory, loaded)
+    return loaded
 
 
 def with_open_texts(source: LoadedSource, open_texts: Mapping[str, str], before: LoadedSource | None) -> LoadedSource:

@@ -14,13 +14,12 @@ queries of addresses, which may be keys, are not stored; the cache knows a whole
 from __future__ import annotations
 
 import hashlib
-import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.definition_text import DefinitionText, first_line, read_definition_text
 from pai_lsp.catalog.setup import SourceState
-from pai_lsp.catalog.store import FRESH, LoadedSource, Stored, age
+from pai_lsp.catalog.store import FRESH, LoadedSource, age
 from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import JobTemplate
 from pai_lsp.source.failures import why
@@ -67,17 +66,21 @@ def load_server(server: ServerSource, store: Store, before: LoadedSource | None,
     if before is not None and before.asked == asked and is_trusted == (before.state is not SourceState.UNTRUSTED):
         return before
     stored, failed = store.load(key), store.load(_failure_key(key))
-    if stored is None and not is_trusted:
-        return LoadedSource(server.url, state=SourceState.UNTRUSTED, note=UNTRUSTED_NOTE, asked=asked)
-    reason = f"{failed.skipped[0]}; asked {age(time.time() - failed.asked)}" if failed and failed.skipped else ""
+    reason = f"{failed.skipped[0]}; asked {age(failed.seconds)}" if failed and failed.skipped else ""
+    found = _stored_server(server, stored, reason, asked)
+    if is_trusted:
+        return found
+    note = f"{UNTRUSTED_NOTE}; last {_updated(stored)}" if stored else UNTRUSTED_NOTE
+    return replace(found, state=SourceState.UNTRUSTED, note=note)
+
+
+def _stored_server(server: ServerSource, stored: LoadedSource | None, reason: str, asked: float | None) -> LoadedSource:
+    """What the cache has of a server; `reason` is why the last request failed, empty if it did not."""
     if stored is None:
         return LoadedSource(server.url, state=SourceState.UNREACHABLE, note=reason or NOT_LOADED_NOTE, asked=asked)
-    seconds = time.time() - stored.asked
-    state = SourceState.STALE if reason or seconds > FRESH else SourceState.READY
-    note = f"{reason}; last {_updated(seconds)}" if reason else _updated(seconds)
-    if not is_trusted:
-        state, note = SourceState.UNTRUSTED, f"{UNTRUSTED_NOTE}; last {_updated(seconds)}"
-    return LoadedSource(server.url, stored.texts, state, note, stored.skipped, asked=asked)
+    state = SourceState.STALE if reason or stored.seconds > FRESH else SourceState.READY
+    note = f"{reason}; last {_updated(stored)}" if reason else _updated(stored)
+    return replace(stored, label=server.url, state=state, note=note, asked=asked)
 
 
 def refresh_server(
@@ -116,30 +119,25 @@ def refresh_server(
         store.forget(_failure_key(key))
         if answer.status == 304 and stored is not None:
             store.touch(key)
-            note, asked = _updated(0), store.asked(key)
-            return LoadedSource(server.url, stored.texts, note=note, skipped=stored.skipped, asked=asked)
+            return load_server(server, store, None, is_trusted=True)
         known = {text.path: text for text in stored.texts} if stored else {}
         texts, skipped = read_items(answer.body, base, known, pause)
     except (NoTokenError, NoItemsError) as error:
         return _failed_server(server, store, stored, str(error))
-    loaded = LoadedSource(server.url, texts, note=_updated(0), skipped=skipped)
+    loaded = LoadedSource(server.url, texts, note=_UPDATED_NOW, skipped=skipped, etag=answer.etag)
     try:
-        store.save(key, Stored(texts, {}, answer.etag, skipped))
+        store.save(key, loaded)
     except OSError as error:
         return replace(loaded, note=f"{loaded.note}; the answer cannot be saved in the cache: {why(error)}")
     return replace(loaded, asked=store.asked(key))
 
 
-def _failed_server(server: ServerSource, store: Store, stored: Stored | None, reason: str) -> LoadedSource:
+def _failed_server(server: ServerSource, store: Store, stored: LoadedSource | None, reason: str) -> LoadedSource:
     """The server after a request that failed; the reason is stored, so that every later run can report it."""
     key = server_key(server)
     with suppress(OSError):
-        store.save(_failure_key(key), Stored((), {}, skipped=(reason,)))
-    asked = _last_asked(key, store)
-    if stored is None:
-        return LoadedSource(server.url, state=SourceState.UNREACHABLE, note=reason, asked=asked)
-    note = f"{reason}; last {_updated(time.time() - stored.asked)}"
-    return LoadedSource(server.url, stored.texts, SourceState.STALE, note, stored.skipped, asked=asked)
+        store.save(_failure_key(key), LoadedSource(skipped=(reason,)))
+    return _stored_server(server, stored, reason, _last_asked(key, store))
 
 
 def server_key(server: ServerSource) -> str:
@@ -158,8 +156,11 @@ def _last_asked(key: str, store: Store) -> float | None:
     return max((one for one in times if one is not None), default=None)
 
 
-def _updated(seconds: float) -> str:
-    return f"updated {age(seconds)}"
+_UPDATED_NOW = f"updated {age(0)}"
+
+
+def _updated(stored: LoadedSource) -> str:
+    return f"updated {age(stored.seconds)}"
 
 
 class NoItemsError(Exception):
@@ -305,14 +306,14 @@ def load_pages(folder: str, store: Store) -> dict[str, WebPage]:
     stored, failed = store.load(pages_key(folder)), store.load(_failure_key(pages_key(folder)))
     pages: dict[str, WebPage] = {}
     if stored is not None:
-        seconds = time.time() - stored.asked
-        state = SourceState.STALE if seconds > FRESH else SourceState.READY
-        pages = {text.item: _page(text, state, _updated(seconds)) for text in stored.texts}
-    for failure in failed.texts if failed else ():
-        reason = f"{failure.fault}; asked {age(time.time() - failed.asked)}" if failed else failure.fault
-        before = pages.get(failure.item)
-        text, note = (before.text, before.note) if before else (None, "")
-        pages[failure.item] = _failed_page(failure.path, text, reason, note)
+        state = SourceState.STALE if stored.seconds > FRESH else SourceState.READY
+        pages = {text.item: _page(text, state, _updated(stored)) for text in stored.texts}
+    if failed is not None:
+        for failure in failed.texts:
+            before = pages.get(failure.item)
+            text, note = (before.text, before.note) if before else (None, "")
+            reason = f"{failure.fault}; asked {age(failed.seconds)}"
+            pages[failure.item] = _failed_page(failure.path, text, reason, note)
     return pages
 
 
@@ -339,14 +340,14 @@ def refresh_pages(
         {text.item: text for text in stored.texts} if stored else {},
         dict(stored.stamps) if stored else {},
         {text.item: text for text in failed.texts} if failed else {},
-        _updated(time.time() - stored.asked) if stored else "",
+        _updated(stored) if stored else "",
     )
     pages = {page_key(address): _requested(address, known, limits) for address in wanted}
     with suppress(OSError):  # what is not stored is requested again next time
         if any(page.state is SourceState.READY for page in pages.values()):
-            store.save(key, Stored(tuple(known.texts.values()), known.stamps))
+            store.save(key, LoadedSource(texts=tuple(known.texts.values()), stamps=known.stamps))
         if known.failures:
-            store.save(_failure_key(key), Stored(tuple(known.failures.values())[-MOST_PAGES:], {}))
+            store.save(_failure_key(key), LoadedSource(texts=tuple(known.failures.values())[-MOST_PAGES:]))
         else:
             store.forget(_failure_key(key))
     return {**before, **pages}
@@ -387,7 +388,7 @@ def _requested(address: str, known: _Answers, limits: Limits | None) -> WebPage:
             return WebPage(path, None, note=answer.note)
         return known.failed(key, path, answer.note)
     if answer.status == 304 and before is not None:
-        return _page(before, SourceState.READY, _updated(0))
+        return _page(before, SourceState.READY, _UPDATED_NOW)
     if _is_web_page(answer.body):
         return known.failed(key, path, f"{_WEB_PAGE_NOTE} instead of YAML")
     try:
@@ -396,7 +397,7 @@ def _requested(address: str, known: _Answers, limits: Limits | None) -> WebPage:
         return known.failed(key, path, "the file is not UTF-8")
     known.texts[key] = read_definition_text(path, text, item=key, reads_jobs=True)
     known.stamps[path] = answer.etag
-    return _page(known.texts[key], SourceState.READY, _updated(0))
+    return _page(known.texts[key], SourceState.READY, _UPDATED_NOW)
 
 
 def _failed_page(path: str, before: DefinitionText | None, reason: str, last: str) -> WebPage:

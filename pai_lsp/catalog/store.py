@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import re
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -41,23 +42,30 @@ class LoadedSource:
     state: UNREACHABLE means that nothing is known of it.
     note: a message about the state and the age; empty for none.
     skipped: messages about files or items that cannot be read.
-    stamps: by path, a text that changes whenever the file does.
+    stamps: by path, a text that changes whenever the file does; for a web address its ETag.
+    etag: the ETag of the server's last answer.
     asked: when a server was last asked, whether it answered or not, in seconds since 1970; None for never, and for a
-        folder.
+        folder. Of what the cache has, when it was stored.
     """
 
-    label: str
+    label: str = ""
     texts: tuple[DefinitionText, ...] = ()
     state: SourceState = SourceState.READY
     note: str = ""
     skipped: tuple[str, ...] = ()
     stamps: Mapping[str, str] = field(default_factory=dict, repr=False)
+    etag: str = ""
     asked: float | None = None
 
     @property
     def count(self) -> int:
         """The number of its definitions."""
         return sum(len(text.headers) for text in self.texts)
+
+    @property
+    def seconds(self) -> float:
+        """The time since it was asked, in seconds."""
+        return time.time() - (self.asked or 0)
 
 
 def age(seconds: float) -> str:
@@ -74,30 +82,13 @@ _LONGEST_NAME = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """The stored state of one source.
-
-    stamps: by path, a text that changes whenever the file does; for a web address its ETag.
-    etag: the ETag of the server's last answer.
-    skipped: messages about files or items that cannot be read.
-    asked: when the source last answered, in seconds since 1970.
-    """
-
-    texts: tuple[DefinitionText, ...]
-    stamps: Mapping[str, str]
-    etag: str = ""
-    skipped: tuple[str, ...] = ()
-    asked: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
 class Store:
     """The cache folder; every `key` identifies a source."""
 
     folder: Path
 
-    def load(self, key: str) -> Stored | None:
-        """What is stored; None for nothing."""
+    def load(self, key: str) -> LoadedSource | None:
+        """What is stored of a source; None for nothing."""
         try:
             with self._file(key).open("rb") as file:
                 asked, (*lines, digest) = os.fstat(file.fileno()).st_mtime, file.read().split(b"\n")
@@ -108,17 +99,17 @@ class Store:
         (etag, skipped), *records = map(json_value, lines)
         texts = tuple(_text(*record) for record, _ in records)
         stamps = {text.path: stamp for text, (_, stamp) in zip(texts, records, strict=True) if stamp}
-        return Stored(texts, stamps, etag, tuple(skipped), asked)
+        return LoadedSource(texts=texts, skipped=tuple(skipped), stamps=stamps, etag=etag, asked=asked)
 
-    def save(self, key: str, stored: Stored) -> None:
-        """Store something; it replaces what was stored, and its time is now.
+    def save(self, key: str, source: LoadedSource) -> None:
+        """Store the texts of a source; they replace what was stored, and their time is now.
 
         Raises:
             OSError: if the file cannot be written.
         """
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        records = ((_record(text), stored.stamps.get(text.path, "")) for text in stored.texts)
-        lines = [json.dumps(one).encode() for one in ((stored.etag, stored.skipped), *records)]
+        records = ((_record(text), source.stamps.get(text.path, "")) for text in source.texts)
+        lines = [json.dumps(one).encode() for one in ((source.etag, source.skipped), *records)]
         write_at_once(self._file(key), (b"\n".join((*lines, _digest(lines))),), 0o600)
 
     def forget(self, key: str) -> None:
