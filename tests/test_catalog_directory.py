@@ -13,10 +13,10 @@ from loopback import alone
 from pai_lsp.catalog import loading
 from pai_lsp.catalog.catalog import Catalog
 from pai_lsp.catalog.definition_text import DefinitionText, read_definition_text
-from pai_lsp.catalog.loading import Surroundings, load_catalog, overlaid_catalog, read_directory
+from pai_lsp.catalog.loading import load_catalog, overlaid_catalog, read_directory
 from pai_lsp.catalog.lock import definition_hash
 from pai_lsp.catalog.setup import CatalogSetup, DirectorySource, Marketplace, ServerSource, SourceState, catalog_setup
-from pai_lsp.catalog.store import Store
+from pai_lsp.catalog.store import Store, Surroundings
 from pai_lsp.document import Document
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.job.require_graph import expansion

@@ -10,9 +10,10 @@ import pytest
 from loopback import alone, item, items, marketplace
 
 from pai_lsp.catalog.catalog import Catalog
-from pai_lsp.catalog.loading import Surroundings, load_catalog, load_lock, locked_entries, refreshed_catalog, uses_of
+from pai_lsp.catalog.loading import load_catalog, load_lock, locked_entries, refreshed_catalog, uses_of
 from pai_lsp.catalog.lock import LockedDefinition, definition_hash, lock_text, read_lock
 from pai_lsp.catalog.setup import LOCK_NAME, CatalogSetup, Marketplace, ServerSource, catalog_setup
+from pai_lsp.catalog.store import Surroundings
 from pai_lsp.document import Document
 from pai_lsp.ide.completion.complete import complete
 from pai_lsp.job.definition import Definition, Origin, read_definitions

@@ -33,9 +33,10 @@ from loopback import (
 )
 
 from pai_lsp.catalog import definition_text
-from pai_lsp.catalog.loading import Surroundings, load_catalog, refreshed_catalog
+from pai_lsp.catalog.loading import load_catalog, refreshed_catalog
 from pai_lsp.catalog.remote_sources import NoItemsError, read_items
 from pai_lsp.catalog.setup import CatalogSetup, ServerSource, SourceState
+from pai_lsp.catalog.store import Surroundings
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.web import fetching
 from pai_lsp.web.fetching import FetchFailure, Limits, fetch

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 from loopback import Marketplace, Request, alone, answering, limits_for, marketplace, never
 
-from pai_lsp.catalog.loading import Surroundings, load_catalog, refreshed_catalog, uses_of
+from pai_lsp.catalog.loading import load_catalog, refreshed_catalog, uses_of
 from pai_lsp.catalog.remote_sources import page_path, why_not_asked
 from pai_lsp.catalog.setup import CatalogSetup, SourceState
+from pai_lsp.catalog.store import Surroundings
 from pai_lsp.document import Document
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.web.fetching import Limits

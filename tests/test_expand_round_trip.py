@@ -11,8 +11,9 @@ from expansion import FOLDER, marketplace
 from job_text import HEAD
 from marks import is_catalog, read_marks
 
-from pai_lsp.catalog.loading import Surroundings, load_catalog
+from pai_lsp.catalog.loading import load_catalog
 from pai_lsp.catalog.setup import CatalogSetup, DirectorySource
+from pai_lsp.catalog.store import Surroundings
 from pai_lsp.document import Document
 from pai_lsp.expansion.released_job import ExpandedJob, expanded
 from pai_lsp.findings.diagnostic import Severity

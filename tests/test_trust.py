@@ -12,8 +12,9 @@ import pytest
 from loopback import Marketplace, alone, item, items, marketplace
 from server_client import Client, codes, connected
 
-from pai_lsp.catalog.loading import Surroundings, load_catalog
+from pai_lsp.catalog.loading import load_catalog
 from pai_lsp.catalog.setup import CatalogSetup, DirectorySource, SourceState
+from pai_lsp.catalog.store import Surroundings
 from pai_lsp.cli.main import main
 from pai_lsp.lsp.marketplace_reports import DO_NOT_TRUST, TRUST
 from pai_lsp.project.trust import TrustAnswers

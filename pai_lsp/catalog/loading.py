@@ -30,22 +30,21 @@ from pai_lsp.catalog.remote_sources import (
     server_key,
 )
 from pai_lsp.catalog.setup import DirectorySource, SourceState
-from pai_lsp.catalog.store import LoadedSource, Store
+from pai_lsp.catalog.store import LoadedSource, Surroundings
 from pai_lsp.job.lookup import LazyLookup, LookupState
 from pai_lsp.source.failures import why
 from pai_lsp.source.files import YAML_ENDINGS, UnreadableFile, decoded, read_bytes
 from pai_lsp.source.frozen import dataclass, field, replace
-from pai_lsp.source.user_folders import user_cache_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from pai_lsp.catalog.definition_text import DefinitionText
-    from pai_lsp.catalog.setup import CatalogSetup, ServerSource
+    from pai_lsp.catalog.setup import CatalogSetup
+    from pai_lsp.catalog.store import Store
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
     from pai_lsp.job.lookup import Lookup, LookupAnswer
-    from pai_lsp.web.fetching import Limits
 
 # A folder with more files is not a marketplace; the rest is not read.
 MOST_FILES = 50_000
@@ -192,38 +191,6 @@ def _below(directory: str, path: str) -> str:
 _MOST_ROUNDS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What loading a catalog needs besides its setup.
-
-    is_trusted: whether requests may be sent, and commands run, because the project's configuration is trusted.
-        Sources in the user's own configuration need no trust.
-    workspace: without trust, only directories in these folders are read; None for every directory of this machine.
-    base: see `Catalog.base`.
-    pause: called between texts, so that the caller can let other work run.
-    """
-
-    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
-    is_trusted: bool = True
-    workspace: tuple[str, ...] | None = None
-    base: str = ""
-    limits: Limits | None = None
-    pause: Callable[[], None] = lambda: None
-
-    @property
-    def store(self) -> Store:
-        """The user's cache."""
-        return Store(user_cache_folder(self.environment))
-
-    def servers_of(self, setup: CatalogSetup) -> tuple[ServerSource, ...]:
-        """The servers that may be asked."""
-        return setup.servers if self.is_trusted else tuple(one for one in setup.servers if one in setup.own.sources)
-
-    def hosts_of(self, setup: CatalogSetup) -> frozenset[str]:
-        """The hosts from which single addresses may be fetched."""
-        return setup.allowed_hosts if self.is_trusted else setup.own.allowed_hosts
-
-
 def load_catalog(setup: CatalogSetup, surroundings: Surroundings, before: Catalog | None = None) -> Catalog:
     """The catalog without network: the folders, and the cached answers of servers and addresses. Never raises.
 
@@ -289,30 +256,22 @@ def refreshed_catalog(
     """
     catalog = load_catalog(catalog.setup, surroundings, catalog)
     setup = catalog.setup
-    servers, hosts = surroundings.servers_of(setup), surroundings.hosts_of(setup)
     known = {one.label: one for one in catalog.sources}
-    answers: dict[DirectorySource | ServerSource, LoadedSource] = {}
-    for server in servers:
+    answers: dict[object, LoadedSource] = {}
+    for server in surroundings.servers_of(setup):
         begin(server.url)
-        answers[server] = refresh_server(
-            server,
-            surroundings.store,
-            surroundings.environment,
-            setup.folder_of_command(server),
-            limits=surroundings.limits,
-            pause=surroundings.pause,
-        )
+        answers[server] = refresh_server(server, setup.folder_of_command(server), surroundings)
     sources = (answers.get(one) or known.get(one.label) for one in setup.sources)
     catalog = replace(catalog, sources=tuple(filter(None, sources)))
     asked: set[str] = set()
     # A definition at an address may require another address.
-    for _ in range(_MOST_ROUNDS if hosts else 0):
+    for _ in range(_MOST_ROUNDS if surroundings.hosts_of(setup) else 0):
         wanted = [one for one in dict.fromkeys(addresses(catalog)) if one not in asked]
         if not wanted:
             break
         begin("web addresses")
         asked.update(wanted)
-        pages = refresh_pages(setup.folder, wanted, hosts, surroundings.store, surroundings.limits)
+        pages = refresh_pages(setup, wanted, surroundings)
         when = pages_last_asked(setup.folder, surroundings.store)
         catalog = replace(catalog, pages={**catalog.pages, **pages}, pages_asked=when)
     return catalog

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping as MappingOf
     from typing import Any
 
-    from pai_lsp.catalog.setup import ServerSource
-    from pai_lsp.catalog.store import Store
+    from pai_lsp.catalog.setup import CatalogSetup, ServerSource
+    from pai_lsp.catalog.store import Store, Surroundings
     from pai_lsp.web.fetching import Limits
 
 
@@ -83,37 +83,24 @@ def _stored_server(server: ServerSource, stored: LoadedSource | None, reason: st
     return replace(stored, label=server.url, state=state, note=note, asked=asked)
 
 
-def refresh_server(
-    server: ServerSource,
-    store: Store,
-    environment: MappingOf[str, str],
-    folder: str,
-    *,
-    limits: Limits | None,
-    pause: Callable[[], None],
-) -> LoadedSource:
+def refresh_server(server: ServerSource, folder: str, surroundings: Surroundings) -> LoadedSource:
     """Request a server's items. Never raises: the state and the note describe a failure.
 
-    Args:
-        server: the server.
-        store: the cache for its answer.
-        environment: the environment variables, for the token.
-        folder: the working directory of a token command.
-        limits: the limits of the request.
-        pause: called between items, so that the caller can let other work run.
+    folder: the working directory of a token command.
     """
     from pai_lsp.web.access_token import NoTokenError, access_token, keeps_secrets  # noqa: PLC0415 - as below
     from pai_lsp.web.fetching import FetchFailure, fetch  # noqa: PLC0415 - loads asyncio and ssl; often not needed
 
-    key, base = server_key(server), server.url.rstrip("/")
+    key, base, store = server_key(server), server.url.rstrip("/"), surroundings.store
     stored = store.load(key)
     if (server.token_env or server.token_command) and not keeps_secrets(server.url):
         reason = f"a token is sent only over https; '{server.url}' begins with 'http://'"
         return _failed_server(server, store, stored, reason)
     try:
-        token = access_token(server.token_env, server.token_command, environment, folder)
+        token = access_token(server.token_env, server.token_command, surroundings.environment, folder)
         etag = stored.etag if stored else ""
-        answer = fetch(f"{base}/items", accept="application/json", etag=etag, token=token, limits=limits)
+        limits, accept = surroundings.limits, "application/json"
+        answer = fetch(f"{base}/items", accept=accept, etag=etag, token=token, limits=limits)
         if isinstance(answer, FetchFailure):
             return _failed_server(server, store, stored, answer.note)
         store.forget(_failure_key(key))
@@ -121,7 +108,7 @@ def refresh_server(
             store.touch(key)
             return load_server(server, store, None, is_trusted=True)
         known = {text.path: text for text in stored.texts} if stored else {}
-        texts, skipped = read_items(answer.body, base, known, pause)
+        texts, skipped = read_items(answer.body, base, known, surroundings.pause)
     except (NoTokenError, NoItemsError) as error:
         return _failed_server(server, store, stored, str(error))
     loaded = LoadedSource(server.url, texts, note=_UPDATED_NOW, skipped=skipped, etag=answer.etag)
@@ -322,19 +309,13 @@ def pages_last_asked(folder: str, store: Store) -> float | None:
     return _last_asked(pages_key(folder), store)
 
 
-def refresh_pages(
-    folder: str,
-    addresses: Iterable[str],
-    allowed_hosts: Collection[str],
-    store: Store,
-    limits: Limits | None,
-) -> dict[str, WebPage]:
+def refresh_pages(setup: CatalogSetup, addresses: Iterable[str], surroundings: Surroundings) -> dict[str, WebPage]:
     """Request the first `MOST_PAGES` of the allowed addresses, and store the answers. Never raises."""
-    wanted = [one for one in dict.fromkeys(addresses) if not why_not_asked(one, allowed_hosts)][:MOST_PAGES]
-    before = load_pages(folder, store)
+    hosts, store, key = surroundings.hosts_of(setup), surroundings.store, pages_key(setup.folder)
+    wanted = [one for one in dict.fromkeys(addresses) if not why_not_asked(one, hosts)][:MOST_PAGES]
+    before = load_pages(setup.folder, store)
     if not wanted:
         return before
-    key = pages_key(folder)
     stored, failed = store.load(key), store.load(_failure_key(key))
     known = _Answers(
         {text.item: text for text in stored.texts} if stored else {},
@@ -342,7 +323,7 @@ def refresh_pages(
         {text.item: text for text in failed.texts} if failed else {},
         _updated(stored) if stored else "",
     )
-    pages = {page_key(address): _requested(address, known, limits) for address in wanted}
+    pages = {page_key(address): _requested(address, known, surroundings.limits) for address in wanted}
     with suppress(OSError):  # what is not stored is requested again next time
         if any(page.state is SourceState.READY for page in pages.values()):
             store.save(key, LoadedSource(texts=tuple(known.texts.values()), stamps=known.stamps))

@@ -23,11 +23,15 @@ from pai_lsp.source.foreign import json_value
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.spelling import plural
 from pai_lsp.source.text import Span
+from pai_lsp.source.user_folders import user_cache_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
     from typing import Any
+
+    from pai_lsp.catalog.setup import CatalogSetup, ServerSource
+    from pai_lsp.web.fetching import Limits
 
 
 # After this time, in seconds, an answer is stale: a definition that it lacks may exist by now.
@@ -174,3 +178,35 @@ def _text(path: str, text: str, item: str, headers: list[Any], *about: Any) -> D
     reads_jobs, is_entangled, fault, template, title = about
     known = JobTemplate(*template) if template else None
     return DefinitionText(path, text, item, read, reads_jobs, is_entangled, fault, known, title)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What loading a catalog needs besides its setup.
+
+    is_trusted: whether requests may be sent, and commands run, because the project's configuration is trusted.
+        Sources in the user's own configuration need no trust.
+    workspace: without trust, only directories in these folders are read; None for every directory of this machine.
+    base: see `Catalog.base`.
+    pause: called between texts, so that the caller can let other work run.
+    """
+
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    is_trusted: bool = True
+    workspace: tuple[str, ...] | None = None
+    base: str = ""
+    limits: Limits | None = None
+    pause: Callable[[], None] = lambda: None
+
+    @property
+    def store(self) -> Store:
+        """The user's cache."""
+        return Store(user_cache_folder(self.environment))
+
+    def servers_of(self, setup: CatalogSetup) -> tuple[ServerSource, ...]:
+        """The servers that may be asked."""
+        return setup.servers if self.is_trusted else tuple(one for one in setup.servers if one in setup.own.sources)
+
+    def hosts_of(self, setup: CatalogSetup) -> frozenset[str]:
+        """The hosts from which single addresses may be fetched."""
+        return setup.allowed_hosts if self.is_trusted else setup.own.allowed_hosts

@@ -16,7 +16,8 @@ from lsprotocol.converters import get_converter
 from pygls.exceptions import JsonRpcInvalidParams
 
 from pai_lsp.catalog.catalog import Catalog
-from pai_lsp.catalog.loading import Surroundings, locked_states
+from pai_lsp.catalog.loading import locked_states
+from pai_lsp.catalog.store import Surroundings
 from pai_lsp.cluster.profile import Profile
 from pai_lsp.document import check_expanded
 from pai_lsp.expansion.released_job import expanded

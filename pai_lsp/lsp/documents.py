@@ -232,7 +232,7 @@ def file_at(document: OpenDocument, path: str | None) -> FilePlaces | None:
     text = lookup.text(path) if isinstance(lookup, Catalog) else None
     shown: str | None = path
     if "://" in path:  # a read-only file has the text that the catalog keeps for an address
-        from pai_lsp.catalog.loading import Surroundings  # noqa: PLC0415 - few places are in a marketplace
+        from pai_lsp.catalog.store import Surroundings  # noqa: PLC0415 - few places are in a marketplace
 
         shown = Surroundings().store.view(path, text) if text is not None else None
     elif text is None:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from pai_lsp.catalog.catalog import Catalog
-    from pai_lsp.catalog.loading import Surroundings
     from pai_lsp.catalog.setup import CatalogSetup
+    from pai_lsp.catalog.store import Surroundings
     from pai_lsp.lsp.connection import Connection
 
 
@@ -296,7 +296,7 @@ class ProjectMarketplace:
         self._report_status()
 
     def _surroundings(self) -> Surroundings:
-        from pai_lsp.catalog.loading import Surroundings  # noqa: PLC0415 - as above
+        from pai_lsp.catalog.store import Surroundings  # noqa: PLC0415 - as above
 
         return Surroundings(
             is_trusted=self._connection.trust.about(self.setup) is True,

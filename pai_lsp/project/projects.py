@@ -183,7 +183,8 @@ class Projects:
         return self._of_folders[key]
 
     def _lookup(self, path: str, base: str) -> Lookup:
-        from pai_lsp.catalog.loading import Surroundings, load_catalog  # noqa: PLC0415 - few jobs name an address
+        from pai_lsp.catalog.loading import load_catalog  # noqa: PLC0415 - few jobs name an address
+        from pai_lsp.catalog.store import Surroundings  # noqa: PLC0415 - few jobs name an address
 
         setup = self.setup_of(path, base)
         if setup not in self._lookups:

@@ -8,10 +8,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pai_lsp.catalog.loading import Surroundings, load_catalog, locked_entries, refreshed_catalog, uses_of
+from pai_lsp.catalog.loading import load_catalog, locked_entries, refreshed_catalog, uses_of
 from pai_lsp.catalog.lock import definition_hash, lock_changes, lock_text
 from pai_lsp.catalog.remote_sources import page_key, page_path, why_not_asked
 from pai_lsp.catalog.setup import LOCK_NAME, SourceState
+from pai_lsp.catalog.store import Surroundings
 from pai_lsp.cli import FINDINGS, failed, json_text
 from pai_lsp.document import Document
 from pai_lsp.job.lookup import BY_NAME, LookupState, looks_like_address

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pai_lsp.catalog.catalog import Catalog
-    from pai_lsp.catalog.loading import Surroundings
     from pai_lsp.catalog.server_items import ServerAccess, ServerItem
     from pai_lsp.catalog.setup import CatalogSetup, ServerSource
+    from pai_lsp.catalog.store import Surroundings
     from pai_lsp.project.projects import Projects
 
 # Findings about a job that is submitted as it is; an item is a source of other jobs.
