@@ -153,6 +153,27 @@ def test_a_long_line_is_cut_around_the_span() -> None:
     assert shown[marks.index("^") : marks.rindex("^") + 1] == "HERE"
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "shown", "marks"),
+    [
+        (0, 2, "10,11,12,13,14,15,16,17,18,19,20,21,22,…", (0, 2)),
+        (3, 39, "10,11,12,13,14,15,16,17,18,19,20,21,22,…", (3, 39)),
+        (39, 40, "…19,20,21,22,23,24,25,26,27,28,29,30,31…", (13, 14)),
+        (40, 41, "…9,20,21,22,23,24,25,26,27,28,29,30,31,…", (13, 14)),
+        (13, 60, "10,11,12,13,14,15,16,17,18,19,20,21,22,…", (13, 40)),
+        (60, 62, "…26,27,28,29,30,31,32,33,34,35,36,37,38…", (13, 15)),
+        (94, 96, "…7,38,39,40,41,42,43,44,45,46,47,48,49,", (13, 15)),
+        (118, 120, "…7,38,39,40,41,42,43,44,45,46,47,48,49,", (37, 39)),
+        (120, 120, "…7,38,39,40,41,42,43,44,45,46,47,48,49,", (39, 40)),
+        (0, 120, "10,11,12,13,14,15,16,17,18,19,20,21,22,…", (0, 40)),
+    ],
+)
+def test_forty_cells_of_a_line_of_120(start: int, end: int, shown: str, marks: tuple[int, int]) -> None:
+    text = "".join(f"{number}," for number in range(10, 50)) + "\n"
+    mark = " " * marks[0] + "^" * (marks[1] - marks[0])
+    assert frame(text, Span(start, end), width=45) == [f" 1 | {shown}", f"   | {mark}"]
+
+
 def test_a_long_line_of_wide_characters_is_cut_between_them() -> None:
     text = "a: " + "训" * 100 + "X" + "练" * 100 + "\n"
     shown, marks = frame(text, span_of(text, "X"), width=50)

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -305,7 +306,7 @@ def test_the_question_shows_all_that_the_answer_starts(
     container: str, answer: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: Path
 ) -> None:
     text = TWO_TASKS.replace("COMMAND", "export TOKEN=<% $secrets.token %>\n" + "      - echo line\n" * 30) + (
-        "secrets: {token: hunter2-very-secret}\n"
+        "secrets: {token: hunter2-very-secret, other: hunter2 | sh}\n"
         "extras:\n"
         "  com.microsoft.pai.runtimeplugin:\n"
         "    - {plugin: cmd, parameters: {preCommands: [echo first], postCommands: [echo last]}}\n"
@@ -316,7 +317,7 @@ def test_the_question_shows_all_that_the_answer_starts(
         "     callbacks: [{event: taskStarts, commands: [echo prepared]}]}\n"
         "taskRoles:\n  other:\n    prerequisites: [prepare]\n    dockerImage: image\n"
         "    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}\n    commands: [echo other]\n",
-    )
+    ).replace("instances: 2", "instances: 3")
     path = tmp_path / "job.pai.yaml"
     path.write_text(text, encoding="utf-8")
     monkeypatch.setenv("PATH", f"{engine.parent}{os.pathsep}{harmless_programs()}")
@@ -336,7 +337,7 @@ def test_the_question_shows_all_that_the_answer_starts(
         f"  after the commands, runtime plugin 'cmd' ({path}:54)",
         "    set -o errexit",
         "    echo last",
-        "tasks 0 to 1 of 'worker', image ubuntu:20.04",
+        "tasks 0 to 2 of 'worker', image ubuntu:20.04",
         f"  before the commands, runtime plugin 'cmd' ({path}:54)",
         "    set -o errexit",
         "    echo first",
@@ -347,6 +348,7 @@ def test_the_question_shows_all_that_the_answer_starts(
         "    set -o errexit",
         "    echo last",
     ]
+    assert f"note: a value below 'secrets' ({path}:51) has characters that bash obeys; it is not shown\n" in before
     assert "hunter2" not in shown
     assert ("prepared" in after) == (status == 0)
 
@@ -444,7 +446,7 @@ case $command in
     done ;;
   cp)
     folder=$here/${name%%:*}
-    tar -x -C "$folder"
+    tee "$here/archive" | tar -x -C "$folder"
     sed -i "s#/usr/local/pai#$folder/usr/local/pai#" "$folder"/usr/local/pai/*/*.sh ;;
   start)
     [ -e "$here/$name/usr/local/pai/runtime.d/entry.sh" ] || { echo; read -r; exit; }  # it only holds what others share
@@ -461,7 +463,7 @@ def engine(tmp_path: Path) -> Path:
     program.parent.mkdir()
     program.write_text(ENGINE, encoding="utf-8")
     program.chmod(0o755)
-    for name in ("mkdir", "sed", "tar"):
+    for name in ("mkdir", "sed", "tar", "tee"):
         (program.parent / name).symlink_to(str(shutil.which(name)))
     return program
 
@@ -485,6 +487,10 @@ def test_a_run_in_a_container(
     assert "--network" not in made
     assert made.endswith("--entrypoint=/bin/bash ubuntu:20.04 /usr/local/pai/runtime.d/entry.sh")
     assert "hidden" not in "".join(calls)
+    with tarfile.open(engine.parent / "archive") as archive:
+        modes = {one.name: one.mode for one in archive}
+    assert modes["usr/local/pai"] == modes["usr/local/pai/runtime.d"] == 0o777, "an image may have a user of its own"
+    assert modes["usr/local/pai/runtime.d/entry.sh"] == 0o755
     assert calls[-1].startswith("rm --force")
     assert "the storage 'home' is missing here, so the task does not find /home/me; give --storage home=FOLDER" in notes
     assert "the storage 'data' is missing" not in notes, "it is given"

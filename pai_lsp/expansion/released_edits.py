@@ -391,7 +391,7 @@ def released_references(job: Job, role: EffectiveRole, listed: MappingOf[Expansi
 
 
 def role_list_edits(
-    text: str, role: TaskRole, names: tuple[str, ...], released: MappingOf[Scalar, str]
+    text: str, role: TaskRole, names: tuple[str, ...], released: MappingOf[Any, str]
 ) -> tuple[TextEdit, ...]:
     """Edits that make the role list these names in this order, without changing the lines that stay.
 
@@ -415,7 +415,7 @@ def role_list_edits(
 
 
 def _block_edits(
-    text: str, sequence: Sequence, names: tuple[str, ...], released: MappingOf[Scalar, str]
+    text: str, sequence: Sequence, names: tuple[str, ...], released: MappingOf[Any, str]
 ) -> tuple[TextEdit, ...]:
     pad = " " * column(text, sequence.span.start)
     edits: list[TextEdit] = []
@@ -423,13 +423,13 @@ def _block_edits(
     done = 0
     for number, item in enumerate(sequence.items):
         line = _line(text, sequence, number)
-        name = released.get(item, "") if isinstance(item, Scalar) else ""
+        name = released.get(item, "")
         at = places.get(name, -1)
         if at < done:
             edits.append(TextEdit(line, ""))
             continue
         edits += _inserted(line.start, pad, names[done:at])
-        if isinstance(item, Scalar) and item.text != name:
+        if scalar_text(item) != name:
             edits.append(TextEdit(item.span, scalar_line(name)))
         done = at + 1
     end = _line(text, sequence, len(sequence.items) - 1).end

@@ -186,8 +186,7 @@ def _window(lines: LineIndex, span: Span, first: int, width: int) -> tuple[int, 
     start, end = (cells[min(max(offset - line.start, 0), len(cells) - 1)] for offset in (span.start, span.end))
     if cells[-1] <= width or end < width:
         return 0, width
-    left = max(start - width // 3, 0) if end - start < width * 2 // 3 else max(start - 10, 0)
-    left = min(left, max(cells[-1] - width + 1, 0))
+    left = min(max(start - width // 3, 0), cells[-1] - width + 1)
     return left, left + width
 
 
@@ -198,8 +197,6 @@ def _cropped(laid_out: LaidOut, left: int, right: int) -> str:
         return laid_out.text
     first, last = left + (left > 0), right - (total > right)
     before, after = (_CUT if left > 0 else ""), (_CUT if total > right else "")
-    if laid_out.text.isascii():
-        return before + laid_out.text[first:last] + after
     places = zip(laid_out.text, accumulate(map(cell_width, laid_out.text), initial=0), strict=False)
     shown = [(one, cell) for one, cell in places if first <= cell and cell + cell_width(one) <= last]
     half = " " * (shown[0][1] - first) if shown else ""
