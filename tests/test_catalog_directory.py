@@ -253,14 +253,25 @@ def test_a_large_folder_is_kept(folder: Path, tmp_path: Path, monkeypatch: pytes
     first = read_directory(str(folder), store)
     assert first.count == 250
 
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError("read again")
+    read: list[str] = []
 
-    monkeypatch.setattr(loading, "read_definition_text", refuse)
+    def counted(path: str, text: str, *, item: str) -> DefinitionText:
+        read.append(Path(path).name)
+        return read_definition_text(path, text, item=item)
+
+    monkeypatch.setattr(loading, "read_definition_text", counted)
     assert read_directory(str(folder), store).count == 250
     (folder / "7.yaml").unlink()
-    assert read_directory(str(folder), store).count == 249
-    assert read_directory(str(folder), store).count == 249
+    for _ in range(2):
+        assert read_directory(str(folder), store).count == 249
+        kept = store.load(str(folder))
+        assert kept is not None
+        assert kept.count == 249
+    assert read == []
+    write(folder, "8.yaml", f"name: changed\ntype: data\n{filler}\n")
+    for _ in range(2):
+        assert "changed" in [one.headers[0].name for one in read_directory(str(folder), store).texts]
+        assert read == ["8.yaml"]
 
 
 def test_what_is_being_written_counts_as_if_it_were_saved(folder: Path) -> None:

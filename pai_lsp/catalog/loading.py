@@ -73,16 +73,13 @@ def read_directory(
         return LoadedSource(directory, state=SourceState.UNREACHABLE, note=f"'{directory}' is not a folder")
     found, skipped, size = _files(directory)
     is_large = size >= _WORTH_STORING
-    former = before or (store.load(directory) if store and is_large else None)
-    known = {text.path: text for text in former.texts} if former else {}
-    stamps = former.stamps if former else {}
+    former = before or (store.load(directory) if store and is_large else None) or LoadedSource()
+    known = {text.path: text for text in former.texts}
     texts: list[DefinitionText] = []
-    new_stamps: dict[str, str] = {}
-    news = 0
+    stamps: dict[str, str] = {}
     for path, stamp in found:
-        text: DefinitionText | str | None = known.get(path) if stamp and stamps.get(path) == stamp else None
+        text: DefinitionText | str | None = known.get(path) if stamp and former.stamps.get(path) == stamp else None
         if text is None:
-            news += 1
             text = _read(directory, path)
             pause()
         if isinstance(text, str):
@@ -90,9 +87,9 @@ def read_directory(
             continue
         texts.append(text)
         if stamp:
-            new_stamps[path] = stamp
-    loaded = LoadedSource(directory, tuple(texts), skipped=(*skipped, *_faults(directory, texts)), stamps=new_stamps)
-    if store and is_large and (news or len(texts) != len(known)):
+            stamps[path] = stamp
+    loaded = LoadedSource(directory, tuple(texts), skipped=(*skipped, *_faults(directory, texts)), stamps=stamps)
+    if store and is_large and stamps != former.stamps:
         with suppress(OSError):  # next time it is read again
             store.save(directory, loaded)
     return loaded
