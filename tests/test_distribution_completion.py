@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pai_lsp.cli.commands.completion import FREE_VALUES
+from pai_lsp.cli.commands.completion import FREE_VALUES, completers
 from pai_lsp.cli.main import main
 from pai_lsp.cli.report import FORMATS
 from pai_lsp.cli.subcommands import SUBCOMMANDS, whole_parser
@@ -78,6 +78,12 @@ def offered(typed: str, folder: Path) -> list[str]:
 def test_bash(typed: str, expected: list[str], tmp_path: Path) -> None:
     (tmp_path / "train.pai.yaml").touch()
     assert sorted(offered(typed, tmp_path)) == sorted(expected)
+
+
+def test_a_list_is_completed_after_its_last_comma() -> None:
+    offered = completers()["CODES"](prefix="secrets,image-latest-tag,refu")
+    assert offered == [f"secrets,image-latest-tag,{name}" for name in completers()["CODES"](prefix="refu")]
+    assert {*CODES, "secrets", "refused"} <= {*completers()["CODES"](prefix="")}
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

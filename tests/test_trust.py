@@ -347,7 +347,8 @@ def test_the_command_line(
     assert run(*refresh_it)[0] == 1
     state = "no longer trusted, because the configuration changed"
     assert run("trust", "--list") == (0, f"{folder}: {state}\n{wanted}", "")
-    assert run("trust", "--remove", str(folder)) == (0, f"'{folder}' is no longer trusted\n", "")
+    (folder / "jobs").mkdir()
+    assert run("trust", "--remove", str(folder / "jobs")) == (0, f"'{folder}' is no longer trusted\n", "")
     assert run("trust", "--remove-all")[0] == 1
     file.unlink()
     nothing = f"nothing to trust: no configuration of '{folder}' runs a command or contacts a server\n"

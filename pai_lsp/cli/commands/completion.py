@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
 # Values that only the user knows, by their names in the help. A value without choices that is not named here, nor in
-# `_completers`, is a file or folder.
+# `completers`, is a file or folder.
 FREE_VALUES = (
     "COMMIT", "HOST:PORT", "ID", "IMAGE", "N", "QUERY", "REF", "ROLE", "SECONDS", "TITLE", "TYPE", "URL", "WORDS"
 )  # fmt: skip
@@ -32,11 +33,11 @@ def complete(parser: argparse.ArgumentParser) -> None:
     """Print what can follow the text in COMP_LINE, in the form that argcomplete's shell code expects, and exit."""
     import argcomplete  # noqa: PLC0415 - as above
 
-    _add_completers(parser, _completers())
+    _add_completers(parser, completers())
     argcomplete.autocomplete(parser, always_complete_options=False)
 
 
-def _completers() -> dict[str, Callable[..., object]]:
+def completers() -> dict[str, Callable[..., Any]]:
     """What completes a value, by the value's name in the help."""
     from argcomplete.completers import DirectoriesCompleter, SuppressCompleter  # noqa: PLC0415 - as above
 
@@ -64,12 +65,12 @@ def _listed_names(prefix: str, **_: object) -> list[str]:
     return [before + name for name in (*_codes(), *_families(), *(one.value for one in Consequence))]
 
 
-def _add_completers(parser: argparse.ArgumentParser, completers: dict[str, Callable[..., object]]) -> None:
+def _add_completers(parser: argparse.ArgumentParser, known: dict[str, Callable[..., Any]]) -> None:
     for action in parser._actions:  # noqa: SLF001 - argparse has no other way to list them
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - as above
             for part in action.choices.values():
-                _add_completers(part, completers)
+                _add_completers(part, known)
         elif action.nargs != 0 and not action.choices:
-            completer = completers.get(str(action.metavar or action.dest.upper()))
+            completer = known.get(str(action.metavar or action.dest.upper()))
             if completer:
                 action.completer = completer  # type: ignore[attr-defined]  # where argcomplete looks for it

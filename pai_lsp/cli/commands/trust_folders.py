@@ -47,10 +47,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _forget(answers: TrustAnswers, named: str, *, forgets_all: bool) -> int:
     known = answers.all()
     folder = os.path.realpath(named)
-    if not forgets_all and folder not in known:
+    if folder not in known:
         folder = _setup(run_projects(), folder).folder or folder
-    wanted_folders = list(known) if forgets_all else [folder]
-    forgotten = [one for one in wanted_folders if answers.forget(one)]
+    forgotten = [one for one in (list(known) if forgets_all else [folder]) if answers.forget(one)]
     for one in forgotten:
         sys.stdout.write(f"'{visible(one)}' is no longer trusted\n")
     if not forgotten:
