@@ -37,6 +37,24 @@ callbacks:
 """
 
 
+WHOLE = """\
+protocolVersion: 2
+name: train
+type: job
+prerequisites:
+  - {type: dockerimage, name: image, uri: ubuntu}
+  - {type: data, name: disk}
+  - name: setup
+    type: script
+    require: [disk]
+taskRoles:
+  worker:
+    dockerImage: image
+    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
+    commands: [echo]
+"""
+
+
 @pytest.fixture(autouse=True)
 def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     alone(monkeypatch, str(tmp_path / "cache"))
@@ -386,11 +404,37 @@ def test_each_form_of_a_file_keeps_its_values(text: str) -> None:
         ),
         ("name: a\ntype: data\ntitle: " + "x" * 256, "the server takes a title of at most 255 characters"),
         ("name: a\ntype: data\ndescription: " + "x " * 60_000, "the server takes an item of at most 100 KiB"),
+        ("# nothing\n", "the file has no definition"),
+        (
+            "- {name: b, type: data}\n- {name: a, type: data, uri: {x: 1}}\n",
+            "{x: 1}: the server refuses this: 'uri' must be a list, not a mapping; share the file as a folder in git",
+        ),
+        (
+            "- {name: b, type: data}\n- {name: 'c d', type: data}\n",
+            "'c d': the server refuses this: 'name' may contain only letters, digits, '_' and '-', unlike 'c d'; share",
+        ),
+        (WHOLE.replace("gpu: 0", "gpu: none"), "none: the server refuses this: 'gpu' must be an integer, not the string"),
+        (WHOLE.replace("name: train\n", ""), "protocolVersion: 2: the server refuses this: a job needs the key 'name'"),
+        (
+            WHOLE.replace("type: data", "type: storage"),
+            ("disk: the server refuses a prerequisite of type 'storage'; publish what 'pai-lsp expand' prints, or share "
+            "the definitions of the job as a file of their own"),
+        ),
+        (
+            WHOLE.replace("require: [disk]", "require: [{name: disk, template_variables: {a: 1}}]"),
+            "disk: the server refuses 'require' with a mapping; publish what 'pai-lsp expand' prints, or share the",
+        ),
     ],
 )  # fmt: skip
 def test_what_the_server_would_not_take(text: str, message: str) -> None:
     (found,) = refused(text)
     assert message in found
+
+
+def test_the_longest_title_and_summary() -> None:
+    item = published(f"name: a\ntype: data\ntitle: {'x' * 255}\nsummary: {'y' * 300}\n")
+    assert item.title == "x" * 255
+    assert len(item.summary) == 200, "as lists show it"
 
 
 def test_a_whole_job(capsys: pytest.CaptureFixture[str], server: Marketplace, shop: Shop) -> None:

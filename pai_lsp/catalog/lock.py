@@ -122,7 +122,7 @@ def lock_changes(
 
 
 def _hashes(locked: Iterable[LockedDefinition]) -> list[tuple[str, str, str, bool]]:
-    return sorted((one.source, one.name, one.sha256, one.definition is None) for one in locked)
+    return sorted((one.source, one.name, one.sha256, bool(one.definition)) for one in locked)
 
 
 def _name(path: str) -> str:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pai_lsp.job.definition import Requirement
-    from pai_lsp.source.nodes import Node
 
 # The columns of the server's table, in characters, and the limit of its body parser, in bytes of JSON.
 MAX_NAME = 255
@@ -92,7 +91,7 @@ def published_item(job: Job, title: str = "") -> PublishedItem | tuple[ItemRefus
 
 
 def _whole_job(job: Job) -> PublishedItem | tuple[ItemRefusal, ...]:
-    if refusals := (*_schema_refusals(job.content), *_extended_refusals(job)):
+    if refusals := (*_schema_refusals(job), *_extended_refusals(job)):
         return refusals
     plain = job.plain
     names = tuple(one.name for one in job.prerequisites if one.type != "dockerimage")
@@ -113,12 +112,9 @@ def _extended_refusals(job: Job) -> Iterator[ItemRefusal]:
                 yield ItemRefusal(requirement.reference.span, f"the server refuses 'require' with a mapping{step}")
 
 
-def _schema_refusals(content: Node | None) -> Iterator[ItemRefusal]:
-    if content is None:
-        yield ItemRefusal(Span(0, 0), "the file is empty")
-        return
-    for error in structure_errors(plain_value(content)):
-        yield ItemRefusal(nodes_along(content, error.path)[-1].span, f"the server refuses this: {error.message}")
+def _schema_refusals(job: Job) -> Iterator[ItemRefusal]:
+    for error in structure_errors(job.plain):
+        yield ItemRefusal(nodes_along(job.content, error.path)[-1].span, f"the server refuses this: {error.message}")
 
 
 class _Wrapping:
