@@ -413,12 +413,12 @@ def test_each_form_of_a_file_keeps_its_values(text: str) -> None:
             "- {name: b, type: data}\n- {name: 'c d', type: data}\n",
             "'c d': the server refuses this: 'name' may contain only letters, digits, '_' and '-', unlike 'c d'; share",
         ),
-        (WHOLE.replace("gpu: 0", "gpu: none"), "none: the server refuses this: 'gpu' must be an integer, not the string"),
+        (WHOLE.replace("gpu: 0", "gpu: none"), "none: the server refuses this: 'gpu' must be an integer"),
         (WHOLE.replace("name: train\n", ""), "protocolVersion: 2: the server refuses this: a job needs the key 'name'"),
         (
             WHOLE.replace("type: data", "type: storage"),
-            ("disk: the server refuses a prerequisite of type 'storage'; publish what 'pai-lsp expand' prints, or share "
-            "the definitions of the job as a file of their own"),
+            ("disk: the server refuses a prerequisite of type 'storage'; publish what 'pai-lsp expand' prints, or "
+            "share the definitions of the job as a file of their own"),
         ),
         (
             WHOLE.replace("require: [disk]", "require: [{name: disk, template_variables: {a: 1}}]"),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.definition_text import read_definition_text
-from pai_lsp.catalog.lock import Lock, read_lock
+from pai_lsp.catalog.lock import read_lock
 from pai_lsp.catalog.setup import LOCK_NAME
 from pai_lsp.catalog.store import LoadedSource
 from pai_lsp.source.files import YAML_ENDINGS, UnreadableFile, decoded, program_on_path
@@ -41,16 +41,6 @@ def folder_at(source: LoadedSource, revision: str) -> LoadedSource:
     return LoadedSource(source.label, texts)
 
 
-def lock_at(path: str, revision: str) -> Lock | None:
-    """The lock file as it is in a commit; None if it is not there.
-
-    Raises:
-        RevisionError: as `folder_at`.
-    """
-    text = _files(str(Path(path).parent), revision, LOCK_NAME).get(path)
-    return None if text is None else read_lock(path, text)
-
-
 def catalog_at(catalog: Catalog, revision: str) -> Catalog:
     """The catalog with its folders and its lock file as they are in a commit; servers and addresses as they are now.
 
@@ -59,8 +49,9 @@ def catalog_at(catalog: Catalog, revision: str) -> Catalog:
     """
     folders = set(catalog.setup.directories)
     sources = tuple(folder_at(one, revision) if one.label in folders else one for one in catalog.sources)
-    lock = lock_at(catalog.setup.lock, revision) if catalog.setup.lock else None
-    return replace(catalog, sources=sources, lock=lock)
+    file = catalog.setup.lock
+    text = _files(catalog.setup.folder, revision, LOCK_NAME).get(file) if file else None
+    return replace(catalog, sources=sources, lock=None if text is None else read_lock(file, text))
 
 
 def _files(folder: str, revision: str, below: str) -> dict[str, str]:

@@ -196,7 +196,7 @@ def step_value(node: Node, step: ExpansionStep) -> Any:
 
 def is_filled(scalar: Scalar, step: ExpansionStep) -> bool:
     """Whether filling changes the scalar."""
-    return ("{{" in scalar.text or "<%" in scalar.text) and scalar.is_string and step_value(scalar, step) != scalar.text
+    return scalar.is_string and step_value(scalar, step) != scalar.text
 
 
 def _this(tag: TemplateTag, step: ExpansionStep) -> Any:

@@ -247,7 +247,7 @@ class _ReleasedJobWriter:
             else:
                 plugins = {*self._job.platform.plugins, *self._job.site_plugins}
                 self._edit(definition_edits(self._text, definition, prerequisite, self._form.items, plugins))
-        new = [one for one in self._form.listed_anywhere if one not in set(self._form.homes.values())]
+        new = self._form.added
         if sequence is not None and section and self._job.root and len(removed) == len(places) and removed and not new:
             self._edit(cut_entry(self._text, self._job.root, section))
             self._drop_comments(Span(section.key.span.start, section.span.end), above=False)
@@ -256,8 +256,8 @@ class _ReleasedJobWriter:
             if not sequence.is_flow:
                 for number in removed:
                     self._drop_comments(item_span(self._text, sequence, number))
-        values = [new_definition(one, self._form.names[one], self._form.items) for one in new]
-        comments = [origin_comment(one) for one in new]
+        values = [new_definition(one, name, self._form.items) for name, one in new.items()]
+        comments = list(map(origin_comment, new.values()))
         if sequence is not None:
             self._edit(items_after(self._text, sequence, values, comments=comments))
         elif values:

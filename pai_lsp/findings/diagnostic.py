@@ -11,7 +11,7 @@ from enum import Enum, IntEnum
 from functools import partial, wraps
 
 from pai_lsp.platform.platforms import ALL_NAMES, OPENPAI, Platform, platform_comment, platform_named
-from pai_lsp.source.frozen import dataclass, field, replace
+from pai_lsp.source.frozen import dataclass, field, lazy, replace
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import plural
 
@@ -177,18 +177,12 @@ Fixes = Sequence[Fix]
 class LaterFixes(Fixes):
     """Fixes that are computed when they are shown or applied, once: most findings are only counted or underlined."""
 
-    __slots__ = ("_compute", "_found")
-
     def __init__(self, compute: Callable[[], Iterable[Fix]]) -> None:
-        self._compute: Callable[[], Iterable[Fix]] | None = compute
-        self._found: tuple[Fix, ...] = ()
+        self._compute = compute
 
-    @property
+    @lazy
     def _now(self) -> tuple[Fix, ...]:
-        if (compute := self._compute) is not None:
-            self._found = tuple(compute())
-            self._compute = None
-        return self._found
+        return tuple(self._compute())
 
     def __getitem__(self, key: Any) -> Any:
         return self._now[key]

@@ -10,7 +10,16 @@ from pai_lsp.findings.diagnostic import DiagnosticTag, Severity
 from pai_lsp.project.configuration import FILE_NAME
 from pai_lsp.project.projects import Projects
 from pai_lsp.source.failures import kind_and_place
-from pai_lsp.source.files import Candidate, candidates, full_path
+from pai_lsp.source.files import (
+    Candidate,
+    SourceFile,
+    UnreadableFile,
+    candidates,
+    decoded,
+    full_path,
+    might_be_job,
+    read_bytes,
+)
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.text import LineIndex, visible
 
@@ -51,6 +60,15 @@ class Target:
     def is_configuration(self) -> bool:
         """Whether this is a configuration file that somebody named."""
         return os.path.basename(self.path) == FILE_NAME
+
+
+def source_of(target: Target) -> SourceFile | UnreadableFile | None:
+    """The text of a target, or why it cannot be read; None for a file that holds neither a job nor definitions."""
+    if target.candidate.problem is not None:
+        return UnreadableFile(target.path, target.candidate.problem)
+    data = read_bytes(target.path) if target.given is None else target.given
+    may_hold = target.candidate.is_surely_job or target.catalog_folder is not None
+    return decoded(target.path, data) if may_hold or isinstance(data, UnreadableFile) or might_be_job(data) else None
 
 
 def run_projects(configuration: Configuration | None = None) -> Projects:

@@ -6,9 +6,10 @@ from pai_lsp.cli.report.results import CheckedFile, CheckFailure, checked_file
 from pai_lsp.document import Document, check
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
 from pai_lsp.job.hidden import with_hidden
+from pai_lsp.project.targets import source_of
 from pai_lsp.rules import rule_with
 from pai_lsp.source.failures import kind_and_place, why
-from pai_lsp.source.files import SourceFile, UnreadableFile, decoded, might_be_job, read_bytes, write_text
+from pai_lsp.source.files import SourceFile, UnreadableFile, decoded, read_bytes, write_text
 from pai_lsp.source.frozen import dataclass, replace
 
 TYPE_CHECKING = False
@@ -124,18 +125,13 @@ def check_configuration(configuration: Configuration, options: Options) -> Check
 
 
 def _checked(target: Target, options: Options, check: Check) -> Outcome:
-    if target.candidate.problem is not None:
-        return _unreadable(UnreadableFile(target.path, target.candidate.problem), target, options)
     if target.is_configuration:
         from pai_lsp.project.config_reader import load_configuration  # noqa: PLC0415 - rarely named
 
         return Outcome(check_configuration(load_configuration(target.path), options))
-    data = target.given if target.given is not None else read_bytes(target.path)
-    if isinstance(data, UnreadableFile):
-        return _unreadable(data, target, options)
-    if not target.candidate.is_surely_job and target.catalog_folder is None and not might_be_job(data):
+    source = source_of(target)
+    if source is None:
         return Outcome()
-    source = decoded(target.path, data)
     if isinstance(source, UnreadableFile):
         return _unreadable(source, target, options)
     settings = settings_for(target, options)

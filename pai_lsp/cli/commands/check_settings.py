@@ -11,8 +11,9 @@ from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.platform.platforms import platform_comment
 from pai_lsp.project.configuration import FILE_NAME, project_folder
 from pai_lsp.project.exclusion import IgnoredByGit
+from pai_lsp.project.targets import source_of
 from pai_lsp.rules import codes_named, family_names, known
-from pai_lsp.source.files import UnreadableFile, decoded, full_path, read_bytes
+from pai_lsp.source.files import SourceFile, full_path
 from pai_lsp.source.text import visible
 
 if TYPE_CHECKING:
@@ -96,9 +97,8 @@ def _rules(settings: Settings, configured: Settings, ignored: Collection[str]) -
 
 
 def _platform(target: Target, settings: Settings, options: Options) -> str:
-    data = target.given if target.given is not None else read_bytes(target.path)
-    source = decoded(target.path, data)
-    text = "" if isinstance(source, UnreadableFile) else source.text
+    source = source_of(target)
+    text = source.text if isinstance(source, SourceFile) else ""
     found = settings.platform_of(text)
     if options.platform is not None:
         return f"{found.name} (--platform)"

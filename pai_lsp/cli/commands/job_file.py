@@ -18,10 +18,10 @@ from pai_lsp.cli.report.terminal import terminal_for
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
 from pai_lsp.platform.platforms import platform_named
-from pai_lsp.project.targets import STANDARD_INPUT, missing, report_faults, run_projects, targets
+from pai_lsp.project.targets import STANDARD_INPUT, missing, report_faults, run_projects, source_of, targets
 from pai_lsp.rules.command_rules import unreadable_file
 from pai_lsp.source.failures import OWN_FAILURE, why
-from pai_lsp.source.files import YAML_ENDINGS, UnreadableFile, decoded, full_path, might_be_job, read_bytes
+from pai_lsp.source.files import YAML_ENDINGS, SourceFile, UnreadableFile, decoded, full_path, read_bytes
 from pai_lsp.source.text import visible
 
 if TYPE_CHECKING:
@@ -89,11 +89,8 @@ def named_jobs(paths: Sequence[str], projects: Projects) -> list[tuple[str, str]
 
 
 def _is_job(target: Target) -> bool:
-    data = read_bytes(target.path)
-    if isinstance(data, UnreadableFile) or not might_be_job(data):
-        return False
-    source = decoded(target.path, data)
-    return not isinstance(source, UnreadableFile) and Document(source.text).is_job
+    source = source_of(target)
+    return isinstance(source, SourceFile) and Document(source.text).is_job
 
 
 def each_job(

@@ -18,7 +18,7 @@ from pai_lsp.document import Document
 from pai_lsp.job.lookup import BY_NAME, LookupState, looks_like_address
 from pai_lsp.job.require_graph import not_looked_up, nothing_at
 from pai_lsp.project.configuration import FILE_NAME
-from pai_lsp.project.targets import missing, report_faults, run_projects, targets
+from pai_lsp.project.targets import missing, report_faults, run_projects, source_of, targets
 from pai_lsp.project.trust import wanted
 from pai_lsp.source.edits import column
 from pai_lsp.source.files import (
@@ -27,7 +27,6 @@ from pai_lsp.source.files import (
     UnreadableFile,
     decoded,
     full_path,
-    might_be_job,
     read_bytes,
     write_text,
 )
@@ -236,14 +235,10 @@ def _jobs(projects: Projects, catalog: Catalog, paths: Sequence[str]) -> Iterato
 def _documents(projects: Projects, catalog: Catalog, paths: Sequence[str]) -> Iterator[Document]:
     """The jobs among the files that have the same marketplace."""
     for target in targets(paths, projects, given=b"", given_name="", force_exclude=False):
-        if target.candidate.problem is not None or target.is_configuration or target.catalog_folder is not None:
+        is_other = target.is_configuration or target.catalog_folder is not None
+        if is_other or _setup(projects, target.path) != catalog.setup:
             continue
-        if _setup(projects, target.path) != catalog.setup:
-            continue
-        data = read_bytes(target.path)
-        if isinstance(data, UnreadableFile) or not (target.candidate.is_surely_job or might_be_job(data)):
-            continue
-        source = decoded(target.path, data)
+        source = source_of(target)
         if isinstance(source, SourceFile):
             document = Document(source.text, target.configuration.settings, target.path)
             if document.is_job or target.candidate.is_named:

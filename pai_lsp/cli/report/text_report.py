@@ -87,7 +87,7 @@ def _finding(item: PlacedDiagnostic, terminal: Terminal) -> Iterator[str]:
     label = terminal.styled(f"{diagnostic.severity.label}[{code}]", style)
     yield f"{label}: {terminal.styled(visible(diagnostic.message), Style.STRONG)}"
     frames = [(item.lines, diagnostic.span), *((one.lines, one.span) for one in item.related if one.lines is not None)]
-    width = max(2, *(_number_width(*frame) for frame in frames))
+    width = max(2, *(len(str(_last_line(*frame) + 1)) for frame in frames))
     yield _arrow(item.path, item.start.line, item.start.column, width, terminal)
     if item.lines.text:
         yield from _code_frame(item.lines, diagnostic.span, "^", style, terminal, number_width=width)
@@ -144,11 +144,6 @@ def _code_frame(
             indent, length = marks
             frame.append(f"{blank} {bar} {' ' * indent}{terminal.styled(mark * length, style)}")
     return frame
-
-
-def _number_width(lines: LineIndex, span: Span) -> int:
-    """How many digits the highest line number in the frame of the span has."""
-    return len(str(_last_line(lines, span) + 1))
 
 
 def _last_line(lines: LineIndex, span: Span) -> int:
