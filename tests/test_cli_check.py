@@ -633,10 +633,10 @@ def test_ndjson_has_the_findings_of_json(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_findings_of_several_processes(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    def mapped(work: Callable[[Any], Any], items: list[Any], count: int) -> Iterator[tuple[int, Any]]:
+    def mapped(work: Callable[[Any], Any], items: list[Any], count: int) -> Iterator[Any]:
         assert (len(items), count) == (4, 3)
         lost = processes.LostItem("the process was ended by signal 9")
-        yield from ((number, lost if number == 2 else work(items[number])) for number in (3, 2, 0, 1))
+        return (lost if number == 2 else work(item) for number, item in enumerate(items))
 
     monkeypatch.setattr(processes, "mapped", mapped)
     monkeypatch.setattr(processes, "can_fork", lambda: True)
@@ -653,9 +653,9 @@ def test_findings_of_several_processes(capsys: pytest.CaptureFixture[str], monke
 def test_how_many_processes(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     counts: list[int] = []
 
-    def mapped(work: Callable[[Any], Any], items: list[Any], count: int) -> Iterator[tuple[int, Any]]:
+    def mapped(work: Callable[[Any], Any], items: list[Any], count: int) -> Iterator[Any]:
         counts.append(count)
-        return ((number, work(item)) for number, item in enumerate(items))
+        return map(work, items)
 
     monkeypatch.setattr(processes, "mapped", mapped)
     monkeypatch.setattr(processes, "available_processors", lambda: 8)
@@ -767,9 +767,9 @@ def test_how_many_processes_share_the_files(
 ) -> None:
     found: list[tuple[int, int]] = []
 
-    def mapped(work: Callable[[Any], Any], items: list[Any], processes: int) -> Iterator[tuple[int, Any]]:
+    def mapped(work: Callable[[Any], Any], items: list[Any], processes: int) -> Iterator[Any]:
         found.append((len(items), processes))
-        return ((number, work(one)) for number, one in enumerate(items))
+        return map(work, items)
 
     monkeypatch.setattr("pai_lsp.cli.processes.mapped", mapped)
     monkeypatch.setattr("pai_lsp.cli.processes.can_fork", lambda: True)

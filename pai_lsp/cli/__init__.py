@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import sys
 
+from pai_lsp.source.text import visible
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
 FINDINGS = 1
@@ -53,6 +56,13 @@ def json_text(answer: object) -> str:
 
     text = json.dumps(answer, indent=2, ensure_ascii=False, default=str)
     return text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n"
+
+
+def table(rows: Iterable[Iterable[str]]) -> str:
+    """Rows of words as text, each column as wide as its longest word."""
+    shown = [[visible(word) for word in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    return "".join("  ".join(map(str.ljust, row, widths)).rstrip() + "\n" for row in shown)
 
 
 def write_answer(answer: Any, text: str, form: str) -> None:

@@ -209,33 +209,27 @@ def _outcomes(found: Sequence[Target], options: Options) -> Iterator[Outcome]:
     """The outcome of each file, in the order of `found`."""
     arguments = options.arguments
     is_shown = not (arguments.no_progress or arguments.quiet) and sys.stderr.isatty()
-    early: dict[int, Outcome] = {}
-    following = 0
-    for number, outcome in with_progress(_numbered(found, options, arguments.jobs), len(found), shown=is_shown):
-        early[number] = outcome
-        while following in early:
-            yield early.pop(following)
-            following += 1
+    return with_progress(_checked(found, options, _processes(found, arguments.jobs)), len(found), shown=is_shown)
 
 
-def _numbered(found: Sequence[Target], options: Options, jobs: int | None) -> Iterator[tuple[int, Outcome]]:
+def _checked(found: Sequence[Target], options: Options, processes: int) -> Iterator[Outcome]:
     work = partial(check_one, options=options)
-    processes = _processes(found, jobs)
     if len(found) > _MANY_FILES:
         # The tree of a script refers to itself: without looking for garbage, 100,000 jobs take twice the memory.
         gc.freeze()
         gc.set_threshold(*_COLLECTION_OF_MANY)
     if processes < 2:
-        yield from ((number, work(target)) for number, target in enumerate(found))
+        yield from map(work, found)
         return
     from pai_lsp.cli.processes import LostItem, mapped  # noqa: PLC0415 - most runs have too few files to need them
 
-    yield 0, work(found[0])  # what is loaded and compiled for it, the processes need not load and compile again
-    for number, outcome in mapped(work, found[1:], processes):
+    first, *others = found
+    yield work(first)  # what is loaded and compiled for it, the processes need not load and compile again
+    for target, outcome in zip(others, mapped(work, others, processes), strict=True):
         if isinstance(outcome, LostItem):
-            yield number + 1, Outcome(failures=(CheckFailure(found[number + 1].path, outcome.reason),))
+            yield Outcome(failures=(CheckFailure(target.path, outcome.reason),))
         else:
-            yield number + 1, outcome
+            yield outcome
 
 
 def _processes(found: Sequence[Target], jobs: int | None) -> int:

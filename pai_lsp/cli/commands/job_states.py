@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from pai_lsp.cli import FINDINGS, failed, json_text, write_answer
+from pai_lsp.cli import FINDINGS, failed, json_text, table, write_answer
 from pai_lsp.cli.commands import live_cluster
 from pai_lsp.cluster.exit_code_text import explained_code
 from pai_lsp.cluster.live_jobs import followed, job_named, own_jobs
@@ -51,9 +51,7 @@ def _list(jobs: tuple[LiveJob, ...], form: str) -> None:
     for job in jobs:
         counts = ("?" if one is None else str(one) for one in (job.task_count, job.gpus, job.retries))
         rows.append((job.name, job.state, *counts, job.virtual_cluster, _time(job.submitted)))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        sys.stdout.write(visible("  ".join(map(str.ljust, row, widths)).rstrip()) + "\n")
+    sys.stdout.write(table(rows))
 
 
 # What a list of jobs does not have.

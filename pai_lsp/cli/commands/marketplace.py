@@ -13,7 +13,7 @@ from pai_lsp.catalog.lock import definition_hash, lock_changes, lock_text
 from pai_lsp.catalog.remote_sources import page_key, page_path, why_not_asked
 from pai_lsp.catalog.setup import LOCK_NAME, SourceState
 from pai_lsp.catalog.store import Surroundings
-from pai_lsp.cli import FINDINGS, failed, json_text
+from pai_lsp.cli import FINDINGS, failed, json_text, table
 from pai_lsp.document import Document
 from pai_lsp.job.lookup import BY_NAME, LookupState, looks_like_address
 from pai_lsp.job.require_graph import not_looked_up, nothing_at
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 
 _VERSION = 1
 _STATES = {LookupState.FOUND: "found", LookupState.ABSENT: "absent", LookupState.UNKNOWN: "unknown"}
-_WIDEST = 32
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -289,12 +288,7 @@ def _print_table(places: Sequence[CatalogEntry]) -> None:
         header = place.header
         summary = f"{place.title}: {header.summary}" if place.title else header.summary
         rows.append((header.name, header.type or "-", ", ".join(header.variables) or "-", summary))
-    shown = [tuple(map(visible, row)) for row in rows]
-    widths = [min(_WIDEST, max(len(row[column]) for row in shown)) for column in range(3)]
-    for row in shown:
-        line = "  ".join([*(word.ljust(width) for word, width in zip(row, widths, strict=False)), row[3]])
-        sys.stdout.write(line.rstrip() + "\n")
-    sys.stdout.write("\n")
+    sys.stdout.write(f"{table(rows)}\n")
 
 
 def _place_as_json(catalog: Catalog, place: CatalogEntry) -> dict[str, Any]:
