@@ -12,7 +12,7 @@ from typing import Any
 
 from pai_lsp.catalog.remote_sources import read_items, server_key
 from pai_lsp.catalog.setup import ServerSource
-from pai_lsp.catalog.store import Store, Stored
+from pai_lsp.catalog.store import LoadedSource, Store
 from pai_lsp.source.user_folders import user_cache_folder
 
 DEFINITIONS = 10_000
@@ -87,7 +87,7 @@ def _server(folder: Path) -> str:
     items = [_item(number) for number in range(DEFINITIONS)]
     texts, skipped = read_items(json.dumps(items).encode(), url)
     store = Store(user_cache_folder({**os.environ, "HOME": str(folder)}))
-    store.save(server_key(ServerSource(url)), Stored(texts, {}, "etag", skipped))
+    store.save(server_key(ServerSource(url)), LoadedSource(texts=texts, skipped=skipped, etag="etag"))
     return url
 
 
