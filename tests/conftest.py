@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 from typing import TYPE_CHECKING, Literal
 
 from _pytest.runner import runtestprotocol
@@ -16,6 +17,16 @@ settings.register_profile("default", deadline=None, suppress_health_check=[Healt
 settings.load_profile("default")
 settings.register_profile("fast", max_examples=20)
 gc.set_threshold(200_000, 20, 50)  # as in the language server
+
+
+class RuleFailed(logging.Handler):
+    """A rule that fails is a failure of the test: what it would have found may be missing in nobody's eyes."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        raise AssertionError(record.getMessage())
+
+
+logging.getLogger("pai_lsp.document").addHandler(RuleFailed())
 
 
 def pytest_collection_finish() -> None:

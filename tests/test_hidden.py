@@ -5,6 +5,7 @@ Every file of `tests/hidden` holds secrets in many forms, and `zq` is in each of
 
 from __future__ import annotations
 
+import logging
 import random
 import re
 from pathlib import Path
@@ -193,6 +194,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def some_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rules may fail here, which `conftest` forbids."""
+    monkeypatch.setattr(logging.getLogger("pai_lsp.document"), "handlers", [])
+
+
 def use_rules(monkeypatch: pytest.MonkeyPatch, *rules: Rule) -> None:
     monkeypatch.setattr(document_module, "RULES", rules)
 
@@ -260,7 +267,7 @@ def test_no_secret_is_shown_beside_an_ignore_comment(capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("text", some(JOBS.values(), 5), ids=some(JOBS, 5))
-@pytest.mark.usefixtures("folder")
+@pytest.mark.usefixtures("folder", "some_fail")
 def test_no_secret_is_shown_when_rules_fail(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
@@ -286,7 +293,7 @@ def failing(job: Job) -> Any:
 
 
 @pytest.mark.parametrize("text", some(FILES.values(), 7), ids=some(FILES, 7))
-@pytest.mark.usefixtures("folder")
+@pytest.mark.usefixtures("folder", "some_fail")
 def test_no_secret_is_shown_when_the_search_for_secrets_fails(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
@@ -306,6 +313,7 @@ def test_what_runs_is_shown_without_passwords(folder: Path, capsys: pytest.Captu
     assert "-p zq" in run(capsys, "expand", "--as-is", "--show-secrets", "a.pai.yaml")
 
 
+@pytest.mark.usefixtures("some_fail")
 def test_the_log_does_not_quote_the_job(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     broken = Rule("broken", RULES[0].severity, failing, "")
     use_rules(monkeypatch, broken)
