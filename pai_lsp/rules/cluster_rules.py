@@ -112,13 +112,11 @@ def job_does_not_fit(job: Job) -> Iterable[Finding]:
 
 def _found(job: Job, code: str) -> Iterator[Finding]:
     """What the rule `code` reports about a job."""
-    if job.is_catalog or job.cluster is None:
-        return
-    yield from (finding for name, finding in job.once(_on_its_cluster) if name == code)
+    return (finding for name, finding in job.once(_on_its_cluster) if name == code)
 
 
 def _on_its_cluster(job: Job) -> tuple[tuple[str, Finding], ...]:
-    profile = _profile(job.cluster)
+    profile = None if job.is_catalog else _profile(job.cluster)
     return tuple(cluster_findings(job, profile)) if profile else ()
 
 

@@ -73,8 +73,6 @@ def download_of_page(job: Job) -> Iterator[Finding]:
     """
     for use in uses(job, "wget", "curl"):
         for word in use.line.arguments:
-            if word.text[:4] != "http":
-                continue
             host = word.text.removeprefix("https://").removeprefix("www.").partition("/")[0]
             page, form = _PAGES.get(host, (None, ""))
             match = page.fullmatch(word.text) if page is not None else None
@@ -125,10 +123,8 @@ def _wget_findings(use: CommandUse, arguments: Arguments) -> Iterator[Finding]:
             message = f"'-p' takes no folder, so wget asks for the page '{following.text}'; '-P' names the folder"
             yield changed(use.place, pages.span, message, "-P")
     log = arguments.option("-o")
-    value = log.value if log else None
-    if log is None or value is None or len(log.span) != 2 or arguments.has("-O"):
-        return
-    if not value.endswith(("log", ".txt")) and not value.startswith("/dev/"):
+    value = log.value if log and len(log.span) == 2 and not arguments.has("-O") else None
+    if log and value and not re.search(r"^/dev/|(?:log|\.txt)$", value):
         yield changed(use.place, log.span, f"'-o' writes wget's log to '{value}'; '-O' names the file", "-O")
 
 
@@ -260,7 +256,7 @@ def _tar_findings(use: CommandUse) -> Iterator[Finding]:
         message = "tar needs options before the file, such as 'xf'"
         yield changed(use.place, bundle.span, message, f"xf {use.line.written(bundle)}", "Add 'xf'")
         return
-    if bundle.text.startswith("--") or not re.fullmatch(r"-?[A-Za-z]+", bundle.text):
+    if not re.fullmatch(r"-?[A-Za-z]+", bundle.text):
         return
     letters = bundle.text.lstrip("-")
     has_dash = bundle.text.startswith("-")
@@ -290,10 +286,9 @@ def _tar_findings(use: CommandUse) -> Iterator[Finding]:
         return
     known = [one for one, names in _COMPRESSIONS.items() if name.text.endswith(names)]
     is_tar = name.text.endswith(".tar")
-    for letter, endings in _COMPRESSIONS.items():
-        if letter in letters and (is_tar or (known and letter not in known)) and not name.text.endswith(endings):
+    for letter, kind in {"z": "gzip", "j": "bzip2", "J": "xz"}.items():
+        if letter in letters and (is_tar or (known and letter not in known)):
             right = bundle.text.replace(letter, known[0] if known else "")
-            kind = {"z": "gzip", "j": "bzip2", "J": "xz"}[letter]
             message = f"'{letter}' means {kind}, which '{name.text}' is not"
             severity = Severity.WARNING if is_tar else None
             yield changed(use.place, bundle.span, message, right, severity=severity)
@@ -325,7 +320,7 @@ def file_not_executable(job: Job) -> Iterator[Finding]:
     """
     for place in scripts(job):
         yield from _without_path(place)
-        if place.mentions("chmod") or "install" in place.lines.by_program or not place.mentions("./"):
+        if place.mentions("chmod") or "install" in place.lines.by_program:
             continue
         made: set[str] = set()
         for use in (CommandUse(place, line) for line in place.lines.all):
@@ -341,14 +336,12 @@ def _without_path(place: ScriptPlace) -> Iterator[Finding]:
     """Programs that were just made executable, in the working folder, and are run by their name alone."""
     lines = place.lines
     made = {word.text: line for line in lines.by_program.get("chmod", ()) for word in line.arguments if word.is_literal}
-    if not made or any(one.name == "PATH" for one in place.script.assignments):
+    if any(one.name == "PATH" for one in place.script.assignments):
         return
     for line in lines.all:
-        name = line.name
-        maker = made.get(name.text)
-        if maker is None or not maker.span.start < name.span.start or line.wrappers:
-            continue
-        if "." in name.text[1:] and "/" not in name.text:
+        name, maker = line.name, made.get(line.name.text)
+        is_made = maker is not None and maker.span.start < name.span.start and not line.wrappers
+        if is_made and "." in name.text[1:] and "/" not in name.text:
             message = f"bash does not look for '{name.text}' in the working folder; write './{name.text}'"
             yield changed(place, name.span, message, f"./{name.text}")
 
@@ -430,15 +423,15 @@ def _is_used_later(use: CommandUse, name: str) -> bool:
 
 
 def _is_missing(use: CommandUse, folder: str, besides: Word | None = None) -> bool:
-    """Whether nothing in the script creates a folder below the one where it surely begins."""
-    match = _FOLDER.match(folder) if folder else None
-    return bool(match and not _is_mentioned(use, match[1], besides) and use.folder == "" and use.ends_script)
+    """Whether nothing in the script creates a folder below the one where it surely begins.
 
-
-def _is_mentioned(use: CommandUse, name: str, besides: Word | None = None) -> bool:
-    """Whether the script has a folder's name elsewhere: in other commands, and in this one `besides` a word."""
+    Its name may be in other commands then, and in this one `besides` a word.
+    """
+    match = _FOLDER.match(folder)
+    if match is None or use.folder != "" or not use.ends_script:
+        return False
     own = {word.span.start for word in (use.line.words if besides is None else (besides,))}
-    return any(at not in own for at in use.place.lines.all_with(name))
+    return own.issuperset(use.place.lines.all_with(match[1]))
 
 
 _ADDRESS_FOR_SSH = lazy_pattern(r"(?:ssh://)?git@([\w.-]+)[:/](.+)")
@@ -621,13 +614,12 @@ def _is_beside_clone(job: Job, use: CommandUse) -> bool:
 def _git_clones(job: Job) -> list[tuple[CommandUse, Arguments]]:
     found: list[tuple[CommandUse, Arguments]] = []
     for use in uses(job, "git"):
-        for number, word in enumerate(use.line.arguments):
-            if word.text == "clone":
-                arguments = use.arguments("git clone", number + 1)
-                if not arguments.unknown:
-                    found.append((use, arguments))
-                break
-            is_value = number > 0 and use.line.arguments[number - 1].text in {"-C", "-c"}
-            if not word.text.startswith("-") and not is_value:
-                break
+        texts = use.line.texts
+        if "clone" in texts:
+            number = texts.index("clone")
+            before = [text for text in texts[:number] if not text.startswith("-")]
+            values = [text for text in texts[:number] if text in {"-C", "-c"}]
+            arguments = use.arguments("git clone", number + 1)
+            if len(before) == len(values) and not arguments.unknown:
+                found.append((use, arguments))
     return found

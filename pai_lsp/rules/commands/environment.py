@@ -13,8 +13,8 @@ import re
 from itertools import pairwise, takewhile
 
 from pai_lsp.embedded.placeholders import PLACEHOLDER_ADVICE
-from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Fixes, Related, Severity, later, rule
-from pai_lsp.findings.fixes import all_of, change_fix, near_name_fixes
+from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fixes, Related, Severity, later, rule
+from pai_lsp.findings.fixes import all_of, change_fix, fix_of, near_name_fixes
 from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import Mention, callback_scripts, declared_ports, mentions, platform_names
 from pai_lsp.platform.programs import nccl_variables, nccl_variables_of_others
@@ -23,7 +23,6 @@ from pai_lsp.rules.commands.command_uses import all_uses, changed, scripts
 from pai_lsp.rules.resources.job_lifecycle import beyond_instances
 from pai_lsp.source.foreign import number_of
 from pai_lsp.source.nodes import Mapping
-from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, nearest, plural
 from pai_lsp.source.text import Span
 from pai_lsp.source.tree_edits import insert_values
@@ -102,17 +101,14 @@ def removed_pai_variable(job: Job) -> Iterator[Finding]:
         variable = mention.variable
         if variable is None or variable.status != "removed":
             continue
-        message = f"OpenPAI no longer sets '{mention.name}'"
-        if not variable.replacement or (mention.place.role is None and "{" in variable.replacement):
-            yield Finding(mention.span, message)
-            continue
-        role = mention.place.role.name if mention.place.role else ""
-        new = variable.replacement.replace("{role}", role)
-        if new.startswith(_NOT_THE_SAME):
-            yield Finding(mention.span, f"{message}; see '{new}'")
-            continue
-        fixes = change_fix(mention.span, new, safe="{" not in variable.replacement)
-        yield Finding(mention.span, f"{message}; use '{new}'", fixes)
+        role, new = mention.place.role, variable.replacement or ""
+        if "{role}" in new:
+            new = new.replace("{role}", role.name) if role else ""
+        fixes: Fixes = ()
+        advice = f"; see '{new}'" if new else ""
+        if new and not new.startswith(_NOT_THE_SAME):
+            fixes, advice = change_fix(mention.span, new, safe=new == variable.replacement), f"; use '{new}'"
+        yield Finding(mention.span, f"OpenPAI no longer sets '{mention.name}'{advice}", fixes)
 
 
 @rule(Severity.HINT)
@@ -227,10 +223,8 @@ def _is_misspelt(name: str, known: str) -> bool:
     if name.replace("_", "") == known.replace("_", ""):
         return True
     parts, known_parts = name.split("_"), known.split("_")
-    if len(parts) != len(known_parts):
-        return False
-    wrong = [(one, right) for one, right in zip(parts, known_parts, strict=True) if one != right]
-    return len(wrong) == 1 and bool(nearest(wrong[0][0], wrong[0][1:], _MISSPELT))
+    wrong = [(one, right) for one, right in zip(parts, known_parts, strict=False) if one != right]
+    return len(parts) == len(known_parts) and len(wrong) == 1 and bool(nearest(wrong[0][0], wrong[0][1:], _MISSPELT))
 
 
 @rule(Severity.INFORMATION)
@@ -275,7 +269,6 @@ def _misspelled(job: Job, near_variables: Callable[[str], tuple[str, ...]], mess
                 yield changed(place, one.span, text, near[0])
 
 
-_NEAR_VARIABLE = 0.92
 # Variables of many jobs. Source: CUDA C++ programming guide, "CUDA Environment Variables"; PyTorch, "CUDA semantics";
 # OpenMP 5.2, "Environment Variables"; ld.so(8); python(1); huggingface_hub, "Environment variables".
 _OF_MANY = (
@@ -310,9 +303,7 @@ def misspelled_variable(job: Job) -> Iterator[Finding]:
 
 def _near_variables(name: str) -> tuple[str, ...]:
     """The variables of many jobs that a name is surely meant to be; none for their own names, and for others."""
-    if name in _OF_MANY or not name.isupper() or ("_" not in name and not name.startswith("PYTHON")):
-        return ()
-    return nearest(name, _OF_MANY, _NEAR_VARIABLE)
+    return nearest(name, _OF_MANY, 0.92) if name.isupper() and name not in _OF_MANY else ()
 
 
 @rule(Severity.WARNING)
@@ -366,16 +357,13 @@ def cuda_devices(job: Job) -> Iterator[Finding]:
               - CUDA_VISIBLE_DEVICES=0,1 python train.py
     """
     for use in all_uses(job, with_callbacks=False):
-        before = use.line.step.assigned[-1] if use.line.step.assigned else None
-        value = before.plain_value if before is not None else None
-        if before is None or value is None or before.name != "CUDA_VISIBLE_DEVICES" or not value.endswith(","):
-            continue
-        numbers = list(takewhile(lambda word: _GPU_NUMBERS.fullmatch(word.text), use.line.words))
-        if numbers and before.value is not None:
-            span = Span(before.value.span.start, numbers[-1].span.end)
-            text = use.written(Span(numbers[0].span.start, span.end))
-            new = value + "".join(word.text for word in numbers)
-            yield changed(use.place, span, f"bash runs '{text}' as a program; remove the space", new)
+        for before in use.line.step.assigned[-1:]:
+            value, numbers = before.plain_value or "", list(takewhile(_is_gpu_number, use.line.words))
+            if before.name == "CUDA_VISIBLE_DEVICES" and before.value and value.endswith(",") and numbers:
+                span = Span(before.value.span.start, numbers[-1].span.end)
+                text = use.written(Span(numbers[0].span.start, span.end))
+                new = value + "".join(word.text for word in numbers)
+                yield changed(use.place, span, f"bash runs '{text}' as a program; remove the space", new)
     for place, _, one in _values(job, ("CUDA_VISIBLE_DEVICES",)):
         gpu = place.role.amount("gpu") if place.role else None
         if gpu and one.is_literal and re.fullmatch(r"[0-9]+(?:,[0-9]+)*", one.text):
@@ -385,7 +373,8 @@ def cuda_devices(job: Job) -> Iterator[Finding]:
                 yield changed(place, place.inner(one), f"the task has {plural(gpu, 'GPU')}, numbered from 0", new)
 
 
-_GPU_NUMBERS = lazy_pattern(r"[0-9]+(?:,[0-9]+)*,?")
+def _is_gpu_number(word: Word) -> bool:
+    return re.fullmatch(r"[0-9]+(?:,[0-9]+)*,?", word.text) is not None
 
 
 def _values(job: Job, names: tuple[str, ...]) -> Iterator[tuple[ScriptPlace, str, Word]]:
@@ -558,14 +547,12 @@ def host_ip_without_gang(job: Job) -> Iterator[Finding]:
     for mention in job.role_mentions:
         is_list = mention.name.endswith("_HOST_LIST") and mention.name.startswith("PAI_TASK_ROLE_")
         role = mention.named_role
-        if role is None or not (is_list or mention.name.startswith("PAI_HOST_IP_")):
+        if role is None or (role is mention.place.role and role.instances == 1):
             continue
-        if role is mention.place.role and role.instances == 1:
-            continue
-        message = "without gang allocation this is not set until that task has started"
-        if is_list:
-            message = "without gang allocation this list does not contain tasks that have not started"
-        yield Finding(mention.span, message, related=(Related(gang.value.span, "tasks do not wait for each other"),))
+        if is_list or mention.name.startswith("PAI_HOST_IP_"):
+            wait = "list does not contain tasks that have not" if is_list else "is not set until that task has"
+            related = (Related(gang.value.span, "tasks do not wait for each other"),)
+            yield Finding(mention.span, f"without gang allocation this {wait} started", related=related)
 
 
 def _fatal_mentions(job: Job) -> Iterator[Mention]:
@@ -581,13 +568,8 @@ def _renamed(mention: Mention, **changes: str) -> str:
 @later
 def _declare_port(job: Job, role: TaskRole, label: str) -> Fixes:
     resources = role.resources
-    if resources is None or not resources.entries:
+    ports = resources.get("ports") if resources else None
+    if resources is None or (ports is not None and not isinstance(ports, Mapping)):
         return ()
-    ports = resources.get("ports")
-    if isinstance(ports, Mapping) and ports.entries:
-        edit = insert_values(job.text, ports, {label: 1})
-    elif ports is None:
-        edit = insert_values(job.text, resources, {"ports": {label: 1}})
-    else:
-        return ()
-    return (Fix(f"Declare the port '{label}'", (edit,)),)
+    holder, value = (resources, {"ports": {label: 1}}) if ports is None else (ports, {label: 1})
+    return fix_of(f"Declare the port '{label}'", insert_values, job.text, holder, value)

@@ -336,7 +336,7 @@ def background_last(job: Job) -> Iterator[Finding]:
     """
     for place in scripts(job):
         last = structure(place.script).root.steps[-1:]
-        if last and last[0].after == "&" and last[0].span != Span(0, 0):
+        if last and last[0].after == "&":
             message = "the script ends without waiting for this command in the background; end with 'wait $!'"
             yield Finding(place.span(last[0].span), message)
 
@@ -460,4 +460,4 @@ def _stops(name: str, arguments: tuple[str, ...]) -> bool:
         return any(one.startswith("-") and "q" in one for one in arguments) or "-m1" in arguments or "-m" in arguments
     if name == "sed":
         return any(re.fullmatch(r"[0-9]*q", one) for one in arguments)
-    return name == "head" and not any(one.startswith(("-n -", "-n-", "-c-")) for one in arguments)
+    return name == "head" and re.search(r"-[cn] ?-", " ".join(arguments)) is None

@@ -125,7 +125,7 @@ def not_repeatable(job: Job) -> Iterator[Finding]:
     for place in scripts(job):
         made: dict[str, Step] = {}
         lines = command_lines(place.script).by_program
-        if len(lines.get("ln", ())) + len(lines.get("mkdir", ())) < 2 or not _MOVING.isdisjoint(lines):
+        if not _MOVING.isdisjoint(lines):
             continue
         folders = {word.text for line in lines.get("mkdir", ()) for word in line.arguments}
         for line in (*lines.get("ln", ()), *lines.get("mkdir", ())):

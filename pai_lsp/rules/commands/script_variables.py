@@ -78,8 +78,6 @@ def export_in_callback(job: Job) -> Iterator[Finding]:
             prerequisites: [mnist]
             commands: [export DATA_DIR=/mnt/mnist, ls $DATA_DIR]
     """
-    if "export" not in job.text and not job.require_graph.leaves_file:
-        return  # most callbacks export nothing
     from pai_lsp.expansion.effective import effective_roles  # noqa: PLC0415 - few jobs export anything in a callback
 
     found: dict[tuple[Span, str], Finding] = {}

@@ -31,7 +31,7 @@ _BEGINNING = {
     "tar", "unzip", "mkdir", "torchrun", "conda", "make", "cp", "mv", "rm", "nvidia-smi", "mpirun",
 }  # fmt: skip
 _WITH_WORDS = {"export", "cd", "echo", "source", "mkdir", "set", "pip", "git", "wget", "curl", "apt-get", "apt", "rm"}
-_MARK = lazy_pattern(r"- +[!&]")
+
 _TAG_OR_ANCHOR = r"(?:![^\s,\[\]{}]*|&[^\s,\[\]{}]+)"
 _YAML_MARK = lazy_pattern(rf"(?:^|\n)[ \t]*-[ \t]+(?:-[ \t]+)*(?:{_TAG_OR_ANCHOR}[ \t]+)*({_TAG_OR_ANCHOR})[ \t]*$")
 # Minimum length of a line of prose that continues on the next line; a shorter line was ended on purpose.
@@ -172,20 +172,14 @@ def folded_lines_joined(job: Job) -> Iterator[Finding]:
     """
     for use in all_uses(job):
         words = use.line.arguments
-        if use.line.program not in _WITH_WORDS or len(words) < 2 or use.line.wrappers:
-            continue
-        if _BEGINNING.isdisjoint([word.text for word in words]):
-            continue
-        parts = [part for part in use.place.parts if part.style is not ScalarStyle.LITERAL]
-        folded = [part for part in parts if "\n" in job.text[part.span.start : part.span.end]]
-        if not folded:
+        if use.line.program not in _WITH_WORDS or use.line.wrappers:
             continue
         for before, word in zip((use.line.name, *words), words, strict=False):
             if word.text not in _BEGINNING or word.text == use.line.program or word is words[-1]:
                 continue
             gap = use.place.span(Span(before.span.end, word.span.start))
-            scalar = scalar_at(folded, gap.start) if "\n" in job.text[gap.start : gap.end] else None
-            if scalar and use.line.written(word) == word.text:
+            scalar = scalar_at(use.place.parts, gap.start) if "\n" in job.text[gap.start : gap.end] else None
+            if scalar and scalar.style is not ScalarStyle.LITERAL and use.line.written(word) == word.text:
                 message = f"YAML joins the lines, so this becomes an argument of '{use.line.name.text}'"
                 yield Finding(use.word(word), message, _keep_lines(scalar))
                 break
@@ -294,13 +288,11 @@ def yaml_mark_in_command(job: Job) -> Iterator[Finding]:
             commands:
               - "! grep -q error train.log"
     """
-    if not _MARK.search(job.text):
-        return
     for place in scripts(job):
         for scalar in place.parts:
             line = max(job.text.rfind("\n", 0, scalar.span.start), 0)
             written = job.text[line : scalar.span.start]
-            match = _YAML_MARK.search(written) if "!" in written or "&" in written else None
+            match = _YAML_MARK.search(written)
             if match is None:
                 continue
             start, mark = line + match.start(1), written[match.start(1) :].strip()

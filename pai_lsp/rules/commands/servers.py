@@ -172,12 +172,11 @@ def port_list_as_port(job: Job) -> Iterator[Finding]:
     """
     if "PAI_PORT_LIST" not in job.text:
         return
-    roles = {converted_role_name(role.name): role for role in job.task_roles}
     counts = {
-        name: {entry.name: whole_number(entry.value) or 1 for entry in role.port_labels} for name, role in roles.items()
+        (converted_role_name(role.name), entry.name): whole_number(entry.value) or 1
+        for role in job.task_roles
+        for entry in role.port_labels
     }
-    if not any(count > 1 for labels in counts.values() for count in labels.values()):
-        return
     for use in all_uses(job, with_callbacks=False):
         if use.line.program in {"echo", "read", "printf", "export", "for", "IFS", "["}:
             continue
@@ -191,11 +190,10 @@ def port_list_as_port(job: Job) -> Iterator[Finding]:
                 continue
             variable = job.platform.environment_variable(match[2])
             parts = dict(variable.match(match[2]) or {}) if variable else {}
-            if counts.get(parts.get("role", ""), {}).get(parts.get("label", ""), 1) < 2:
-                continue
-            at, new = word.span.start + match.start(1), f"${{{match[2]}%%,*}}"
-            message = f"this is a list of ports; the first one is '{new}'"
-            yield changed(use.place, Span(at, at + len(match[1])), message, new)
+            if counts.get((parts.get("role", ""), parts.get("label", "")), 1) > 1:
+                at, new = word.span.start + match.start(1), f"${{{match[2]}%%,*}}"
+                message = f"this is a list of ports; the first one is '{new}'"
+                yield changed(use.place, Span(at, at + len(match[1])), message, new)
 
 
 # The variable with the ports, as the value of an option or after a host.

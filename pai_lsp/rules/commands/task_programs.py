@@ -52,7 +52,7 @@ _MISSING = {
     "hdfs": _WITHOUT_HDFS, "hadoop": _WITHOUT_HDFS,
     "docker": "a task runs in a container and has no Docker", "nvidia-docker": "a task runs in a container already",
     "docker-compose": "a task runs in a container and has no Docker",
-    "systemctl": "a container has no systemd", "nano": "it needs a terminal", "htop": "it needs a terminal",
+    "systemctl": "a container has no systemd",
 }  # fmt: skip
 _TERMINAL = frozenset({"vim", "vi", "emacs", "nano", "htop", "passwd", "watch", "screen", "nvtop", "gdb"})
 # The words with which a program does not ask, or needs no terminal.
@@ -246,8 +246,6 @@ def path_without_storage(job: Job) -> Iterator[Finding]:
     if mounted is None or any(list(command_entries(use)) for use in job.uses_of_plugin("cmd")):
         return
     for place in scripts(job):
-        if not place.mentions("/mnt/"):
-            continue
         made = [word.text for line in place.lines.all for word in _made_by(line)]
         asked = _asked_paths(place.lines)
         for use in (CommandUse(place, line) for line in place.lines.all):
@@ -442,8 +440,7 @@ def _of_role(job: Job, role: EffectiveRole, mounted: tuple[str, ...]) -> Iterato
     homes = {path: one for one in role.prerequisites if (path := _normal(one.path_for_user))}
     used = [(path, span, use) for use in all_uses(job) if use.role is role.role for path, span in _paths(use)]
     unused = [home for home in homes if not any(_is_within(path, home) or _is_within(home, path) for path, *_ in used)]
-    if not unused:
-        return
+
     others = (*homes, *mounted, *(storage.mount_path for one in role.prerequisites for storage in one.storages))
     made = "\n".join(item.text for one in role.prerequisites for commands in one.commands for item in commands.items)
     for path, span, use in used:

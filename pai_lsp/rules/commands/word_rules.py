@@ -160,8 +160,7 @@ def assignment_of_other_shell(job: Job) -> Iterator[Finding]:
     for use in all_uses(job):
         words = use.line.words
         first, name = words[0], words[0].text
-        if name not in {"export", "set", "setenv"} and not (name[:1] == "$" and use.line.written(first)[:1] == "$"):
-            continue
+
         written = use.line.written(first)
         dollar = Span(first.span.start, first.span.start + 1)
         if name == "setenv":
@@ -219,8 +218,7 @@ def test_brackets(job: Job) -> Iterator[Finding]:
     for use in all_uses(job):
         step, words = use.line.step, use.line.words
         name, last = words[0].text, words[-1]
-        if name[:1] != "[" and name != "test":
-            continue
+
         if re.match(r"\[\[?[-!$\w\"]", name) and name[-1:] != "]":
             at = words[0].span.start + (2 if name.startswith("[[") else 1)
             message = f"bash runs '{name}' as a program; add a space after the bracket"
@@ -303,8 +301,6 @@ def quotes_keep_literal(job: Job) -> Iterator[Finding]:
                 continue
             quote = _MARKS.get(line.quote(word) or PartKind.EXPANSION, "")
             written = line.written(word)
-            if not quote and "=~/" not in word.text:
-                continue
             if name := line.variable(word):
                 value = None if _is_value(line, number) else use.place.lines.value(name)
                 if value is not None and value.startswith("-") and " " in value and not _is_for_script(line):
@@ -366,8 +362,6 @@ def braces_not_expanded(job: Job) -> Iterator[Finding]:
     for place in scripts(job, with_callbacks=True):
         words = [word for line in place.lines.all if line.program != "eval" for word in line.words]
         for word in (*words, *place.script.loop_words):
-            if ".." not in word.text:
-                continue
             if (match := _BRACES_OF_VARIABLES.fullmatch(place.written(word.span))) is not None:
                 new = f"$(seq {match[1] or match[3]} {match[2] or match[4]})"
                 yield changed(place, word.span, "bash expands braces before variables; use 'seq'", new, "Use 'seq'")

@@ -21,7 +21,7 @@ from pai_lsp.findings.fixes import (
     wrap_in_list_fix,
     wrap_mapping_fixes,
 )
-from pai_lsp.job.definition import name_span
+from pai_lsp.job.definition import key_name_span, name_span
 from pai_lsp.platform.job_schema import field, fields, former_keys, key_order
 from pai_lsp.platform.tables import ROLE_NAME
 from pai_lsp.source.edits import (
@@ -35,7 +35,7 @@ from pai_lsp.source.edits import (
     remove_item,
 )
 from pai_lsp.source.foreign import number_of
-from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence, scalar_text
+from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence, entries_of, scalar_text
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import listed, nearest
 from pai_lsp.source.text import Span, TextEdit, end_of_line
@@ -58,7 +58,7 @@ def unknown_key_fixes(job: Job, place: ErrorPlace) -> Fixes:
 
 def former_key_fixes(job: Job, place: ErrorPlace) -> Fixes:
     """Write what a key of protocol v1 has become."""
-    return (*_renamed(job, place), *move_fixes(job, place), *_as_prerequisite(job, place))
+    return (*_renamed(job, place), *move_fixes(job, place))
 
 
 def _renamed(job: Job, place: ErrorPlace) -> Fixes:
@@ -71,18 +71,6 @@ def _renamed(job: Job, place: ErrorPlace) -> Fixes:
         return fixes
     lists = as_list_fix(job, key, key.value)
     return tuple(Fix(fix.title, (*fix.edits, *one.edits), fix.safe) for one in lists for fix in fixes)
-
-
-def _as_prerequisite(job: Job, place: ErrorPlace) -> Fixes:
-    """Convert the job's `image` to a prerequisite, in a job that has no prerequisites yet."""
-    mapping, key = place.node, place.key
-    if not isinstance(mapping, Mapping) or mapping.is_flow or key is None or key.name != "image":
-        return ()
-    if mapping.entry("prerequisites") or not isinstance(key.value, Scalar) or not key.value.is_string:
-        return ()
-    image = {"type": "dockerimage", "name": "image", "uri": key.value.text}
-    lines = line_end(job.text).join(entry_lines("prerequisites", [image]))
-    return (Fix("Convert to a prerequisite", (TextEdit(Span(key.key.span.start, key.value.span.end), lines),)),)
 
 
 def job_name_fixes(_job: Job, place: ErrorPlace) -> Fixes:
@@ -101,11 +89,9 @@ def limit_fixes(_job: Job, place: ErrorPlace) -> Fixes:
 
 def rename_fixes(job: Job, place: ErrorPlace) -> Fixes:
     """Rename a key to one that is expected here; safe if only one is close."""
-    key, error = place.key, place.error
-    if key is None or not isinstance(key.key, Scalar):
-        return ()
+    error = place.error
     is_only = len(error.expected) == 1 and job.expected_keys[error.path, error.expected[:1]] == 1
-    return change_fix(name_span(key.key), *error.expected, safe=is_only)
+    return change_fix(key_name_span(place.key), *error.expected, safe=is_only) if place.key else ()
 
 
 def remove_fixes(job: Job, mapping: Mapping, entry: Entry, *, safe: bool = False) -> Fixes:
@@ -245,9 +231,7 @@ def skeleton(job: Job, path: Path) -> Any:
     if path[0] == "taskRoles" and len(path) == 2:
         return {"instances": 1, **_required(job, path)}
     documented = _documented(job, path)
-    if documented is None:
-        return None
-    known = documented.examples or documented.values
+    known = (documented.examples or documented.values) if documented else ()
     return known[0] if known else _required(job, path) or None
 
 
@@ -300,6 +284,8 @@ def _required(job: Job, path: Path) -> dict[str, Any]:
 
 # Keys of `portList` in protocol v1, whose items are not labels with counts.
 _PORT_KEYS = frozenset({"label", "name", "port", "portNumber", "beginAt"})
+# An item of a block's list, which is a label or begins with one.
+_LABEL = lazy_pattern(r"^( *)-( +[\w-]+)(:)?", re.MULTILINE)
 _SIZE = lazy_pattern(r"(\d{1,6}) ?([gGmM])(?:i|i?[bB])?")
 _VERSION_2 = lazy_pattern(r"[vV]?2(?:\.0+)?")
 
@@ -323,26 +309,19 @@ def type_fixes(job: Job, place: ErrorPlace) -> Fixes:
 
 
 def _as_string(job: Job, place: ErrorPlace, node: Node | None) -> Fixes:
-    if isinstance(node, Scalar):
-        return quote_fix(node) if node.tag is None else ()
     if node is None or node.tag is not None:
         return ()
+    if isinstance(node, Scalar):
+        return quote_fix(node)
     if isinstance(node, Sequence) and len(node.items) == 1 and place.entry is not None:
         return _unwrapped(job.text, place.entry, node)
-    written = _written_line(job.text, node)
-    if written is None or place.entry is not None:
+    start = node.span.start
+    written = job.text[start : end_of_line(job.text, start)]
+    if len(node.span) > len(written) or place.entry is not None:
         return ()
-    span = Span(node.span.start, node.span.start + len(written))
-    return (Fix("Quote it", (TextEdit(span, quoted(written)),), safe=True),)
-
-
-def _written_line(text: str, node: Node) -> str | None:
-    """The text of an item on one line, with a colon at its end; None for several lines."""
-    line = text[node.span.start : end_of_line(text, node.span.start)]
-    if len(node.span) > len(line):
-        return None
-    is_block = isinstance(node, Mapping) and not node.is_flow
-    return re.split(r"(?<=\s)#", line, maxsplit=1)[0].rstrip() if is_block else line[: len(node.span)]
+    is_block = isinstance(node, Mapping) and not node.is_flow  # with a colon at its end, as in `- echo a:`
+    written = re.split(r"(?<=\s)#", written, maxsplit=1)[0].rstrip() if is_block else written[: len(node.span)]
+    return fix_of("Quote it", TextEdit, Span(start, start + len(written)), quoted(written), safe=True)
 
 
 def _unwrapped(text: str, entry: Entry, sequence: Sequence) -> Fixes:
@@ -411,43 +390,26 @@ def choice_fixes(_job: Job, place: ErrorPlace) -> Fixes:
 def ports_as_mapping_fixes(job: Job, place: ErrorPlace) -> Fixes:
     """Convert a list of labels, or of `label: count`, to the mapping that `ports` must be."""
     node = place.node
-    labels = _labels(node) if isinstance(node, Sequence) else None
-    if not isinstance(node, Sequence) or labels is None or len(set(labels)) < len(labels):
+    if not isinstance(node, Sequence) or not node.items:
         return ()
-    text = job.text
+    labels = [one for item in node.items for one in _labels(item)]
+    is_clear = all(map(_labels, node.items)) and len(set(labels)) == len(labels)
+    written = job.text[node.span.start : node.span.end]
     if node.is_flow:
-        parts = [_flow_part(text, item) for item in node.items]
-        return (Fix("Convert to a mapping", (TextEdit(node.span, "{" + ", ".join(parts) + "}"),), safe=True),)
-    edits: list[TextEdit] = []
-    for item in node.items:
-        dash = text.rfind("-", 0, item.span.start)
-        if isinstance(item, Mapping) and item.is_flow:
-            return ()
-        edits.append(TextEdit(Span(dash, dash + 1), " "))
-        if isinstance(item, Scalar):
-            edits.append(TextEdit(Span(item.span.end, item.span.end), ": 1"))
-    columns = {column(text, item.span.start) for item in node.items}
-    return (Fix("Convert to a mapping", tuple(edits), safe=True),) if len(columns) == 1 else ()
+        parts = (part.strip("{} ") for part in written[1:-1].split(","))
+        new, count = "{" + ", ".join(part if ":" in part else f"{part}: 1" for part in parts) + "}", len(labels)
+    else:
+        new, count = _LABEL.subn(lambda match: f"{match[1]} {match[2]}{match[3] or ': 1'}", written)
+    is_clear = is_clear and count == len(labels)
+    return fix_of("Convert to a mapping", TextEdit, node.span, new, safe=True) if is_clear else ()
 
 
-def _labels(sequence: Sequence) -> list[str] | None:
-    """The labels in a list; None if an item is not a label."""
-    labels: list[str] = []
-    for item in sequence.items:
-        if isinstance(item, Scalar) and ROLE_NAME.fullmatch(item.text):
-            labels.append(item.text)
-        elif isinstance(item, Mapping) and item.entries and not _PORT_KEYS & {one.name for one in item.entries}:
-            labels += (one.name for one in item.entries)
-        else:
-            return None
-    return labels or None
-
-
-def _flow_part(text: str, item: Node) -> str:
-    written = text[item.span.start : item.span.end]
+def _labels(item: Node) -> list[str]:
+    """The labels in an item of a list; none if it is not one of labels."""
     if isinstance(item, Scalar):
-        return f"{written}: 1"
-    return written.strip("{} ") if isinstance(item, Mapping) and item.is_flow else written
+        return [item.text] if ROLE_NAME.fullmatch(item.text) else []
+    names = [entry.name for entry in entries_of(item)]
+    return names if _PORT_KEYS.isdisjoint(names) else []
 
 
 def roles_as_mapping_fixes(job: Job, place: ErrorPlace) -> Fixes:

@@ -95,9 +95,7 @@ def _undefined(job: Job, root: str, section: str, names: tuple[str, ...]) -> Ite
         if answer.root != root:
             continue
         happens, name = consequence(job, answer), answer.name
-        if answer.step == 0:
-            yield unresolved(answer, f"the job has no '{section}', so {happens}")
-        elif (fixes := bracket_fixes(answer)) is not None:
+        if (fixes := bracket_fixes(answer)) is not None:
             yield unresolved(answer, f"'{name}' is read as one name, so {happens}", fixes)
         else:
             message = f"{section.removesuffix('s')} '{name}' is not defined; {happens}{did_you_mean(name, known)}"
