@@ -320,7 +320,7 @@ def file_not_executable(job: Job) -> Iterator[Finding]:
     """
     for place in scripts(job):
         yield from _without_path(place)
-        if place.mentions("chmod") or "install" in place.lines.by_program:
+        if place.mentions("chmod") or "install" in place.lines.by_program or not place.mentions("./"):
             continue
         made: set[str] = set()
         for use in (CommandUse(place, line) for line in place.lines.all):
@@ -336,7 +336,7 @@ def _without_path(place: ScriptPlace) -> Iterator[Finding]:
     """Programs that were just made executable, in the working folder, and are run by their name alone."""
     lines = place.lines
     made = {word.text: line for line in lines.by_program.get("chmod", ()) for word in line.arguments if word.is_literal}
-    if any(one.name == "PATH" for one in place.script.assignments):
+    if not made or any(one.name == "PATH" for one in place.script.assignments):
         return
     for line in lines.all:
         name, maker = line.name, made.get(line.name.text)
@@ -428,10 +428,10 @@ def _is_missing(use: CommandUse, folder: str, besides: Word | None = None) -> bo
     Its name may be in other commands then, and in this one `besides` a word.
     """
     match = _FOLDER.match(folder)
-    if match is None or use.folder != "" or not use.ends_script:
+    if match is None:
         return False
     own = {word.span.start for word in (use.line.words if besides is None else (besides,))}
-    return own.issuperset(use.place.lines.all_with(match[1]))
+    return own.issuperset(use.place.lines.all_with(match[1])) and use.folder == "" and use.ends_script
 
 
 _ADDRESS_FOR_SSH = lazy_pattern(r"(?:ssh://)?git@([\w.-]+)[:/](.+)")

@@ -189,7 +189,7 @@ def pasted_character(job: Job) -> Iterator[Finding]:
               - python train.py -lr 0.1
     """
     for place in scripts(job, with_callbacks=True):
-        for step in place.lines.tree.all:
+        for step in () if place.script.text.isascii() else place.lines.tree.all:
             if any(not word.text.isascii() for word in step.words):
                 yield from _pasted_in(place, step)
 

@@ -160,7 +160,8 @@ def assignment_of_other_shell(job: Job) -> Iterator[Finding]:
     for use in all_uses(job):
         words = use.line.words
         first, name = words[0], words[0].text
-
+        if name not in {"export", "set", "setenv"} and name[:1] != "$":
+            continue
         written = use.line.written(first)
         dollar = Span(first.span.start, first.span.start + 1)
         if name == "setenv":
@@ -218,7 +219,8 @@ def test_brackets(job: Job) -> Iterator[Finding]:
     for use in all_uses(job):
         step, words = use.line.step, use.line.words
         name, last = words[0].text, words[-1]
-
+        if name[:1] != "[" and name != "test":
+            continue
         if re.match(r"\[\[?[-!$\w\"]", name) and name[-1:] != "]":
             at = words[0].span.start + (2 if name.startswith("[[") else 1)
             message = f"bash runs '{name}' as a program; add a space after the bracket"
@@ -362,7 +364,7 @@ def braces_not_expanded(job: Job) -> Iterator[Finding]:
     for place in scripts(job, with_callbacks=True):
         words = [word for line in place.lines.all if line.program != "eval" for word in line.words]
         for word in (*words, *place.script.loop_words):
-            if (match := _BRACES_OF_VARIABLES.fullmatch(place.written(word.span))) is not None:
+            if ".." in word.text and (match := _BRACES_OF_VARIABLES.fullmatch(place.written(word.span))):
                 new = f"$(seq {match[1] or match[3]} {match[2] or match[4]})"
                 yield changed(place, word.span, "bash expands braces before variables; use 'seq'", new, "Use 'seq'")
         for word in place.script.loop_words:
