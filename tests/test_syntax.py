@@ -456,6 +456,7 @@ def test_where_each_character_is_written(written: str, places: list[str]) -> Non
         ("na\x7fme: 1\n", [("\x7f", False)]),
         ("a: &x\x7f 1\nb: *x\x7f\n", [("\x7f", True), ("\x7f", True)]),
         ("a: {\n  b: c\n\t}\n", [("\t", True)]),
+        ("a: # b\n \tb: c\n", [("\t", True)]),
         ("a:\n\tb: c\n", [("\t", False)]),
     ],
 )

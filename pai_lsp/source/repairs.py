@@ -250,7 +250,8 @@ def _stray_tab(fault: _ParserFault) -> Repair | None:
     # a tab is a blank to both.
     before = text[:start].rstrip()
     outer = before[before.rfind("\n") + 1 :]
-    is_first = before.endswith(":") and len(outer) - len(outer.lstrip(" ")) < tabs[0] - start
+    is_deeper = len(outer) - len(outer.lstrip(" ")) < tabs[0] - start
+    is_first = is_deeper and re.search(r":(?:\s+#.*)?\Z", outer) is not None
     is_read = (is_first and fault.reader is Reader.JS_YAML_3) or _unclosed_bracket(text, tabs[0]) != tabs[0]
     return Repair(message, span, replacements, title="Use spaces", edit=spaces, is_runtime_only=is_read)
 
