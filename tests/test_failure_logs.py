@@ -575,3 +575,9 @@ def test_the_command_reads_a_file_and_standard_input(
     assert capsys.readouterr().out.startswith("gpu-memory: ")
     assert main(["why", str(tmp_path)]) == 2
     assert main(["why", "--platform-log", str(tmp_path / "absent"), str(file)]) == 2
+
+
+def test_answers_to_the_letter() -> None:
+    from recorded_failures import RECORD, recorded  # noqa: PLC0415 - it has the tables of this module
+
+    assert recorded() == RECORD.read_text(encoding="utf-8"), "python tests/recorded_failures.py writes the record"
