@@ -31,7 +31,7 @@ from pai_lsp.platform.tables import PLUGIN_PREFIX, events, exit_codes
 from pai_lsp.source.content import mapped
 from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Mapping, Scalar
+from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import plural
 
@@ -90,7 +90,7 @@ def _in_manifest(location: Location) -> Hover | None:
     from pai_lsp.mpijob.structure import documented_version, manifest_field  # noqa: PLC0415 - as above
 
     root = location.parents[0] if location.parents else None
-    if not isinstance(root, Mapping) or not is_mpijob(root):
+    if not is_mpijob(root):
         return None
     version = documented_version(root)
     found = manifest_field(location.path, version) if version is not None else None

@@ -103,17 +103,17 @@ def upgraded(manifest: dict[str, Any]) -> Converted:
     version = as_text(old.get("apiVersion"))
     if not isinstance(spec, dict) or old.get("kind") != "MPIJob":
         raise ConversionError("not-an-mpijob", "this is not an MPIJob with a 'spec'")
-    converted = Converted({"apiVersion": SERVED, "kind": "MPIJob", "metadata": old.get("metadata") or {}})
-    if version in {"kubeflow.org/v1", "kubeflow.org/v1alpha2"}:
-        result = _from_replicas(spec, converted.lost)
-    elif version == "kubeflow.org/v1alpha1":
-        result = _from_one_template(spec, converted.lost)
-    elif version == OTHER_OPERATOR:
-        result = _from_templates(spec, converted.lost)
-    else:
+    readers = {
+        "kubeflow.org/v1": _from_replicas,
+        "kubeflow.org/v1alpha2": _from_replicas,
+        "kubeflow.org/v1alpha1": _from_one_template,
+        OTHER_OPERATOR: _from_templates,
+    }
+    if version not in readers:
         raise ConversionError("not-an-older-version", f"'{version or ''}' is not a version that can be upgraded")
-    converted.result["spec"] = result
-    return converted
+    lost: dict[str, str] = {}
+    made = {"metadata": old.get("metadata") or {}, "spec": readers[version](spec, lost)}
+    return Converted({"apiVersion": SERVED, "kind": "MPIJob", **made}, lost)
 
 
 def _from_replicas(spec: dict[str, Any], lost: dict[str, str]) -> dict[str, Any]:

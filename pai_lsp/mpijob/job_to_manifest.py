@@ -19,6 +19,7 @@ from pai_lsp.platform.programs import HYDRA, THIS_HOST, hosts_of, launch_of, lau
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.foreign import as_list, as_mapping, as_whole, whole_number
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
     from typing import Any
@@ -67,7 +68,7 @@ class _JobReader:
         if len(names) > 1:
             raise ConversionError("several-worker-roles", f"the launcher uses several roles: {', '.join(names)}")
         worker = next((role for role in self._job.task_roles if role.name in names), None)
-        if worker is not None and len([1 for role, _ in tasks if role == worker.name]) < worker.instances:
+        if worker is not None and sum(role == worker.name for role, _ in tasks) < worker.instances:
             message = f"the launcher does not use all instances of '{worker.name}'"
             raise ConversionError("not-all-workers-listed", message)
         is_hydra = any(launch.implementation == HYDRA for launch in launches)
@@ -283,13 +284,10 @@ def _worker_command(name: str, text: str) -> dict[str, Any]:
 
 def _plain_words(text: str) -> list[str]:
     """The words of a script that is one launch line without anything that needs a shell; else none."""
-    script = read_script(text)
-    lines = command_lines(script).all
-    if "\n" in text or len(lines) != 1 or lines[0].program not in launchers() or lines[0].wrappers:
-        return []
-    line = lines[0]
+    line, *others = command_lines(read_script(text)).all
     words = (line.name, *line.arguments)
-    if line.span.start != 0 or line.span.end != len(text) or not all(word.is_literal for word in words):
+    is_launch = line.program in launchers() and not line.wrappers and line.span == Span(0, len(text))
+    if others or not is_launch or not all(word.is_literal for word in words):
         return []
     # Kubernetes fills `$(NAME)` in words; `$$` is its escape.
     return [word.text.replace("$(", "$$(") for word in words]

@@ -13,7 +13,7 @@ from pai_lsp.embedded.command_lines import MODULES, command_lines, quoted_words
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_script import Word
 from pai_lsp.findings.diagnostic import Finding, Fix, Fixes, later
-from pai_lsp.mpijob.manifest import GPU, OTHER_OPERATOR, Manifest, Value
+from pai_lsp.mpijob.manifest import GPU, OTHER_OPERATOR, SERVED, Manifest, Value
 from pai_lsp.platform.programs import HYDRA, OPEN_MPI, LaunchLine, launch_line, launchers
 from pai_lsp.source.content import mapped
 from pai_lsp.source.foreign import as_whole, whole_number
@@ -108,14 +108,6 @@ class Container:
             if name is not None and name.kind == "string":
                 yield number, name, entry
 
-    def gpus(self) -> tuple[int, Span, str] | None:
-        """The GPUs that it asks for, where, and the path of the field; None without any."""
-        for group in ("limits", "requests"):
-            value = self.value.get("resources", group, GPU)
-            if value is not None and (number := whole_number(str(value.content))):
-                return number, value.span, f"{self.path}.resources.{group}.{GPU}"
-        return None
-
 
 def _container(value: Value, path: str, source: str) -> Container | None:
     if value.kind != "object":
@@ -179,8 +171,13 @@ class PodLayout:
 
     @property
     def gpus(self) -> tuple[int, Span, str] | None:
-        """Those of the first container; see there."""
-        return self.containers[0].gpus() if self.containers else None
+        """The GPUs that the first container asks for, where, and the path of the field; None without any."""
+        groups = [(one, group) for one in self.containers[:1] for group in ("limits", "requests")]
+        for container, group in groups:
+            value = container.value.get("resources", group, GPU)
+            if value is not None and (number := whole_number(str(value.content))):
+                return number, value.span, f"{container.path}.resources.{group}.{GPU}"
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,7 +250,7 @@ def layout_of(manifest: Manifest) -> Layout | None:
         launcher, worker = (PodLayout(manifest, f"spec.{name}Template.spec") for name in ("launcher", "worker"))
         workers = manifest.number("spec.numWorkers") or 1
         return Layout(manifest, launcher, worker, workers, 1, "OpenMPI", works=False, is_other=True)
-    if not manifest.is_served:
+    if manifest.version != SERVED or not manifest.has_schema:
         return None
     launcher, worker = (PodLayout(manifest, f"{REPLICAS}.{name}.template.spec") for name in ("Launcher", "Worker"))
     workers = max(manifest.number(f"{REPLICAS}.Worker.replicas") or 0, 0)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from functools import cached_property
 from math import isinf
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from collections.abc import Mapping as MappingOf
     from collections.abc import Sequence as SequenceOf
-    from typing import Any
+    from typing import Any, TypeGuard
 
     from pai_lsp.source.nodes import Entry, Node, Syntax, SyntaxProblem
     from pai_lsp.source.text import Span
@@ -249,11 +248,6 @@ class Manifest:
         return self.text("apiVersion") or None
 
     @property
-    def is_served(self) -> bool:
-        """Whether today's MPI operator takes it."""
-        return self.version == SERVED and self.text("kind") == "MPIJob"
-
-    @property
     def has_schema(self) -> bool:
         """Whether the MPI operator or the Training Operator takes it."""
         return self.version in {SERVED, TRAINING_OPERATOR} and self.text("kind") == "MPIJob"
@@ -278,18 +272,13 @@ class Manifest:
         return value is not None and value.content is True
 
     def place(self, path: str) -> Span:
-        """Where to point for a path: its value, or the nearest parent that is written."""
+        """Where to point for a path: its value, the nearest parent that is written, or the first key."""
         names = path.split(".")
         while names:
             value = self.root.entries(*names[:-1]).get(names[-1])
             if value is not None:
                 return value.span
             names.pop()
-        return self.start
-
-    @cached_property
-    def start(self) -> Span:
-        """The first key of the document."""
         node = self.root.node
         return node.entries[0].key.span if isinstance(node, Mapping) and node.entries else node.span
 
@@ -297,16 +286,15 @@ class Manifest:
 def manifests(syntax: Syntax) -> Iterator[Manifest]:
     """The MPIJobs of a text."""
     for document in syntax.documents:
-        if isinstance(document, Mapping) and is_mpijob(document):
+        if is_mpijob(document):
             reader = KubernetesReader()
             yield Manifest(reader.read(document), reader, syntax)
 
 
 def has_mpijob(syntax: Syntax) -> bool:
     """Whether a document of the text is an MPIJob, also one with a syntax error."""
-    if any(isinstance(document, Mapping) and is_mpijob(document) for document in syntax.documents):
-        return True
-    return bool(syntax.problems and _KIND.search(syntax.text) and _VERSION.search(syntax.text))
+    is_written = syntax.problems and _KIND.search(syntax.text) and _VERSION.search(syntax.text)
+    return bool(is_written) or any(map(is_mpijob, syntax.documents))
 
 
 def unreadable(syntax: Syntax) -> list[SyntaxProblem]:
@@ -335,8 +323,10 @@ def _is_filled(value: Value, text: str) -> bool:
     return is_placeholder(written.strip("'\"")) or any(written[one.start] == "$" for one in placeholder_spans(written))
 
 
-def is_mpijob(root: Mapping) -> bool:
+def is_mpijob(root: Node | None) -> TypeGuard[Mapping]:
     """Whether a document is an MPIJob, by its kind and the group of its version."""
+    if not isinstance(root, Mapping):
+        return False
     kind, version = root.get("kind"), root.get("apiVersion")
     if not isinstance(kind, Scalar) or kind.text.lower() not in _KINDS:
         return False

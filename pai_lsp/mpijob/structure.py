@@ -115,7 +115,9 @@ def structure_faults(manifest: Manifest) -> tuple[Fault, ...]:
         value = manifest.root
         for step in failed.path:
             value = value.content[step]
-        for fault in () if value.kind == "unsupported" else _faults(failed, value, _field_of(failed.path), version):
+        steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in failed.path)
+        field = "".join(steps).removeprefix(".")
+        for fault in () if value.kind == "unsupported" else _faults(failed, value, field, version):
             found.setdefault(fault.field, fault)
     return (*sorted(found.values(), key=lambda one: one.span.start), *_metadata(manifest))
 
@@ -127,10 +129,6 @@ def _as_checked(value: Value, schema: dict[str, Any]) -> Any:
         kept = ((name, one) for name, one in value.content.items() if one.kind != "null" or below[name] is None)
         return {name: _as_checked(one, below[name] or {}) for name, one in kept}
     return [_as_checked(one, _of_items(schema)) for one in value.content] if value.kind == "array" else value.content
-
-
-def _field_of(path: Sequence[str | int]) -> str:
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 
 
 def _repeated(_validator: object, keys: Sequence[str], items: Any, _schema: object) -> Iterator[ValidationError]:
@@ -275,7 +273,8 @@ _KINDS = ("Launcher", "Worker")
 
 def admission_faults(manifest: Manifest) -> Iterator[Fault]:
     """What the operator refuses."""
-    is_of_training, replicas = manifest.version == TRAINING_OPERATOR, _replicas(manifest)
+    is_of_training = manifest.version == TRAINING_OPERATOR
+    replicas = {name: one for name, one in manifest.root.entries(*_REPLICA_PATH).items() if one.kind == "object"}
     if not is_of_training:
         yield from _name(manifest)
         for path in ("spec.slotsPerWorker", *(f"spec.runPolicy.{name}" for name in _COUNTS)):
@@ -301,12 +300,6 @@ def _launcher_missing(manifest: Manifest) -> Iterator[Fault]:
         yield _refused(manifest, _REPLICAS, "'spec.mpiReplicaSpecs' is missing")
     elif replicas is not None and replicas.kind == "object" and replicas.get("Launcher") is None:
         yield _refused(manifest, f"{_REPLICAS}.Launcher", f"'{_REPLICAS}' has no 'Launcher'")
-
-
-def _replicas(manifest: Manifest) -> dict[str, Value]:
-    """The replicas that are mappings, by their names."""
-    replicas = manifest.root.entries(*_REPLICA_PATH)
-    return {name: one for name, one in replicas.items() if one.kind == "object"}
 
 
 _COUNTS = ("ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit")

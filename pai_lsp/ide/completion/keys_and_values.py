@@ -338,7 +338,7 @@ _VALUES = {
 def complete_manifest(point: InsertionPoint) -> list[Suggestion]:
     """What can be typed in an MPIJob, if an operator serves its version; nothing in other documents of the file."""
     root = point.parents[0] if point.parents else None
-    if not isinstance(root, Mapping) or not is_mpijob(root):
+    if not is_mpijob(root):
         return []
     path = point.path
     version = SERVED if path == ("apiVersion",) else documented_version(root)
