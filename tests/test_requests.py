@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import base64
 import json
+import ssl
 from threading import TIMEOUT_MAX
 
+import httpx
 import pytest
 
 from pai_lsp.catalog.store import age
@@ -161,3 +164,137 @@ def test_seconds_of_the_command_line() -> None:
     for wrong in ("0", "-1", "nan", "inf", "x", "", str(TIMEOUT_MAX)):
         with pytest.raises(argparse.ArgumentTypeError, match="is not a number of seconds, such as 90"):
             seconds(wrong)
+
+
+def received(limits: Limits, *answers: tuple[int, dict[str, str], bytes], url: str = "https://a.example/b") -> object:
+    """What a GET request becomes, where the server gives one answer after the other."""
+    left = [httpx.Response(status, headers=headers, content=body) for status, headers, body in answers]
+
+    async def ask() -> object:
+        transport = httpx.MockTransport(lambda _: left.pop(0))
+        async with httpx.AsyncClient(transport=transport) as client:
+            return await fetching._fetched(client, url, limits)
+
+    return asyncio.run(ask())
+
+
+NOT_FOLLOWED = "is not followed; if that is a login page, the request needs a token"
+NEEDS_LOGIN = "the proxy requires a user name and a password (407); set them in HTTPS_PROXY"
+TO_C = (302, {"location": "/c"}, b"")
+
+
+@pytest.mark.parametrize(
+    ("answers", "found"),
+    [
+        ([(200, {"ETag": "7"}, b"x" * 100)], HttpAnswer(200, {"etag": "7", "content-length": "100"}, b"x" * 100)),
+        ([(200, {}, b"x" * 101)], "the answer is larger than 100 bytes"),
+        ([TO_C, TO_C, TO_C, (304, {}, b"")], HttpAnswer(304, {})),
+        ([TO_C, TO_C, TO_C, TO_C], "too many redirects"),
+        ([TO_C, (302, {"location": "//b.example/"}, b"")],
+         f"a redirect to another host, 'b.example', {NOT_FOLLOWED}"),
+        ([(302, {}, b"")], "unexpected answer of the server (302)"),
+        ([(201, {"location": "/c"}, b"")], "unexpected answer of the server (201)"),
+        ([(407, {}, b"")], NEEDS_LOGIN),
+    ],
+)  # fmt: skip
+def test_what_a_request_becomes(answers: list[tuple[int, dict[str, str], bytes]], found: HttpAnswer | str) -> None:
+    is_proxy = isinstance(found, str) and "proxy" in found
+    expected = FetchFailure(found, was_sent=not is_proxy) if isinstance(found, str) else found
+    assert received(Limits(size=100), *answers) == expected
+
+
+@pytest.mark.parametrize("status", [200, 206, 404])
+def test_how_much_of_an_answer_is_read(status: int) -> None:
+    body = b"x" * 70_000
+
+    async def ask() -> HttpAnswer | FetchFailure:
+        transport = httpx.MockTransport(lambda _: httpx.Response(status, content=body))
+        async with httpx.AsyncClient(transport=transport) as client:
+            return await fetching._received(client, "GET", "https://a.example/", Limits(size=80_000))
+
+    found = asyncio.run(ask())
+    assert isinstance(found, HttpAnswer)
+    assert (len(found.body), found.is_cut) == ((65_536, True) if status == 404 else (70_000, False))
+
+
+CHECK = "check the variables HTTPS_PROXY, HTTP_PROXY, SSL_CERT_FILE and SSL_CERT_DIR"
+
+
+def caused(error: Exception, cause: Exception) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+def untrusted() -> ssl.SSLCertVerificationError:
+    error = ssl.SSLCertVerificationError("no")
+    error.verify_message = "self-signed"
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "note", "was_sent"),
+    [
+        (httpx.ConnectTimeout("x"), "the server did not answer in time", False),
+        (httpx.ReadTimeout("x"), "the server did not answer in time", True),
+        (asyncio.TimeoutError(), "the server did not answer in time", True),
+        (
+            httpx.ProxyError("407 Needed"),
+            "the proxy requires a user name and a password (407); set them in HTTPS_PROXY",
+            False,
+        ),
+        (httpx.ProxyError("503 No"), "the proxy refused the connection (503); check HTTPS_PROXY and NO_PROXY", False),
+        (httpx.ProxyError("no"), "the proxy refused the connection; check HTTPS_PROXY and NO_PROXY", False),
+        (httpx.ConnectError("[Errno 111] Connection refused"), "connection refused", False),
+        (caused(httpx.ConnectError("x"), ConnectionRefusedError()), "connection refused", False),
+        (httpx.ConnectError("x"), "no connection can be made", False),
+        (caused(httpx.ConnectError("x"), ssl.SSLError("x")), "no TLS connection can be made", False),
+        (
+            caused(httpx.ConnectError("x"), untrusted()),
+            "the certificate is not trusted: self-signed; set SSL_CERT_FILE to the file of your CA",
+            False,
+        ),
+        (httpx.DecodingError("x"), "the answer cannot be decompressed", True),
+        (httpx.InvalidURL("x"), "this is not a valid web address", False),
+        (UnicodeError("x"), "this is not a valid web address", False),
+        (httpx.ReadError("x"), "the connection was lost", True),
+        (OSError("x"), f"the request failed (OSError); {CHECK}", True),
+        (KeyError("x"), f"the request failed (KeyError); {CHECK}", True),
+    ],
+)
+def test_why_a_request_failed(error: Exception, note: str, *, was_sent: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+
+    async def fail(_client: object) -> HttpAnswer:
+        raise error
+
+    assert asyncio.run(fetching._within("https://a.example/", {}, Limits(), fail)) == FetchFailure(
+        note, was_sent=was_sent
+    )
+
+
+@pytest.mark.parametrize(
+    "url", ["", "a.example", "ftp://a.example/", "https://", "https://a.example:0/", "https://a:x/"]
+)
+def test_what_is_not_an_address(url: str) -> None:
+    absent = FetchFailure("this is not a valid web address", was_sent=False)
+    assert fetching.fetch(url, accept="*/*", limits=None) == absent
+    assert fetching.exchange("POST", url, {}, limits=Limits()) == absent
+
+
+@pytest.mark.parametrize(
+    ("proxy", "url", "host"),
+    [
+        ("http://me:pw@p.example:3128", "https://a.example/", "p.example:3128"),
+        ("p.example:3128", "https://a.example/", "p.example:3128"),
+        ("http://p.example", "https://b.example/", ""),
+        ("http://[", "https://a.example/", ""),
+        ("", "https://a.example/", ""),
+    ],
+)
+def test_the_proxy_that_is_named(proxy: str, url: str, host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("https_proxy", "all_proxy", "ALL_PROXY", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
+    monkeypatch.setenv("no_proxy", "b.example")
+    assert fetching._proxy_of(url) == host

@@ -23,6 +23,7 @@ from pai_lsp.source.user_folders import user_state_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from pai_lsp.catalog.setup import CatalogSetup, ServerSource
 
@@ -112,12 +113,7 @@ class TrustAnswers:
         folders = as_mapping(content.get("folders")) if content.get("version") == _VERSION else {}
         # What others wrote may name what no folder can be.
         known = ((folder, one) for folder, one in folders.items() if isinstance(one, dict) and "\0" not in folder)
-        return {
-            folder: TrustAnswer(
-                folder, as_text(one.get("sha256")) or "", one.get("trusted") is True, tuple(texts_in(one.get("wanted")))
-            )
-            for folder, one in known
-        }
+        return {folder: _answer(folder, one) for folder, one in known}
 
     def remember(self, setup: CatalogSetup, folder: str, *, is_trusted: bool) -> None:
         """Keep an answer in place of the former one for the same folder.
@@ -159,3 +155,8 @@ def is_trusted_by_variable(environment: Mapping[str, str]) -> bool:
 def _key(folder: str) -> str:
     """A folder without links, so that a link to a trusted folder is trusted and no other one is."""
     return os.path.normcase(os.path.realpath(folder))
+
+
+def _answer(folder: str, record: Mapping[str, Any]) -> TrustAnswer:
+    sha256 = as_text(record.get("sha256")) or ""
+    return TrustAnswer(folder, sha256, record.get("trusted") is True, tuple(texts_in(record.get("wanted"))))
