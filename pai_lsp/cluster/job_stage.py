@@ -50,10 +50,10 @@ def quota_refusals(values: Any, job: Job, profile: Profile, now: datetime) -> It
         if math.isnan(gpus):
             missing = next(name for name, role in values["taskRoles"].items() if "instances" not in role)
             text = f"with a limit of {limit} GPUs for each job, every task role needs 'instances'; '{missing}' has none"
-            yield _quota("NoEnoughQuotaError", message, text, ("taskRoles", missing, "instances"))
+            path: tuple[str, ...] = ("taskRoles", missing, "instances")
         else:
-            text = f"the job requests {gpus:g} GPUs; you may use {limit} in one job"
-            yield _quota("NoEnoughQuotaError", message, text, ("taskRoles",))
+            text, path = f"the job requests {gpus:g} GPUs; you may use {limit} in one job", ("taskRoles",)
+        yield _quota("NoEnoughQuotaError", message, text, path)
 
 
 def job_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:

@@ -28,7 +28,7 @@ from pai_lsp.rules.command_rules import image_architecture, image_not_asked, ima
 from pai_lsp.source.files import write_at_once
 from pai_lsp.source.foreign import json_value
 from pai_lsp.source.frozen import dataclass, replace
-from pai_lsp.source.nodes import Scalar, scalar_text
+from pai_lsp.source.nodes import Scalar, scalar_text, value_at
 from pai_lsp.source.text import visible
 from pai_lsp.source.user_folders import user_cache_folder
 
@@ -156,10 +156,9 @@ def _findings(image: Definition, verdict: ImageVerdict) -> Iterator[tuple[Rule, 
 def _key(job: Job, image: Definition) -> str:
     """A name for the image as it is asked for; it has the account's name, and no password."""
     auth = image.node.get("auth")
-    parts = [job.platform.name]
-    for node, key in ((image.node, "uri"), (auth, "registryuri"), (auth, "username")):
-        parts.append(scalar_text(getattr(node, "get", lambda _: None)(key)))
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:40]
+    asked = ((image.node, "uri"), (auth, "registryuri"), (auth, "username"))
+    parts = (scalar_text(value_at(node, key)) for node, key in asked)
+    return hashlib.sha256("\0".join((job.platform.name, *parts)).encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
 
 def _loaded(file: Path) -> tuple[ImageVerdict | None, float]:
