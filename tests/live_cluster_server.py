@@ -12,6 +12,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
+from pai_lsp.cluster import live_jobs
+from pai_lsp.cluster.cluster_access import ClusterAccess
+from pai_lsp.cluster.rest_server import ClusterConnection
+from pai_lsp.web.fetching import FetchFailure, HttpAnswer
+
 if TYPE_CHECKING:
     from loopback import Request
 
@@ -208,3 +213,25 @@ def send(request: Request, value: Any) -> None:
 def refuse(request: Request, status: int, code: str, message: str) -> None:
     body = {"code": code, "message": message, "stack": ["at x"]}
     request.send(status, json.dumps(body).encode(), Content_Type="application/json")
+
+
+def answering(answers: dict[str, Any]) -> ClusterConnection:
+    """A cluster without a network: by the ends of addresses, values, bytes of a log, statuses and failures."""
+
+    def send(_method: str, url: str, headers: dict[str, str], **_more: Any) -> HttpAnswer | FetchFailure:
+        found: Any = next((value for place, value in answers.items() if url.endswith(place)), 404)
+        if isinstance(found, list) and found and isinstance(found[0], tuple):
+            (found,) = found.pop(0)
+        if isinstance(found, FetchFailure):
+            return found
+        if isinstance(found, int):
+            return HttpAnswer(found, {}, b'{"code": "NoJobError", "message": "is not found."}')
+        if not isinstance(found, bytes):
+            return HttpAnswer(200, {}, json.dumps(found).encode())
+        first, _, last = headers["Range"].removeprefix("bytes=").partition("-")
+        start = max(len(found) - int(last), 0) if first == "" else int(first)
+        if start >= len(found):
+            return HttpAnswer(416, {"content-range": f"bytes */{len(found)}"})
+        return HttpAnswer(206, {"content-range": f"bytes {start}-9/9"}, found[start : start + vars(live_jobs)["PIECE"]])
+
+    return ClusterConnection("lab", ClusterAccess("https://lab/rest-server"), None, send)

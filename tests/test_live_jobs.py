@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import ssl
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,6 +20,7 @@ from live_cluster_server import (
     SUCCEEDED,
     WAITING,
     LiveCluster,
+    answering,
     job,
     task,
 )
@@ -26,9 +28,13 @@ from loopback import dripping, half, limits_for, marketplace, never
 
 from pai_lsp.cli.commands import live_cluster
 from pai_lsp.cli.main import main
-from pai_lsp.cluster import rest_server
-from pai_lsp.cluster.live_jobs import TaskLog, job_named
-from pai_lsp.web.fetching import HttpAnswer
+from pai_lsp.cluster import live_jobs, rest_server, waiting
+from pai_lsp.cluster.cluster_access import ClusterAccess
+from pai_lsp.cluster.live_failure import live_failure
+from pai_lsp.cluster.live_jobs import LiveJob, LiveTask, TaskLog, job_named, own_jobs, patiently
+from pai_lsp.cluster.rest_server import ClusterConnection, ClusterError
+from pai_lsp.cluster.waiting import waits_for
+from pai_lsp.web.fetching import FetchFailure, HttpAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -500,3 +506,269 @@ def test_a_log_elsewhere_is_not_asked_for_over_http(home: Path, capsys: pytest.C
 
     with serving(home, react):
         assert "the log is at 'logs.example.com' over http" in printed(capsys, "logs", "train", status=1)[1]
+
+
+LOST = FetchFailure("the connection was lost")
+FREE = "so many are free; the job waits if no node, or no cell of its SKU type, has enough of them at once"
+NO_LOG = "the log was not read: task 0 of 'worker' has no log: it has not started, or the log was removed"
+BARE_TASK = LiveTask("worker", 0, "UNKNOWN", None, "", 0, 0, None)
+BARE_JOB = LiveJob("", "", "UNKNOWN", "", "", 0, None, None, None, None, "", "", None, None, None, ())
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        ({}, BARE_JOB),
+        ({"name": 5, "jobStatus": {"state": 5, "retries": True, "appExitTriggerTaskRoleName": "a"}}, BARE_JOB),
+        ({"jobStatus": {"appExitTriggerTaskIndex": 1, "totalTaskNumber": 7}}, replace(BARE_JOB, task_count=7)),
+        (
+            {"taskRoles": {"worker": {"taskStatuses": [{"containerLog": 5}, 5]}, "other": 5}},
+            replace(BARE_JOB, tasks=(BARE_TASK, BARE_TASK), task_count=2),
+        ),
+        (
+            {"taskRoles": {"worker": {"taskStatuses": [{"containerLog": "/a/attempts/3/logs"}, {"attemptId": 2}]}}},
+            replace(BARE_JOB, tasks=(replace(BARE_TASK, attempt=3), replace(BARE_TASK, attempt=2)), task_count=2),
+        ),
+    ],
+)
+def test_what_an_answer_does_not_say(answer: dict[str, Any], found: LiveJob) -> None:
+    assert job_named(answering({"jobs/ann~train": answer}), "ann", "train") == found
+
+
+def test_a_job_in_a_list_and_with_its_tasks() -> None:
+    status = {**FAILED["jobStatus"], "name": "train", "totalTaskNumber": 2, "totalGpuNumber": 4, "retries": 3}
+    (listed,) = own_jobs(answering({"limit=100": [status]}), "ann")
+    diagnostics, trigger = status["appExitDiagnostics"], status["appExitTriggerMessage"]
+    assert listed == LiveJob(
+        "train", "ann", "FAILED", "Completed", "vc1", 3, 1795465056000, 1795465566000, 255, 0, diagnostics, trigger,
+        ("worker", 1), 2, 4, None,
+    )  # fmt: skip
+    assert job_named(answering({"jobs/ann~train": FAILED}), "ann", "train").tasks == (
+        LiveTask("worker", 0, "STOPPED", -220, "", 0, 0, "node1"),
+        LiveTask("worker", 1, "FAILED", 255, diagnostics, 0, 0, "node1"),
+    )
+    assert listed.task() is None
+
+
+@pytest.mark.parametrize(
+    ("role", "index", "culprit", "found"),
+    [
+        (None, None, None, ("b", 1)),
+        (None, None, ("b", 0), ("b", 0)),
+        ("A", None, ("b", 0), ("a", 0)),
+        (None, 0, None, ("a", 0)),
+        ("b", 1, None, ("b", 1)),
+        ("b", 2, None, None),
+        ("c", None, None, None),
+    ],
+)
+def test_the_task_that_is_meant(
+    role: str | None, index: int | None, culprit: tuple[str, int] | None, found: tuple[str, int] | None
+) -> None:
+    tasks = (
+        replace(BARE_TASK, role="a", exit_code=0),
+        replace(BARE_TASK, role="b"),
+        replace(BARE_TASK, role="b", index=1, exit_code=1),
+    )
+    chosen = replace(BARE_JOB, tasks=tasks, culprit=culprit).task(role, index)
+    assert (None if chosen is None else (chosen.role, chosen.index)) == found
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "message", "kept"),
+    [
+        (404, "NoJobError", "'a' has no job named 'b'", 404),
+        (404, "", "no rest-server at 'https://lab/rest-server' (404); check 'url' in your file of clusters", 404),
+        (500, "Failed to retrieve job", "'a' has no job named 'b', or it cannot be read", 404),
+        (500, "x", "the server failed (500): 'x'", 500),
+        (502, "Failed to retrieve job", "the server failed (502): 'Failed to retrieve job'", 502),
+    ],
+)
+def test_no_such_job(status: int, body: str, message: str, kept: int) -> None:
+    text = json.dumps({"code": body, "message": body}) if body else ""
+    sent = ClusterConnection(
+        "lab", ClusterAccess("https://lab/rest-server"), None, lambda *_, **__: HttpAnswer(status, {}, text.encode())
+    )
+    with pytest.raises(ClusterError) as error:
+        job_named(sent, "a", "b")
+    assert (str(error.value), error.value.status) == (message, kept)
+
+
+def parts_of(**parts: bytes) -> dict[str, Any]:
+    """The answers of a cluster with the parts of one log; `all_1` is the part `all.1`."""
+    names = {name.replace("_", "."): text for name, text in parts.items()}
+    places = [{"name": name, "uri": f"https://lab/{name}"} for name in names]
+    return {**{f"lab/{name}": text for name, text in names.items()}, "/logs": {"locations": places}}
+
+
+TASK = LiveTask("wor ker", 1, "RUNNING", None, "", 2, 0, None)
+
+
+@pytest.mark.parametrize(
+    ("parts", "end", "is_whole", "read"),
+    [
+        ({"all": b"1234567"}, b"1234567", True, b"1234567"),
+        ({"all": b"12345678"}, b"12345678", True, b"12345678"),
+        ({"all": b"123456789"}, b"23456789", False, b"123456789"),
+        ({"all": b""}, b"", True, b""),
+        ({"all": b"78", "all_1": b"3456", "all_2": b"12"}, b"12345678", False, b"12345678"),
+        ({"all": b"78", "all_1": b"123456789"}, b"45678978", False, b"12345678978"),
+        ({"all": b"78", "all_10": b"12", "all_2": b"34"}, b"123478", False, b"123478"),
+        ({"all": b"x" * 17, "runtime_log": b"started up", "runtime": b"no"}, b"x" * 8, False, b"x" * 17),
+    ],
+)
+def test_the_parts_of_a_log(
+    parts: dict[str, bytes], end: bytes, *, is_whole: bool, read: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_jobs, "PIECE", 8)
+    log = TaskLog(answering(parts_of(**parts)), BARE_JOB, TASK)
+    assert log.end() == (end, is_whole)
+    assert b"".join(log.pieces(lambda: False)) == read
+    assert log.of_platform() == (b"arted up" if "runtime_log" in parts else b"")
+
+
+def test_a_log_that_cannot_be_read() -> None:
+    where = "task 1 of 'wor ker' has no log"
+    for answers, message in (
+        ({}, f"{where}: it has not started, or the log was removed"),
+        ({"/logs": {"locations": [{"name": "a"}, {"name": "b"}]}}, f"{where} 'all', only: a, b"),
+    ):
+        with pytest.raises(ClusterError) as error:
+            TaskLog(answering(answers), BARE_JOB, TASK)
+        assert (str(error.value), error.value.status) == (message, 404)
+    with pytest.raises(ClusterError, match="the server failed"):
+        TaskLog(answering({"/logs": 500}), BARE_JOB, TASK)
+    # A key that has expired is asked for again, once.
+    expiring: dict[str, Any] = {**parts_of(all=b""), "lab/all": [(403,), (b"ab",), (403,), (403,)]}
+    log = TaskLog(answering(expiring), BARE_JOB, TASK)
+    assert log.end() == (b"ab", True)
+    with pytest.raises(ClusterError, match="access is denied"):
+        log.end()
+
+
+@pytest.mark.parametrize(("failures", "pauses"), [(0, 0), (1, 1), (10, 10), (11, None)])
+def test_patience(failures: int, pauses: int | None) -> None:
+    left, paused = list(range(failures)), []
+
+    def work() -> str:
+        if left:
+            left.pop()
+            raise ClusterError("", 503)
+        return "done"
+
+    if pauses is None:
+        with pytest.raises(ClusterError):
+            patiently(work, lambda: paused.append(1))
+    else:
+        assert patiently(work, lambda: paused.append(1)) == "done"
+        assert len(paused) == pauses
+
+
+def test_only_what_may_pass_is_waited_for() -> None:
+    def work() -> str:
+        raise ClusterError("no", 401)
+
+    with pytest.raises(ClusterError):
+        patiently(work, pytest.fail)
+
+
+@pytest.mark.parametrize(
+    ("gpus", "instances", "lines"),
+    [
+        ((4, 4, 0), 2, ["GPUs: 4 asked for; virtual cluster 'vc1' has 4, and jobs use 0",
+                        FREE]),
+        ((3, 3, 0), 2, ["GPUs: 4 asked for; virtual cluster 'vc1' has 3, and jobs use 0",
+                        "it waits forever: it asks for more than its virtual cluster has"]),
+        ((8, 8, 5), 2, ["GPUs: 4 asked for; virtual cluster 'vc1' has 8, and jobs use 5",
+                        "it waits for other jobs to end"]),
+        ((8, 7, 4), 2, ["GPUs: 4 asked for; virtual cluster 'vc1' has 8, 1 of them on broken nodes, and jobs use 4",
+                        "it waits for other jobs to end, or for the nodes"]),
+        ((8, 8, 6), None, ["GPUs: 2 asked for; virtual cluster 'vc1' has 8, and jobs use 6",
+                           FREE]),
+        ((None, 8, 6), 2, ["the cluster does not say what virtual cluster 'vc1' has"]),
+        ((8, None, 6), 2, ["the cluster does not say what virtual cluster 'vc1' has"]),
+        ((8, 8, None), 2, ["the cluster does not say what virtual cluster 'vc1' has"]),
+    ],
+)  # fmt: skip
+def test_what_it_waits_for_to_the_letter(gpus: tuple[int | None, ...], instances: int | None, lines: list[str]) -> None:
+    keys = ("resourcesTotal", "resourcesGuaranteed", "resourcesUsed")
+    config = {
+        "taskRoles": {"worker": {"instances": instances, "resourcePerInstance": {"gpu": 2}}, "other": {"instances": 9}}
+    }
+    answers = {
+        "/virtual-clusters": {"vc1": {key: {"gpu": number} for key, number in zip(keys, gpus, strict=True)}},
+        "/config": config,
+        "type=Warning": {"data": []},
+        "jobs/ann~train": WAITING,
+    }
+    cluster = answering(answers)
+    none, rest = "the cluster reports no problem of its pods", (*lines, waiting._UNKNOWN)
+    assert waits_for(cluster, job_named(cluster, "ann", "train")) == (none, *rest)
+    event = {"reason": "A", "message": "b"}
+    answers["type=Warning"] = {
+        "data": [{**event, "count": 2}, event, *({"reason": str(number)} for number in range(4))]
+    }
+    assert waits_for(cluster, job_named(cluster, "ann", "train")) == ("A: b (2 times)", "0: ", "1: ", *rest)
+    answers["type=Warning"] = 403
+    assert waits_for(cluster, job_named(cluster, "ann", "train")) == (none, *rest)
+    answers["/virtual-clusters"] = LOST
+    assert waits_for(cluster, job_named(cluster, "ann", "train"))[1].startswith("the cluster does not say")
+    answers["type=Warning"] = LOST
+    with pytest.raises(ClusterError):
+        waits_for(cluster, job_named(cluster, "ann", "train"))
+
+
+@pytest.mark.parametrize(
+    ("sub_state", "tasks", "is_pending"),
+    [
+        ("AttemptCreationPending", [], True),
+        ("AttemptCreationRequested", [], True),
+        ("AttemptCreationRequested", [task(0, "WAITING")], False),
+        ("AttemptPreparing", [], False),
+    ],
+)
+def test_pods_that_are_not_there_yet(sub_state: str, tasks: list[dict[str, Any]], is_pending: bool) -> None:
+    cluster = answering({"jobs/ann~train": job("WAITING", sub_state, tasks), "/config": {}, "type=Warning": {}})
+    found = waits_for(cluster, job_named(cluster, "ann", "train"))
+    assert (found == ("the platform has not created its pods yet",)) is is_pending
+    assert waits_for(cluster, replace(BARE_JOB, state="RUNNING")) == ()
+
+
+@pytest.mark.parametrize(
+    ("task_code", "job_code", "logs", "code", "note"),
+    [
+        (
+            1,
+            2,
+            None,
+            1,
+            NO_LOG,
+        ),
+        (
+            None,
+            2,
+            None,
+            2,
+            NO_LOG,
+        ),
+        (None, None, b"a\n", None, ""),
+        (137, 0, b"a\n" * 5, 137, "the beginning of the log was not read; its lines are counted from there"),
+    ],
+)
+def test_the_code_and_the_note_of_a_failure(
+    task_code: int | None,
+    job_code: int | None,
+    logs: bytes | None,
+    code: int | None,
+    note: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(live_jobs, "PIECE", 8)
+    ended = replace(BARE_JOB, tasks=(replace(BARE_TASK, exit_code=task_code),), exit_code=job_code)
+    found = live_failure(answering(parts_of(all=logs) if logs is not None else {}), ended, None)
+    assert (found.found.code, found.note, found.task) == (code, note, (ended.tasks or ())[0])
+    for answer in (401, LOST):
+        with pytest.raises(ClusterError):
+            live_failure(answering({"/logs": answer}), ended, None)
+    alone = live_failure(answering({}), replace(ended, tasks=()), None)
+    assert (alone.found.code, alone.note, alone.task) == (job_code, "", None)
