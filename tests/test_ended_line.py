@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from programs import harmless_programs
 
-from pai_lsp.cluster.ended_line import REPORT, ended_line, header
+from pai_lsp.cluster.ended_line import REPORT, ended_line, header, line_in_job
+from pai_lsp.document import Document
+from pai_lsp.expansion.released_run import server_command
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -128,3 +130,24 @@ def test_a_report(report: str, number: int | None) -> None:
 )
 def test_the_line_of_a_report(commands: str, report: str, number: int | None) -> None:
     assert ended_line(report, commands) == number
+
+
+JOB = """\
+protocolVersion: 2
+name: train
+type: job
+parameters: {a: VALUE}
+taskRoles:
+  worker:
+    dockerImage: image
+    commands:
+      - COMMANDS
+"""
+
+
+def test_the_line_of_the_job_where_no_value_has_several_lines() -> None:
+    text = JOB.replace("COMMANDS", "echo <% $parameters.a %>\n      - 'false'")
+    for value, line in (("b", 10), ('"b\\nc"', None)):
+        job = Document(text.replace("VALUE", value)).job
+        commands = str(server_command(job, job.task_roles[0]))
+        assert line_in_job(job, job.task_roles[0], commands, 2) == line

@@ -16,7 +16,8 @@ from server_client import codes, connected
 from pai_lsp.cli.main import main
 from pai_lsp.document import Document
 from pai_lsp.lsp import shellchecks
-from pai_lsp.project.shellcheck import ShellCheck, shellcheck_program
+from pai_lsp.project import shellcheck as shellcheck_module
+from pai_lsp.project.shellcheck import ShellCheck, ShellCheckError, shellcheck_program
 
 HEAD = "protocolVersion: 2\nname: train\ntype: job\ntaskRoles:\n  worker:\n    commands:\n"
 # Finds each `unused` as SC2034 and each `echo` as SC2086, which is not shown; counts lines and columns as ShellCheck.
@@ -213,3 +214,76 @@ def test_a_read_that_is_not_wanted_any_more_is_ended(tmp_path: Path) -> None:
     document = Document(HEAD + "      - ls\n")
     shellcheck.read(shellcheck.unread(document), stop)
     assert shellcheck.unread(document) == ["ls"]
+
+
+def test_a_program_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ShellCheckError, match=r"^ShellCheck could not be started: No such file or directory$"):
+        ShellCheck(str(tmp_path / "absent")).read(["ls"])
+    monkeypatch.setattr(shellcheck_module, "_LONGEST", -1)
+    with pytest.raises(ShellCheckError, match=r"^ShellCheck did not end within -1 seconds$"):
+        ShellCheck(program(tmp_path, "import time; time.sleep(60)")).read(["ls"])
+
+
+def test_the_oldest_answers_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shellcheck_module, "_MOST_SCRIPTS", 2)
+    shellcheck = ShellCheck(program(tmp_path, STAND_IN))
+    shellcheck.read(["a", "b", "c"])
+    roles = "".join(f"  w{number}:\n    commands:\n      - {name}\n" for number, name in enumerate("abca"))
+    assert shellcheck.unread(Document(f"{HEAD.partition('  worker:')[0]}{roles}")) == ["a"]
+
+
+def answered(*comments: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+    """The findings for comments of ShellCheck on the second line of two commands: code, severity, words, message."""
+    text = HEAD + "      - 'ls'\n      - echo unused\n"
+    document, shellcheck = Document(text), ShellCheck("")
+    monkeypatched = {script: [*comments] for script in shellcheck.unread(document)}
+    vars(shellcheck)["_comments"].update(monkeypatched)
+    found = shellcheck.diagnostics(document)
+    return [(one.code, one.severity.label, text[one.span.start : one.span.end], one.message) for one in found]
+
+
+AT = {"line": 6, "column": 6, "endLine": 6, "endColumn": 12}
+
+
+@pytest.mark.parametrize(
+    ("comment", "found"),
+    [
+        ({**AT, "code": 2034, "level": "error", "message": "m"}, ("SC2034", "error", "unused", "m")),
+        ({**AT, "code": 2034, "level": "info"}, ("SC2034", "information", "unused", "no message")),
+        ({**AT, "code": 2034, "level": "style"}, ("SC2034", "hint", "unused", "no message")),
+        ({**AT, "code": 2034, "level": 5, "message": 5}, ("SC2034", "warning", "unused", "no message")),
+        ({**AT, "code": 1000}, ("SC1000", "warning", "unused", "no message")),
+        ({**AT, "code": 1999}, ("SC1999", "warning", "unused", "no message")),
+        ({**AT, "code": 1007}, None),
+        ({**AT, "code": 999}, None),
+        ({**AT, "code": 2000}, None),
+        ({"code": 2034, "line": 5, "column": 1, "endLine": 5, "endColumn": 3},
+         ("SC2034", "warning", "ls", "no message")),
+        ({"code": 2034, "line": 4, "column": 1, "endLine": 4, "endColumn": 3}, None),
+        ({"code": 2034, "line": 6, "column": 6}, ("SC2034", "warning", "", "no message")),
+        ({"code": 2034, "line": 6, "column": 6, "endLine": 99, "endColumn": 99},
+         ("SC2034", "warning", "unused", "no message")),
+        ({"code": 2034, "line": 99, "column": 99}, ("SC2034", "warning", "", "no message")),
+        ({"code": 2034, "line": 5, "column": -9, "endLine": 5, "endColumn": 99},
+         ("SC2034", "warning", "ls", "no message")),
+    ],
+)  # fmt: skip
+def test_what_a_comment_becomes(comment: dict[str, Any], found: tuple[str, str, str, str] | None) -> None:
+    assert answered(comment, comment) == ([found] if found else [])
+
+
+def test_which_program_is_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = program(tmp_path, "")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    assert [shellcheck_program(one) for one in ("", "off", "auto", own, "stand-in", "absent", f"{own}s")] == [
+        "", "", "", own, own, "", "",
+    ]  # fmt: skip
+    assert [shellcheck_program(own, folders) for folders in ((), [str(tmp_path)])] == [own, ""]
+    (tmp_path / "shellcheck").symlink_to(own)
+    assert shellcheck_program("auto") == str(tmp_path / "shellcheck")
+    monkeypatch.setenv("PATH", "")
+    assert shellcheck_program("auto") == str(tmp_path / "shellcheck")
+    assert shellcheck_program("stand-in") == ""
+    Path(own).chmod(0o600)
+    assert (shellcheck_program("auto"), shellcheck_program(own)) == ("", "")
