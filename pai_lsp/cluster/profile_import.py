@@ -322,8 +322,10 @@ def _numbers(units: list[Mapping[str, int]], total: Mapping[str, Any]) -> tuple[
     if any(abs(row[-1]) > _ROUNDING for row in rows[len(units) :]):
         return None
     numbers = tuple(round(count) for count in counts)
-    is_whole = all(abs(count - number) <= _ROUNDING for count, number in zip(counts, numbers, strict=True))
-    return numbers if is_whole and min(numbers, default=0) >= 0 else None
+    are_whole = (
+        abs(count - number) <= _ROUNDING and number >= 0 for count, number in zip(counts, numbers, strict=True)
+    )
+    return numbers if all(are_whole) else None
 
 
 # Totals are sums of floating-point numbers.
