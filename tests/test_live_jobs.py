@@ -621,10 +621,16 @@ def test_the_parts_of_a_log(
     parts: dict[str, bytes], end: bytes, *, is_whole: bool, read: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live_jobs, "PIECE", 8)
-    log = TaskLog(answering(parts_of(**parts)), BARE_JOB, TASK)
+    answers = parts_of(**parts)
+    place = "jobs/ann~a%2Fb/attempts/{}/taskRoles/wor%20ker/taskIndex/1/attempts/2/logs"
+    answers[place.format(0)] = answers.pop("/logs")
+    owned = replace(BARE_JOB, user="ann", name="a/b")
+    log = TaskLog(answering(answers), owned, TASK)
     assert log.end() == (end, is_whole)
     assert b"".join(log.pieces(lambda: False)) == read
     assert log.of_platform() == (b"arted up" if "runtime_log" in parts else b"")
+    answers[place.format(7)] = answers.pop(place.format(0))
+    assert TaskLog(answering(answers), replace(owned, attempt=7), TASK).end() == (end, is_whole)
 
 
 def test_a_log_that_cannot_be_read() -> None:
