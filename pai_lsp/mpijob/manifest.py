@@ -234,7 +234,7 @@ _VERSION = lazy_pattern(r"^apiVersion:[ \t]*[\"']?kubeflow\.org/", 8)
 _RUN = frozenset({"command", "args", "env", "annotations"})
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Manifest:
     """One MPIJob: the values of its document, and what the reader noticed."""
 
