@@ -260,7 +260,7 @@ def _documents(text: str) -> Iterator[list[str]]:
         start, end = node.span.start, node.span.end
         before = [line.strip() for line in text[at:start].splitlines() if line.lstrip().startswith("#")]
         margin = start - (text.rfind("\n", 0, start) + 1)
-        at = next_line(text, end - 1 if text[end - 1 : end] == "\n" else end)
+        at = next_line(text, end - 1)
         # A list's lines begin with its own dash.
         body = (" " * margin + text[start:at]).splitlines()
         body = [line[margin:] if not line[:margin].strip() else line for line in body]

@@ -25,6 +25,7 @@ from pai_lsp.job.plugin_parameters import Damage, damages
 from pai_lsp.platform.tables import (
     PLUGIN_PREFIX,
     ROLE_TYPES,
+    RUNTIME_PLUGIN,
     EventForm,
     event_at,
     events,
@@ -36,6 +37,7 @@ from pai_lsp.source.nodes import (
     Scalar,
     ScalarStyle,
     Sequence,
+    items_of,
     plain_value,
     scalar_text,
     scalars_below,
@@ -450,12 +452,9 @@ def _line(text: str, sequence: Sequence, number: int) -> Span:
 
 
 def extras_edits(
-    job: Job,
-    storages: tuple[Storage, ...],
-    removed: Collection[str],
-    removed_plugins: tuple[Entry, Collection[int]] | None,
+    job: Job, storages: tuple[Storage, ...], removed: Collection[str], plugins: Collection[Node]
 ) -> tuple[TextEdit, ...]:
-    """Remove keys and plugin entries from `extras`, and add storages."""
+    """Remove keys and entries of plugins from `extras`, and add storages."""
     text, section, extras = job.text, job.section("extras"), job.extras
     values = [{"name": one.name, "mountPath": one.mount_path} for one in storages]
     if extras is not None and not extras.entries:
@@ -466,8 +465,8 @@ def extras_edits(
         return (TextEdit(Span(len(text), len(text)), break_before + "".join(lines)),) if values else ()
     gone = [entry for name in removed if (entry := extras.own(name))]
     edits: list[TextEdit] = []
-    if removed_plugins is not None:
-        entry, numbers = removed_plugins
+    if plugins and (entry := job.extras_entry(RUNTIME_PLUGIN)):
+        numbers = [number for number, item in enumerate(items_of(entry.value)) if item in plugins]
         if isinstance(entry.value, Sequence) and len(numbers) < len(entry.value.items):
             edits += without_items(text, entry.value, numbers)
         else:

@@ -36,7 +36,7 @@ from pai_lsp.expansion.released_edits import (
 from pai_lsp.expansion.released_form import is_extended, released_form
 from pai_lsp.expansion.task_shell import command_list, place_of
 from pai_lsp.job.definition import TYPED_FIELDS
-from pai_lsp.platform.tables import RUNTIME_PLUGIN, event_at
+from pai_lsp.platform.tables import event_at
 from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import cut_entry, keeping_comments, line_end, line_span
 from pai_lsp.source.frozen import dataclass, replace
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from pai_lsp.findings.diagnostic import Diagnostic, Related
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
-    from pai_lsp.source.nodes import Entry, Node
+    from pai_lsp.source.nodes import Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +191,9 @@ class _ReleasedJobWriter:
                 at = start
 
     def _agree(self, node: Node, what: str, texts: tuple[str, ...], role: TaskRole) -> bool:
-        """Whether this is the first change of a list that roles may share; a second, different one is a problem."""
-        known = self._shared.setdefault((node, what), texts)
-        if known == texts:
-            return known is texts
+        """Whether all roles that share a list change it in this way; a second, different change is a problem."""
+        if self._shared.setdefault((node, what), texts) == texts:
+            return True
         message = f"'{role.name}' shares its {what} with a task role that needs other ones"
         self.problems.append(problem(CANNOT_BE_EXPRESSED, role.name_span, message))
         return False
@@ -221,7 +220,7 @@ class _ReleasedJobWriter:
         # A comment on an entry goes with it.
         if not names and edits:
             self._drop_comments(Span(entry.key.span.start, entry.span.end), above=False)
-        elif isinstance(entry.value, Sequence) and not entry.value.is_flow:
+        elif isinstance(entry.value, Sequence):
             for item in entry.value.items:
                 if any(not edit.new_text and edit.span.start <= item.span.start < edit.span.end for edit in edits):
                     self._drop_comments(item.span)
@@ -282,15 +281,11 @@ class _ReleasedJobWriter:
             if names:
                 moved = self._form.moved.intersection(r.role.name for r in self._effective.roles if plugin in r.plugins)
                 self._edit(plugin_edits(self._text, plugin, self._form.items, names if moved else ()))
-        entry = self._job.extras_entry(RUNTIME_PLUGIN)
-        removed: tuple[Entry, list[int]] | None = None
         gone = {one.entry.node for one, names in self._form.plugin_users.items() if not names}
-        if entry and isinstance(entry.value, Sequence) and gone:
-            removed = (entry, [number for number, item in enumerate(entry.value.items) if item in gone])
         references, section = self._job.extras_entry("reference_prerequisites"), self._job.section("extras")
         if references is not None and section is not None and isinstance(section.value, Mapping):
             is_alone = len(section.value.entries) == 1
             gone_entry = section if is_alone else references
             inside = Span(gone_entry.key.span.start, gone_entry.span.end)
             self._drop_comments(inside, above=not is_alone)
-        self._edit(extras_edits(self._job, storages, ("reference_prerequisites",), removed))
+        self._edit(extras_edits(self._job, storages, ("reference_prerequisites",), gone))

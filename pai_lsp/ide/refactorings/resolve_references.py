@@ -41,7 +41,7 @@ from pai_lsp.ide.refactorings.refactoring import (
 from pai_lsp.job.definition import COMMAND_KEYS, Origin
 from pai_lsp.job.lookup import BY_NAME
 from pai_lsp.job.require_graph import expansion
-from pai_lsp.platform.tables import RUNTIME_PLUGIN, Moment, free_prerequisite_name
+from pai_lsp.platform.tables import Moment, free_prerequisite_name
 from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION
 from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import line_span
@@ -130,7 +130,7 @@ def _without_unused(document: Document, edits: Iterable[TextEdit]) -> tuple[Text
         if len(removed) < len(section.items):
             second += without_items(after.text, section, removed)
         elif removed and origin is Origin.EXTRAS:
-            second += extras_edits(after, (), (_EXTRAS,), None)
+            second += extras_edits(after, (), (_EXTRAS,), ())
     return line_edits(document.text, apply_edits(after.text, second)) if second else first
 
 
@@ -327,12 +327,8 @@ def _plugins_without(
             yield limited_to(job.text, plugin, names)
         else:
             gone.add(plugin.entry.node)
-    entry = job.extras_entry(RUNTIME_PLUGIN)
-    removed = None
-    if gone and entry is not None and isinstance(entry.value, Sequence):
-        removed = (entry, [number for number, item in enumerate(entry.value.items) if item in gone])
-    if storages or removed is not None:
-        yield from extras_edits(job, storages, (), removed)
+    if storages or gone:
+        yield from extras_edits(job, storages, (), gone)
 
 
 def into_job_edits(job: Job, role_name: str, reference: Reference) -> tuple[TextEdit, ...]:
