@@ -36,11 +36,7 @@ def surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def server() -> Iterator[Marketplace]:
     def react(request: Request) -> None:
         if request.path.startswith("/mnist.yaml"):
-            etag = '"7"'
-            if request.headers.get("if-none-match") == etag:
-                request.send(304, b"")
-            else:
-                request.send(200, TEXT.replace(b"URL", request.server.url.encode()), ETag=etag)
+            request.send(200, TEXT.replace(b"URL", request.server.url.encode()))
         elif request.path == "/tools.yaml":
             request.send(200, TOOLS)
         else:
@@ -73,7 +69,7 @@ def test_an_allowed_host_is_asked(server: Marketplace) -> None:
     assert kept.find(address).note == "updated just now"
     assert kept.state is SourceState.READY
     assert refreshed(setup("127.0.0.1"), address).find(address).state is LookupState.FOUND
-    assert [request.headers.get("if-none-match") for request in server.requests] == [None, '"7"']
+    assert len(server.requests) == 2
 
 
 @pytest.mark.parametrize(

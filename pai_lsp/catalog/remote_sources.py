@@ -317,68 +317,45 @@ def refresh_pages(setup: CatalogSetup, addresses: Iterable[str], surroundings: S
     if not wanted:
         return before
     stored, failed = store.load(key), store.load(_failure_key(key))
-    known = _Answers(
-        {text.item: text for text in stored.texts} if stored else {},
-        dict(stored.stamps) if stored else {},
-        {text.item: text for text in failed.texts} if failed else {},
-        _updated(stored) if stored else "",
-    )
-    pages = {page_key(address): _requested(address, known, surroundings.limits) for address in wanted}
+    texts = {text.item: text for text in stored.texts} if stored else {}
+    failures = {text.item: text for text in failed.texts} if failed else {}
+    pages: dict[str, WebPage] = {}
+    for address in wanted:
+        answer, place = _requested(address, surroundings.limits), page_key(address)
+        failures.pop(place, None)
+        if isinstance(answer, DefinitionText):
+            texts[place] = answer
+            pages[place] = _page(answer, SourceState.READY, _UPDATED_NOW)
+        else:
+            path = page_path(address)
+            failures[place] = DefinitionText(path, "", place, (), reads_jobs=True, fault=answer)
+            pages[place] = _failed_page(path, texts.get(place), answer, _updated(stored) if stored else "")
     with suppress(OSError):  # what is not stored is requested again next time
         if any(page.state is SourceState.READY for page in pages.values()):
-            store.save(key, LoadedSource(texts=tuple(known.texts.values()), stamps=known.stamps))
-        if known.failures:
-            store.save(_failure_key(key), LoadedSource(texts=tuple(known.failures.values())[-MOST_PAGES:]))
+            store.save(key, LoadedSource(texts=tuple(texts.values())))
+        if failures:
+            store.save(_failure_key(key), LoadedSource(texts=tuple(failures.values())[-MOST_PAGES:]))
         else:
             store.forget(_failure_key(key))
     return {**before, **pages}
 
 
-@dataclass(slots=True, eq=False)
-class _Answers:
-    """The answers of a project's addresses while they are asked, by `page_key`; `stamps` has the ETags by path.
-
-    failures: empty texts whose fault is why the request failed.
-    last: when the texts were updated, in words.
-    """
-
-    texts: dict[str, DefinitionText]
-    stamps: dict[str, str]
-    failures: dict[str, DefinitionText]
-    last: str
-
-    def failed(self, key: str, path: str, reason: str) -> WebPage:
-        """The page after a request that failed."""
-        self.failures[key] = DefinitionText(path, "", key, (), reads_jobs=True, fault=reason)
-        return _failed_page(path, self.texts.get(key), reason, self.last)
-
-
-def _requested(address: str, known: _Answers, limits: Limits | None) -> WebPage:
-    """The page at an address now; what is to be stored of it is put into `known`."""
+def _requested(address: str, limits: Limits | None) -> DefinitionText | str:
+    """What is at an address now, an empty text where nothing is; or why that is not known."""
     from pai_lsp.web.fetching import FetchFailure, Limits, fetch  # noqa: PLC0415 - loads asyncio and ssl; rarely needed
 
-    key, path = page_key(address), page_path(address)
-    before = known.texts.get(key)
-    known.failures.pop(key, None)
-    etag, limits = known.stamps.get(path, "") if before else "", limits or Limits(size=MOST_BYTES)
-    answer = fetch(address, accept="application/yaml, text/*;q=0.9, */*;q=0.5", etag=etag, limits=limits)
-    if isinstance(answer, FetchFailure):
-        if answer.is_absent:
-            known.stamps.pop(path, None)
-            known.texts[key] = DefinitionText(path, "", key, (), reads_jobs=True)
-            return WebPage(path, None, note=answer.note)
-        return known.failed(key, path, answer.note)
-    if answer.status == 304 and before is not None:
-        return _page(before, SourceState.READY, _UPDATED_NOW)
-    if _is_web_page(answer.body):
-        return known.failed(key, path, f"{_WEB_PAGE_NOTE} instead of YAML")
+    accept = "application/yaml, text/*;q=0.9, */*;q=0.5"
+    answer = fetch(address, accept=accept, limits=limits or Limits(size=MOST_BYTES))
+    if isinstance(answer, FetchFailure) and not answer.is_absent:
+        return answer.note
+    body = b"" if isinstance(answer, FetchFailure) else answer.body
+    if _is_web_page(body):
+        return f"{_WEB_PAGE_NOTE} instead of YAML"
     try:
-        text = answer.body.decode("utf-8-sig")
+        text = body.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return known.failed(key, path, "the file is not UTF-8")
-    known.texts[key] = read_definition_text(path, text, item=key, reads_jobs=True)
-    known.stamps[path] = answer.etag
-    return _page(known.texts[key], SourceState.READY, _UPDATED_NOW)
+        return "the file is not UTF-8"
+    return read_definition_text(page_path(address), text, item=page_key(address), reads_jobs=True)
 
 
 def _failed_page(path: str, before: DefinitionText | None, reason: str, last: str) -> WebPage:

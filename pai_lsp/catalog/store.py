@@ -46,7 +46,7 @@ class LoadedSource:
     state: UNREACHABLE means that nothing is known of it.
     note: a message about the state and the age; empty for none.
     skipped: messages about files or items that cannot be read.
-    stamps: by path, a text that changes whenever the file does; for a web address its ETag.
+    stamps: by path, a text that changes whenever the file does.
     etag: the ETag of the server's last answer.
     asked: when a server was last asked, whether it answered or not, in seconds since 1970; None for never, and for a
         folder. Of what the cache has, when it was stored.

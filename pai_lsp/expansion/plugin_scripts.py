@@ -139,8 +139,6 @@ def _tensorboard_commands(_job: Job, parameters: Any) -> list[str]:
 
 def _git_commands(_job: Job, parameters: Any) -> list[str]:
     """The repository itself is cloned while the task is prepared."""
-    if not parameters or "repo_uri" not in parameters:
-        raise LookupError
     _text(parameters["repo_uri"])
     " ".join(parameters["options"] or "" if "options" in parameters else "")  # as GitPython: it fails for other values
     if "clone_dir" not in parameters:

@@ -45,7 +45,7 @@ from pai_lsp.source.nodes import (
 )
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
-from pai_lsp.source.text import Span, TextEdit, apply_edits, next_line
+from pai_lsp.source.text import Span, TextEdit, apply_edits
 from pai_lsp.source.tree_edits import item_span, items_after, without_entries, without_items, without_lines
 from pai_lsp.source.writing import entry_lines, flow_scalar, flow_value, indented, item_lines, scalar_line, value_lines
 
@@ -303,7 +303,7 @@ def opened_lists(job: Job, edits: SequenceOf[TextEdit], roles: Iterable[TaskRole
     text, found = job.text, list(edits)
     for role in roles:
         holders = (job.section("taskRoles"), role.entry, role.field("commands"))
-        entry = next((one for one in holders if one and _is_flow(one.value)), None)
+        entry = next((one for one in holders if one and not isinstance(one.value, Scalar) and one.value.is_flow), None)
         if entry is None or (job.root and job.root.is_flow):
             continue
         span = entry.value.span
@@ -322,10 +322,6 @@ def opened_lists(job: Job, edits: SequenceOf[TextEdit], roles: Iterable[TaskRole
         found = [one for one in found if one not in inside]
         found.append(TextEdit(Span(start, span.end), f"\n{lines}"))
     return tuple(sorted(found))
-
-
-def _is_flow(node: Node) -> bool:
-    return not isinstance(node, Scalar) and node.is_flow
 
 
 def _opened(text: str, node: Node) -> list[str]:
@@ -424,7 +420,7 @@ def _block_edits(
     places = {name: number for number, name in enumerate(names)}
     done = 0
     for number, item in enumerate(sequence.items):
-        line = _line(text, sequence, number)
+        line = line_span(text, item_span(text, sequence, number))
         name = released.get(item, "")
         at = places.get(name, -1)
         if at < done:
@@ -434,7 +430,7 @@ def _block_edits(
         if scalar_text(item) != name:
             edits.append(TextEdit(item.span, scalar_line(name)))
         done = at + 1
-    end = _line(text, sequence, len(sequence.items) - 1).end
+    end = line_span(text, item_span(text, sequence, len(sequence.items) - 1)).end
     last = _inserted(end, pad, names[done:])
     if last and end == len(text) and not text.endswith("\n"):
         last = [TextEdit(edit.span, "\n" + edit.new_text.removesuffix("\n")) for edit in last]
@@ -443,12 +439,6 @@ def _block_edits(
 
 def _inserted(at: int, pad: str, names: tuple[str, ...]) -> list[TextEdit]:
     return [TextEdit(Span(at, at), "".join(f"{pad}- {scalar_line(name)}\n" for name in names))] if names else []
-
-
-def _line(text: str, sequence: Sequence, number: int) -> Span:
-    span = item_span(text, sequence, number)
-    start = span.start - column(text, span.start)
-    return Span(start, next_line(text, span.end))
 
 
 def extras_edits(
