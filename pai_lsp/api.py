@@ -111,7 +111,9 @@ def check(
         TypeError: for a text that is not a `str`.
         ValueError: for an unknown platform, cluster or severity, and for an error in the configuration.
     """
-    lowest = _severity(severity)
+    if severity not in SEVERITIES:
+        raise ValueError(f"no severity is named '{severity}'{did_you_mean(str(severity), SEVERITIES)}")
+    lowest = SEVERITIES[severity]
     document = _document("check", text, path, platform, cluster)
     found = checked(document)
     if document.settings.accepted:
@@ -188,12 +190,6 @@ def _document(function: str, text: object, path: str | None, platform: str | Non
     from pai_lsp.cluster.profile import profile_named  # noqa: PLC0415 - most programs know no cluster
 
     return replace(document, settings=profile_named(cluster).applied_to(document.settings))
-
-
-def _severity(name: str) -> Severity:
-    if name not in SEVERITIES:
-        raise ValueError(f"no severity is named '{name}'{did_you_mean(str(name), SEVERITIES)}")
-    return SEVERITIES[name]
 
 
 def _diagnostics(document: Document, found: Iterable[diagnostic.Diagnostic]) -> list[Diagnostic]:

@@ -19,6 +19,7 @@ from mcp.shared.exceptions import MCPError
 from pai_lsp.assistant.allowed_files import AllowedFiles
 from pai_lsp.assistant.assistant_tools import answer, tools
 from pai_lsp.assistant.mcp_server import assistant_server
+from pai_lsp.cli.main import main
 from pai_lsp.version import __version__
 
 if TYPE_CHECKING:
@@ -201,10 +202,9 @@ def test_without_the_extra_one_sentence_says_what_to_install() -> None:
     assert found.stderr == "pai-lsp mcp: the package 'mcp' is missing; install it: pip install 'pai-lsp[mcp]'\n"
 
 
-@pytest.mark.slow
-def test_a_root_that_is_not_a_folder() -> None:
-    found = run("--root", "/no/such/folder")
-    assert (found.returncode, found.stderr) == (2, "pai-lsp mcp: --root: '/no/such/folder' is not a folder\n")
+def test_a_root_that_is_not_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mcp", "--root", "/no/such/folder"]) == 2
+    assert capsys.readouterr().err == "pai-lsp mcp: --root: '/no/such/folder' is not a folder\n"
 
 
 @pytest.mark.slow

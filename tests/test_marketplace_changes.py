@@ -52,6 +52,8 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 
 
 def test_only_the_jobs_that_change_are_shown(capsys: pytest.CaptureFixture[str], project: Path) -> None:
+    text = (project / "marketplace" / "mnist.yaml").read_text()
+    (project / "marketplace" / "a-mnist.yaml.orig").write_text(text.replace(LINE, "true"))  # no file of definitions
     commit(project)
     assert run(capsys, "diff") == (0, "changed jobs: 0 of 2\n", "")
     change(project / "marketplace" / "mnist.yaml", LINE, LINE.replace("-q", "-nv"))

@@ -377,10 +377,14 @@ class EffectiveRole:
     plugins: tuple[CmdPluginEntry | PluginEntry, ...]
 
     @property
+    def cmd_plugins(self) -> tuple[CmdPluginEntry, ...]:
+        """Its `cmd` plugins of `extras`."""
+        return tuple(plugin for plugin in self.plugins if isinstance(plugin, CmdPluginEntry))
+
+    @property
     def sources(self) -> tuple[Prerequisite | CmdPluginEntry, ...]:
         """Everything that brings commands, in start order; what ends a task runs in reverse."""
-        own = tuple(plugin for plugin in self.plugins if isinstance(plugin, CmdPluginEntry))
-        return (*self.prerequisites, *own)
+        return (*self.prerequisites, *self.cmd_plugins)
 
 
 @dataclass(frozen=True, slots=True)

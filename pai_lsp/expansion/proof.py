@@ -80,7 +80,8 @@ def _meant(role: EffectiveRole, form: ReleasedForm) -> list[_Run]:
     def lines(source: Source, moment: Moment) -> str:
         return "\n".join(line for one in source.commands if one.moment is moment for line in form.items.get(one, ()))
 
-    return _runs((*form.listed[role.role.name], *form.plugins(role)), lines)
+    plugins = () if role.role.name in form.moved else role.cmd_plugins
+    return _runs((*form.listed[role.role.name], *plugins), lines)
 
 
 def _read(role: EffectiveRole) -> list[_Run]:

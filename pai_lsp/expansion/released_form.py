@@ -80,14 +80,10 @@ class ReleasedForm:
         """By `cmd` plugin of `extras`, the names of the task roles that it is still for."""
         found: dict[CmdPluginEntry, tuple[str, ...]] = {}
         for role in self.effective.roles:
-            for plugin in cmd_plugins(role):
+            for plugin in role.cmd_plugins:
                 names = () if role.role.name in self.moved else (role.role.name,)
                 found[plugin] = (*found.get(plugin, ()), *names)
         return found
-
-    def plugins(self, role: EffectiveRole) -> tuple[CmdPluginEntry, ...]:
-        """The `cmd` plugins of `extras` that are still for a role."""
-        return tuple(one for one in cmd_plugins(role) if role.role.name in self.plugin_users[one])
 
     @property
     def listed_anywhere(self) -> tuple[Prerequisite, ...]:
@@ -180,8 +176,3 @@ def _is_listed(prerequisite: Prerequisite, own_references: Iterable[str]) -> boo
     # A definition that runs nothing stays in a list if its author put it there.
     is_of_job = prerequisite.is_own and definition.origin is Origin.JOB
     return is_of_job and definition.name in own_references and not is_extended(definition)
-
-
-def cmd_plugins(role: EffectiveRole) -> tuple[CmdPluginEntry, ...]:
-    """The `cmd` plugins of `extras` that are for a task role."""
-    return tuple(plugin for plugin in role.plugins if isinstance(plugin, CmdPluginEntry))

@@ -23,7 +23,7 @@ from pai_lsp.expansion.effective import (
 )
 from pai_lsp.expansion.released_commands import role_values
 from pai_lsp.expansion.released_edits import extras_edits, limited_to, role_list_edits
-from pai_lsp.expansion.released_form import cmd_plugins, has_hooks
+from pai_lsp.expansion.released_form import has_hooks
 from pai_lsp.expansion.released_job import expanded
 from pai_lsp.expansion.task_shell import added_commands, command_list
 from pai_lsp.ide.refactorings.refactoring import (
@@ -224,7 +224,7 @@ def inline_edits(job: Job, role_name: str, references: SequenceOf[Reference]) ->
     inlined = {one.scalar for one in references}
     others = [one for one in role.role.prerequisites if one.scalar not in inlined]
     own = _brought_in(job, role, references, others)
-    plugins = tuple(plugin for plugin in cmd_plugins(role) if _runs_something(plugin))
+    plugins = tuple(plugin for plugin in role.cmd_plugins if _runs_something(plugin))
     _refuse_what_stays(role, own, plugins, references)
     commands = _command_list(job, role, own=bool(plugins))
     problems: list[Diagnostic] = []
