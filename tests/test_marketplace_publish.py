@@ -402,9 +402,9 @@ def test_each_form_of_a_file_keeps_its_values(text: str) -> None:
             "    commands: ['curl -u me:hunter2hunter2 https://example.com/x']\n"),
             "hunter2hunter2: an item shows everybody what looks like a password or token; publish the file without it",
         ),
-        ("name: a\ntype: data\ntitle: " + "x" * 256, "the server takes a title of at most 255 characters"),
-        ("name: a\ntype: data\ndescription: " + "x " * 60_000, "the server takes an item of at most 100 KiB"),
-        ("# nothing\n", "the file has no definition"),
+        ("name: a\ntype: data\ntitle: " + "x" * 256, ": the server takes a title of at most 255 characters"),
+        ("name: a\ntype: data\ndescription: " + "x " * 60_000, ": the server takes an item of at most 100 KiB"),
+        ("# nothing\n", ": the file has no definition"),
         (
             "- {name: b, type: data}\n- {name: a, type: data, uri: {x: 1}}\n",
             "{x: 1}: the server refuses this: 'uri' must be a list, not a mapping; share the file as a folder in git",
@@ -428,7 +428,7 @@ def test_each_form_of_a_file_keeps_its_values(text: str) -> None:
 )  # fmt: skip
 def test_what_the_server_would_not_take(text: str, message: str) -> None:
     (found,) = refused(text)
-    assert message in found
+    assert found.startswith(message)
 
 
 def test_the_longest_title_and_summary() -> None:
