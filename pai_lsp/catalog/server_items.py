@@ -44,7 +44,6 @@ class ServerItem:
 
     id: str
     title: str
-    author: str
     type: str
     protocol: str
     job: str
@@ -72,8 +71,8 @@ class ServerAccess:
             answer = None
         if not isinstance(answer, list):
             raise ServerError("the answer is not a list of items; check the server's address")
-        read = map(_item, mappings_in(answer))
-        return tuple(one for one in read if one is not None and one.author == self.user)
+        read = (_item(one) for one in mappings_in(answer) if one.get("author") == self.user)
+        return tuple(one for one in read if one is not None)
 
     def add(self, fields: MappingOf[str, object]) -> str:
         """Add an item; returns its id.
@@ -138,12 +137,10 @@ def server_access(server: ServerSource, environment: MappingOf[str, str], folder
 
 
 def _item(item: MappingOf[str, object]) -> ServerItem | None:
-    identifier, title, author, kind, protocol = (
-        as_text(item.get(key)) or "" for key in ("id", "name", "author", "type", "protocol")
-    )
+    identifier, title, kind, protocol = (as_text(item.get(key)) or "" for key in ("id", "name", "type", "protocol"))
     if not identifier:
         return None
     headers = read_definition_text("", protocol, reads_jobs=True).headers
     names = tuple(one.name for one in headers if one.type != "dockerimage")
     name = scalar_text(value_at(parse(protocol).root, "name"))
-    return ServerItem(identifier, title, author, kind, protocol, name, names)
+    return ServerItem(identifier, title, kind, protocol, name, names)

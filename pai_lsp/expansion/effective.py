@@ -452,11 +452,8 @@ class _EffectiveJobReader:
         return EffectiveRole(role, prerequisites, plugins)
 
     def _prerequisite(self, step: ExpansionStep, entry: RequireLink) -> Prerequisite:
-        if step.identity not in self._known:
-            self._known[step.identity] = self._read_prerequisite(step, entry)
-        return self._known[step.identity]
-
-    def _read_prerequisite(self, step: ExpansionStep, entry: RequireLink) -> Prerequisite:
+        if known := self._known.get(step.identity):
+            return known
         definition = step.definition
         is_own = not self._job.require_graph.is_outside(definition)
         where = None if is_own else entry.reference.span
@@ -473,7 +470,8 @@ class _EffectiveJobReader:
             params = definition.node.get("plugin_params")
             holder = params if isinstance(params, Mapping) else definition.node
             commands = tuple(read_commands(holder, step, where, report))
-        return Prerequisite(step, plugin, commands, storages, entry, is_own)
+        found = self._known[step.identity] = Prerequisite(step, plugin, commands, storages, entry, is_own)
+        return found
 
     def _unfilled(self, step: ExpansionStep, where: Span | None, report: Report) -> None:
         definition = step.definition

@@ -95,16 +95,14 @@ def added_commands(
     sources: in start order. shares_shell: whether start callbacks run in the shell of the commands.
     """
     starts: list[str] = []
-    ends: list[str] = []
     needs_process = False
     for callback in _callbacks(sources, (Moment.START,), values, report):
         is_shared = shares_shell and callback.script.is_complete and not structure(callback.script).changes_process
         needs_process = needs_process or not is_shared
         starts.append(_shared(callback) if is_shared else _apart(_RUN, callback))
-    for callback in _callbacks(sources[::-1], (Moment.SUCCESS, *moments_with(EventForm.COMMANDS)), values, report):
-        needs_process = True
-        ends.append(_apart(_AT_END, callback))
-    return AddedCommands(tuple(ends), tuple(starts), needs_process)
+    last = _callbacks(sources[::-1], (Moment.SUCCESS, *moments_with(EventForm.COMMANDS)), values, report)
+    ends = tuple(_apart(_AT_END, callback) for callback in last)
+    return AddedCommands(ends, tuple(starts), needs_process or bool(ends))
 
 
 def command_list(job: Job, role: TaskRole) -> Sequence | None:
