@@ -53,6 +53,21 @@ def test_line_ends_stay_those_of_the_file(name: str, newline: str) -> None:
     assert "cannot-be-expanded" not in [one.code for one in check(Document(before))]
 
 
+def test_a_job_without_prerequisites_gets_them_before_its_task_roles() -> None:
+    head, roles = (
+        "protocolVersion: 2\nname: short\ntype: job\n",
+        "taskRoles:\n  worker:\n    commands: [python train.py]\n",
+    )
+    used = f"{roles}    prerequisites: [marketplace://name/install_wget]\n"
+    assert expanded(job_of(head + used)).text == (
+        f"{head}prerequisites:\n  # from marketplace://name/install_wget\n  - name: install_wget\n    type: script\n"
+        "    plugin: com.microsoft.pai.runtimeplugin.cmd\n    callbacks:\n      - event: taskStarts\n"
+        f'        commands:\n          - echo "install wget"\n{roles}    prerequisites: [install_wget]\n'
+    )
+    (problem,) = expanded(job_of("{taskRoles: {w: {prerequisites: ['marketplace://name/install_wget']}}}")).problems
+    assert (problem.span.start, problem.message) == (0, "this job has no list of prerequisites to add to")
+
+
 def test_blank_lines_that_a_block_keeps_stay() -> None:
     before, _ = CASES[IDS.index("extras-at-the-end")]
     keeping = "description: |+\n  Two lines.\n\n"
