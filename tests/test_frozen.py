@@ -95,8 +95,8 @@ def test_identity_and_cached_parts() -> None:
 
 # What changes while something is read, written or run; all other classes of values are frozen.
 MUTABLE = {
-    "Arguments", "Converted", "Pieces", "PluginScripts", "Step", "Tree", "_Answers", "_Frame",
-    "_Level", "_OpenCollection", "_OpenStep", "_Pod", "_Run", "_Tag", "_UnfinishedCommand", "_Worker",
+    "Arguments", "Converted", "Pieces", "PluginScripts", "Step", "Tree", "_Frame",
+    "_Level", "_OpenCollection", "_OpenStep", "_Pod", "_Run", "_Tag", "_UnfinishedCommand",
 }  # fmt: skip
 # Values with a part that is made when it is first asked for have no slots; these have none for other reasons.
 OPEN = {"api.Related", "api.Diagnostic", "loading.RecordingLookup"}

@@ -234,7 +234,7 @@ def test_a_refresh_names_the_addresses_that_fail(capsys: pytest.CaptureFixture[s
         f"http://localhost:1/x: not asked; {host}",
         f"{server.url}/login.yaml: {login}",
         f"{server.url}/moved.yaml: {moved}",
-        f"{server.url}/none.yaml: there is nothing at this address (404)",
+        f"{server.url}/none.yaml: there is nothing at this address (404), updated just now",
     }
     assert (
         f"could not be looked up: {moved}; asked just now"

@@ -344,18 +344,18 @@ def _requested(address: str, limits: Limits | None) -> DefinitionText | str:
     """What is at an address now, an empty text where nothing is; or why that is not known."""
     from pai_lsp.web.fetching import FetchFailure, Limits, fetch  # noqa: PLC0415 - loads asyncio and ssl; rarely needed
 
-    accept = "application/yaml, text/*;q=0.9, */*;q=0.5"
+    key, path, accept = page_key(address), page_path(address), "application/yaml, text/*;q=0.9, */*;q=0.5"
     answer = fetch(address, accept=accept, limits=limits or Limits(size=MOST_BYTES))
-    if isinstance(answer, FetchFailure) and not answer.is_absent:
-        return answer.note
-    body = b"" if isinstance(answer, FetchFailure) else answer.body
-    if _is_web_page(body):
+    if isinstance(answer, FetchFailure):
+        absent = DefinitionText(path, "", key, (), reads_jobs=True, fault=answer.note)
+        return absent if answer.is_absent else answer.note
+    if _is_web_page(answer.body):
         return f"{_WEB_PAGE_NOTE} instead of YAML"
     try:
-        text = body.decode("utf-8-sig")
+        text = answer.body.decode("utf-8-sig")
     except UnicodeDecodeError:
         return "the file is not UTF-8"
-    return read_definition_text(page_path(address), text, item=page_key(address), reads_jobs=True)
+    return read_definition_text(path, text, item=key, reads_jobs=True)
 
 
 def _failed_page(path: str, before: DefinitionText | None, reason: str, last: str) -> WebPage:
@@ -367,7 +367,8 @@ def _failed_page(path: str, before: DefinitionText | None, reason: str, last: st
 
 def _page(text: DefinitionText, state: SourceState, note: str) -> WebPage:
     """The page of a stored text; an empty text means that there was nothing at the address."""
-    return WebPage(text.path, text if text.text else None, state, note if text.text else f"nothing is found, {note}")
+    absent = f"{text.fault or 'the file at this address is empty'}, {note}"
+    return WebPage(text.path, text if text.text else None, state, note if text.text else absent)
 
 
 def pages_key(folder: str) -> str:
