@@ -559,3 +559,72 @@ def test_what_keeps_a_job_from_being_expanded_comes_without_fixes() -> None:
     found = ask("expand", text=TYPO)
     assert found["errors"]
     assert not [one for one in found["errors"] if "fix" in one]
+
+
+ANSWERS = Path(__file__).parent / "everywhere" / "tools.txt"
+BROKEN = (Path(__file__).parent / "everywhere" / "broken.pai.yaml").read_text(encoding="utf-8")
+EXTENDED = (Path(__file__).parent / "everywhere" / "extended.pai.yaml").read_text(encoding="utf-8")
+# What is asked, with the names of jobs instead of their texts.
+TEXTS = {"typo": TYPO, "good": GOOD, "broken": BROKEN, "extended": EXTENDED, "other": "a: 1\n"}
+ASKED: tuple[tuple[str, dict[str, Any]], ...] = (
+    *(("check", {"text": name}) for name in TEXTS),
+    ("check", {"text": "broken", "full": True, "severity": "hint"}),
+    ("check", {"text": "extended", "severity": "error"}),
+    *(("fix", {"text": name}) for name in TEXTS),
+    ("fix", {"text": "broken", "unsafe": True, "full": True}),
+    ("fix", {"text": "other", "full": True}),
+    *(("expand", {"text": name}) for name in TEXTS),
+    *(("what_runs", {"text": name}) for name in TEXTS),
+    ("what_runs", {"text": "good", "role": "nobody"}),
+    *(
+        ("explain", {"name": name})
+        for name in ("137", "taskFails", "git", "$PAI_JOB_NAME", "memoryMB", "unused-ignore")
+    ),
+    *(("explain", {"name": name}) for name in ("taskRoles.NAME.commands", "taskRoles.NAME", "prerequisites.0.uri")),
+    *(
+        ("explain", {"name": name})
+        for name in ("memoryMb", "name", "platform", "", "com.microsoft.pai.runtimeplugin.ssh")
+    ),
+    *(("complete", {"text": "good", "line": line}) for line in (1, 8, 12, 500)),
+    *(("complete", {"text": "good", "line": 8, "column": column}) for column in (1, 5, 500)),
+    ("fit", {"text": "good"}),
+    *(("why", {"text": text}) for text in ("137", "", "CUDA out of memory", "nothing that is known")),
+    *(("why", {"exit_code": code}) for code in (0, 1, 137, 255, 300, -1)),
+    ("why", {"text": "bash: line 2: pyton: command not found", "exit_code": 127, "job": "good"}),
+    ("why", {"exit_code": 127, "job": "good", "role": "nobody"}),
+    *(("new_job", {"template": name, "gpu": gpu}) for name, _, _ in JOBS for gpu in (0, 1, 2)),
+    *(("new_job", {"template": name, "instances": count}) for name, _, _ in JOBS for count in (1, 2, 3)),
+    *(("new_job", {"template": name, "taskRetryCount": count}) for name, _, _ in JOBS for count in (0, 1)),
+    *(
+        ("new_job", {"template": "pytorch job", "command": command})
+        for command in ("python3 a.py --x 1", "python -m a", "a.py", "./run", "-m a", "python -c 'x'", "bash a.py b")
+    ),
+    ("new_job", {"template": "job", "command": "./run", "setup": ["a", "b"], "name": "x", "image": "ubuntu"}),
+    (
+        "new_job",
+        {"template": "job", "virtualCluster": "vc", "jobRetryCount": 2, "shmMB": 64, "cpu": 1, "memoryMB": 512},
+    ),
+    ("new_job", {"template": "job", "ports": {"web": 1}, "storages": {"data": "/mnt"}, "parameters": {"lr": 0.1}}),
+    ("new_job", {"template": "job", "skuType": "K80", "priority": "prod"}),
+    ("new_job", {"template": "distributed job", "command": "./a", "parameters": {"lr": 0.1}, "priority": "prod"}),
+    ("new_job", {"template": "no such"}),
+)
+
+
+def answered(tool: str, given: dict[str, Any]) -> str:
+    arguments = {key: TEXTS.get(one, one) if key in {"text", "job"} else one for key, one in given.items()}
+    try:
+        found = json.dumps(answer(tool, arguments, NO_FILES), ensure_ascii=False)
+    except AnswerError as error:
+        found = str(error)
+    return f"{tool} {json.dumps(given)}: {found}"
+
+
+@pytest.mark.parametrize("tool", tools())
+def test_the_answers_are_those_that_are_recorded(tool: str) -> None:
+    recorded = [line for line in ANSWERS.read_text(encoding="utf-8").splitlines() if line.partition(" ")[0] == tool]
+    assert [answered(asked, given) for asked, given in ASKED if asked == tool] == recorded
+
+
+if __name__ == "__main__":  # writes the answers anew, to be read before they are kept
+    ANSWERS.write_text("".join(f"{answered(*asked)}\n" for asked in ASKED), encoding="utf-8")

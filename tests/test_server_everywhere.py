@@ -71,6 +71,70 @@ MORE: dict[str, dict[str, Any]] = {
 }
 
 
+# Other places of completion: a key, a callback, a field of a role, a variable, a template, a role without keys.
+COMPLETED = ((3, 0), (14, 4), (27, 4), (33, 37), (33, 78), (36, 20), (38, 10))
+COMMANDS_OF_THE_SERVER: tuple[tuple[str, list[Any]], ...] = (
+    ("preview", [URI, "master"]),
+    ("preview", [URI, "none"]),
+    ("script", [URI, "master"]),
+    ("script", [URI, None]),
+    ("graph", [URI]),
+    ("expand", [URI]),
+    ("status", [URI]),
+    ("convert", [URI, "mpijob"]),
+    ("convert", [URI]),
+    ("why", ["137", None]),
+    ("why", ["train.py: line 1: torchrun: command not found\nexit code 127", URI]),
+    ("explain", ["launch-rank"]),
+    ("explain", ["SC2086"]),
+    ("marketplace.list", [URI]),
+    ("marketplace.locked", [URI]),
+    ("marketplace.text", ["https://example.com/x.yaml"]),
+    ("assistant", ["check", {"text": "name: a\n"}]),
+)
+WRONG_COMMANDS: tuple[tuple[str, list[Any]], ...] = (
+    ("preview", [URI, 5]),
+    ("script", [URI, {}]),
+    ("convert", [URI, "docker"]),
+    ("why", [5]),
+    ("why", []),
+    ("explain", ["launch-rang"]),
+    ("assistant", ["check"]),
+    ("assistant", [None, {}]),
+    ("assistant", ["chek", {}]),
+    ("assistant", ["check", {"txt": ""}]),
+    ("checkFolder", [5, None]),
+    ("checkFolder", [None, []]),
+    ("checkFolder", ["file:///nowhere/at/all", None]),
+    ("marketplace.insert", [URI, {"line": 0, "character": 0}]),
+    ("marketplace.insert", [URI, {"line": 0, "character": 0}, "marketplace://name/x", 5]),
+    ("marketplace.insert", [URI, {"line": "x"}, "marketplace://name/x", {}]),
+    ("marketplace.insert", [URI, {"line": 0, "character": 0}, "marketplace://name/x", None]),
+)
+
+
+async def answers_of_commands() -> str:
+    """The results of commands, and what is wrong with others."""
+    run, found = "workspace/executeCommand", []
+    async with connected(**CLIENTS["able"]) as client:
+        client.open(TEXT)
+        for name, given in COMMANDS_OF_THE_SERVER:
+            result = await client.ask(run, command=f"pai-lsp.{name}", arguments=given)
+            found.append(f"{name} {json.dumps(given)}: {json.dumps(short(result), ensure_ascii=False)}")
+        for name, given in WRONG_COMMANDS:
+            error = await client.ask_in_vain(run, command=f"pai-lsp.{name}", arguments=given)
+            found.append(f"{name} {json.dumps(given)}: {error['code']} {error['message']}")
+    return "".join(f"{line}\n" for line in found)
+
+
+@pytest.mark.asyncio
+async def test_what_the_commands_give() -> None:
+    assert await answers_of_commands() == (FOLDER / "commands.txt").read_text(encoding="utf-8")
+
+
+WHOLE = {"range": place((0, 0), (2, 0)), "context": {"diagnostics": [], "only": ["refactor"]}}
+
+
 async def questions(client: Client) -> AsyncIterator[tuple[str, Any]]:
     """Each method that is about a place, and its result; what is called is what was prepared."""
     client.open(TEXT)
@@ -84,6 +148,15 @@ async def questions(client: Client) -> AsyncIterator[tuple[str, Any]]:
             found = await client.ask(feature.method, textDocument={"uri": URI}, position=NAME, **more)
             prepared = found if feature.method.endswith("prepareCallHierarchy") else prepared
             yield feature.method, found
+    for action in await client.ask("textDocument/codeAction", textDocument={"uri": URI}, **WHOLE) or ():
+        if "data" in action:
+            yield "codeAction/resolve", await client.ask("codeAction/resolve", **action)
+    for line, character in COMPLETED:
+        at = {"line": line, "character": character}
+        yield (
+            "textDocument/completion",
+            await client.ask("textDocument/completion", textDocument={"uri": URI}, position=at),
+        )
 
 
 def short(value: Any) -> Any:
@@ -122,3 +195,4 @@ async def test_what_a_client_gets(name: str) -> None:
 if __name__ == "__main__":  # writes the answers anew, to be read before they are kept
     for named in CLIENTS:
         (FOLDER / f"{named}_client.txt").write_text(asyncio.run(answers(named)), encoding="utf-8")
+    (FOLDER / "commands.txt").write_text(asyncio.run(answers_of_commands()), encoding="utf-8")

@@ -227,7 +227,7 @@ class _Above:
             return typed.column
         if typed.is_item:
             return self._first(outer, _Match.NAME if typed.key is None else _Match.KEY, typed.column)
-        roles = [one for one in outer if one.path[-1:] == ("taskRoles",) and typed.is_name]
+        roles = [one for one in outer if one.path == ("taskRoles",) and typed.is_name]
         return self._first(outer, _Match.SECTION, self._first(roles, _Match.NAME, typed.column))
 
     @staticmethod

@@ -87,7 +87,7 @@ def for_list(point: InsertionPoint) -> list[Suggestion]:
 
 def for_item(point: InsertionPoint) -> list[Suggestion]:
     """Pieces that are an item of the list at the point."""
-    if point.is_flow or (point.sequence is not None and point.sequence.is_flow):
+    if point.is_flow:
         return []
     return _items(point, point.path[:-1], dash=point.missing == "- ")
 
