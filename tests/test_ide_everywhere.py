@@ -24,6 +24,7 @@ from pai_lsp.ide.cursor import Cursor
 from pai_lsp.ide.formatting import formatted
 from pai_lsp.ide.hints_and_lenses import inlay_hints, lenses
 from pai_lsp.ide.hover import hover
+from pai_lsp.ide.marketplace_insertion import insertion
 from pai_lsp.ide.navigation import definitions, links, members_at, needed_by, needs, references
 from pai_lsp.ide.outline import OutlineItem, folds, outline, selection_ranges
 from pai_lsp.ide.refactorings import made, mpijob_conversion, refactorings
@@ -228,12 +229,17 @@ SHORT = {
 PLACES = FOLDER / "places.txt"
 
 
-def at_a_mark(marked: str) -> Iterator[str]:
-    """All about the place of `$0`, or about what is between `⟦` and `⟧`."""
+def at_a_mark(title: str, marked: str) -> Iterator[str]:
+    """All about the place of `$0`, or about what is between `⟦` and `⟧`; or what puts a definition there."""
     text, span = read_selection("\n".join(SHORT.get(line, line) for line in marked.split("\n")))
     lookup = Suggesting((EXPANSIONS / "marketplace.yaml").read_text(encoding="utf-8"))
     document = Document(text, Settings(cluster=cluster()), "job.pai.yaml", lookup, is_catalog=is_catalog(text))
     answers = Answers(document)
+    if title.startswith("put a definition"):
+        reference, values = "marketplace://name/digits", {"dataPath": "/data"}
+        yield answers.edits(insertion(document.job, span.start, reference, "digits", values))
+        yield answers.edits(insertion(document.job, span.start, "marketplace://name/install_wget", "wget", {}))
+        return
     for offer in map(made, refactorings(document, span)):
         change = answers.edits(offer.make()) if offer.make else offer.disabled_reason
         yield f"{offer.title}: {change}"
@@ -262,7 +268,7 @@ def marked_places() -> dict[str, tuple[str, str]]:
 @pytest.mark.parametrize("title", marked_places())
 def test_the_answers_at_a_marked_place(title: str) -> None:
     marked, expected = marked_places()[title]
-    assert "".join(f"{line}\n" for line in at_a_mark(marked)) == expected
+    assert "".join(f"{line}\n" for line in at_a_mark(title, marked)) == expected
 
 
 if __name__ == "__main__":  # writes the answers anew, to be read before they are kept
@@ -270,7 +276,7 @@ if __name__ == "__main__":  # writes the answers anew, to be read before they ar
         about = Answers(of_file(file))
         written = (f"== {one}\n" + "".join(f"{line}\n" for line in getattr(about, one)()) for one in QUESTIONS)
         file.with_suffix(".txt").write_text("\n".join(written), encoding="utf-8")
-    found = {title: (marked, at_a_mark(marked)) for title, (marked, _) in marked_places().items()}
+    found = {title: (marked, at_a_mark(title, marked)) for title, (marked, _) in marked_places().items()}
     PLACES.write_text(
         "".join(
             f"=== {title}\n{one}\n---\n" + "".join(f"{x}\n" for x in lines) for title, (one, lines) in found.items()
