@@ -41,6 +41,9 @@ def after(text: str, step: int = 2) -> str:
         ("a: {b:  1,   c: 2}\n", "a: {b:  1,   c: 2}\n"),
         ("# pai-lsp: platform=ltp\na:\n    b: 0o14\n", "# pai-lsp: platform=ltp\na:\n  b: 0o14\n"),
         ("名:\n    語: 😀   \n", "名:\n  語: 😀\n"),
+        ("-   name: a\n    type:  b\n-\n    c\n", "- name: a\n  type: b\n-\n  c\n"),
+        ("a:\n    b: |\n\n        x\n\n    c: >-\n        y\n", "a:\n  b: |\n\n    x\n\n  c: >-\n    y\n"),
+        ("a:\n    - # one\n      b\n    -   - c\n", "a:\n  - # one\n    b\n  - - c\n"),
     ],
 )  # fmt: skip
 def test_indentation_and_spaces(before: str, expected: str) -> None:

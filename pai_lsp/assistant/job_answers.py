@@ -282,10 +282,7 @@ def _best_fix(document: Document, finding: Diagnostic) -> dict[str, Any] | None:
     fix = next((one for one in fixes if one.safe), None) or next(iter(fixes), None)
     if fix is None:
         return None
-    try:
-        edits, is_masked = _line_edits(document, apply_edits(document.text, dict.fromkeys(fix.edits)))
-    except ValueError:  # edits that contradict each other
-        return None
+    edits, is_masked = _line_edits(document, apply_edits(document.text, dict.fromkeys(fix.edits)))
     return None if is_masked else {"title": fix.title, "safe": fix.safe, "edits": edits}
 
 

@@ -95,8 +95,6 @@ def _manifest_key(entry: Entry) -> OutlineItem:
         return _field(entry)
     if entry.name == "mpiReplicaSpecs":
         return _item(entry, OutlineKind.SECTION, "", map(_pods, value.entries))
-    if isinstance(value.get("spec"), Mapping):
-        return _pods(entry)
     return _item(entry, OutlineKind.SECTION, "", map(_field, value.entries))
 
 
@@ -105,9 +103,7 @@ def _pods(entry: Entry) -> OutlineItem:
     value = entry.value
     if not isinstance(value, Mapping):
         return _field(entry)
-    template = value.get("template")
-    pod = (template if isinstance(template, Mapping) else value).get("spec")
-    items = items_of(value_at(pod, "containers"))
+    items = items_of(value_at(value_at(value.get("template"), "spec"), "containers"))
     own = [_field(one) for one in value.entries if isinstance(one.value, Scalar)]
     number = value.get("replicas")
     detail = f"{number.text} pod{'' if number.text == '1' else 's'}" if isinstance(number, Scalar) else ""

@@ -184,7 +184,7 @@ def resolved_action(document: OpenDocument, action: lsp.CodeAction) -> lsp.CodeA
 
 def _offered(document: OpenDocument, here: Span, kinds: Collection[RefactoringKind]) -> Iterable[Refactoring]:
     """The refactorings of a job; one of protocol version 1, and an MPIJob, can only be converted."""
-    if document.context.is_excluded:
+    if document.context.is_excluded or not kinds:
         return ()
     if document.kind is FileKind.JOB:
         return refactorings(document.document, here, kinds)

@@ -19,21 +19,18 @@ if TYPE_CHECKING:
 
     Offer = Callable[[Document, Span], Iterable[Refactoring]]
 
-_EXTRACT, _INLINE = RefactoringKind.EXTRACT, RefactoringKind.INLINE
-_REWRITE, _QUICK_FIX = RefactoringKind.REWRITE, RefactoringKind.QUICK_FIX
-
-# In the order in which they are shown, with the kinds that each has.
-OFFERS: tuple[tuple[Offer, frozenset[RefactoringKind]], ...] = (
-    (conversion, frozenset({_REWRITE})),
-    (missing_keys, frozenset({_QUICK_FIX})),
-    (extract_prerequisite, frozenset({_EXTRACT})),
-    (parameter_from_text, frozenset({_EXTRACT})),
-    (secret_from_text, frozenset({_EXTRACT})),
-    (template_variables, frozenset({_REWRITE, _QUICK_FIX})),
-    (inline_prerequisites, frozenset({_INLINE})),
-    (import_prerequisites, frozenset({_INLINE})),
-    (expand_job, frozenset({_REWRITE})),
-    (mpijob_conversion, frozenset({_REWRITE})),
+# In the order in which they are shown.
+_OFFERS: tuple[Offer, ...] = (
+    conversion,
+    missing_keys,
+    extract_prerequisite,
+    parameter_from_text,
+    secret_from_text,
+    template_variables,
+    inline_prerequisites,
+    import_prerequisites,
+    expand_job,
+    mpijob_conversion,
 )
 
 
@@ -41,10 +38,8 @@ def refactorings(
     document: Document, span: Span, kinds: Collection[RefactoringKind] = tuple(RefactoringKind)
 ) -> list[Refactoring]:
     """All refactorings of some kinds for a selection, or for the place of an empty selection."""
-    wanted = [offer for offer, has in OFFERS if not has.isdisjoint(kinds)]
-    if document.is_catalog:  # it runs nothing
-        wanted = [offer for offer in wanted if offer is missing_keys]
-    return [found for offer in wanted for found in offer(document, span) if found.kind in kinds]
+    offers = (missing_keys,) if document.is_catalog else _OFFERS  # a catalog runs nothing
+    return [found for offer in offers for found in offer(document, span) if found.kind in kinds]
 
 
-__all__ = ["OFFERS", "Refactoring", "RefactoringKind", "conversion", "made", "mpijob_conversion", "refactorings"]
+__all__ = ["Refactoring", "RefactoringKind", "conversion", "made", "mpijob_conversion", "refactorings"]
