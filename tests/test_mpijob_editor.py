@@ -105,7 +105,6 @@ def test_a_whole_manifest_from_suggestions() -> None:
     [
         (f"{HEAD}spec:\n  slotsPer$0Worker: 2\n", "How many processes each worker runs"),
         (f"{HEAD}spec:\n  runPolicy: {{cleanPodPolicy: Run$0ning}}\n", "Which pods are deleted"),
-        (f"{HEAD}spec:\n  clean$0PodPolicy: Running\n", "it is now `spec.runPolicy.cleanPodPolicy`"),
         (f"{HEAD}spec:\n  mpiReplicaSpecs:\n    Wor$0ker: {{replicas: 2}}\n", "The pods that run the processes"),
         (f"{HEAD}{SPEC.replace('image', 'ima$0ge')}", "no pod can be created"),
         (f"a: b\n---\n{HEAD}spec:\n  slotsPer$0Worker: 2\n", "default `1`"),
@@ -124,6 +123,7 @@ def test_hover(text: str, shown: str) -> None:
     [
         f"{HEAD}{SPEC.replace('mpirun', 'mpi$0run')}",
         f"{HEAD}spec:\n  sl$0ots: 2\n",
+        f"{HEAD}spec:\n  clean$0PodPolicy: Running\n",
         f"{HEAD.replace('v2beta1', 'v1')}spec:\n  ssh$0AuthMountPath: /home/a/.ssh\n",
         f"kind: Pod\nspec:\n  sl$0otsPerWorker: 2\n---\n{HEAD}",
     ],

@@ -433,7 +433,7 @@ def script_offset(job: Job, role: TaskRole, number: int) -> int | None:
     """The offset of line `number`, from 1, of the role's commands; the last line for one after the end."""
     text = job.command_text(role)
     lines = text.text.split("\n")
-    if not lines or number < 1:
+    if number < 1:
         return None
     number = min(number, len(lines))
     start = sum(len(line) + 1 for line in lines[: number - 1])

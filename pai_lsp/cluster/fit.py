@@ -78,7 +78,8 @@ def fit(job: Job, profile: Profile, now: datetime | None = None) -> Fit:
     is_forced = profile.platform.forces_nodes and as_mapping(values.get("extras")).get("forceNodes")
     if wait is None and not is_forced:
         if request is None:
-            wait, is_known = _default_wait(values, profile), "nodes" in profile.document
+            is_known = "nodes" in profile.document
+            wait = _default_wait(values, profile) if is_known else None
         else:
             is_known = request.roles is not None and profile.hived is not None
             wait = _hived_wait(values, request, profile) if is_known and not refusals else None
@@ -249,8 +250,6 @@ def _sizes(sizes: list[int]) -> str:
 
 def _default_wait(values: Any, profile: Profile) -> Wait | None:
     """Kubernetes' own rules: a task needs one node, and with a barrier all tasks need nodes at the same time."""
-    if "nodes" not in profile.document:
-        return None
     nodes = (one for one in profile.document["nodes"] if one["ready"] and not one.get("unschedulable"))
     available = tuple(Need(node["gpu"], node["cpu"], node["memoryMB"]) for node in nodes)
     needs: list[tuple[Need, int]] = []

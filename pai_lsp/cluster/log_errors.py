@@ -94,6 +94,7 @@ _FRAME = re.compile(
 )
 # The line of the source that rich and IPython mark.
 _MARKED = re.compile(r"^(?:❱|-+>) ?\d+ (?P<source>.*)$")
+# The line of the exception in a traceback: it is not indented, and begins with a name.
 _EXCEPTION = re.compile(
     r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?::(?:\s|$)|$|\()|^(?:[a-z_]\w*\.)+\w*(?:[Ee]rror|[Ee]xception)\b"
 )
@@ -236,7 +237,7 @@ def _is_rest_of_traceback(lines: Sequence[LogLine], at: int) -> bool:
     if frame is None or not frame["file"]:
         return False
     after = next((line for line in lines[at + 1 : at + _LONGEST_TRACEBACK] if not line.text[0].isspace()), None)
-    return after is not None and _is_exception(after.text)
+    return after is not None and _EXCEPTION.match(after.text) is not None
 
 
 def _matches(lines: Sequence[LogLine]) -> dict[int, _Match]:
@@ -277,8 +278,8 @@ def _traceback(lines: Sequence[LogLine], start: int, matches: dict[int, _Match])
     is_handled = False
     while at < len(lines) and at - start < _LONGEST_TRACEBACK:
         at += 1
-        while at < len(lines) and not _is_exception(lines[at].text) and at - start < _LONGEST_TRACEBACK:
-            if _TRACEBACK in lines[at].text and _EXCEPTION.match(lines[at].text) is None and at > start + 1:
+        while at < len(lines) and not _EXCEPTION.match(lines[at].text) and at - start < _LONGEST_TRACEBACK:
+            if _TRACEBACK in lines[at].text and at > start + 1:
                 break
             if frame := _FRAME.match(lines[at].text):
                 frame_file, source = frame["file"] or frame["boxed"], lines[at + 1].text if at + 1 < len(lines) else ""
@@ -336,11 +337,6 @@ def _is_stronger(found: MessagePattern, best: LogError) -> bool:
     """Whether another message of a traceback says more: also a general one does than an exception without a cause."""
     is_open = not best.is_explained and found.cause != _PYTHON_ERROR
     return found.weight > best.weight or (is_open and found.weight >= Weight.WEAK)
-
-
-def _is_exception(text: str) -> bool:
-    """Whether a line in a traceback is that of the exception: it is not indented, and begins with a name."""
-    return bool(text) and not text[0].isspace() and _EXCEPTION.match(text) is not None
 
 
 def _places(place: str) -> tuple[tuple[str, str], ...]:

@@ -20,7 +20,7 @@ from pai_lsp.mpijob.manifest import SERVED, TRAINING_OPERATOR, Manifest, Value, 
 from pai_lsp.platform.job_schema import Field, structural
 from pai_lsp.platform.structure_errors import schema_check
 from pai_lsp.platform.tables import table
-from pai_lsp.source.frozen import dataclass, replace
+from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar, scalar_text
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean
@@ -377,14 +377,8 @@ def documented_version(root: Mapping) -> str | None:
 
 
 def manifest_field(path: Sequence[str | int], version: str = SERVED) -> Field | None:
-    """The documentation of the key at `path`; of a key of an older version, that of its place today."""
-    names = tuple(step for step in path if isinstance(step, str))
-    found = _field(names, version)
-    moved = MOVED.get(".".join(names)) if found is None else None
-    if moved is not None and (found := _field(tuple(moved.split(".")), version)) is not None:
-        note = f"No longer a key here; it is now `{moved}`."
-        return replace(found, description=f"{note} {found.description}", deprecated=True)
-    return found
+    """The documentation of the key at `path`; None for a key that the version does not have."""
+    return _field(tuple(step for step in path if isinstance(step, str)), version)
 
 
 def manifest_fields(path: Sequence[str | int], version: str = SERVED) -> list[Field]:

@@ -77,8 +77,18 @@ class HttpAnswer:
 
     @property
     def refusal(self) -> str:
-        """The message about an unsuccessful status, with the start of the body if it is text."""
-        return _refusal(self.status, message_in(self.body), self.headers.get("retry-after", ""))
+        """The message about an unsuccessful status, with the start of the body if it is text.
+
+        When to ask again is shown in seconds, not as a date. RFC 9110, section 10.2.3.
+        """
+        message, seconds = message_in(self.body), self.headers.get("retry-after", "").strip()
+        if self.status == 429:
+            is_soon = seconds.isascii() and seconds.isdecimal() and len(seconds) < 7
+            when = f"in {seconds} seconds" if is_soon else "later"
+            return f"the server refuses further requests for now (429); try again {when}"
+        quoted = f": '{message[:_MOST_QUOTED]}'" if message else ""
+        unknown = "the server failed" if self.status >= 500 else "unexpected answer of the server"
+        return f"{_REFUSALS.get(self.status, unknown)} ({self.status}){quoted}"
 
 
 def fetch(
@@ -252,17 +262,6 @@ _REFUSALS = {
     413: "the server does not accept a request of this size",
     **dict.fromkeys((404, 410), "there is nothing at this address"),
 }
-
-
-def _refusal(status: int, message: str, retry_after: str) -> str:
-    """The message about a status. `retry_after`: seconds, or a date, which is not shown. RFC 9110, section 10.2.3."""
-    quoted = f": '{message[:_MOST_QUOTED]}'" if message else ""
-    if status == 429:
-        seconds = retry_after.strip()
-        when = f"in {seconds} seconds" if seconds.isascii() and seconds.isdecimal() and len(seconds) < 7 else "later"
-        return f"the server refuses further requests for now (429); try again {when}"
-    reason = _REFUSALS.get(status, "the server failed" if status >= 500 else "unexpected answer of the server")
-    return f"{reason} ({status}){quoted}"
 
 
 def _proxy_refusal(status: str) -> str:
