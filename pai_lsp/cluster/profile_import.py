@@ -322,10 +322,8 @@ def _numbers(units: list[Mapping[str, int]], total: Mapping[str, Any]) -> tuple[
     if any(abs(row[-1]) > _ROUNDING for row in rows[len(units) :]):
         return None
     numbers = tuple(round(count) for count in counts)
-    are_whole = (
-        abs(count - number) <= _ROUNDING and number >= 0 for count, number in zip(counts, numbers, strict=True)
-    )
-    return numbers if all(are_whole) else None
+    is_whole = all(abs(count - round(count)) <= _ROUNDING for count in counts)
+    return numbers if is_whole and all(number >= 0 for number in numbers) else None
 
 
 # Totals are sums of floating-point numbers.
