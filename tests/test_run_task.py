@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from job_text import HEAD
 from programs import harmless_programs
+from recorded_tasks import RECORD, recorded
 
 from pai_lsp.cli.commands import task_ssh
 from pai_lsp.cli.commands.container import ask_to_end
@@ -761,3 +762,7 @@ def test_an_ssh_server_that_does_not_start_ends_the_run(
 @pytest.mark.parametrize(("engine", "is_asked"), [("true", True), ("false", False)])
 def test_a_task_that_does_not_run_cannot_be_asked_to_end(engine: str, is_asked: bool) -> None:
     assert ask_to_end(engine, "task") is is_asked
+
+
+def test_the_files_of_tasks_to_the_letter() -> None:
+    assert recorded() == RECORD.read_text(encoding="utf-8"), "python tests/recorded_tasks.py writes the record"
