@@ -10,7 +10,7 @@ from budgets import some
 from loopback import FAULTS, answering, marketplace
 
 from pai_lsp.cli.main import main
-from pai_lsp.cluster.cluster_access import cluster_access
+from pai_lsp.cluster.cluster_access import ClusterAccess, cluster_access, only_cluster
 from pai_lsp.cluster.profile import ProfileError
 
 if TYPE_CHECKING:
@@ -159,38 +159,96 @@ def test_the_token_is_not_sent_without_encryption(home: Path, capsys: pytest.Cap
     assert "only over https" in capsys.readouterr().err
 
 
+KEYS = "allow_http, ca_file, platform, portal, token_command, token_env, token_keyring, url, user"
+
+
 def test_only_the_users_own_file_names_clusters(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cluster", "pull", "lab"]) == 2
     assert str(home / "clusters.yaml") in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("text", "part"),
+    ("text", "message"),
     [
-        ("other: {url: https://a}", "known clusters: other"),
-        ("lab: {url: ftp://a}", "'url' must be"),
-        ("lab: {url: https://me@a}", "'url' must be"),
-        ("lab: {url: https://a, token: secret}", "unknown key 'token'"),
-        ("lab: {url: https://a, platform: x}", "'platform' must be 'openpai'"),
-        ("lab: {url: https://a, platform: [ltp]}", "'platform' must be a string"),
-        ("lab: {url: 'https://[a'}", "'url' must be an address"),
-        ("lab: {url: 'https://a:port'}", "'url' must be an address"),
-        ("lab: {url: {https: a}}", "'url' must be a string"),
-        ("lab: {user: me}", "'url' must be an address"),
-        ("lab: {url: https://a, token_command: pass}", "'token_command' must be a list"),
-        ("lab: {url: https://a, allow_http: 1}", "'allow_http' must be true or false"),
-        ("lab: [", "']'"),
+        ("other: {url: https://a}", "no cluster is named 'lab'; known clusters: other"),
+        ("lab: {url: ftp://a}", "'lab': 'url' must be an address with http:// or https://, without a user name"),
+        ("lab: {url: https://me@a}", "'lab': 'url' must be an address with http:// or https://, without a user name"),
+        (
+            "lab: {url: https://a, token: secret}",
+            f"'lab': unknown key 'token'; the keys are {KEYS}",
+        ),
+        ("lab: {url: https://a, platform: x}", "'lab': 'platform' must be 'openpai' or 'ltp'"),
+        ("lab: {url: https://a, platform: [ltp]}", "'lab': 'platform' must be a string"),
+        ("lab: {url: 'https://[a'}", "'lab': 'url' must be an address with http:// or https://, without a user name"),
+        (
+            "lab: {url: 'https://a:port'}",
+            "'lab': 'url' must be an address with http:// or https://, without a user name",
+        ),
+        ("lab: {url: {https: a}}", "'lab': 'url' must be a string"),
+        ("lab: {user: me}", "'lab': 'url' must be an address with http:// or https://, without a user name"),
+        ("lab: {url: https://a, token_command: pass}", "'lab': 'token_command' must be a list"),
+        ("lab: {url: https://a, allow_http: 1}", "'lab': 'allow_http' must be true or false"),
+        ("lab: [", "the '[' is never closed; expected ']'"),
         (
             "lab: {url: https://a, portal: b}",
-            "'portal' must be an address with http:// or https://, without a user name",
+            "'lab': 'portal' must be an address with http:// or https://, without a user name",
         ),
         (
             "lab: {url: https://a, token_env: A, token_keyring: true}",
             "'lab': the token comes from 'token_env' or from 'token_keyring', not from both",
         ),
+        ("lab: 5", "no cluster is named 'lab'; known clusters: lab"),
+        ("", "no cluster is named 'lab'; known clusters: none"),
+        ("[]", "no cluster is named 'lab'; known clusters: none"),
+        (
+            "lab: {url: https://a, portal: ''}",
+            "'lab': 'portal' must be an address with http:// or https://, without a user name",
+        ),
+        ("lab: {url: https://a, user: 5}", "'lab': 'user' must be a string"),
+        (
+            "lab: {url: https://a, b: 1, a: 2}",
+            f"'lab': unknown key 'a'; the keys are {KEYS}",
+        ),
+        ("a: {}\nb: {}\n", "no cluster is named 'lab'; known clusters: a, b"),
+        (
+            "lab: {url: https://a, token_env: A, token_command: [b]}",
+            "'lab': the token comes from 'token_env' or from 'token_command', not from both",
+        ),
     ],
 )
-def test_what_is_wrong_in_the_file(text: str, part: str) -> None:
+def test_what_is_wrong_in_the_file(text: str, message: str) -> None:
     with pytest.raises(ProfileError) as caught:
         cluster_access(text, "lab")
-    assert part in str(caught.value)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "access", "site", "page"),
+    [
+        ("{url: http://a}", ClusterAccess("http://a"), None, None),
+        (
+            "{url: https://a/rest-server/, token_env: '', token_keyring: true, user: ~}",
+            ClusterAccess("https://a/rest-server", token_env="", token_keyring=True),
+            "https://a",
+            "https://a/job-detail.html?username=b%2Fc&jobName=d%20e",
+        ),
+        (
+            "{url: https://a/, portal: http://b//, platform: ltp, allow_http: true, token_command: [c, 1]}",
+            ClusterAccess("https://a", platform="ltp", portal="http://b", allow_http=True, token_command=("c", "1")),
+            "http://b",
+            "http://b/job-detail.html?username=b%2Fc&jobName=d%20e",
+        ),
+    ],
+)
+def test_how_a_cluster_is_reached(text: str, access: ClusterAccess, site: str | None, page: str | None) -> None:
+    found = cluster_access(f"lab: {text}", "lab")
+    assert (found, found.site, found.page_of("b/c", "d e")) == (access, site, page)
+    assert found.address("x?y") == f"{access.url}/api/v2/x?y"
+
+
+def test_the_only_cluster(home: Path) -> None:
+    for text, name in (("lab: {}\n", "lab"), ("5: {}\n", "5"), ("a: {}\nb: {}\n", None), ("[a]\n", None), ("", None)):
+        (home / "clusters.yaml").write_text(text, encoding="utf-8")
+        assert only_cluster() == name
+    (home / "clusters.yaml").unlink()
+    assert only_cluster() is None
