@@ -10,7 +10,9 @@ import pytest
 from pai_lsp.assistant.job_answers import cut_text
 from pai_lsp.catalog.definition_text import first_line
 from pai_lsp.catalog.remote_sources import read_items
+from pai_lsp.cluster.task_environment import known_environment
 from pai_lsp.document import Document
+from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_arithmetic import value_of
 from pai_lsp.embedded.shell_expansions import arithmetic_end
@@ -26,11 +28,15 @@ from pai_lsp.ide.outline import outline
 from pai_lsp.ide.prerequisite_graph import dot, prerequisite_graph
 from pai_lsp.lsp.marketplace_reports import _listed
 from pai_lsp.mpijob.manifest import plain_value
+from pai_lsp.platform.programs import program_of
+from pai_lsp.platform.tables import as_name
 from pai_lsp.source.text import Span
 from pai_lsp.web.fetching import HttpAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from pai_lsp.embedded.command_lines import CommandLine
 
 MANIFEST = """\
 apiVersion: kubeflow.org/v2beta1
@@ -106,6 +112,10 @@ def detail(value: str) -> str:
     return next(one for one in outline(document) if one.name == "parameters").children[0].detail
 
 
+def line_of(text: str) -> CommandLine:
+    return command_lines(read_script(text)).all[0]
+
+
 def graph(name: str) -> str:
     return dot(prerequisite_graph(job(f"prerequisites: [{{name: {name}, type: script}}]").job))
 
@@ -145,6 +155,9 @@ LIMITS: dict[str, tuple[int, Callable[[int], bool]]] = {
     "lines of a short answer": (100, lambda n: cut_text("a\n" * n, {})[1] == 0),
     "lines of a full answer": (5_000, lambda n: cut_text("a\n" * n, {"full": True})[1] == 0),
     "what a configuration wants": (1_000, lambda n: _listed(["x" * n]) == "x" * n),
+    "tasks that are listed": (200, lambda n: "PAI_TASK_ROLE_INSTANCES" in known_environment(job("", "a", n).job, None)),
+    "the stem of a name": (249, lambda n: as_name("x" * n, "") == "x" * n),
+    "options before a subcommand": (2, lambda n: program_of(line_of(f"pip {'-q ' * n}install a")) is not None),
     "seconds to wait": (6, lambda n: HttpAnswer(429, {"retry-after": "1" * n}).refusal.endswith("seconds")),
 }
 

@@ -233,6 +233,8 @@ def test_what_is_kept_of_an_answer(place: Path, monkeypatch: pytest.MonkeyPatch)
             file.write_bytes(written.replace(b'{"2"', b'{"1"') if is_damaged else written)
             assert answers.verdict(known, "worker") == refused
             file.write_bytes(written)
+    if os.name != "nt":
+        assert [oct(path.stat().st_mode)[-3:] for path in (folder, file)] == ["700", "600"]
     verdicts += [there, unknown]
     file.write_bytes(b"[")
     assert answers.verdict(known, "worker") == unknown
