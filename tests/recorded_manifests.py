@@ -1,8 +1,8 @@
 """MPIJobs with small changes: what is found in each, and what each is converted to.
 
-`python tests/recorded_manifests.py` writes the records `mpijob_findings.txt`, with words, messages and edits, and
-`mpijob_conversions.txt`, with what a result lacks, or why the conversion is refused. After a change, read what
-`git diff` shows of them.
+`python tests/recorded_manifests.py` writes the records `mpijob_findings.txt`, with words, messages and edits,
+`mpijob_conversions.txt`, with what a result lacks, or why the conversion is refused, and `mpijob_keys.txt`. After a
+change, read what `git diff` shows of them.
 """
 
 from __future__ import annotations
@@ -15,8 +15,11 @@ from recorded_findings import recorded
 from pai_lsp.document import Document
 from pai_lsp.mpijob.conversion import ConversionError
 from pai_lsp.mpijob.converted_text import converted_text
+from pai_lsp.mpijob.manifest import SERVED, TRAINING_OPERATOR
+from pai_lsp.mpijob.structure import manifest_field, manifest_fields
 
 FINDINGS = Path(__file__).parent / "mpijob_findings.txt"
+KEYS = Path(__file__).parent / "mpijob_keys.txt"
 CONVERSIONS = Path(__file__).parent / "mpijob_conversions.txt"
 GOOD = """\
 apiVersion: kubeflow.org/v2beta1
@@ -787,6 +790,26 @@ def recorded_conversions() -> str:
     return "\n".join(parts) + "\n"
 
 
+def recorded_keys() -> str:
+    """The documented keys of both versions as an editor offers them, each with what is known about it."""
+    parts: list[str] = []
+
+    def visit(path: tuple[str | int, ...], version: str) -> None:
+        for one in manifest_fields(path, version):
+            if one.description:
+                below = (*path, str(one.key))
+                shown = f"{'.'.join(map(str, below))}: {one.type} {one.types} {one.default} {one.values} {one.required}"
+                parts.append(f"{shown} {one.enforced_by} {one.deprecated} {one.description[:40]!a}")
+                assert manifest_field(below, version) == one
+                visit(below if one.types != ("array",) else (*below, 0), version)
+
+    for version in (SERVED, TRAINING_OPERATOR):
+        parts.append(f"==== {version}")
+        visit((), version)
+    return "\n".join(parts) + "\n"
+
+
 if __name__ == "__main__":
+    KEYS.write_text(recorded_keys(), encoding="utf-8")
     FINDINGS.write_text(recorded_findings(), encoding="utf-8")
     CONVERSIONS.write_text(recorded_conversions(), encoding="utf-8")

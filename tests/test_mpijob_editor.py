@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from marks import read_cursor
+from recorded_manifests import KEYS, recorded_keys
 from server_client import URI, connected
 
 from pai_lsp.document import Document, check
@@ -401,3 +402,7 @@ def test_half_typed_manifests_are_answered() -> None:
         hover(document, max(end - 3, 0))
         outline(document)
         check(document)
+
+
+def test_keys_to_the_letter() -> None:
+    assert recorded_keys() == KEYS.read_text(encoding="utf-8"), "python tests/recorded_manifests.py writes the record"

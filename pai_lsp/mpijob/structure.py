@@ -376,18 +376,13 @@ def documented_version(root: Mapping) -> str | None:
     return None if "/v" in version else SERVED
 
 
-def manifest_field(path: Sequence[str | int], version: str = SERVED) -> Field | None:
-    """The documentation of the key at `path`; None for a key that the version does not have."""
-    return _field(tuple(step for step in path if isinstance(step, str)), version)
-
-
 def manifest_fields(path: Sequence[str | int], version: str = SERVED) -> list[Field]:
     """The keys that an author may write in the mapping at `path`, documented ones first; of a list, in its items."""
     names = tuple(step for step in path if isinstance(step, str))
     known = list(_of_items(_schema_at(names, version) or {}).get("properties", ()))
     listed = mpijob_table()["keys"]["names"]
     known += [*listed.get(".".join(names), ()), *listed.get(_of_any_replica(names), ())]
-    found = [one for name in dict.fromkeys(known) if (one := _field((*names, name), version))]
+    found = [one for name in dict.fromkeys(known) if (one := manifest_field((*names, name), version))]
     if names in {(), ("metadata",)}:
         found = [one for one in found if one.description]  # the others are the server's
     documented = mpijob_table()["keys"]["documented"].values()
@@ -396,16 +391,18 @@ def manifest_fields(path: Sequence[str | int], version: str = SERVED) -> list[Fi
 
 
 @cache
-def _field(names: tuple[str, ...], version: str) -> Field | None:
+def manifest_field(path: tuple[str | int, ...], version: str = SERVED) -> Field | None:
+    """The documentation of the key at `path`; None for a key that the version does not have."""
+    names = tuple(step for step in path if isinstance(step, str))
     wanted, above = _schema_at(names, version), _schema_at(names[:-1], version)
     if wanted is None or above is None or not names:
         return None
     keys = mpijob_table()["keys"]
     documented = keys["documented"]
-    path = ".".join(names)
-    found: dict[str, Any] = documented.get(path) or documented.get(_of_any_replica(names)) or {}
-    if not found and path in MOVED:  # a key of `kubeflow.org/v1`
-        found = documented.get(MOVED[path]) or {}
+    written = ".".join(names)
+    # A key of `kubeflow.org/v1` has the words of its place in today's version.
+    places = (written, _of_any_replica(names), MOVED.get(written, written))
+    found: dict[str, Any] = next((documented[one] for one in places if one in documented), {})
     types, words = _type(wanted)
     values = found.get("values") or (("true", "false") if words == "boolean" else ())
     return Field(
