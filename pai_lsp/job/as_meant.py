@@ -35,7 +35,7 @@ def root_as_meant(job: JobTree) -> Mapping | None:
         entry = entry_at(mapping, error.key)
         if isinstance(mapping, Mapping) and entry is not None and mapping.entry(error.expected[0]) is None:
             names[entry] = error.expected[0]
-    root = _Renaming(names).node(job.root) if job.root and names else job.root
+    root = _renamed(job.root, names, {}) if job.root and names else job.root
     root = _with_roles_filled(root) if isinstance(root, Mapping) else None
     return root if root is not job.root else None
 
@@ -73,28 +73,24 @@ def _with_roles_filled(root: Mapping) -> Mapping:
     return mapping_of(root.span, tuple(new if entry is section else entry for entry in root.entries))
 
 
-class _Renaming:
-    """Gives entries of a tree other names; a node in which nothing changes stays the same one."""
-
-    def __init__(self, names: dict[Entry, str]) -> None:
-        self._names = names
-        self._done: dict[Node, Node] = {}
-
-    def node(self, node: Node) -> Node:
-        """The node with the new names of the entries in it."""
-        if isinstance(node, Scalar):
-            return node
-        if node not in self._done:
-            self._done[node] = self._changed(node)
-        return self._done[node]
-
-    def _changed(self, node: Mapping | Sequence) -> Node:
-        if isinstance(node, Sequence):
-            items = tuple(self.node(item) for item in node.items)
-            return Sequence(node.span, items, node.is_flow, node.tag) if items != node.items else node
-        entries = tuple(self._entry(entry) for entry in node.entries)
-        return mapping_of(node.span, entries, is_flow=node.is_flow, tag=node.tag) if entries != node.entries else node
-
-    def _entry(self, entry: Entry) -> Entry:
-        value, name = self.node(entry.value), self._names.get(entry, entry.name)
-        return entry if value is entry.value and name == entry.name else Entry(entry.key, value, name)
+def _renamed(node: Node, names: dict[Entry, str], done: dict[Node, Node]) -> Node:
+    """The node with the new names of entries in it; the same one if nothing changes. `done` has those met before."""
+    if isinstance(node, Scalar):
+        return node
+    if node in done:
+        return done[node]
+    done[node] = node
+    if isinstance(node, Sequence):
+        items = tuple(_renamed(item, names, done) for item in node.items)
+        if items != node.items:
+            done[node] = Sequence(node.span, items, node.is_flow, node.tag)
+    else:
+        entries = tuple(
+            entry
+            if (value := _renamed(entry.value, names, done)) is entry.value and entry not in names
+            else Entry(entry.key, value, names.get(entry, entry.name))
+            for entry in node.entries
+        )
+        if entries != node.entries:
+            done[node] = mapping_of(node.span, entries, is_flow=node.is_flow, tag=node.tag)
+    return done[node]

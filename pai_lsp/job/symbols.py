@@ -320,12 +320,12 @@ def rename_role(job: Job, name: str, new_name: str) -> RoleRenaming:
     places = _places(job, Symbol(SymbolKind.TASK_ROLE, name))
     known = {place.span for place in places}
     mention = re.compile(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])|_{re.escape(name)}(?![A-Za-z0-9])")
-    is_complete = True
-    for scalar, _ in mentioning_scalars(job):
-        if name in scalar.text:
-            text = mapped(job.text, scalar)
-            spans = [text.span(*match.span()) for match in mention.finditer(scalar.text)]
-            is_complete = is_complete and all(any(span.holds(one) for one in known) for span in spans)
+    spans = (
+        mapped(job.text, scalar).span(*match.span())
+        for scalar, _ in mentioning_scalars(job)
+        for match in mention.finditer(scalar.text)
+    )
+    is_complete = all(any(span.holds(one) for one in known) for span in spans)
     return RoleRenaming(renaming_edits(job, places, new_name), is_complete)
 
 

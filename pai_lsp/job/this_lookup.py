@@ -166,7 +166,7 @@ def looked_up(tag: TemplateTag, asked: Asked) -> ThisAnswer:
     if nearest:
         return ThisAnswer(fault=nearest)
     near = tuple(_values(asked.definitions))
-    return ThisAnswer(fault=ThisFault(no_parameter(name, asked.definitions[0].name, near), number, near))
+    return _nothing(no_parameter(name, asked.definitions[0].name, near), number, near)
 
 
 def _first(tag: TemplateTag) -> int:
@@ -190,38 +190,31 @@ def _below(steps: tuple[PathStep, ...], first: int, holder: Definition, top: Ent
     last: Entry | None = top
     for number, step in enumerate(steps[first + 1 :], first + 1):
         name = str(step.name)
-        fault: ThisFault | None = None
         if isinstance(here, Mapping):
             last = here.entry(name)
-            if last is not None:
-                here = last.value
-            else:
+            if last is None:
                 near = tuple(one.name for one in here.effective_entries())
-                fault = ThisFault(f"no '{name}' in '{path}'{did_you_mean(name, near)}", number, near)
+                return _nothing(f"no '{name}' in '{path}'{did_you_mean(name, near)}", number, near)
+            here = last.value
         elif isinstance(here, Sequence):
-            last = None
+            last, items = None, here.items
             if not _INDEX.fullmatch(name):
-                fault = ThisFault(f"'{path}' is a list, so it has no '{name}'; expected '{path}[0]'", number)
-            elif number_of(name) >= len(here.items):
-                fault = ThisFault(_no_item(name, path, len(here.items)), number)
-            else:
-                here = here.items[number_of(name)]
+                return _nothing(f"'{path}' is a list, so it has no '{name}'; expected '{path}[0]'", number)
+            if number_of(name) >= len(items):
+                listed = f"a list whose last item is {len(items) - 1}" if items else "which is an empty list"
+                return _nothing(f"no item {name} in '{path}', {listed}", number)
+            here = items[number_of(name)]
         elif here.value is None:
-            fault = ThisFault(f"'{path}' has no value", number - 1)
+            return _nothing(f"'{path}' has no value", number - 1)
         else:
-            fault = ThisFault(f"'{path}' is a single value, so it has no '{name}'", number)
-        if fault is not None:
-            return ThisAnswer(fault=fault)
+            return _nothing(f"'{path}' is a single value, so it has no '{name}'", number)
         path += f"[{name}]" if isinstance(step.name, int) else f".{name}"
-    message = ""
     if isinstance(here, Scalar) and here.value is None:
-        message = f"'{path}' has no value"
-    elif isinstance(here, Mapping):
-        message = f"'{path}' is a mapping; expected one of its keys, '{path}.KEY'"
-    return ThisAnswer(fault=ThisFault(message, len(steps) - 1)) if message else ThisAnswer(here, last, holder)
+        return _nothing(f"'{path}' has no value", len(steps) - 1)
+    if isinstance(here, Mapping):
+        return _nothing(f"'{path}' is a mapping; expected one of its keys, '{path}.KEY'", len(steps) - 1)
+    return ThisAnswer(here, last, holder)
 
 
-def _no_item(index: str, path: str, count: int) -> str:
-    if not count:
-        return f"no item {index} in '{path}', which is an empty list"
-    return f"no item {index} in '{path}', a list whose last item is {count - 1}"
+def _nothing(message: str, step: int, near: tuple[str, ...] = ()) -> ThisAnswer:
+    return ThisAnswer(fault=ThisFault(message, step, near))

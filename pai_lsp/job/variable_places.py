@@ -198,8 +198,5 @@ def task_variables(
             tasks = range(min(role.instances, most_tasks)) if "{index}" in variable.name else range(1)
             for task in tasks:
                 for label in dict.fromkeys(labels):
-                    places = {"{role}": spelt, "{index}": str(task), "{label}": label}
-                    name = variable.name
-                    for place, text in places.items():
-                        name = name.replace(place, text)
-                    yield name, variable, role
+                    name = variable.name.replace("{role}", spelt).replace("{index}", str(task))
+                    yield name.replace("{label}", label), variable, role

@@ -100,18 +100,14 @@ def odd_line(text: str, at: int, context_at: int) -> Repair | None:
     end = lines[after].start if after < len(lines) else lines[-1].span.end
     part = text[start:end]
     found: list[tuple[int, int, int, int, Repair]] = []
-
-    def is_first_section(number: int) -> bool:
-        return not number or not lines[number - 1].content.endswith((":", "-"))
-
     suspects = dict.fromkeys(number for number in (here - 1, here, begin, here - 2) if number >= first)
     is_structure = all(line.begins for line in lines[max(here - 1, 0) : here + 1])
     for number in suspects:
+        # Nothing is above a section, or a line that has a value already; words would become the end of a text above.
+        begins_anew = lines[number].begins_section and not (number and lines[number - 1].content.endswith((":", "-")))
         for rank, change in _changes(text, lines, number):
-            if rank == _INDENTATION and not is_structure:
-                continue  # the words would become the end of the text above them
-            if rank == _INDENTATION and lines[number].begins_section and is_first_section(number):
-                continue  # nothing is above it, or a line that has a value already
+            if rank == _INDENTATION and (begins_anew or not is_structure):
+                continue
             begin_edit, end_edit, new = change.replacements[0]
             tried = f"{part[: begin_edit - start]}{new}{part[end_edit - start :]}"
             if nodes := nodes_in(tried):
