@@ -340,14 +340,10 @@ def _once_a_line(problems: list[SyntaxProblem], text: str) -> list[SyntaxProblem
 
     One that the rest-server has comes before those of the runtime.
     """
-    seen: set[int] = set()
-    kept: list[SyntaxProblem] = []
+    by_line: dict[int, SyntaxProblem] = {}
     for problem in sorted(problems, key=lambda one: one.is_runtime_only):
-        line = text.count("\n", 0, problem.span.start)
-        if line not in seen:
-            seen.add(line)
-            kept.append(problem)
-    return kept
+        by_line.setdefault(text.count("\n", 0, problem.span.start), problem)
+    return list(by_line.values())
 
 
 def _without_conflict_markers(text: str) -> tuple[str, list[SyntaxProblem]]:

@@ -236,9 +236,8 @@ def _stray_tab(fault: _ParserFault) -> Repair | None:
     text, problem, at = fault.text, fault.problem, fault.at
     if "\\t" not in problem and "tab character" not in problem and text[at : at + 1] != "\t":
         return None
-    start, end = _line(text, at)
-    gap = re.match(r"\s*", text[start:end])
-    tabs = [start + index for index, character in enumerate(gap[0] if gap else "") if character == "\t"]
+    start, _ = _line(text, at)
+    tabs = [place for place in range(start, start + _indentation(text, at)) if text[place] == "\t"]
     tabs = tabs or ([at] if text[at : at + 1] == "\t" else [])
     if not tabs:
         return None
@@ -352,7 +351,7 @@ def _open_bracket(fault: _ParserFault) -> Repair | None:
         stop = content.end
         replacement = (stop, stop, closer)
         return Repair(message, Span(context_at, context_at + 1), (replacement,), title=f"Close it with '{closer}'")
-    tail = "".join("#" if character != " " else " " for character in text[at : content.end])
+    tail = re.sub("[^ ]", "#", text[at : content.end])
     message = f"expected ',' or '{closer}' before '{shortened(text[at : content.end], 20)}'"
     return Repair(message, Span(at, content.end), ((at, content.end, f"{closer} {tail}"),))
 
