@@ -119,10 +119,10 @@ class CommandLine:
     name: Word
     arguments: tuple[Word, ...]
     words: tuple[Word, ...]
-    wrappers: tuple[str, ...] = ()
-    variables: tuple[str, ...] = ()
-    user: str | None = ""
-    is_module: bool = False
+    wrappers: tuple[str, ...]
+    variables: tuple[str, ...]
+    user: str | None
+    is_module: bool
 
     @property
     def is_other_user(self) -> bool:

@@ -101,7 +101,7 @@ class Redirection:
     operator: str
     span: Span
     target: Word
-    descriptor: str = ""
+    descriptor: str
 
     @property
     def operator_span(self) -> Span:
@@ -180,10 +180,10 @@ class SimpleCommand:
     """
 
     words: tuple[Word, ...]
-    keyword: str = ""
-    operator: str = ""
-    function: str = ""
-    is_nested: bool = False
+    keyword: str
+    operator: str
+    function: str
+    is_nested: bool
 
     @property
     def name(self) -> str:

@@ -80,7 +80,7 @@ class ExpansionStep:
     values: MappingOf[str, Any]
     link: RequireLink
     required: tuple[ExpansionStep, ...]
-    path: str | None = None
+    path: str | None
 
     @property
     def identity(self) -> tuple[Mapping, str]:
@@ -114,11 +114,11 @@ class Expansion:
     is_complete: False if there are more than `MAX_STEPS` steps.
     """
 
-    steps: tuple[ExpansionStep, ...] = ()
-    unresolved: tuple[RequireLink, ...] = ()
-    cycles: tuple[Cycle, ...] = ()
-    unfilled: MappingOf[RequireLink, Iterable[str]] = field(default_factory=dict)
-    is_complete: bool = True
+    steps: tuple[ExpansionStep, ...]
+    unresolved: tuple[RequireLink, ...]
+    cycles: tuple[Cycle, ...]
+    unfilled: MappingOf[RequireLink, Iterable[str]]
+    is_complete: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)

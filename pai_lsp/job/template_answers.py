@@ -154,9 +154,9 @@ class TemplateAnswer:
     step: int
     roles: tuple[TaskRole, ...]
     root: str
-    container: Node | None = None
-    node: Node | None = None
-    field_value: Definition | None = None
+    container: Node | None
+    node: Node | None
+    field_value: Definition | None
 
     @property
     def steps(self) -> tuple[PathStep, ...]:
