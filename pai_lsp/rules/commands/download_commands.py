@@ -197,11 +197,11 @@ def download_to_missing_folder(job: Job) -> Iterator[Finding]:
               - mkdir -p data/new
               - wget -O data/new/train.zip https://example.com/train.zip
     """
-    for use in uses(job, "tar", with_callbacks=False):
+    for use in uses(job, "tar"):
         for flag, word in pairwise(use.line.arguments):
             if flag.text in {"-C", "--directory"} and _is_missing(use, word.text, word):
                 yield Finding(use.word(word), f"the folder '{word.text}' is not created before this")
-    for use in uses(job, "wget", "curl", with_callbacks=False):
+    for use in uses(job, "wget", "curl"):
         arguments = use.arguments(use.line.program)
         option = arguments.option("-O" if use.line.program == "wget" else "-o")
         folder = option.value.rpartition("/")[0] if option and option.value else ""
@@ -583,7 +583,7 @@ def git_outside_repository(job: Job) -> Iterator[Finding]:
               - cd pai
               - git checkout v1.8.0
     """
-    for use in uses(job, "git", with_callbacks=False):
+    for use in uses(job, "git"):
         word = next(iter(use.line.arguments), None)
         if word is None or word.text not in _INSIDE or not use.ends_script:
             continue

@@ -75,7 +75,7 @@ def command_finds_nothing(job: Job) -> Iterator[Finding]:
     """
     asked: set[Step] = set()
     asked_for: dict[ScriptPlace, _Asked] = {}
-    for use in uses(job, *_FINDING, "command", with_callbacks=False):
+    for use in uses(job, *_FINDING, "command"):
         line = use.line
         what = _FINDING.get(line.program, "the program is not found")
         if line.program == "command" and line.texts[:1] not in {("-v",), ("-V",)}:
@@ -240,7 +240,7 @@ def pipe_cut_short(job: Job) -> Iterator[Finding]:
             commands:
               - "{ find / -name '*.so' || true; } | head -5"
     """
-    for use in uses(job, "yes", "find", "seq", "cat", "tr", with_callbacks=False):
+    for use in uses(job, "yes", "find", "seq", "cat", "tr"):
         line, step = use.line, use.line.step
         following = step.following()
         if step.after not in {"|", "|&"} or following is None or not use.ends_script:

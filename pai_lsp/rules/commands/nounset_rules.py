@@ -104,7 +104,7 @@ def unset_in_container(job: Job) -> Iterator[Finding]:
             commands:
               - mkdir -p /data/${USER:-root}
     """
-    for source in uses(job, "source", ".", with_callbacks=False):
+    for source in uses(job, "source", "."):
         word = next(iter(source.line.arguments), None)
         is_login = word is not None and word.text.endswith(".bashrc") and source.ends_script
         image = image_address(job, source.role)

@@ -114,7 +114,7 @@ def not_repeatable(job: Job) -> Iterator[Finding]:
               - ln -sf /data/b train
     """
     unpacked: dict[tuple[ScriptPlace, str | None, tuple[str, ...]], Step] = {}
-    for use in uses(job, "unzip", with_callbacks=False):
+    for use in uses(job, "unzip"):
         archive, arguments = (use.place, use.folder, use.line.texts), use.arguments("unzip")
         is_decided = arguments.has("-o", "-n", "-l", "-Z", "-p", "-t", "-v")
         is_again = use.folder is not None and _runs_before(unpacked.get(archive), use.line.step)
@@ -174,7 +174,7 @@ def file_may_be_missing(job: Job) -> Iterator[Finding]:
             commands:
               - rm -f old.log
     """
-    for use in uses(job, "rm", with_callbacks=False):
+    for use in uses(job, "rm"):
         words = use.line.arguments
         operands = [word for word in words if not word.text.startswith("-")]
         if len(operands) != 1 or not operands[0].is_literal or not use.ends_script or "*" in operands[0].text:

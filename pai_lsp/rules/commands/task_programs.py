@@ -171,7 +171,7 @@ def needs_terminal(job: Job) -> Iterator[Finding]:
             commands:
               - sed -i 's/lr=1/lr=0.1/' train.py
     """
-    for use in uses(job, *_TERMINAL, "top", "tmux", "read", "git", "accelerate", with_callbacks=False):
+    for use in uses(job, *_TERMINAL, "top", "tmux", "read", "git", "accelerate"):
         line, texts = use.line, use.line.texts
         if line.program in _ASKING and next(iter(texts), "") not in _ASKING[line.program]:
             continue
@@ -353,9 +353,9 @@ def _asked_paths(lines: CommandLines) -> frozenset[str]:
 
 def _named(job: Job, *names: str) -> Iterator[CommandUse]:
     """The command lines of some programs, and those with sudo in front."""
-    yield from uses(job, *names, with_callbacks=False)
+    yield from uses(job, *names)
     if "sudo" in job.text:
-        yield from (use for use in all_uses(job, with_callbacks=False) if use.line.wrappers[:1] == ("sudo",))
+        yield from (use for use in all_uses(job) if use.line.wrappers[:1] == ("sudo",))
 
 
 def _may_be_there(use: CommandUse, name: str) -> bool:
