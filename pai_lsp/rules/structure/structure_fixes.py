@@ -336,7 +336,7 @@ def _unwrapped(text: str, entry: Entry, sequence: Sequence) -> Fixes:
 
 
 def _as_number(place: ErrorPlace, node: Node | None) -> Fixes:
-    if not isinstance(node, Scalar):
+    if not isinstance(node, Scalar) or node.tag is not None:
         return ()
     if place.error.expected:
         number = place.error.expected[0]
