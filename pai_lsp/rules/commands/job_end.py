@@ -55,7 +55,7 @@ def first_role_ends_job(job: Job) -> Iterator[Finding]:
               minSucceededInstances: 1
             commands: [python train.py]
     """
-    scripts = [(role, job.scripts[role]) for role in job.task_roles if role.node]
+    scripts = [(role, job.scripts[role]) for role in job.task_roles]
     finite = [role for role, script in scripts if not script.is_empty and not script.endless_command]
     for role in finite if len(finite) > 1 else ():
         policy = role.get("completion")
@@ -66,10 +66,9 @@ def first_role_ends_job(job: Job) -> Iterator[Finding]:
         limit: dict[str, object] = {"minSucceededInstances": -1}
         place, value = (role.node, {"completion": limit}) if policy is None else (policy, limit)
         fixes = fix_of("Add 'minSucceededInstances: -1'", insert_values, job.text, place, value)
-        named = [other.name for other in finite[: _MOST_NAMED + 1] if other is not role][:_MOST_NAMED]
-        others = ", ".join(f"'{name}'" for name in named)
-        if len(finite) > _MOST_NAMED + 1:
-            others += f" and {len(finite) - 1 - _MOST_NAMED} more task roles"
+        named = [f"'{other.name}'" for other in finite[: _MOST_NAMED + 1] if other is not role][:_MOST_NAMED]
+        more = len(finite) - 1 - len(named)
+        others = ", ".join(named) + (f" and {more} more task roles" if more else "")
         message = f"the job ends and kills {others} as soon as all tasks of '{role.name}' have succeeded"
         yield Finding(role.name_span, message, () if role.node.is_flow else fixes)
 

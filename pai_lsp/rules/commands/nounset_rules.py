@@ -105,14 +105,12 @@ def unset_in_container(job: Job) -> Iterator[Finding]:
               - mkdir -p /data/${USER:-root}
     """
     for source in uses(job, "source", "."):
-        word = next(iter(source.line.arguments), None)
-        is_login = word is not None and word.text.endswith(".bashrc") and source.ends_script
-        image = image_address(job, source.role)
-        if word is None or not is_login or source.place.script.allows_unset or _OF_DEBIAN.fullmatch(image):
-            continue
-        message = "the '.bashrc' of Ubuntu images reads '$PS1', which is not set, and ends the task"
-        is_certain = _OF_UBUNTU.fullmatch(image) is not None
-        yield Finding(source.word(word), message, severity=Severity.WARNING if is_certain else Severity.HINT)
+        image, fails = image_address(job, source.role), source.ends_script and not source.place.script.allows_unset
+        for word in source.line.arguments[:1]:
+            if word.text.endswith(".bashrc") and fails and not _OF_DEBIAN.fullmatch(image):
+                message = "the '.bashrc' of Ubuntu images reads '$PS1', which is not set, and ends the task"
+                level = Severity.WARNING if _OF_UBUNTU.fullmatch(image) else Severity.HINT
+                yield Finding(source.word(word), message, severity=level)
     for place in scripts(job):
         script = place.script
         if script.allows_unset or not any(use.name in _OFTEN_UNSET for use in script.uses):

@@ -107,7 +107,7 @@ def hived_wrong_type(job: Job) -> Iterator[Finding]:
 def _has_no_roles(roles: Node) -> bool:
     """Whether JavaScript finds no task role in `taskRoles`, and the schema does not ask for one."""
     if isinstance(roles, Scalar):
-        return roles.value is None or roles.value == "" or isinstance(roles.value, (bool, int, float))
+        return not isinstance(roles.value, str) or not roles.value
     return isinstance(roles, Sequence) and not roles.items
 
 

@@ -84,8 +84,7 @@ def job_too_large(job: Job) -> Iterator[Finding]:
     The rest-server responds with status 413 to a larger request. Put long scripts and data into an image or a storage.
     Source: rest-server, src/config/express.js (bodyParser.text with its default limit, 100kb).
     """
-    # A character has at most four bytes.
-    size = len(job.text.encode("utf-8", "surrogatepass")) if len(job.text) * 4 > MAX_BYTES else 0
+    size = len(job.text.encode("utf-8", "surrogatepass"))
     if size > MAX_BYTES and not job.is_catalog:
         message = f"the file has {size:,} bytes; the rest-server accepts at most {MAX_BYTES:,}"
         yield Finding(line_of_content(job.text), message)
