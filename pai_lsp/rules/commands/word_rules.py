@@ -225,7 +225,7 @@ def test_brackets(job: Job) -> Iterator[Finding]:
             at = words[0].span.start + (2 if name.startswith("[[") else 1)
             message = f"bash runs '{name}' as a program; add a space after the bracket"
             yield changed(use.place, Span(at - 1, at), message, "[ ", "Add a space", at=words[0].span)
-        elif name in {"[", "[["} and last.text.endswith("]") and last.text not in {"]", "]]"} and len(words) > 1:
+        elif name in {"[", "[["} and last.text.endswith("]") and last.text not in {"]", "]]"}:
             at = last.span.end - (2 if last.text.endswith("]]") and name == "[[" else 1)
             end = Span(at, last.span.end)
             message = "a space is missing before the bracket, so the test fails"

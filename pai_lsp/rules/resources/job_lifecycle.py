@@ -92,7 +92,7 @@ def _gang_off(job: Job, gang: Entry | None) -> TextEdit | None:
         return TextEdit(gang.value.span, "false") if is_on else None
     if job.extras is not None and job.extras.entries:
         return insert_values(job.text, job.extras, {"gangAllocation": False})
-    if job.root is not None and job.section("extras") is None and not job.root.is_flow:
+    if job.root is not None and job.section("extras") is None:
         return insert_values(job.text, job.root, {"extras": {"gangAllocation": False}})
     return None
 

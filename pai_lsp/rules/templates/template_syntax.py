@@ -202,7 +202,7 @@ def _closed_elsewhere(job: Job, parameters: list[Node | None]) -> Iterator[Findi
     """Tags in a plugin's parameters that are closed in another text than they are opened in."""
     opened: tuple[Scalar, int] | None = None
     for scalar in (one for node in parameters for one in walk(node)):
-        if not isinstance(scalar, Scalar) or not (OPENING in scalar.text or CLOSING in scalar.text):
+        if not isinstance(scalar, Scalar):
             continue
         closed = scalar.text.find(CLOSING)
         if opened is not None and closed >= 0:
