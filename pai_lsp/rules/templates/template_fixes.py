@@ -150,13 +150,9 @@ def secret_instead(job: Job, answer: TemplateAnswer) -> Fixes:
     edits = [TextEdit(answer.step_span(0), "$secrets")]
     if name not in job.secrets:
         entry = job.parameters.get(name)
-        if entry is None or not isinstance(entry.value, Scalar) or entry.value.is_block:
-            return ()
-        written = job.text[entry.value.span.start : entry.value.span.end]
-        if "\n" in written:
-            return ()
+        written = job.text[entry.value.span.start : entry.value.span.end] if entry else "\n"
         edit = add_to_section(job.text, job.root, "secrets", f"{written_key(name)}: {written}")
-        if edit is None:
+        if edit is None or "\n" in written:
             return ()
         edits.append(edit)
     return (Fix(f"Use the secret '{name}'", tuple(edits)),)
