@@ -261,3 +261,34 @@ def test_a_definition_with_hooks_is_read_for_exports() -> None:
     assert finding.message == (
         "in 'faulty': a callback runs in a separate process, so 'A' is not set in taskFails of 'faulty'"
     )
+
+
+class Titled(Catalog):
+    """The marketplace shows some items with titles, one of them twice."""
+
+    def suggestions(self, typed: str, most: int) -> tuple[SuggestedDefinition, ...]:
+        titles = {"tools": "Team tools", "mnist": "Hand written digits", "first": "Hand written digits"}
+        found = (SuggestedDefinition(f"marketplace://name/{n}", n, title=title) for n, title in titles.items())
+        return tuple(one for one in found if typed.lower() in one.title.lower())[:most]
+
+
+@pytest.mark.parametrize(
+    ("written", "code", "addresses"),
+    [
+        ("Team tools", "unknown-prerequisite", ["tools"]),
+        ("team Tools", "unknown-prerequisite", ["tools"]),
+        ("marketplace://name/Team tools", "malformed-reference", ["tools"]),
+        ("Hand written digits", "unknown-prerequisite", ["mnist", "first"]),
+        ("Team", "unknown-prerequisite", []),
+        ("Hand written", "unknown-prerequisite", []),
+    ],
+)
+def test_a_title_in_place_of_an_address_has_a_fix(written: str, code: str, addresses: list[str]) -> None:
+    text = JOB.format(listed=f"'{written}'", definitions="")
+    (one,) = (one for one in Document(text, lookup=Titled()).diagnostics if one.code == code)
+    assert [fix.title for fix in one.fixes if "Change" in fix.title] == [
+        f"Change to 'marketplace://name/{name}'" for name in addresses
+    ]
+    wanted = " or ".join(f"'marketplace://name/{name}'" for name in addresses)
+    is_title = f"is the title of an item of the marketplace; write {wanted}" in one.message
+    assert is_title is bool(addresses)
