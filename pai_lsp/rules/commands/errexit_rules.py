@@ -296,8 +296,8 @@ def last_and_list(job: Job) -> Iterator[Finding]:
                 continue
             if tree.calls.get("exit") or (step.command is not None and step.command.name in _MEANT_LAST):
                 continue
-            span = Span(first.span.start, step.span.end)
-            rest = place.written(Span(first.span.end, step.span.end)).lstrip(" \n").removeprefix("&&").strip()
+            span = Span(first.span.start, max(step.span.end, step.end))
+            rest = place.written(Span(first.span.end, span.end)).lstrip(" \n").removeprefix("&&").strip()
             new = None if step.redirections else f"if {place.written(first.span)}; then {rest}; fi"
             message = "if the test is false, the script ends with code 1 and the task fails; use 'if'"
             yield changed(place, span, message, new, "Change to 'if'")

@@ -122,7 +122,7 @@ def _declared(use: CommandUse, words: tuple[Word, ...]) -> Iterator[Finding]:
         if equals and name[:1] != "$" and any(mark in name for mark in "$`{"):
             continue  # bash makes the name, as in `export PORT_$i=1` and `export {http,https}_proxy=…`
         before = words[number - 1]
-        between = Span(words[0].span.end, word.span.start)
+        between = Span(before.span.end, word.span.start)
         gap = use.span(between)
         if "\n" in use.place.source[gap.start : gap.end] and "\n" not in use.written(between):
             return  # `folded_lines_joined` reports it
