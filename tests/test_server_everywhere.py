@@ -127,6 +127,29 @@ async def answers_of_commands() -> str:
     return "".join(f"{line}\n" for line in found)
 
 
+SIMPLE: dict[str, Any] = {"textDocument": {"codeAction": {"codeActionLiteralSupport": {"codeActionKind": {"valueSet": []}}}}}
+
+
+async def actions_of_a_simple_client() -> str:
+    """The actions of each line for a client that takes them, and knows nothing else about them."""
+    found: dict[str, None] = {}
+    async with connected(capabilities=SIMPLE) as client:
+        client.open(TEXT)
+        for number, line in enumerate(TEXT.splitlines()):
+            here = place((number, len(line) - len(line.lstrip(" -"))), (number, len(line)))
+            context: dict[str, Any] = {"diagnostics": [], "triggerKind": 2}
+            for where in (here, {"start": here["start"], "end": here["start"]}):
+                asked = {"textDocument": {"uri": URI}, "range": where, "context": context}
+                for one in await client.ask("textDocument/codeAction", **asked) or ():
+                    found[json.dumps(short(one), ensure_ascii=False)] = None
+    return "".join(f"{one}\n" for one in found)
+
+
+@pytest.mark.asyncio
+async def test_what_a_simple_client_can_do() -> None:
+    assert await actions_of_a_simple_client() == (FOLDER / "simple_client.txt").read_text(encoding="utf-8")
+
+
 @pytest.mark.asyncio
 async def test_what_the_commands_give() -> None:
     assert await answers_of_commands() == (FOLDER / "commands.txt").read_text(encoding="utf-8")
@@ -195,4 +218,5 @@ async def test_what_a_client_gets(name: str) -> None:
 if __name__ == "__main__":  # writes the answers anew, to be read before they are kept
     for named in CLIENTS:
         (FOLDER / f"{named}_client.txt").write_text(asyncio.run(answers(named)), encoding="utf-8")
+    (FOLDER / "simple_client.txt").write_text(asyncio.run(actions_of_a_simple_client()), encoding="utf-8")
     (FOLDER / "commands.txt").write_text(asyncio.run(answers_of_commands()), encoding="utf-8")

@@ -85,6 +85,15 @@ async def test_a_client_that_refuses_to_tell(tmp_path: Path) -> None:
 
 
 @in_a_loop
+async def test_a_client_that_answers_less_than_it_is_asked(tmp_path: Path) -> None:
+    answers = {"workspace/configuration": lambda _: [OFF]}
+    folders = [{"uri": tmp_path.as_uri(), "name": "jobs"}]
+    async with connected(answers=answers, workspaceFolders=folders) as client:
+        uri = await open_in(client, tmp_path)
+        assert CODE not in codes(await client.published(uri))
+
+
+@in_a_loop
 async def test_settings_that_are_asked_for_again(tmp_path: Path) -> None:
     async with connected(answers=answering(WARNING, OFF)) as client:
         uri = await open_in(client, tmp_path)

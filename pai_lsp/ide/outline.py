@@ -341,7 +341,7 @@ def _item_range(document: Document, span: Span) -> Span:
     """An item of a block list with its dash."""
     start = document.lines.line_start(document.lines.line_of(span.start))
     dash = document.text.rfind("-", start, span.start)
-    return Span(dash, span.end) if dash >= 0 and not document.text[dash + 1 : span.start].strip() else span
+    return Span(dash, span.end) if document.text[dash : span.start].strip() == "-" else span
 
 
 def _block_lines(document: Document, node: Scalar, offset: int) -> Iterator[Span]:
