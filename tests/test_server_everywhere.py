@@ -114,8 +114,9 @@ WRONG_COMMANDS: tuple[tuple[str, list[Any]], ...] = (
 
 
 async def answers_of_commands() -> str:
-    """The results of commands, and what is wrong with others."""
-    run, found = "workspace/executeCommand", []
+    """What the server can do, the results of commands, and what is wrong with others."""
+    offered = await Client().ask("initialize", processId=None, rootUri=None, capabilities={})
+    run, found = "workspace/executeCommand", [f"initialize: {json.dumps(offered['capabilities'])}"]
     async with connected(**CLIENTS["able"]) as client:
         client.open(TEXT)
         for name, given in COMMANDS_OF_THE_SERVER:
@@ -127,7 +128,8 @@ async def answers_of_commands() -> str:
     return "".join(f"{line}\n" for line in found)
 
 
-SIMPLE: dict[str, Any] = {"textDocument": {"codeAction": {"codeActionLiteralSupport": {"codeActionKind": {"valueSet": []}}}}}
+LITERALS: dict[str, Any] = {"codeActionKind": {"valueSet": []}}
+SIMPLE = {"textDocument": {"codeAction": {"codeActionLiteralSupport": LITERALS}}}
 
 
 async def actions_of_a_simple_client() -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from enum import Enum
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.shell import read_script
@@ -295,7 +296,7 @@ def _at_cursor(job: Job, scalar: Scalar, offset: int, is_command: bool) -> Span 
     if index is None:
         return None
     for command in read_script(scalar.text).commands:
-        for before, word in zip(command.words, command.words[1:], strict=False):
+        for before, word in pairwise(command.words):
             if not word.span.touches(index) or not word.is_literal:
                 continue
             written = scalar.text[word.span.start : word.span.end]
