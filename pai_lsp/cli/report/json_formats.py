@@ -157,7 +157,8 @@ def sarif(results: Results, rules: tuple[Rule, ...]) -> str:
             }
         },
         "invocations": [_invocation(results)],
-        "originalUriBaseIds": {_ROOT: _base(results.folder)},
+        # 3.14.14: the URI of a folder ends with a slash.
+        "originalUriBaseIds": {_ROOT: {"uri": Path(results.folder).as_uri().rstrip("/") + "/"}},
         "columnKind": "unicodeCodePoints",
         "newlineSequences": ["\r\n", "\n", "\r"],
         "results": [
@@ -200,13 +201,6 @@ def _invocation(results: Results) -> dict[str, Any]:
         for failure in results.failures
     ]
     return {"executionSuccessful": not notifications, "toolExecutionNotifications": notifications}
-
-
-def _base(folder: str) -> dict[str, Any]:
-    """3.14.14: the URI of a folder ends with a slash."""
-    if not folder:
-        return {"description": {"text": "the working directory"}}
-    return {"uri": Path(folder).as_uri().rstrip("/") + "/"}
 
 
 def _result(item: PlacedDiagnostic, index: int, folder: str, fingerprint: str) -> dict[str, Any]:
