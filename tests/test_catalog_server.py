@@ -32,7 +32,7 @@ from loopback import (
     never,
 )
 
-from pai_lsp.catalog import definition_text
+from pai_lsp.catalog import definition_text, remote_sources
 from pai_lsp.catalog.loading import load_catalog, refreshed_catalog
 from pai_lsp.catalog.remote_sources import NoItemsError, read_items
 from pai_lsp.catalog.setup import CatalogSetup, ServerSource, SourceState
@@ -423,6 +423,30 @@ def test_the_number_of_items_has_a_limit_too(body: bytes, note: str) -> None:
     with pytest.raises(NoItemsError) as error:
         read_items(body, "https://pai.example.com")
     assert str(error.value) == note
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "body", "note"),
+    [
+        ("MOST_TOKENS", 4, b"[{},{}]", ""),
+        ("MOST_TOKENS", 4, b'[{"a":1},{}]', "the answer has more than 4 values"),
+        ("MOST_ITEMS", 2, b"[{},{}]", ""),
+        ("MOST_ITEMS", 2, b"[{},{},{}]", "the answer has more than 2 items"),
+        ("MOST_ITEMS", 2, b'{"a": []}', "the answer is not a list of items; check the server's address"),
+    ],
+)
+def test_the_last_answer_before_a_limit(
+    limit: str, most: int, body: bytes, note: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused() -> str:
+        try:
+            read_items(body, "https://pai.example.com")
+        except NoItemsError as error:
+            return str(error)
+        return ""
+
+    monkeypatch.setattr(remote_sources, limit, most)
+    assert refused() == note
 
 
 def test_unreadable_items_are_skipped(server: Marketplace) -> None:

@@ -228,6 +228,17 @@ def test_answers_that_are_lost(capsys: pytest.CaptureFixture[str], project: Path
     assert shop.items == {}
 
 
+@pytest.mark.parametrize("answer", [b"<html>", b'{"a": 1}'], ids=["no JSON", "no list"])
+def test_a_server_that_is_no_marketplace(
+    capsys: pytest.CaptureFixture[str], server: Marketplace, answer: bytes
+) -> None:
+    server.reaction = answering(200, answer)
+    status, printed, errors = run(capsys, "withdraw", "faces", "--yes")
+    assert (status, printed) == (1, "")
+    reason = "nothing was changed: the answer is not a list of items; check the server's address"
+    assert errors == f"pai-lsp marketplace withdraw: {reason}\n"
+
+
 @pytest.mark.parametrize("is_gone", [False, True], ids=["it answers again", "it is gone"])
 @pytest.mark.parametrize(
     "words", [("publish", "faces.yaml"), ("publish", "faces.yaml", "--title", "x"), ("withdraw", "faces")]

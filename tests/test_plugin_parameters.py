@@ -9,6 +9,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pai_lsp.document import Document
+from pai_lsp.expansion.plugin_scripts import HOME, plugin_scripts
 from pai_lsp.job.definition import Origin, read_definitions
 from pai_lsp.job.plugin_parameters import Damage, damages, released_parameters, runtime_round_trip
 from pai_lsp.source.syntax import parse
@@ -90,3 +92,63 @@ def test_like_the_runtime(value: Any) -> None:
         assert isinstance(runtime_round_trip(value), ValueError)
     else:
         assert runtime_round_trip(value) == expected
+
+
+WITH_GANG = "taskRoles: {first: {instances: 1}, second: {instances: 1}}\n"
+ALONE = f"{WITH_GANG}extras: {{gangAllocation: false}}\n"
+BOARD = {"logdir": {"a": "/b"}, "port": 1}
+BOARD_RUNS = "chmod u+x ~/tensorboard/tensorboard.sh\n~/tensorboard/tensorboard.sh\n"
+SSHD = "apt-get update;apt-get install -y openssh-client openssh-server;\n~/ssh/sshd.sh"
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "place", "script"),
+    [
+        ("tensorboard", {}, {}, ""),
+        ("tensorboard", {**BOARD, "logdir": {}}, {}, None),
+        ("tensorboard", {"logdir": {"a": "/b"}}, {}, None),
+        ("tensorboard", BOARD, {}, BOARD_RUNS),
+        ("tensorboard", BOARD, {"role": "first"}, BOARD_RUNS),
+        ("tensorboard", BOARD, {"role": "second"}, ""),
+        ("tensorboard", BOARD, {"index": 1}, ""),
+        ("git", {}, {}, None),
+        ("git", {"repo_uri": 3}, {}, None),
+        ("git", {"repo_uri": "x", "options": 3}, {}, None),
+        ("git", {"repo_uri": "x", "options": ["--depth"]}, {}, ""),
+        (
+            "git", {"repo_uri": "x", "clone_dir": "/a"}, {},
+            "~/git/check_clone_dir.sh /a\nmkdir -p /a\nmv -f ~/git/../../code/* /a\n",
+        ),
+        ("dind", None, {}, "chmod +x ~/dind/install_docker.sh\nbash ~/dind/install_docker.sh\n"),
+        ("of-this-site", {}, {}, ""),
+        ("ssh", {}, {}, ""),
+        ("ssh", {"jobssh": True}, {}, f"{SSHD} true\n\n"),
+        ("ssh", {"jobssh": "TRUE", "sshbarrier": True}, {}, f"{SSHD} true\n\n~/ssh/sshbarrier.sh \n\n"),
+        (
+            "ssh", {"jobssh": True, "sshbarrier": True, "sshbarrierTimeout": 60}, {},
+            f"{SSHD} true\n\n~/ssh/sshbarrier.sh 60\n\n",
+        ),
+        ("ssh", {"jobssh": False, "sshbarrier": True}, {}, ""),
+        ("ssh", {"jobssh": False, "userssh": {"type": "custom", "value": "k"}}, {}, f"{SSHD} false custom 'k'\n\n"),
+        ("ssh", {"jobssh": False, "userssh": {"value": "k"}}, {}, ""),
+        ("ssh", {"jobssh": False, "userssh": {"type": "custom", "value": ""}}, {}, ""),
+        ("ssh", {"jobssh": False, "userssh": {"type": "custom", "value": 3}}, {}, None),
+        ("ssh", {"jobssh": True, "userssh": {"type": "custom"}}, {}, f"{SSHD} true\n\n"),
+        ("ssh", {"jobssh": True}, {"text": ALONE}, ""),
+        ("ssh", {"jobssh": True, "sshbarrier": False}, {"text": ALONE}, ""),
+        ("ssh", {"jobssh": True}, {"text": f"# pai-lsp: platform=ltp\n{ALONE}"}, ""),
+        ("ssh", {"jobssh": False, "sshbarrier": False}, {"text": f"# pai-lsp: platform=ltp\n{ALONE}"}, ""),
+        (
+            "ssh", {"jobssh": True, "sshbarrier": False}, {"text": f"# pai-lsp: platform=ltp\n{ALONE}"},
+            f"{SSHD} true\n\n",
+        ),
+    ],
+)  # fmt: skip
+def test_the_script_of_a_plugin(name: str, parameters: object, place: dict[str, Any], script: str | None) -> None:
+    """None: the plugin fails."""
+    text = place.get("text", WITH_GANG)
+    where = {key: value for key, value in place.items() if key != "text"}
+    found = plugin_scripts(Document(text).job, name, parameters, **where)
+    assert (found.pre.replace(f"{HOME}/plugins", "~"), found.post, found.fails) == (
+        f"set -o errexit\n{script}" if script else "", "", script is None
+    )  # fmt: skip

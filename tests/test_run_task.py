@@ -526,6 +526,34 @@ def test_no_word_of_a_job_is_an_option_of_the_engine(
     assert not (engine.parent / "calls").exists()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a script")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--container", "docker", "--storage", "data"), "--storage has the form NAME=FOLDER"),
+        (("--container", "docker", "--storage", "=/tmp"), "--storage has the form NAME=FOLDER"),
+        (("--container", "docker", "--storage", "data=/no/such"), "--storage: '/no/such' is not a folder"),
+        (("--container", "docker", "--storage", "data=%/a,b"), "--storage: an engine cannot mount '%/a,b'"),
+        (("--container", "docker", "--git-image=--rm"), "'--rm' is not the name of an image in a registry"),
+        (("--container", "podman"), "'podman' is not installed on this machine"),
+    ],
+)
+def test_options_with_which_nothing_can_run(
+    options: tuple[str, ...],
+    message: str,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    engine: Path,
+) -> None:
+    monkeypatch.setenv("PATH", f"{engine.parent}{os.pathsep}{harmless_programs()}")
+    (tmp_path / "a,b").mkdir()
+    given = [option.replace("%", str(tmp_path)) for option in options]
+    status, output, notes = started(tmp_path, capfd, "echo hi", "--yes", *given)
+    assert (status, output, notes) == (2, "", f"pai-lsp run: {message.replace('%', str(tmp_path))}\n")
+    assert not (engine.parent / "calls").exists()
+
+
 FORGED = """\
 while read -r line; do
   if [[ $line =~ ^echo\\ .([0-9a-f]+)user ]]; then token=${BASH_REMATCH[1]}; fi
