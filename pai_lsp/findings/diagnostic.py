@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from enum import Enum, IntEnum
+from enum import Enum, IntEnum, auto
 from functools import partial, wraps
 
 from pai_lsp.platform.platforms import ALL_NAMES, OPENPAI, Platform, platform_comment, platform_named
@@ -93,14 +93,14 @@ class Order(IntEnum):
     server: whatever else the server refuses. expansion, runtime, commands: as `Stage`; clusters count as the runtime.
     """
 
-    SYNTAX = 1
-    STRUCTURE = 2
-    NAMES = 3
-    SERVER = 4
-    EXPANSION = 5
-    RUNTIME = 6
-    COMMANDS = 7
-    CHECKER = 8
+    SYNTAX = auto()
+    STRUCTURE = auto()
+    NAMES = auto()
+    SERVER = auto()
+    EXPANSION = auto()
+    RUNTIME = auto()
+    COMMANDS = auto()
+    CHECKER = auto()
 
 
 class Consequence(Enum):
