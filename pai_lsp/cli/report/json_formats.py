@@ -158,7 +158,7 @@ def sarif(results: Results, rules: tuple[Rule, ...]) -> str:
         },
         "invocations": [_invocation(results)],
         # 3.14.14: the URI of a folder ends with a slash.
-        "originalUriBaseIds": {_ROOT: {"uri": Path(results.folder).as_uri().rstrip("/") + "/"}},
+        "originalUriBaseIds": {_ROOT: {"uri": Path(results.folder).absolute().as_uri().rstrip("/") + "/"}},
         "columnKind": "unicodeCodePoints",
         "newlineSequences": ["\r\n", "\n", "\r"],
         "results": [
