@@ -155,8 +155,12 @@ def _step(text: str, step: Step, *, ends: bool) -> str:
     named = {"part": step.part, "before": step.before, "after": step.after, "defines": step.defines}
     said = [f"{name} {value!a}" for name, value in named.items() if value]
     said += [f"prefixes {step.prefixes}"] if step.prefixes else []
-    said += [f"to {one.operator}{one.target.text}" for one in step.redirections]
-    said += [_word(one) for one in (step.command.words if step.command else ())]
+    said += [f"to {to.descriptor}{to.operator}{to.target.text}" for to in step.redirections]
+    if one := step.command:
+        said += [_word(word) for word in one.words]
+        said += [f"after {one.keyword}"] if one.keyword else []
+        said += [f"in {one.function}()"] if one.function else []
+        said += ["nested"] if one.is_nested else []
     said += [f"end {step.end}"] if step.end else []
     named_flags = ("is_background", "is_subshell", "has_piped_input")
     said += [*(name for name in named_flags if getattr(step, name)), *(["ends the script"] if ends else [])]

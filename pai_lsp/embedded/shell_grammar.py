@@ -174,7 +174,7 @@ class Grammar:
         is_body = self.expected is Expected.FUNCTION_BODY
         if written in ENDING and not is_body:
             following = NEXT.get((frame.keyword, frame.part), {}).get(written)
-            if following is None or self._required or not (frame.is_filled or written == "esac"):
+            if following is None or self._required or not frame.is_filled:
                 self._unexpected(span)
             elif following:
                 self._begin_part(following, written)

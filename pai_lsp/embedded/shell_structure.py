@@ -233,7 +233,7 @@ class Structure:
                 level.assigned.append(value)
             elif isinstance(value, Redirection) and kind is EventKind.REDIRECTION:
                 level.redirections.append(value)
-            elif isinstance(value, Redirection) and level.step.steps:
+            elif isinstance(value, Redirection):
                 level.step.steps[-1].redirections = (*level.step.steps[-1].redirections, value)
 
     @property

@@ -228,17 +228,14 @@ class _Finder:
     def _by_role(self, use: TemplateUse, roles: tuple[TaskRole, ...]) -> list[TemplateAnswer]:
         in_plugin = use.place in RUNTIME_PLACES
         root = _root(use.tag.content, in_plugin=in_plugin)
-        if len(roles) == 1 or (roles and root not in ROLE_FIELDS):  # the same for all of them
-            return _answers(use, root, {self._found(use.tag, root, roles[0], in_plugin=in_plugin): roles})
+        if root not in ROLE_FIELDS:  # the same for all of them
+            return _answers(use, root, {self._in_section(use.tag, root, in_plugin=in_plugin): roles}) if roles else []
         by_end: dict[PathEnd | None, list[TaskRole]] = {}
         for role in roles:
-            by_end.setdefault(self._found(use.tag, root, role, in_plugin=in_plugin), []).append(role)
+            by_end.setdefault(self._in_field(use.tag, ROLE_FIELDS[root], role, in_plugin=in_plugin), []).append(role)
         return _answers(use, root, by_end)
 
-    def _found(self, tag: TemplateTag, root: str, role: TaskRole, *, in_plugin: bool) -> PathEnd | None:
-        field = ROLE_FIELDS.get(root)
-        if field is None:
-            return self._in_section(tag, root, in_plugin=in_plugin)
+    def _in_field(self, tag: TemplateTag, field: str, role: TaskRole, *, in_plugin: bool) -> PathEnd | None:
         if role.field(field) is None:
             return PathEnd(PathOutcome.NO_FIELD, 0)
         definition = self._job.named_by(role, field)

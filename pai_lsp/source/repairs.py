@@ -261,11 +261,11 @@ def _open_quote(fault: _ParserFault) -> Repair | None:
     if "quoted scalar" in context and "end of stream" in problem:
         return _close_quote(text, context_at)
     if "quoted scalar" in context and ("escape" in problem or "hexdecimal" in problem):
-        backslash = text.rfind("\\", context_at, at + 1)
-        if backslash >= 0:
-            written = text[backslash : backslash + 2]
-            message = f"{_wrong_escape(written, problem)}; in double quotes write '\\{written}', or use single quotes"
-            return Repair(message, Span(backslash, backslash + 2), ((backslash, backslash + 1, "/"),))
+        # The fault is at an unknown escape, and behind the first two characters of one that lacks digits.
+        backslash = text.rfind("\\", context_at, at + ("unknown" in problem))
+        written = text[backslash : backslash + 2]
+        message = f"{_wrong_escape(written, problem)}; in double quotes write '\\{written}', or use single quotes"
+        return Repair(message, Span(backslash, backslash + 2), ((backslash, backslash + 1, "/"),))
     last = fault.tree.scalars[-1] if fault.tree.scalars else None
     if last is None or last.style.value not in {"'", '"'} or at < last.span.end:
         return None
