@@ -49,6 +49,20 @@ extras:
       parameters: {preCommands: [echo second], postCommands: [echo last]}
 """
 )
+_PREPARED = JOB.replace(
+    "parameters: {rate: 0.1}\n",
+    """\
+  - name: first
+    type: script
+    plugin: com.microsoft.pai.runtimeplugin.cmd
+    callbacks: [{event: taskStarts, commands: [echo early]}]
+  - name: second
+    type: script
+    plugin: com.microsoft.pai.runtimeplugin.cmd
+    callbacks: [{event: taskSucceeds, commands: [echo late]}]
+parameters: {rate: 0.1}
+""",
+).replace("  ps:\n", "  ps:\n    prerequisites: [first, second]\n")
 _PORTS = {
     ("ps", 0): {"ssh": "1", "http": "2", "grpc": "3,4", "none": ""},
     ("worker", 0): {"ssh": "5", "http": "6,7"},
@@ -59,6 +73,7 @@ CASES = (
     (JOB.replace("port: 6006", 'port: "$A"').replace("{a: /a, b", "{b"), "worker", TaskHome("/in", is_container=True)),
     (JOB.replace("extras:\n", "extras:\n  gangAllocation: false\n"), "ps", TaskHome("/a", is_container=False)),
     (JOB.partition("extras:")[0], "worker", TaskHome("/home/here", is_container=False, clones=True)),
+    (_PREPARED, "ps", TaskHome("/in", is_container=True)),
 )
 
 
