@@ -168,8 +168,8 @@ class InsertionPoint:
     commands need no rules of their own.
 
     location: the scalar with the mark, in the marked text.
-    prefix, suffix: the scalar's characters on this line before and after the cursor.
-    replace: the place in the document's text of both.
+    prefix: the scalar's characters on this line before the cursor.
+    replace: the place in the document's text of all its characters on this line.
     content: the scalar's whole text without the mark; `index` is the cursor in it.
     missing: what must be inserted in front of anything inserted here: a list item's dash, or the blank after a colon.
     missing_after: what must be inserted after it: the comma in front of the next item.
@@ -180,7 +180,6 @@ class InsertionPoint:
     location: Location
     scalar: Scalar
     prefix: str
-    suffix: str
     replace: Span
     content: str
     index: int
@@ -308,7 +307,7 @@ def _find(document: Document, offset: int, before: str = "", after: str = "") ->
         end = end_of_line(marked, at)
         while last + 1 < len(place.text) and place.place(last + 1).end <= end:
             last += 1
-    prefix, suffix = place.text[first:index], place.text[index + 1 : last + 1]
+    prefix = place.text[first:index]
     replace = Span(min(place.place(first).start, offset), max(offset, place.place(last).end - len(before) - 1))
     content = place.text.replace(_MARK, "", 1)
-    return InsertionPoint(document, offset, location, scalar, prefix, suffix, replace, content, index, before, after)
+    return InsertionPoint(document, offset, location, scalar, prefix, replace, content, index, before, after)

@@ -166,9 +166,8 @@ class _Formatter:
                 bare = f"{bare[: gap.start()]}{gap['colon']} {bare[gap.end() :]}"
         if number in self._columns and (dashes := _DASHES.match(bare)):
             bare = dashes["indentation"] + "- " * dashes["dashes"].count("-") + bare[dashes.end() :]
-        if number + 1 not in self._held:  # else spaces at the end may be part of a scalar
-            bare = bare.rstrip()
-        return (" " * column + bare.lstrip(" ") if bare.strip() else "") + ending
+        bare = bare.rstrip()
+        return (" " * column + bare.lstrip(" ") if bare else "") + ending
 
     def _column_of(self, number: int) -> int:
         if number in self._shifted:

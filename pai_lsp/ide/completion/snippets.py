@@ -44,7 +44,8 @@ _VALUES = {
 
 def whole_jobs(point: InsertionPoint) -> list[Suggestion]:
     """The jobs, for a file that has nothing in it yet."""
-    if point.document.text.strip() != (point.prefix + point.suffix).strip():
+    text, place = point.document.text, point.replace
+    if text.strip() != text[place.start : place.end].strip():
         return []
     found = [snippet_suggestion(point, name, snippet, detail) for name, detail, snippet in texts.JOBS]
     for one in point.job.lookup.job_templates()[:_MOST_TEMPLATES]:
