@@ -58,7 +58,7 @@ def unknown_key_fixes(job: Job, place: ErrorPlace) -> Fixes:
 
 def former_key_fixes(job: Job, place: ErrorPlace) -> Fixes:
     """Write what a key of protocol v1 has become."""
-    return (*_renamed(job, place), *move_fixes(job, place))
+    return (*_renamed(job, place), *move_fixes(job, place), *_as_prerequisite(job, place))
 
 
 def _renamed(job: Job, place: ErrorPlace) -> Fixes:
@@ -71,6 +71,18 @@ def _renamed(job: Job, place: ErrorPlace) -> Fixes:
         return fixes
     lists = as_list_fix(job, key, key.value)
     return tuple(Fix(fix.title, (*fix.edits, *one.edits), fix.safe) for one in lists for fix in fixes)
+
+
+def _as_prerequisite(job: Job, place: ErrorPlace) -> Fixes:
+    """Convert the job's `image` to a prerequisite, in a job that has no prerequisites yet."""
+    mapping, key = place.node, place.key
+    if not isinstance(mapping, Mapping) or mapping.is_flow or key is None or key.name != "image":
+        return ()
+    if mapping.entry("prerequisites") or not isinstance(key.value, Scalar) or not key.value.is_string:
+        return ()
+    image = {"type": "dockerimage", "name": "image", "uri": key.value.text}
+    lines = line_end(job.text).join(entry_lines("prerequisites", [image]))
+    return (Fix("Convert to a prerequisite", (TextEdit(Span(key.key.span.start, key.value.span.end), lines),)),)
 
 
 def job_name_fixes(_job: Job, place: ErrorPlace) -> Fixes:
