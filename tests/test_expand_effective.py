@@ -138,3 +138,22 @@ extras:
         "python train.py 0.1 <% $secrets.key %>\n"
     )
     assert preview(document, "absent").text.endswith("# no task role is named 'absent'\n")
+
+
+@pytest.mark.parametrize(
+    ("keys", "storage"),
+    [
+        ("config: disk, mountPath: /a, mountPoint: /b", ("disk", "/a")),
+        ("config: disk, mountPoint: /b", ("disk", "/b")),
+        ("mountPath: /a", ("nfs", "/a")),
+        ("config: disk", ("disk", "/mnt/disk")),
+        ("", ("nfs", "/mnt/nfs")),
+    ],
+)
+def test_where_a_definition_of_a_storage_is_mounted(keys: str, storage: tuple[str, str]) -> None:
+    text = (
+        f"prerequisites: [{{name: nfs, type: storage, {keys}}}]\n"
+        "taskRoles: {worker: {prerequisites: [nfs], commands: [ls]}}\n"
+    )
+    (found,) = effective_job(job_of(text)).prerequisites[0].storages
+    assert (found.name, found.mount_path) == storage
