@@ -470,6 +470,16 @@ def _metadata(more: str) -> tuple[str, str]:
 
 
 CHANGES: list[tuple[str, ...]] = [
+    (
+        " --allow-run-as-root,",
+        "",
+        "python, train.py]\n",
+        (
+            "python, train.py]\n              env:\n                - {name: OMPI_ALLOW_RUN_AS_ROOT, value: '1'}\n"
+            "                - {name: OMPI_ALLOW_RUN_AS_ROOT_CONFIRM, value: '1'}\n"
+            "            - {name: side, image: example/side:1}\n"
+        ),
+    ),
     # --- processes and slots ---
     ('"4"', '"1"'),
     ('"4"', '"3"'),
