@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
+from pai_lsp.source.type_checking import TYPE_CHECKING
 from pai_lsp.version import __version__
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -53,8 +53,8 @@ from pai_lsp.source.odd_characters import is_blank, odd_characters
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.steps import ALLOWANCE, Allowance, OutOfSteps
 from pai_lsp.source.text import LineIndex, PlacesBefore, Span, any_overlaps, apart, apply_edits, one_line
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeAlias

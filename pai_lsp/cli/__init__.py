@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 
 from pai_lsp.source.text import visible
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any

@@ -12,8 +12,8 @@ from functools import partial
 from pai_lsp.cli.report import FORMATS
 from pai_lsp.findings.diagnostic import SEVERITIES
 from pai_lsp.platform.platforms import ALL_NAMES, NAMES
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -10,8 +10,8 @@ import sys
 from pai_lsp.cli import WRONG_USAGE
 from pai_lsp.cli.subcommands import SUBCOMMANDS, parser_of, whole_parser
 from pai_lsp.source.failures import OWN_FAILURE
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn

@@ -9,9 +9,9 @@ import sys
 from pai_lsp.cli import WRONG_USAGE, CommandError, ended
 from pai_lsp.platform.tables import table
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.type_checking import TYPE_CHECKING
 from pai_lsp.version import __version__
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any, NoReturn

@@ -16,8 +16,8 @@ from pai_lsp.source.frozen import dataclass, dataclass_of_many, field
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.steps import counted
 from pai_lsp.source.text import Span
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 

@@ -10,8 +10,8 @@ from abc import ABC, abstractmethod
 from pai_lsp.embedded.shell_script import Assignment, EventKind, Part, PartKind, Unclosed, VariableUse
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -11,8 +11,8 @@ from enum import Enum, auto
 
 from pai_lsp.embedded.shell_script import EventKind, Unclosed
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

@@ -10,8 +10,8 @@ from itertools import pairwise
 from pai_lsp.source.frozen import dataclass, dataclass_of_many
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeAlias
 

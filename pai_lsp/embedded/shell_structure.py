@@ -14,8 +14,8 @@ from pai_lsp.embedded.shell_script import Assignment, EventKind, Redirection, ru
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.steps import counted
 from pai_lsp.source.text import Span
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -59,8 +59,8 @@ from pai_lsp.source.nodes import (
     value_at,
 )
 from pai_lsp.source.scalar import server_text
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from collections.abc import Mapping as MappingOf

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any

@@ -36,8 +36,8 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.tags import runtime_value
 from pai_lsp.source.text import Span, TextEdit, apply_edits
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from typing import Any

@@ -14,8 +14,8 @@ from pai_lsp.platform.platforms import ALL_NAMES, OPENPAI, Platform, platform_co
 from pai_lsp.source.frozen import dataclass, field, lazy, replace
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import plural
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from types import ModuleType

@@ -10,9 +10,9 @@ from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.text import Span, TextEdit, overlapping
+from pai_lsp.source.type_checking import TYPE_CHECKING
 from pai_lsp.source.writing import is_plain_in_flow, quoted
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 

@@ -13,8 +13,8 @@ from pai_lsp.findings.fixes import change_fix, fix_of
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import LineIndex, Span, TextEdit
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from collections.abc import Mapping as MappingOf

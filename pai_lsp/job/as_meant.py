@@ -11,8 +11,8 @@ from itertools import pairwise
 from pai_lsp.platform.job_schema import fields
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence, entries_of, entry_at, mapping_of, nodes_along
 from pai_lsp.source.text import Span
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pai_lsp.job.tree import JobTree
 

@@ -11,8 +11,8 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar, entries_below, entry_at
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, any_overlaps
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -20,8 +20,8 @@ from pai_lsp.source.nodes import Mapping, Scalar, scalars_below
 from pai_lsp.source.nodes import Sequence as SequenceNode
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import LineIndex, Span, TextEdit, any_overlaps, apart, apply_edits
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any

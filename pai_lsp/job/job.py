@@ -18,8 +18,8 @@ from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping, value_at
 from pai_lsp.source.steps import counted
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
     from typing import Any, TypeVar

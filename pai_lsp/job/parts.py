@@ -17,8 +17,8 @@ from pai_lsp.job.definition import (
 )
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, entries_of, entry_at, if_mapping, if_scalar, value_at
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pai_lsp.source.nodes import Entry, Node
     from pai_lsp.source.text import Span

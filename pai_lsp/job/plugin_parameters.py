@@ -12,8 +12,8 @@ from enum import Enum
 
 from pai_lsp.source.libyaml import yaml
 from pai_lsp.source.tags import runtime_value
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any

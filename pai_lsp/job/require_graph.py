@@ -25,8 +25,8 @@ from pai_lsp.job.lookup import (
 from pai_lsp.platform.tables import events, released_events
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.spelling import did_you_mean
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from collections.abc import Mapping as MappingOf

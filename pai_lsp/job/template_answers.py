@@ -18,8 +18,8 @@ from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass_of_many
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from collections.abc import Mapping as MappingOf

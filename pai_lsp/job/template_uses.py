@@ -12,8 +12,8 @@ from pai_lsp.job.plugin_parameters import NOT_PARAMETERS
 from pai_lsp.source.content import MappedText, mapped
 from pai_lsp.source.frozen import dataclass_of_many
 from pai_lsp.source.nodes import Node, Scalar, entries_of, scalars_below
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any

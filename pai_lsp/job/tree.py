@@ -42,8 +42,8 @@ from pai_lsp.source.scalar import Reader
 from pai_lsp.source.spelling import free_names
 from pai_lsp.source.steps import counted
 from pai_lsp.source.text import Span
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any

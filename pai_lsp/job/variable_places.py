@@ -13,8 +13,8 @@ from pai_lsp.platform.tables import EnvironmentVariable, converted_role_name
 from pai_lsp.source.content import MappedText, joined_lines
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 

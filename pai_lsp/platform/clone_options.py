@@ -13,8 +13,8 @@ from io import StringIO
 from itertools import accumulate
 
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 

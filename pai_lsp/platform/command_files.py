@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pai_lsp.platform.programs import known_line
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -21,8 +21,8 @@ from pai_lsp.platform.platforms import NAMES, OPENPAI, Platform
 from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, table
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.scalar import is_finite_whole, is_whole
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any, Literal, TypeAlias

@@ -21,8 +21,8 @@ from pai_lsp.platform.tables import EnvironmentVariable, Plugin, plugins_in, tab
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import Reader
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
     from collections.abc import Mapping

@@ -20,8 +20,8 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import Binary, Date, Reader, server_text, server_value
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -13,8 +13,8 @@ from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.source.files import full_path, is_in_folder
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.text import visible
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 

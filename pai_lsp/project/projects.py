@@ -17,8 +17,8 @@ from pai_lsp.project.configuration import (
 from pai_lsp.source.files import is_in_folder
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.text import visible
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 

@@ -22,8 +22,8 @@ from pai_lsp.source.files import (
 )
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.text import LineIndex, visible
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 

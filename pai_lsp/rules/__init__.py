@@ -24,8 +24,8 @@ from pai_lsp.rules import (
     text,
 )
 from pai_lsp.source.spelling import did_you_mean
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

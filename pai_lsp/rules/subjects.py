@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from pai_lsp.rules.commands.command_uses import programs_of
 from pai_lsp.rules.commands.mpi import MPI, may_launch
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

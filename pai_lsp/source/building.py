@@ -29,8 +29,8 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import BEGIN_OF_VALUES, Reader, server_text
 from pai_lsp.source.tags import is_of_other_kind, server_refusal, tag_span, with_tag
 from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from collections.abc import Sequence as SequenceOf

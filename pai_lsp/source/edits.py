@@ -14,8 +14,8 @@ from pai_lsp.source.comments import comments_within
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, scalars_below
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit, next_line
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from collections.abc import Sequence as SequenceOf

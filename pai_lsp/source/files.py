@@ -13,8 +13,8 @@ from stat import S_IMODE, S_ISREG, S_IWGRP, S_IWOTH, S_IWUSR
 from pai_lsp.source.failures import why
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.text import Span
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from io import FileIO

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from math import copysign, isfinite
 
-TYPE_CHECKING = False
+from pai_lsp.source.type_checking import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 

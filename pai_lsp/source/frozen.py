@@ -12,7 +12,8 @@ from __future__ import annotations
 from _thread import RLock  # what `threading` gives; importing that takes longer than this module
 from operator import attrgetter
 
-TYPE_CHECKING = False
+from pai_lsp.source.type_checking import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from dataclasses import dataclass, field, replace

@@ -14,8 +14,8 @@ from pai_lsp.source.libyaml import Resolver, SafeConstructor, ScalarNode, yaml
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import BEGIN_OF_VALUES, REFUSED, Reader, is_plain_decimal, server_value, tagged_server_value
 from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any, TypeAlias

@@ -9,8 +9,8 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import ProblemKind, Scalar, ScalarStyle, entries_below, scalars_below
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import UNSEEN, Span, TextEdit
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

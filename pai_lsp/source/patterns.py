@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from pai_lsp.source.type_checking import TYPE_CHECKING
+
 __all__ = ["lazy_pattern"]
 
 
@@ -22,7 +24,6 @@ class _LazyPattern:
         return found
 
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

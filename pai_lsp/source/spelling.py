@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import count, pairwise
 
-TYPE_CHECKING = False
+from pai_lsp.source.type_checking import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
     from typing import TypeAlias, TypeVar

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from _contextvars import ContextVar  # what `contextvars` gives; importing that takes longer
 
-TYPE_CHECKING = False
+from pai_lsp.source.type_checking import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import TypeVar

@@ -11,8 +11,8 @@ from pai_lsp.source.nodes import NO_TYPE, YAML_TAG, Mapping, Scalar, Sequence, p
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import REFUSED, tagged_server_value
 from pai_lsp.source.text import Span
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

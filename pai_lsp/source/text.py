@@ -15,8 +15,8 @@ from itertools import accumulate
 from pai_lsp.source.frozen import dataclass, dataclass_of_many
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.steps import spend
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 

@@ -19,9 +19,9 @@ from pai_lsp.source.edits import (
 )
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.type_checking import TYPE_CHECKING
 from pai_lsp.source.writing import always, entry_lines, flow_scalar, flow_value, indented, item_lines, value_lines
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
     from collections.abc import Mapping as MappingOf

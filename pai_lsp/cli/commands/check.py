@@ -20,8 +20,8 @@ from pai_lsp.project.targets import STANDARD_INPUT, faulty, missing, report_rena
 from pai_lsp.rules import UnknownCodeError, all_rules, codes_in, codes_themselves_in, names_in, renaming
 from pai_lsp.source.failures import OWN_FAILURE, PLEASE_REPORT
 from pai_lsp.source.text import visible
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence

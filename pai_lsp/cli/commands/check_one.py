@@ -11,8 +11,8 @@ from pai_lsp.rules import rule_with
 from pai_lsp.source.failures import kind_and_place, why
 from pai_lsp.source.files import SourceFile, UnreadableFile, decoded, read_bytes, write_text
 from pai_lsp.source.frozen import dataclass, replace
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable

@@ -13,8 +13,8 @@ from pai_lsp.cli.report.results import placed
 from pai_lsp.cli.report.terminal import Style, severity_style
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.source.spelling import plural
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pai_lsp.cli.report.results import Results
     from pai_lsp.cli.report.terminal import Terminal

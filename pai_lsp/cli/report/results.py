@@ -8,8 +8,8 @@ from pai_lsp.findings.diagnostic import causes, limited, without_count
 from pai_lsp.job.hidden import with_hidden
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.text import LineIndex, Span, any_overlaps
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 

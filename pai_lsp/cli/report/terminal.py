@@ -9,8 +9,8 @@ from functools import lru_cache
 
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.text import cells_of, visible
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from typing import TypeVar

@@ -12,8 +12,8 @@ from pai_lsp.platform.programs import TRAINING, arguments_of, program, program_o
 from pai_lsp.source.frozen import dataclass, dataclass_of_many
 from pai_lsp.source.nodes import ScalarStyle, scalar_text
 from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import KeysView, Sequence
 

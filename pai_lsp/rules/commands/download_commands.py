@@ -22,8 +22,8 @@ from pai_lsp.rules.commands.command_uses import (
 )
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -26,8 +26,8 @@ from pai_lsp.source.nodes import Mapping
 from pai_lsp.source.spelling import did_you_mean, nearest, plural
 from pai_lsp.source.text import Span
 from pai_lsp.source.tree_edits import insert_values
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 

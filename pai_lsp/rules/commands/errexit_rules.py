@@ -15,8 +15,8 @@ from pai_lsp.rules.commands.command_uses import CommandUse, changed, is_failing_
 from pai_lsp.source.foreign import number_of
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import TypeAlias

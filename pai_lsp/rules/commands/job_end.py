@@ -9,8 +9,8 @@ from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.findings.fixes import fix_of
 from pai_lsp.source.nodes import Mapping, entry_at
 from pai_lsp.source.tree_edits import insert_values
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -34,8 +34,8 @@ from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar, plain_value, value_at
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -24,8 +24,8 @@ from pai_lsp.rules.commands.mpi import (
 from pai_lsp.rules.resources.job_lifecycle import beyond_instances
 from pai_lsp.source.spelling import did_you_mean, nearest, plural
 from pai_lsp.source.text import Span
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -13,8 +13,8 @@ from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.rules.commands.command_uses import changed, image_address, scripts, uses
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -16,8 +16,8 @@ from pai_lsp.rules.commands.command_uses import CommandUse, changed, insert_fix,
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.text import Span
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -9,8 +9,8 @@ from pai_lsp.embedded.shell_structure import structure
 from pai_lsp.findings.diagnostic import Consequence, Finding, Severity, rule
 from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, changed, is_failing_code, scripts, uses
 from pai_lsp.source.text import Span
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

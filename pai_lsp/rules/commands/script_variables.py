@@ -15,8 +15,8 @@ from pai_lsp.rules.commands.environment import PLACEHOLDER_VARIABLES
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import nearest
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

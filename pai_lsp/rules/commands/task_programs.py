@@ -27,8 +27,8 @@ from pai_lsp.rules.plugins.storage_rules import read_storage
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.text import Span
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -10,8 +10,8 @@ from pai_lsp.source.edits import line_end
 from pai_lsp.source.nodes import scalar_text
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

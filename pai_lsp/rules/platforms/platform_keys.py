@@ -11,8 +11,8 @@ from pai_lsp.platform.clone_options import OpenQuoteError, clone_words, is_alway
 from pai_lsp.rules.plugins.plugin_values import refused
 from pai_lsp.source.nodes import Scalar, entries_of, entry_at, items_of, plain_value, scalar_text
 from pai_lsp.source.scalar import counts_as_false
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

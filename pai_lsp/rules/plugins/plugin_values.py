@@ -35,8 +35,8 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.tags import runtime_value
 from pai_lsp.source.text import TextEdit
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

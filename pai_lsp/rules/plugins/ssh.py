@@ -14,8 +14,8 @@ from pai_lsp.source.edits import insert_entry, remove_entry
 from pai_lsp.source.nodes import Mapping, Scalar, scalar_text
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import TextEdit
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -29,8 +29,8 @@ from pai_lsp.source.edits import remove_entry, remove_item
 from pai_lsp.source.nodes import Scalar, Sequence, items_of, value_at
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.tree_edits import insert_values
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

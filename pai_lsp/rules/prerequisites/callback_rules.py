@@ -33,9 +33,9 @@ from pai_lsp.source.edits import append_item, insert_entry, line_span, remove_en
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence
 from pai_lsp.source.text import TextEdit
+from pai_lsp.source.type_checking import TYPE_CHECKING
 from pai_lsp.source.writing import quoted
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

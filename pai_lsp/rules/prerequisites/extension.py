@@ -29,8 +29,8 @@ from pai_lsp.source.edits import cut_entry, insert_entry, line_span
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -30,8 +30,8 @@ from pai_lsp.source.nodes import Scalar, Sequence
 from pai_lsp.source.spelling import did_you_mean, nearest, repeated
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.tree_edits import append_value, insert_values
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any

@@ -14,8 +14,8 @@ from pai_lsp.job.definition import Origin
 from pai_lsp.job.lookup import AddressFault, AddressKind, LookupState, looks_like_address, near_addresses, read_address
 from pai_lsp.job.require_graph import cycle_found, cycles, needs_missing, no_prerequisite, not_looked_up, nothing_at
 from pai_lsp.rules.prerequisites.references import by_title, callback_stub
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

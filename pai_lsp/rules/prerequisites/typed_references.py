@@ -24,9 +24,9 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.tree_edits import append_value, insert_values
+from pai_lsp.source.type_checking import TYPE_CHECKING
 from pai_lsp.source.writing import scalar_line
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

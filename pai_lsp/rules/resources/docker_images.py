@@ -22,8 +22,8 @@ from pai_lsp.source.edits import insert_entry
 from pai_lsp.source.nodes import Mapping, Scalar, entries_of, entry_at, scalar_text, value_at
 from pai_lsp.source.scalar import counts_as_false
 from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterator

@@ -18,8 +18,8 @@ from pai_lsp.rules.plugins.plugin_entries import misspelt, misspelt_keys
 from pai_lsp.source.edits import remove_entry
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping, Node, Scalar, Sequence, entries_of, entry_at, value_at
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -22,8 +22,8 @@ from pai_lsp.source.nodes import Entry, Mapping, Scalar, plain_value
 from pai_lsp.source.spelling import did_you_mean, plural
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.tree_edits import insert_values
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

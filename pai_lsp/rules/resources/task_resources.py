@@ -15,8 +15,8 @@ from pai_lsp.job.variable_places import RESERVED_PORTS
 from pai_lsp.source.edits import column, line_end
 from pai_lsp.source.nodes import Entry, Mapping, Scalar
 from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

@@ -15,9 +15,9 @@ from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, ScalarStyle, Sequ
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.type_checking import TYPE_CHECKING
 from pai_lsp.source.writing import written_key
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

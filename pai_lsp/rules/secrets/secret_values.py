@@ -22,9 +22,9 @@ from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, value_at, walk
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.type_checking import TYPE_CHECKING
 from pai_lsp.source.writing import quoted, written_key
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -26,8 +26,8 @@ from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.scalar import Reader
 from pai_lsp.source.spelling import did_you_mean, free_name, repeated
 from pai_lsp.source.text import TextEdit, shortened
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -31,8 +31,8 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import counts_as_false
 from pai_lsp.source.spelling import listed
 from pai_lsp.source.text import Span, TextEdit, any_overlaps
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any

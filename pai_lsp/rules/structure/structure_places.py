@@ -12,8 +12,8 @@ from pai_lsp.source.edits import line_span
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Entry, Mapping, Node, ProblemKind, Scalar, Sequence
 from pai_lsp.source.text import Span, any_overlaps, apart, end_of_line
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import TypeAlias

@@ -32,9 +32,9 @@ from pai_lsp.source.nodes import Mapping, Scalar, Sequence, entry_at
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.tree_edits import append_value, insert_values
+from pai_lsp.source.type_checking import TYPE_CHECKING
 from pai_lsp.source.writing import flow_value
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

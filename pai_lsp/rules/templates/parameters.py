@@ -28,8 +28,8 @@ from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, plain_v
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import Binary, Date, server_text
 from pai_lsp.source.text import Span, TextEdit, one_line
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

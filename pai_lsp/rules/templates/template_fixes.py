@@ -13,9 +13,9 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.type_checking import TYPE_CHECKING
 from pai_lsp.source.writing import quoted, scalar_line, written_key
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -19,8 +19,8 @@ from pai_lsp.source.nodes import Mapping, Scalar, Sequence, entry_at, plain_valu
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, known_names, plural
 from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -20,8 +20,8 @@ from pai_lsp.source.odd_characters import odd_characters
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.type_checking import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

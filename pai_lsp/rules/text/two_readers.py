@@ -21,9 +21,9 @@ from pai_lsp.source.nodes import NO_TYPE, Mapping, Scalar, ScalarStyle, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.tags import server_refusal, tag_span, with_tag
 from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.type_checking import TYPE_CHECKING
 from pai_lsp.source.writing import quoted
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

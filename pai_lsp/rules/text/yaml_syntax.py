@@ -13,9 +13,9 @@ from pai_lsp.source.edits import entry_end, remove_entry
 from pai_lsp.source.nodes import Mapping, ProblemKind, Sequence, SyntaxProblem, plain_value, walk
 from pai_lsp.source.spelling import free_name, repeated
 from pai_lsp.source.text import TextEdit
+from pai_lsp.source.type_checking import TYPE_CHECKING
 from pai_lsp.source.writing import quoted
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
