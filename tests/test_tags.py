@@ -318,3 +318,8 @@ def test_a_line_in_brackets_that_is_not_indented_deeper_is_refused(text: str) ->
 def test_lines_in_brackets_that_are_read() -> None:
     assert parse("a: [b,\nc,\n'd\ne',\nf\n g\n]\nh: {i: j\n}\n- k").problems[1:] == ()
     assert parse("[a\nb]").problems == ()
+
+
+def test_the_place_of_an_error_below_a_tag_may_not_be_in_the_text() -> None:
+    text = "prerequisites:\n  !!pairs - {type: dockerimage, name: img}\n      - event: taskStarts\n    commands:\n"
+    assert [one.code for one in Document(text).diagnostics][:2] == ["yaml-syntax", "yaml-syntax"]

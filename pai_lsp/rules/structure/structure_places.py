@@ -91,20 +91,27 @@ def _place(job: Job, error: StructureError, known: _Entries) -> ErrorPlace | Non
     owner: Mapping | Sequence | None = None
     entry: Entry | None = None
     for step in error.path:
-        if isinstance(node, Mapping) and (found := _written(node, str(step), known)):
+        if isinstance(step, str):
+            found = _written(node, step, known) if isinstance(node, Mapping) else None
+            if found is None:
+                return None
             owner, entry = found
             node = entry.value
-        elif isinstance(node, Sequence) and isinstance(step, int):
-            owner, entry, node = node, None, node.items[step]
         else:
-            return None
-    if error.key is None or not isinstance(node, Mapping):
+            if not isinstance(node, Sequence) or step >= len(node.items):
+                return None
+            owner, entry, node = node, None, node.items[step]
+    if error.key is None:
         return ErrorPlace(error, _value_span(job.text, node, entry), node, owner, entry)
-    found = _written(node, error.key, known)
-    if found is None:  # it is missing
+    if not isinstance(node, Mapping):
+        return None
+    if error.kind == "missing-key":
         misspelt = _written(node, error.expected[0], known) if error.expected else None
         span = key_name_span(misspelt[1]) if misspelt else _label(node, entry)
         return ErrorPlace(error, span, node, owner, entry)
+    found = _written(node, error.key, known)
+    if found is None:
+        return None
     mapping, key = found
     span = key_name_span(key)
     return ErrorPlace(error, span if len(span) else key.span, mapping, owner, entry, key)
