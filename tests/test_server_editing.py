@@ -116,6 +116,14 @@ async def test_what_is_compared_with_what_is_typed(typed: str, label: str, filte
         assert (await offered(client, f"{JOB}    {typed}", label)).get("filterText") == filtered
 
 
+async def test_kinds_that_the_client_does_not_know() -> None:
+    text = JOB.replace("cmd}", "cmd, callbacks: [{event: $0}]}")
+    async with connected(capabilities=client_with()) as client:
+        assert (await offered(client, text, "taskStarts"))["kind"] == 12
+    async with connected(capabilities=client_with(completionItemKind={"valueSet": [12, 23]})) as client:
+        assert (await offered(client, text, "taskStarts"))["kind"] == 23
+
+
 async def test_documentation_that_is_asked_for_later() -> None:
     can = {"resolveSupport": {"properties": ["documentation"]}, "documentationFormat": ["markdown"]}
     async with connected(capabilities=client_with(can)) as client:

@@ -31,6 +31,7 @@ def _values(*paths: str) -> cached_property[frozenset[int]]:
 
 _EDIT = "workspace.workspace_edit"
 _ACTION = "text_document.code_action"
+_COMPLETION = "text_document.completion"
 _ITEM = "text_document.completion.completion_item"
 _PUBLISHED, _PULLED = "text_document.publish_diagnostics", "text_document.diagnostic"
 
@@ -75,6 +76,7 @@ class Client:
     later_documentation = _has(f"{_ITEM}.resolve_support.properties", "documentation")
     markdown_completions = _has(f"{_ITEM}.documentation_format", lsp.MarkupKind.Markdown)
     completion_tags = _values(f"{_ITEM}.tag_support.value_set")
+    completion_kinds = _values(f"{_COMPLETION}.completion_item_kind.value_set")
 
     def part(self, path: str) -> Any:
         """The capability at a path; None without it."""

@@ -51,18 +51,19 @@ def resolved_completion(document: OpenDocument, item: lsp.CompletionItem) -> lsp
     return item
 
 
-# Of those that every client knows, 1 to 18. Source: LSP 3.17, CompletionClientCapabilities.
 _KINDS: Mapping[SuggestionKind, lsp.CompletionItemKind] = {
     SuggestionKind.KEY: lsp.CompletionItemKind.Property,
     SuggestionKind.VALUE: lsp.CompletionItemKind.Value,
     SuggestionKind.REFERENCE: lsp.CompletionItemKind.Reference,
     SuggestionKind.ROLE: lsp.CompletionItemKind.Class,
     SuggestionKind.PLUGIN: lsp.CompletionItemKind.Module,
-    SuggestionKind.EVENT: lsp.CompletionItemKind.Keyword,
+    SuggestionKind.EVENT: lsp.CompletionItemKind.Event,
     SuggestionKind.SNIPPET: lsp.CompletionItemKind.Snippet,
     SuggestionKind.VARIABLE: lsp.CompletionItemKind.Variable,
     SuggestionKind.PARAMETER: lsp.CompletionItemKind.Field,
 }
+# Those that every client knows. Source: LSP 3.17, CompletionClientCapabilities.
+_BASIC_KINDS = frozenset(range(1, 19))
 # Only a single word may be inserted in front of the rest of another word; keys and snippets replace it.
 _WORDS = frozenset(SuggestionKind) - {SuggestionKind.KEY, SuggestionKind.SNIPPET}
 
@@ -81,12 +82,13 @@ class CompletionItems:
     def item(self, suggestion: Suggestion) -> lsp.CompletionItem:
         """One suggestion."""
         client = self.document.client
+        kind, known = _KINDS[suggestion.kind], client.completion_kinds or _BASIC_KINDS
         text, form = self._text(suggestion)
         documentation = suggestion.documentation if self.kept is None else ""
         is_marked = suggestion.is_deprecated and lsp.CompletionItemTag.Deprecated in client.completion_tags
         return lsp.CompletionItem(
             suggestion.label,
-            kind=_KINDS[suggestion.kind],
+            kind=kind if kind in known else lsp.CompletionItemKind.Value,
             tags=[lsp.CompletionItemTag.Deprecated] if is_marked else None,
             detail=suggestion.detail or None,
             documentation=markup(documentation, is_shown=client.markdown_completions) if documentation else None,
