@@ -164,3 +164,25 @@ def test_definitions_are_checked_in_every_document() -> None:
 def test_every_kind_of_structure_error_has_a_rule(kind: str) -> None:
     assert f"`{kind}`" in (StructureError.__doc__ or "")
     assert kind in BY_CODE
+
+
+@pytest.mark.parametrize(
+    ("ports", "converted"),
+    [
+        ("[a # x, y\n  , b]", "{a: 1, b: 1}"),
+        ("[a, {b: 2, c: 3}, d: 4]", "{a: 1, b: 2, c: 3, d: 4}"),
+        ('\n- "a"\n# - c\n- b # d', '\n  "a": 1\n# - c\n  b: 1 # d'),
+        ("\n- a: 1\n  b: 2\n- c : 3", "\n  a: 1\n  b: 2\n  c : 3"),
+        ("\n-   a\n- b", None),
+        ("\n- {a: 1}", None),
+        ("[a, a]", None),
+        ("[]", None),
+    ],
+)
+def test_a_list_of_ports_becomes_a_mapping(ports: str, converted: str | None) -> None:
+    text = (
+        f"taskRoles:\n  worker:\n    resourcePerInstance:\n      ports: {ports.replace(chr(10), chr(10) + ' ' * 6)}\n"
+    )
+    fixes = [fix for one in Document(text).diagnostics if one.code == "ports-not-mapping" for fix in one.fixes]
+    after = [apply_edits(text, fix.edits).partition("ports: ")[2].replace("\n" + " " * 6, "\n") for fix in fixes]
+    assert after == ([] if converted is None else [f"{converted}\n"])

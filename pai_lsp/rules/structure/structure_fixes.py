@@ -297,7 +297,7 @@ def _required(job: Job, path: Path) -> dict[str, Any]:
 # Keys of `portList` in protocol v1, whose items are not labels with counts.
 _PORT_KEYS = frozenset({"label", "name", "port", "portNumber", "beginAt"})
 # An item of a block's list, which is a label or begins with one.
-_LABEL = lazy_pattern(r"^( *)-( +[\w-]+)(:)?", re.MULTILINE)
+_LABEL = lazy_pattern(r"^( *)-( +[\"']?[\w-]+[\"']?)( *:)?", re.MULTILINE)
 _SIZE = lazy_pattern(r"(\d{1,6}) ?([gGmM])(?:i|i?[bB])?")
 _VERSION_2 = lazy_pattern(r"[vV]?2(?:\.0+)?")
 
@@ -406,13 +406,14 @@ def ports_as_mapping_fixes(job: Job, place: ErrorPlace) -> Fixes:
         return ()
     labels = [one for item in node.items for one in _labels(item)]
     is_clear = all(map(_labels, node.items)) and len(set(labels)) == len(labels)
-    written = job.text[node.span.start : node.span.end]
     if node.is_flow:
-        parts = (part.strip("{} ") for part in written[1:-1].split(","))
-        new, count = "{" + ", ".join(part if ":" in part else f"{part}: 1" for part in parts) + "}", len(labels)
+        parts = (job.text[item.span.start : item.span.end].strip("{} ") for item in node.items)
+        new = "{" + ", ".join(part if ":" in part else f"{part}: 1" for part in parts) + "}"
     else:
+        written = job.text[node.span.start : node.span.end]
         new, count = _LABEL.subn(lambda match: f"{match[1]} {match[2]}{match[3] or ': 1'}", written)
-    is_clear = is_clear and count == len(labels)
+        is_aligned = len({column(job.text, item.span.start) for item in node.items}) == 1
+        is_clear = is_clear and is_aligned and count == len(node.items)
     return fix_of("Convert to a mapping", TextEdit, node.span, new, safe=True) if is_clear else ()
 
 
