@@ -304,7 +304,7 @@ class _Builder:
         event, children = opened.event, opened.children
         is_mapping = type(event) is yaml.MappingStartEvent
         is_flow = bool(event.flow_style)
-        if opened.first_anchor and (value := self._without_key(opened)):
+        if opened.first_anchor and (value := self._without_key(opened, *opened.first_anchor)):
             self._name(opened.first_anchor, value, opened.weight)
             self._add(value, opened.weight, None)
             return
@@ -328,13 +328,12 @@ class _Builder:
             self._check_tag(node)
         self._add(node, opened.weight, opened.anchor)
 
-    def _without_key(self, opened: _OpenCollection) -> Node | None:
+    def _without_key(self, opened: _OpenCollection, name: str, span: Span) -> Node | None:
         """What js-yaml takes for the value of `&name: value`, the only entry of a mapping: the colon is in the name.
 
         None, and a fault, where an anchor is in front of a key. Source: js-yaml 3.13.1 and 4.1.1, loader.js,
         readAnchorProperty.
         """
-        name, span = opened.first_anchor or ("", opened.children[0].span)
         if name.endswith(":") and len(opened.children) == 2 and opened.anchor is None and opened.event.tag is None:
             key, value = opened.children
             self._tree.anchors[:] = [one for one in self._tree.anchors if one.node is not key]

@@ -128,12 +128,12 @@ def unquoted_question_mark(job: Job) -> Iterator[Finding]:
         return
     suspects = [scalar for scalar in job.syntax.scalars if "?" in scalar.text and scalar.style is ScalarStyle.PLAIN]
     masked = masked_span(job.text)
-    flow = [node.span for node in walk(job.syntax.root) if isinstance(node, (Mapping, Sequence)) and node.is_flow]
+    flow = [node for node in walk(job.syntax.root) if isinstance(node, (Mapping, Sequence)) and node.is_flow]
+    values = {entry.value for node in flow if isinstance(node, Mapping) for entry in node.entries}
     for scalar in suspects:
-        if scalar.span.start not in masked and any(scalar.span.start in span for span in flow):
+        if scalar.span.start not in masked and any(scalar.span.start in node.span for node in flow):
             # Where only the first character is one, the runtime reads the rest as a key, where one can be.
-            is_value = job.text[: scalar.span.start].rstrip().endswith(":")
-            is_read = scalar.text.rfind("?") == 0 and not is_value
+            is_read = scalar.text.rfind("?") == 0 and scalar not in values
             refuses = "" if is_read else " and refuses the file"
             message = f"the runtime reads '?' in brackets as a key indicator{refuses}; quote the string"
             consequence = Consequence.FAILS if is_read else None
@@ -181,9 +181,10 @@ def runtime_reads_differently(job: Job) -> Iterator[Finding]:
     `yes`, `no`, `on` and `off` are booleans in YAML 1.1, `1_` and the key `1` are numbers. When such a prerequisite is
     defined with quotes and referred to without them, or the other way round, when `<% $parameters.on %>` is used in a
     plugin's commands, or when such a value is the `uri` of an image, its account in a job with secrets, or the `plugin`
-    of a listed prerequisite, the init container dies. In quotes, both parsers read a string.
-    Sources: PyYAML, resolver.py; openpai-runtime, src/init.d/initializer.py, collect_plugin_configs and replace_ref;
-    src/init.d/image_checker.py.
+    of a listed prerequisite, the init container dies. In quotes, both parsers read a string. `&name:` alone in a mapping
+    is an anchor with the colon in its name to the rest-server, and a key without a name to the runtime.
+    Sources: PyYAML, resolver.py; js-yaml, loader.js, readAnchorProperty; openpai-runtime, src/init.d/initializer.py,
+    collect_plugin_configs and replace_ref; src/init.d/image_checker.py.
 
         prerequisites:
           - name: "on"
@@ -209,12 +210,7 @@ def runtime_reads_differently(job: Job) -> Iterator[Finding]:
     yield from _names_read_differently(job)
     yield from _values_read_differently(job)
     yield from _parameters_read_differently(job)
-    for anchor in job.syntax.anchors:
-        if anchor.name.endswith(":") and anchor.span.end <= anchor.node.span.start < anchor.node.span.end:
-            message = f"the runtime reads a key without a name, the rest-server an anchor '{anchor.name}'; remove '&'"
-            span = Span(anchor.span.start - 1, anchor.span.end)
-            removal = fix_of("Remove '&'", TextEdit, Span(span.start, anchor.span.start), "")
-            yield Finding(span, message, removal, consequence=Consequence.FAILS)
+    yield from _anchors_read_differently(job)
 
 
 def _names_read_differently(job: Job) -> Iterator[Finding]:
@@ -268,6 +264,15 @@ def _parameters_read_differently(job: Job) -> Iterator[Finding]:
         message = f"the runtime does not read the key '{name}' as a string and finds no '$parameters.{name}'; quote it"
         fixes = _quote_fix(job, key) if isinstance(key, Scalar) and key.text == name else ()
         yield Finding(key.span, message, fixes, (Related(use.span, "used here"),))
+
+
+def _anchors_read_differently(job: Job) -> Iterator[Finding]:
+    for anchor in job.syntax.anchors:
+        if anchor.name.endswith(":") and anchor.span.end <= anchor.node.span.start < anchor.node.span.end:
+            message = f"the runtime reads a key without a name, the rest-server an anchor '{anchor.name}'; remove '&'"
+            span = Span(anchor.span.start - 1, anchor.span.end)
+            removal = fix_of("Remove '&'", TextEdit, Span(span.start, anchor.span.start), "")
+            yield Finding(span, message, removal, consequence=Consequence.FAILS)
 
 
 def is_read_differently(node: Node) -> bool:
