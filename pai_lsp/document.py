@@ -562,13 +562,22 @@ def _diagnostics(rule: Rule, findings: Iterable[Finding], document: Document, on
     severity = document.settings.severity_of(rule) or rule.severity
     is_set = rule.code in document.settings.severities
     applicable = document.applicable_fixes
+    shared: dict[int, Fixes] = {}  # the places of one mistake may have the same fixes
+
+    def fixes_of(found: Finding) -> Fixes:
+        known = shared.get(id(found.fixes))
+        if known is None:
+            known = shared[id(found.fixes)] = _applicable(rule, found.fixes, applicable, on_fault)
+        return known
+
+    findings = tuple(findings)  # so that each of their fixes keeps its identity
     return [
         Diagnostic(
             rule.code,
             severity if is_set else found.severity or severity,
             found.span,
             one_line(found.message, _LONGEST_MESSAGE),
-            _applicable(rule, found.fixes, applicable, on_fault) if found.fixes != () else (),
+            fixes_of(found) if found.fixes != () else (),
             found.related[:MOST_RELATED],
             found.tags,
             found.field,

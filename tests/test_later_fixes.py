@@ -12,10 +12,11 @@ from job_text import HEAD
 
 import pai_lsp.document
 import pai_lsp.job.symbols
-from pai_lsp.document import Document, check
+from pai_lsp.document import Document, _found_alone, check
 from pai_lsp.findings.diagnostic import Finding, Fix, Rule, later
 from pai_lsp.findings.fixes import ApplicableFixes
 from pai_lsp.rules import BY_CODE
+from pai_lsp.rules.text.characters import invisible_character
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span, TextEdit, apply_edits
@@ -44,6 +45,13 @@ def test_no_finding_computes_its_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [fix.title for fix in found[-1].fixes] == ["Rename this one to 'same_2'"]
     assert apply_edits(SAME, found[-1].fixes[0].edits).endswith("name: same}\n  - {type: script, name: same_2}\n")
     assert names == ["same_2"]
+
+
+def test_the_places_of_one_mistake_share_their_fixes() -> None:
+    text = HEAD.replace(": ", ":\u200b ")
+    found = [one for one in _found_alone(invisible_character, Document(text), lambda *_: None) if one.fixes]
+    assert len(found) > 5
+    assert len({id(one.fixes) for one in found}) == 1
 
 
 TEXTS = [path for folder in ("rules", "fixes") for path in sorted(Path(__file__).with_name(folder).glob("*.yaml"))]

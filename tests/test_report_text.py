@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pai_lsp.cli.report import render
+from pai_lsp.cli.report import render, text_report
 from pai_lsp.cli.report.results import CheckedFile, Results
 from pai_lsp.cli.report.terminal import Terminal, lay_out, terminal_for
 from pai_lsp.findings import diagnostic
@@ -294,3 +294,9 @@ def test_concise_is_one_line_a_finding() -> None:
     results = Results((CheckedFile("a.yaml", JOB, (found,)), CheckedFile("b.yaml", "")))
     assert render("concise", results, Terminal(), ()) == "a.yaml:7:21: error[some-rule] not␊so\n"
     assert render("concise", Results((CheckedFile("b.yaml", ""),)), Terminal(), ()) == ""
+
+
+def test_a_long_line_of_ascii_is_cut_without_looking_at_each_character(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = lay_out("0123456789" * 10_000)
+    monkeypatch.setattr(text_report, "cell_width", None)
+    assert text_report._cropped(line, 95, 106) == "…678901234…"

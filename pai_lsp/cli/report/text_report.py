@@ -192,6 +192,8 @@ def _cropped(laid_out: LaidOut, left: int, right: int) -> str:
         return laid_out.text
     first, last = left + (left > 0), right - (total > right)
     before, after = (_CUT if left > 0 else ""), (_CUT if total > right else "")
+    if laid_out.text.isascii():  # a long line has many findings
+        return before + laid_out.text[first:last] + after
     places = zip(laid_out.text, accumulate(map(cell_width, laid_out.text), initial=0), strict=False)
     shown = [(one, cell) for one, cell in places if first <= cell and cell + cell_width(one) <= last]
     half = " " * (shown[0][1] - first) if shown else ""

@@ -181,8 +181,8 @@ def runtime_reads_differently(job: Job) -> Iterator[Finding]:
     `yes`, `no`, `on` and `off` are booleans in YAML 1.1, `1_` and the key `1` are numbers. When such a prerequisite is
     defined with quotes and referred to without them, or the other way round, when `<% $parameters.on %>` is used in a
     plugin's commands, or when such a value is the `uri` of an image, its account in a job with secrets, or the `plugin`
-    of a listed prerequisite, the init container dies. In quotes, both parsers read a string. `&name:` alone in a mapping
-    is an anchor with the colon in its name to the rest-server, and a key without a name to the runtime.
+    of a listed prerequisite, the init container dies. In quotes, both parsers read a string. `&name:` alone in a
+    mapping is an anchor with the colon in its name to the rest-server, and a key without a name to the runtime.
     Sources: PyYAML, resolver.py; js-yaml, loader.js, readAnchorProperty; openpai-runtime, src/init.d/initializer.py,
     collect_plugin_configs and replace_ref; src/init.d/image_checker.py.
 
