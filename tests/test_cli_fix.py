@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import io
 import os
 import random
@@ -9,6 +10,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from job_text import HEAD
@@ -25,6 +27,9 @@ from pai_lsp.source import files
 from pai_lsp.source.files import SourceFile, write_text
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.text import Span, TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 BAD = """\
 protocolVersion: 2
@@ -310,6 +315,14 @@ def test_a_diff_of_texts_without_a_last_line_end_and_with_odd_ones() -> None:
         "--- a\n+++ a\n@@ -1,2 +1,2 @@\n x\u2028y\r-b\n\\ No newline at end of file\n+c\n\\ No newline at end of file\n"
     )
     assert unified_difference("a", "x", "x") == ""
+
+
+@pytest.mark.parametrize("changed", [[3, 9], [3, 10], [3, 11], [3, 8, 14], [3, 10, 17, 25], [0, 1, 29], [7], range(30)])
+def test_changes_are_joined_as_other_diffs_join_them(changed: Iterable[int]) -> None:
+    before = [f"line {number}\n" for number in range(30)]
+    after = [f"new {line}" if number in changed else line for number, line in enumerate(before)]
+    other = "".join(difflib.unified_diff(before, after, "a", "a"))
+    assert unified_difference("a", "".join(before), "".join(after)) == other
 
 
 @pytest.mark.parametrize("seed", range(8))

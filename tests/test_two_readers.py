@@ -8,7 +8,7 @@ import yaml
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import rules_of
 from pai_lsp.job.symbols import rename_role
-from pai_lsp.platform.secrets_section import masked_span
+from pai_lsp.platform.secrets_section import is_line_start, masked_span
 from pai_lsp.rules.text import characters, two_readers
 from pai_lsp.rules.text.yaml_syntax import redefined_anchor, secrets_anchor
 from pai_lsp.source.text import apply_edits
@@ -154,6 +154,14 @@ def test_a_line_end_is_reported_where_the_runtime_fails(before: str, character: 
 def test_what_the_rest_server_hides(text: str, masked: str) -> None:
     span = masked_span(text)
     assert text[span.start : span.end] == masked
+
+
+@pytest.mark.parametrize(
+    "before", ["", "\ufeff", " ", "a", "a: 1\n", "\n", "\ufeff ", "\ufeffa: 1\n", "a: 1\n\ufeff", "a: 1\n "]
+)
+def test_a_section_is_hidden_where_its_line_begins(before: str) -> None:
+    span = masked_span(f"{before}secrets: {{b: 1}}")
+    assert (span.start == len(before) and bool(span)) is is_line_start(f"{before}secrets: {{b: 1}}", len(before))
 
 
 def test_secrets_after_a_byte_order_mark_are_hidden() -> None:
