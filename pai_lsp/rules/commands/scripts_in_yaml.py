@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from pai_lsp.embedded.shell import read_script
+from pai_lsp.embedded.shell_expansions import NAME
 from pai_lsp.embedded.shell_script import PartKind
 from pai_lsp.findings.diagnostic import Finding, Fix, Fixes, Severity, later, rule
 from pai_lsp.findings.fixes import fix_of
@@ -150,8 +151,8 @@ def folded_lines_joined(job: Job) -> Iterator[Finding]:
     """YAML joins commands into one, because the string is folded.
 
     In a `>` block, and in an unquoted or quoted string over several lines, a line end becomes a space: the next command
-    is an argument of the one before. A `|` block keeps the lines.
-    Source: YAML 1.2, 8.1.3 (folding).
+    is an argument of the one before. A `|` block keeps the lines. `cd` and `export` refuse such arguments: an error.
+    Source: YAML 1.2, 8.1.3 (folding); bash 5.2.
 
         taskRoles:
           worker:
@@ -171,18 +172,40 @@ def folded_lines_joined(job: Job) -> Iterator[Finding]:
                 python train.py
     """
     for use in all_uses(job):
-        words = use.line.arguments
-        if use.line.program not in _WITH_WORDS or use.line.wrappers:
+        if found := joined_word(use):
+            word, scalar = found
+            message = f"YAML joins the lines, so this becomes an argument of '{use.line.name.text}'"
+            severity = Severity.ERROR if _stops(use, word) else None
+            yield Finding(use.word(word), message, _keep_lines(scalar), severity=severity)
+
+
+def _stops(use: CommandUse, joined: Word) -> bool:
+    """Whether `cd` or `export` refuses its arguments from one on, so that the task goes on without what is written."""
+    words = use.line.arguments
+    names = (word.text.partition("=")[0] for word in words[words.index(joined) :])
+    return use.line.program == "cd" or (use.line.program == "export" and not all(map(NAME.fullmatch, names)))
+
+
+def joined_word(use: CommandUse) -> tuple[Word, Scalar] | None:
+    """The first argument that begins a command of its own in the line below, and the folded string that they are in."""
+    words = use.line.arguments
+    if use.line.program not in _WITH_WORDS or use.line.wrappers:
+        return None
+    operand = next((number for number, word in enumerate(words) if not word.text.startswith("-")), len(words))
+    for number, (before, word) in enumerate(zip((use.line.name, *words), words, strict=False)):
+        is_begun = word.text in _BEGINNING and word.text != use.line.program and word is not words[-1]
+        if not is_begun and not (number > operand and _is_too_much(use.line.program, word)):
             continue
-        for before, word in zip((use.line.name, *words), words, strict=False):
-            if word.text not in _BEGINNING or word.text == use.line.program or word is words[-1]:
-                continue
-            gap = use.place.span(Span(before.span.end, word.span.start))
-            scalar = scalar_at(use.place.parts, gap.start) if "\n" in job.text[gap.start : gap.end] else None
-            if scalar and scalar.style is not ScalarStyle.LITERAL and use.line.written(word) == word.text:
-                message = f"YAML joins the lines, so this becomes an argument of '{use.line.name.text}'"
-                yield Finding(use.word(word), message, _keep_lines(scalar))
-                break
+        gap = use.place.span(Span(before.span.end, word.span.start))
+        scalar = scalar_at(use.place.parts, gap.start) if "\n" in use.place.source[gap.start : gap.end] else None
+        if scalar and scalar.style is not ScalarStyle.LITERAL and use.line.written(word) == word.text:
+            return word, scalar
+    return None
+
+
+def _is_too_much(program: str, word: Word) -> bool:
+    """Whether `cd` or `export` cannot have an argument after the first, such as `./run.sh`."""
+    return program == "cd" or (program == "export" and "/" in word.text.partition("=")[0])
 
 
 @rule(Severity.WARNING)

@@ -16,6 +16,7 @@ from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.platform.programs import known_line, launch_of, launchers
 from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, changed, quote_words_fix, scripts, uses
 from pai_lsp.rules.commands.nounset_rules import hidden_assignments
+from pai_lsp.rules.commands.scripts_in_yaml import joined_word
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 from pai_lsp.source.type_checking import TYPE_CHECKING
@@ -112,7 +113,10 @@ def _passed_on(use: CommandUse) -> Iterator[Finding]:
 
 def _declared(use: CommandUse, words: tuple[Word, ...]) -> Iterator[Finding]:
     """What `export` and its kind cannot read as a name."""
+    joined = joined_word(use)
     for number, word in enumerate(words[1:], 1):
+        if joined and word is joined[0]:
+            return  # `folded_lines_joined` reports it
         written = use.line.written(word)
         if written.startswith(("$", '"', "'", "`")) and not re.match(r"\$\{?\w+\}?[:/]", written):
             continue
@@ -122,10 +126,6 @@ def _declared(use: CommandUse, words: tuple[Word, ...]) -> Iterator[Finding]:
         if equals and name[:1] != "$" and any(mark in name for mark in "$`{"):
             continue  # bash makes the name, as in `export PORT_$i=1` and `export {http,https}_proxy=…`
         before = words[number - 1]
-        between = Span(before.span.end, word.span.start)
-        gap = use.span(between)
-        if "\n" in use.place.source[gap.start : gap.end] and "\n" not in use.written(between):
-            return  # `folded_lines_joined` reports it
         start = before if number > 1 and (before.text.endswith("=") or NAME.fullmatch(before.text)) else word
         end = words[number + 1] if word.text == "=" and number + 1 < len(words) else word
         span = Span(words[0].span.start, end.span.end)
