@@ -172,7 +172,7 @@ def folded_lines_joined(job: Job) -> Iterator[Finding]:
                 python train.py
     """
     for use in all_uses(job):
-        if found := joined_word(use):
+        if use.line.program in _WITH_WORDS and (found := joined_word(use)):
             word, scalar = found
             message = f"YAML joins the lines, so this becomes an argument of '{use.line.name.text}'"
             severity = Severity.ERROR if _stops(use, word) else None
@@ -191,10 +191,12 @@ def joined_word(use: CommandUse) -> tuple[Word, Scalar] | None:
     words = use.line.arguments
     if use.line.program not in _WITH_WORDS or use.line.wrappers:
         return None
-    operand = next((number for number, word in enumerate(words) if not word.text.startswith("-")), len(words))
-    for number, (before, word) in enumerate(zip((use.line.name, *words), words, strict=False)):
-        is_begun = word.text in _BEGINNING and word.text != use.line.program and word is not words[-1]
-        if not is_begun and not (number > operand and _is_too_much(use.line.program, word)):
+    program, has_operand = use.line.program, False
+    for before, word in zip((use.line.name, *words), words, strict=False):
+        is_begun = word.text in _BEGINNING and word.text != program and word is not words[-1]
+        is_wrong = is_begun or (has_operand and _is_too_much(program, word))
+        has_operand = has_operand or word.text[:1] != "-"
+        if not is_wrong:
             continue
         gap = use.place.span(Span(before.span.end, word.span.start))
         scalar = scalar_at(use.place.parts, gap.start) if "\n" in use.place.source[gap.start : gap.end] else None
