@@ -18,8 +18,9 @@ settings.register_profile("default", deadline=None, suppress_health_check=[Healt
 settings.load_profile("default")
 settings.register_profile("fast", max_examples=20)
 gc.set_threshold(200_000, 20, 50)  # as in the language server
-# Certificates that the environment names are read again for each request, 8 ms each; no test needs one of them.
-for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+# Certificates that the environment names are read again for each request, 8 ms each, and no test needs one of them;
+# and people's Pythons write through buffers, whose locks the end of a program waits for.
+for name in ("SSL_CERT_FILE", "SSL_CERT_DIR", "PYTHONUNBUFFERED"):
     os.environ.pop(name, None)
 
 

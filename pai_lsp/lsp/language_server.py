@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import os
 import queue
 import sys
 import threading
@@ -172,8 +173,8 @@ class BackgroundHandler(logging.Handler):
         while True:
             line = self._lines.get()
             with suppress(OSError, ValueError):
-                sys.stderr.write(f"{line}\n")
-                sys.stderr.flush()
+                # With sys.stderr, the end of the program would wait for a write that nobody reads: they share a lock.
+                os.write(sys.stderr.fileno(), f"{line}\n".encode(errors="backslashreplace"))
             self._lines.task_done()
 
 
