@@ -27,7 +27,6 @@ from pai_lsp.web.access_token import AccessToken
 from pai_lsp.web.fetching import FetchFailure, HttpAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from pai_lsp.web.fetching import Limits
@@ -71,17 +70,6 @@ def server_with(post: Reaction, *, keeps: bool = True) -> Reaction:
             request.send(404, b"{}")
 
     return react
-
-
-def left_soon(monkeypatch: pytest.MonkeyPatch, is_never_answered: Callable[[str, str], bool]) -> None:
-    """Make the client give up soon where the server never answers a request: given its method and address."""
-    exchange = fetching.exchange
-
-    def hurried(method: str, url: str, *rest: Any, limits: Limits, **options: Any) -> HttpAnswer | FetchFailure:
-        limits = limits_for(never) if is_never_answered(method, url) else limits
-        return exchange(method, url, *rest, limits=limits, **options)
-
-    monkeypatch.setattr(rest_server, "exchange", hurried)
 
 
 def error(status: int, code: str, message: str) -> Reaction:
@@ -150,8 +138,6 @@ not checked for the cluster's SKUs and rights: run pai-lsp cluster pull lab firs
             (error(500, "UnknownError", "secret paper-and-glue"), False, 1, "the server failed (500): 'secret ***'"),
             (answering(503, b""), True, 0, "the cluster has the job"),
             (half, True, 0, "the cluster has the job"),
-            (never, False, 1, "was not submitted: the server did not answer in time"),
-            (never, True, 0, "the cluster has the job"),
         ]
     ),
 )
@@ -163,9 +149,7 @@ def test_faults(
     home: Path,
     job: str,
     capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    left_soon(monkeypatch, lambda method, _: method == "POST" and reaction is never)
     with marketplace(server_with(reaction, keeps=keeps)) as server:
         configured(home, server.url)
         assert main(["submit", "--cluster", "lab", "--yes", job]) == status
@@ -199,7 +183,11 @@ def test_nothing_goes_to_a_server_that_is_not_trusted_or_in_the_open(
 def test_a_cluster_that_says_nothing_at_all(
     home: Path, job: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    left_soon(monkeypatch, lambda _, url: "tokens" not in url)
+    def hurried(method: str, url: str, *rest: Any, limits: Limits, **options: Any) -> HttpAnswer | FetchFailure:
+        limits = limits if "tokens" in url else limits_for(never)
+        return fetching.exchange(method, url, *rest, limits=limits, **options)
+
+    monkeypatch.setattr(rest_server, "exchange", hurried)
     knows_user = server_with(never)
     with marketplace(lambda request: (knows_user if "tokens" in request.path else never)(request)) as server:
         configured(home, server.url)
@@ -304,9 +292,12 @@ def answering_in_turn(
 
 
 LOST, UNSENT = FetchFailure("the connection was lost"), FetchFailure("connection refused", was_sent=False)
+SILENT = FetchFailure("the server did not answer in time")
 ABSENT = refused(404, "NoJobError", "no such job")
 NOT = "the job was not submitted: "
-THERE = ", but the cluster has the job"
+UNKNOWN = "it is not known whether the job was submitted: "
+LOOK = "; look for the job in the portal before you submit it again"
+THERE, NOT_YET = ", but the cluster has the job", f", and the cluster does not have the job yet{LOOK}"
 
 
 @pytest.mark.parametrize(
@@ -317,15 +308,15 @@ THERE = ", but the cluster has the job"
         ([said(200)], "nothing was sent: a job named 'train' already exists; give the job another name"),
         ([refused(500), said(202)], ""),
         ([ABSENT, UNSENT], f"{NOT}connection refused"),
-        ([ABSENT, LOST, ABSENT], f"{NOT}the connection was lost"),
+        ([ABSENT, LOST, ABSENT], f"{UNKNOWN}the connection was lost{NOT_YET}"),
         ([ABSENT, LOST, said(200)], f"the connection was lost{THERE}"),
-        (
-            [ABSENT, LOST, LOST],
-            (
-                "it is not known whether the job was submitted: the connection was lost; "
-                "look for the job in the portal before you submit it again"
-            ),
-        ),
+        ([ABSENT, LOST, LOST], f"{UNKNOWN}the connection was lost{LOOK}"),
+        ([ABSENT, SILENT, ABSENT], f"{UNKNOWN}the server did not answer in time{NOT_YET}"),
+        ([ABSENT, SILENT, said(200)], f"the server did not answer in time{THERE}"),
+        ([ABSENT, said(502, ""), ABSENT], f"{UNKNOWN}the server failed (502){NOT_YET}"),
+        ([ABSENT, said(504, ""), ABSENT], f"{UNKNOWN}the server failed (504){NOT_YET}"),
+        ([ABSENT, said(503, ""), ABSENT], f"{NOT}the server failed (503)"),
+        ([ABSENT, said(504, ""), said(504, "")], f"{UNKNOWN}the server failed (504){LOOK}"),
         ([ABSENT, said(200, "<html>"), said(200)], f"the answer is not that of a rest-server{THERE}"),
         ([ABSENT, said(500, "paper-and-glue"), said(200)], f"the server failed (500): '***'{THERE}"),
         ([ABSENT, refused(499, "A", "paper-and-glue")], f"{NOT}the cluster refuses the job (499): ***"),

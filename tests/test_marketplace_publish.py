@@ -241,10 +241,17 @@ def test_a_server_that_is_no_marketplace(
 
 @pytest.mark.parametrize("is_gone", [False, True], ids=["it answers again", "it is gone"])
 @pytest.mark.parametrize(
-    "words", [("publish", "faces.yaml"), ("publish", "faces.yaml", "--title", "x"), ("withdraw", "faces")]
+    ("words", "text"),
+    [
+        (("publish", "faces.yaml"), FACES.replace("mkdir -p", "mkdir")),
+        (("publish", "faces.yaml", "--title", "x"), FACES.replace("mkdir -p", "mkdir")),
+        (("publish", "faces.yaml", "--title", "x"), FACES),
+        (("withdraw", "faces"), FACES),
+    ],
 )
-def test_a_change_that_the_server_never_got(
+def test_a_change_that_the_server_does_not_have_yet(
     words: tuple[str, ...],
+    text: str,
     is_gone: bool,
     capsys: pytest.CaptureFixture[str],
     project: Path,
@@ -254,7 +261,7 @@ def test_a_change_that_the_server_never_got(
     assert run(capsys, "publish", "faces.yaml", "--yes")[0] == 0
     (item,) = shop.items.values()
     before = dict(item)
-    (project / "faces.yaml").write_text(FACES.replace("mkdir -p", "mkdir"))
+    (project / "faces.yaml").write_text(text)
     changes: list[str] = []
 
     def losing(request: Request) -> None:
@@ -267,10 +274,21 @@ def test_a_change_that_the_server_never_got(
 
     server.reaction = losing
     status, printed, errors = run(capsys, *words, "--yes")
-    assert (status, printed, len(changes), item) == (3 if is_gone else 1, "", 1, before)
-    told = "it is not known whether the server has the change" if is_gone else "nothing was changed"
-    assert f"pai-lsp marketplace {words[0]}: {told}: " in errors
-    assert errors.endswith("; look at the item's page before you repeat the command\n") is is_gone
+    assert (status, printed, len(changes), item) == (3, "", 1, before)
+    told = "it is not known whether the server has the change: the connection was lost"
+    assert errors.endswith(
+        f"pai-lsp marketplace {words[0]}: {told}; look at the item's page before you repeat the command\n"
+    )
+
+
+@pytest.mark.parametrize(("status", "exit_status"), [(500, 1), (503, 1), (502, 3), (504, 3)])
+def test_a_change_is_open_where_a_gateway_has_no_answer(
+    status: int, exit_status: int, capsys: pytest.CaptureFixture[str], server: Marketplace, shop: Shop
+) -> None:
+    server.reaction = lambda request: (shop if request.method == "GET" else answering(status))(request)
+    found, _, errors = run(capsys, "publish", "faces.yaml", "--yes")
+    assert (found, shop.items) == (exit_status, {})
+    assert ("it is not known" in errors) == (exit_status == 3)
 
 
 def test_a_server_that_fails(capsys: pytest.CaptureFixture[str], server: Marketplace, shop: Shop) -> None:

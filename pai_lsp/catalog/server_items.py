@@ -17,7 +17,7 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import scalar_text, value_at
 from pai_lsp.source.syntax import parse
 from pai_lsp.web.access_token import NoTokenError, access_token, keeps_secrets
-from pai_lsp.web.fetching import FetchFailure, Limits, exchange
+from pai_lsp.web.fetching import GATEWAY_FAILURES, FetchFailure, Limits, exchange
 
 if TYPE_CHECKING:
     from collections.abc import Mapping as MappingOf
@@ -30,12 +30,13 @@ if TYPE_CHECKING:
 class ServerError(Exception):
     """A request failed; the message has the reason, without the token.
 
-    is_unsure: whether the server may have done what was asked.
+    is_unsure: whether the server may have done what was asked. has_ended: whether it does nothing more about it.
     """
 
-    def __init__(self, message: str, *, is_unsure: bool = False) -> None:
+    def __init__(self, message: str, *, is_unsure: bool = False, has_ended: bool = True) -> None:
         super().__init__(message)
         self.is_unsure = is_unsure
+        self.has_ended = has_ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +112,12 @@ class ServerAccess:
         found = exchange(method, f"{self.url.rstrip('/')}/{place}", headers, body=body, limits=Limits())
         is_change = method != "GET"
         if isinstance(found, FetchFailure):
-            raise ServerError(self.token.hidden_in(found.note), is_unsure=is_change and found.was_sent)
+            note = self.token.hidden_in(found.note)
+            raise ServerError(note, is_unsure=is_change and found.was_sent, has_ended=False)
         if not 200 <= found.status < 300:
-            raise ServerError(self.token.hidden_in(found.refusal), is_unsure=is_change and found.status >= 500)
+            has_ended = found.status not in GATEWAY_FAILURES
+            is_unsure = is_change and found.status >= 500
+            raise ServerError(self.token.hidden_in(found.refusal), is_unsure=is_unsure, has_ended=has_ended)
         return found
 
 

@@ -13,6 +13,7 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import scalar_text, value_at
 from pai_lsp.source.spelling import plural
 from pai_lsp.source.text import visible
+from pai_lsp.web.fetching import GATEWAY_FAILURES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,21 +96,27 @@ class Submission:
         except NoAnswerError as error:
             if not error.was_sent:
                 raise NotSubmittedError(f"the job was not submitted: {error}") from None
-            return self._asked(str(error))
+            return self._asked(str(error), has_ended=False)
         if 200 <= answer.status < 300:
             return "" if answer.value is not None else self._asked("the answer is not that of a rest-server")
         if answer.status >= 500:
-            return self._asked(self.written.hidden.without(answer.refusal))
+            refusal = self.written.hidden.without(answer.refusal)
+            return self._asked(refusal, has_ended=answer.status not in GATEWAY_FAILURES)
         reason = taken if answer.status == 409 else self._refusal(answer)
         raise NotSubmittedError(f"the job was not submitted: {reason}")
 
-    def _asked(self, reason: str) -> str:
-        """The answer does not say whether the cluster has the job: ask."""
+    def _asked(self, reason: str, *, has_ended: bool = True) -> str:
+        """The answer does not say whether the cluster has the job: ask.
+
+        has_ended: whether the cluster has ended its work on the request; if not, the job may come later.
+        """
         is_there = self._is_there()
         if is_there:
             return f"{reason}, but the cluster has the job"
         if is_there is False:
-            raise NotSubmittedError(f"the job was not submitted: {reason}")
+            if has_ended:
+                raise NotSubmittedError(f"the job was not submitted: {reason}")
+            reason = f"{reason}, and the cluster does not have the job yet"
         step = "look for the job in the portal before you submit it again"
         raise UnknownOutcomeError(f"it is not known whether the job was submitted: {reason}; {step}")
 

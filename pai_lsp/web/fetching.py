@@ -34,6 +34,8 @@ _MOST_QUOTED = 120
 _MOST_EXPLAINED = 64 * 1024
 # Statuses that lead to another address. RFC 9110, section 15.4.
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
+# Statuses of a gateway that has no answer: the server behind it may still be at work. RFC 9110, 15.6.3 and 15.6.5.
+GATEWAY_FAILURES = frozenset({502, 504})
 
 
 @dataclass(frozen=True, slots=True)

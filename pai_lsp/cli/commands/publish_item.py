@@ -22,7 +22,7 @@ from pai_lsp.source.text import visible
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from pai_lsp.catalog.catalog import Catalog
     from pai_lsp.catalog.server_items import ServerAccess, ServerItem
@@ -123,7 +123,7 @@ def _publish(
     if not arguments.yes:
         need_agreement("Publish it?", "nothing was sent", arguments.file)
     if before is not None:
-        _sure(lambda: access.change(before.id, fields), lambda: _has(access, before.id, item))
+        _sure(lambda: access.change(before.id, fields), lambda: _has(access, before.id, fields))
         sys.stdout.write(f"{_address(before.id)}\n")
         return 0
     added: list[str] = []
@@ -160,8 +160,11 @@ def _is_same(known: ServerItem, item: PublishedItem) -> bool:
     return known.job == item.job or (item.type == "data" and bool(item.names) and known.names[:1] == item.names[:1])
 
 
-def _has(access: ServerAccess, identifier: str, item: PublishedItem) -> bool:
-    return any(one.id == identifier and one.protocol == item.protocol for one in access.own_items())
+def _has(access: ServerAccess, identifier: str, fields: Mapping[str, object]) -> bool:
+    return any(
+        (one.id, one.protocol, one.title) == (identifier, fields["protocol"], fields.get("name", one.title))
+        for one in access.own_items()
+    )
 
 
 def _found(access: ServerAccess, before: tuple[ServerItem, ...], item: PublishedItem, added: list[str]) -> bool:
@@ -182,7 +185,7 @@ def _sure(change: Callable[[], None], is_done: Callable[[], bool]) -> None:
         except ServerError:
             raise error from None
         if not is_there:
-            raise ServerError(str(error)) from None
+            raise (ServerError(str(error)) if error.has_ended else error) from None
 
 
 def _summary(
