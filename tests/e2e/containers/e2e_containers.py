@@ -475,8 +475,9 @@ def test_tasks_reach_each_other_by_their_ports(tmp_path: Path) -> None:
 )
 def test_tasks_reach_each_other_with_ssh(tmp_path: Path) -> None:
     text = job(
-        "if [ $PAI_TASK_INDEX = 1 ]; then while [ ! -e stopped ]; do sleep 0.1; done; exit 0; fi",
-        "ssh -q worker-1 'echo I am $PAI_TASK_INDEX in $(pwd); touch stopped'",
+        "if [ $PAI_TASK_INDEX = 1 ]; then touch begun; until [ -e stopped ]; do sleep 0.1; done; exit 0; fi",
+        # As on a cluster, a task that ends before the other has reached it leaves the other at the barrier.
+        "ssh -q worker-1 'until [ -e begun ]; do sleep 0.1; done; echo I am $PAI_TASK_INDEX in $(pwd); touch stopped'",
         role="    instances: 2\n",
         plugins="    - {plugin: ssh, parameters: {jobssh: true, sshbarrier: true}}\n",
     )
