@@ -155,6 +155,25 @@ def test_options(text: str, options: list[str], operands: list[str], unknown: li
     assert ([name for name, _ in found.unknown], found.is_open) == (unknown, is_open)
 
 
+@pytest.mark.parametrize(
+    ("written", "value", "place"),
+    [
+        ("--nnodes=2", "2", "2"),
+        ('"--nnodes=2"', "2", "2"),
+        ("--nnodes=$N", None, "$N"),
+        ('"--nnodes=$N"', None, '"--nnodes=$N"'),
+        ("--nnodes=", "", ""),
+        ('"--nnodes="', "", '"--nnodes="'),
+    ],
+)
+def test_the_place_of_a_value(written: str, value: str | None, place: str) -> None:
+    known, text = program("torchrun"), f"torchrun {written} t.py"
+    assert known is not None
+    (found,) = parsed(line_of(text).arguments, known, text).options
+    assert found.value_span is not None
+    assert (found.value, text[found.value_span.start : found.value_span.end]) == (value, place)
+
+
 # Options, operands, and what is unknown, by how a program reads its words; a `+` where it is open what else there is.
 STYLES = {
     "--al x": {"argparse git": "--al | x |", "pflag popt": "| x | --al +"},

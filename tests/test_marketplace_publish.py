@@ -397,6 +397,7 @@ def test_values_for_what_is_required_are_filled_in() -> None:
         ),
         "[{name: a, type: data}, {name: b, type: script}]\n",
         "--- {name: a,\n type: data}\n",
+        "{\n  name: a,\n  type: data\n}\n",
         "- &a\n  name: a\n  type: data\n  uri: &u [x]\n- {name: b, type: data, uri: *u}",
         "name: a\r\ntype: data\r\ndescription: |\r\n  one\r\n\r\n  two\r\n",
         "- name: a\n  type: data\n  description: |+\n    x\n\n\n- name: b\n  type: data\n  summary: 'a\n\n    b'\n",

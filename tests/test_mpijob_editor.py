@@ -197,6 +197,14 @@ def test_fixes(text: str, title: str, old: str, new: str) -> None:
     assert [apply_edits(text, fix.edits) for fix in fixes] == [text.replace(old, new)]
 
 
+def test_a_key_moves_only_to_a_place_that_its_version_has() -> None:
+    text = f"{HEAD}{SPEC}  mpiDistribution: OpenMPI\n"
+    for version, titles in (("v2beta1", ["Move to spec.mpiImplementation"]), ("v1", [])):
+        found = Document(text.replace("v2beta1", version)).diagnostics
+        moves = [fix.title for one in found for fix in one.fixes if fix.title.startswith("Move to")]
+        assert moves == titles, version
+
+
 def test_an_upgrade_keeps_the_file_as_it_is_written() -> None:
     finding = next(one for one in Document(OLD).diagnostics if one.code == "mpijob-unserved")
     (fix,) = finding.fixes
