@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the unit tests on every supported Python of this machine, also after a failure; extra arguments go to pytest.
 # The oldest and the newest run all of them, those between the fast lane: no fault was ever seen on one of them alone.
+# What only asks the files of the repository, the newest runs alone.
 # With --set-up, it only makes their environments; the newest one's is .venv, which make sets up.
 set -uo pipefail
 pythons=$(scripts/pythons.sh) || exit
@@ -32,9 +33,13 @@ for process in ${setting_up[@]+"${setting_up[@]}"}; do wait "$process" || exit; 
 status=0
 while read -r python; do
   version=$(version_of "$python")
-  lane=()
-  [ "$python" = "$oldest" ] || [ "$python" = "$newest" ] || lane=(-m "not slow" --hypothesis-profile fast)
-  echo "== tests on Python $version${lane:+, fast lane}"
+  lane=() called=''
+  case $python in
+    "$newest") ;;
+    "$oldest") lane=(-m "not repository") ;;
+    *) lane=(-m "not slow and not repository" --hypothesis-profile fast) called=', fast lane' ;;
+  esac
+  echo "== tests on Python $version$called"
   "$(environment_of "$python")/bin/python" -m pytest -q -n auto --dist worksteal ${lane[@]+"${lane[@]}"} "$@" \
     || { echo "== tests on Python $version: failed" >&2; status=1; }
 done <<<"$pythons"

@@ -89,6 +89,7 @@ def layer(name: str) -> int:
     return LAYERS.index(name.partition(".")[0])
 
 
+@pytest.mark.repository
 def test_imports_only_go_down() -> None:
     pairs = [(name, other) for name in MODULES if name for other in imports(name) if other]
     assert [(name, other) for name, other in pairs if layer(other) > layer(name)] == []
@@ -113,6 +114,7 @@ def cycles() -> list[list[str]]:
     return [list(group) for group in sorted(groups)]
 
 
+@pytest.mark.repository
 def test_no_module_imports_itself_through_others() -> None:
     assert cycles() == []
 
@@ -133,6 +135,7 @@ def test_a_class_name_occurs_once() -> None:
     assert {name: sorted(found) for name, found in names.items() if len(found) > 1} == {}
 
 
+@pytest.mark.repository
 def test_every_module_says_why_it_exists() -> None:
     assert [name for name in MODULES if not ast.get_docstring(tree(name))] == []
 
@@ -145,6 +148,7 @@ def defined_in(module: ast.Module | ast.ClassDef) -> dict[str, ast.AST]:
     }
 
 
+@pytest.mark.repository
 def test_what_the_page_about_the_architecture_names_exists() -> None:
     """`name` (`package/module`), and every path below a package or a folder beside it."""
     page = (PACKAGE.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -172,6 +176,7 @@ FOREIGN_FILES = {
 }
 
 
+@pytest.mark.repository
 def test_no_sentence_names_a_module_that_does_not_exist() -> None:
     """In the package, and on the pages."""
     root = PACKAGE.parent
@@ -184,6 +189,7 @@ def test_no_sentence_names_a_module_that_does_not_exist() -> None:
     assert [(file, name) for file, name in named if name not in known] == []
 
 
+@pytest.mark.repository
 def test_only_the_reader_imports_yaml() -> None:
     found = {
         name
@@ -278,6 +284,7 @@ def test_no_name_of_a_file_stops_a_command() -> None:
     assert found == []
 
 
+@pytest.mark.repository
 def test_foreign_json_has_one_reader() -> None:
     """`json_value` bounds numbers and depth; files of ours, and the protocol that answers a fault, need no bounds."""
     reading = {
@@ -290,6 +297,7 @@ def test_foreign_json_has_one_reader() -> None:
     assert reading == {"source.foreign", "platform.tables", "platform.job_schema", "lsp.protocol"}
 
 
+@pytest.mark.repository
 def test_no_rule_reads_the_text_of_a_script() -> None:
     """Rules about commands ask the model of a command: its words, values, files; never the text of the script."""
     found = []

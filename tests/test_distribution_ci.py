@@ -21,6 +21,8 @@ from pai_lsp import __version__
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.repository
+
 ROOT = Path(__file__).parent.parent
 BLOCKS = marked_blocks("ci.md")
 BASH = shutil.which("bash")

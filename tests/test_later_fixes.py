@@ -57,6 +57,7 @@ def test_the_places_of_one_mistake_share_their_fixes() -> None:
 TEXTS = [path for folder in ("rules", "fixes") for path in sorted(Path(__file__).with_name(folder).glob("*.yaml"))]
 
 
+@pytest.mark.repository
 @pytest.mark.parametrize("made", [Fix, TextEdit])
 def test_no_rule_makes_a_fix_or_an_edit_of_one(made: type, monkeypatch: pytest.MonkeyPatch) -> None:
     """The texts that all rules find something in; the expansion and repaired texts have edits of their own."""

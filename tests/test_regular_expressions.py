@@ -71,6 +71,7 @@ def of_tables() -> Iterator[tuple[str, str, int, bool]]:
         yield f"failure_causes.json: {entry['cause']}", entry["pattern"], 0, False
 
 
+@pytest.mark.repository
 def test_no_repetitions_share_characters() -> None:
     found = (*of_functions(), *of_modules(), *of_tables())
     expressions = {(text, flags): (place, whole) for place, text, flags, whole in found}

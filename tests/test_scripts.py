@@ -35,7 +35,7 @@ USUAL = (
     "tee",
     "uname",
 )
-pytestmark = pytest.mark.skipif(BASH is None, reason="scripts for bash")
+pytestmark = [pytest.mark.skipif(BASH is None, reason="scripts for bash"), pytest.mark.repository]
 needs_make = pytest.mark.skipif(MAKE is None, reason="needs make")
 
 

@@ -17,6 +17,8 @@ import yaml
 from pai_lsp.platform.platforms import OPENPAI, Platform, platform_named
 from pai_lsp.platform.tables import exit_codes, table
 
+pytestmark = pytest.mark.repository
+
 ROOT = Path(__file__).parent.parent
 LTP = platform_named("ltp")
 SCHEMA = """\
