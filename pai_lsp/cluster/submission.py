@@ -109,6 +109,7 @@ class Submission:
         """The answer does not say whether the cluster has the job: ask.
 
         has_ended: whether the cluster has ended its work on the request; if not, the job may come later.
+        Source: microsoft/pai, src/rest-server/src/models/v2/job/k8s.js: `put` has no limit of time.
         """
         is_there = self._is_there()
         if is_there:
