@@ -19,6 +19,7 @@ from pai_lsp.rules.record import facts, known_fixes, since
 if TYPE_CHECKING:
     import types
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -229,6 +230,26 @@ def test_progress_shows_only_on_long_runs(capsys: pytest.CaptureFixture[str], mo
     assert drawn.endswith("4 of 4 files\r\x1b[2K")
     assert list(with_progress(slowly(9), 4, shown=False)) == [0, 1, 2, 3]
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("option", "is_terminal", "shown"),
+    [((), True, True), ((), False, False), (("--no-progress",), True, False), (("--quiet",), True, False)],
+)
+def test_who_sees_progress(
+    option: tuple[str, ...], is_terminal: bool, shown: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[bool] = []
+
+    def recorded(outcomes: Iterator[object], _: int, *, shown: bool) -> Iterator[object]:
+        asked.append(shown)
+        return outcomes
+
+    monkeypatch.setattr("pai_lsp.cli.commands.check.with_progress", recorded)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal)
+    (tmp_path / "a.pai.yaml").write_text("type: job\n", encoding="utf-8")
+    main(["check", *option, str(tmp_path)])
+    assert asked == [shown]
 
 
 def test_the_bar() -> None:

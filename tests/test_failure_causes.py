@@ -87,6 +87,14 @@ def test_the_commands_codes_that_say_enough() -> None:
     assert sorted(CAUSES_OF_COMMAND_CODES) == [0, 124, 126, 127, *signals]
 
 
+@pytest.mark.parametrize("code", range(128, 146))
+def test_what_the_first_container_passes_on(code: int) -> None:
+    """Codes of signals stay; any other is 1. Source: openpai-runtime, src/init, exit_handler."""
+    stays = code in {130, 131, 132, 134, 135, 136, 137, 139, 141, 143}
+    found = failure(f"child process is PLUGIN_INITIALIZER, exit code is {code}\n")
+    assert found.code == (code if stays else 1)
+
+
 @pytest.mark.parametrize("code", sorted({*command_codes(), *CAUSES_OF_COMMAND_CODES, 3, 64}))
 def test_every_code_of_the_commands_has_an_answer(code: int) -> None:
     expected = CAUSES_OF_COMMAND_CODES.get(code, "silent-failure")
