@@ -127,6 +127,9 @@ def test_exported_variables_are_known() -> None:
 
 
 COMMANDS = [
+    ("[[ $x == @(a|b) ]] && echo c", ["[[ $x == @(a|b) ]]", "echo c"]),
+    ("shopt -s extglob\nls !(a|b) c", ["shopt -s extglob", "ls !(a|b) c"]),
+    ("ls !(a|b) c", ["ls !", "a", "b", "c"]),
     ("mpirun -np 4 -H \"a:2,b:2\" python 'x y.py'", ["mpirun -np 4 -H a:2,b:2 python x y.py"]),
     ("cd /a && make -j; ls | wc -l", ["cd /a", "make -j", "ls", "wc -l"]),
     ("X=1 Y=2 python train.py > log 2>&1 < /dev/null", ["python train.py"]),
