@@ -115,7 +115,7 @@ def _publish(
         fields = {key: value for key, value in fields.items() if value or key == "protocol"}
         if not arguments.title and item.title in {*item.names, item.job}:
             del fields["name"]
-        if before.protocol == item.protocol and fields.get("name", before.title) == before.title:
+        if _is_as_sent(before, fields):
             sys.stdout.write(visible(f"{_address(before.id)}: '{before.title}' is published like this already") + "\n")
             return 0
     lines = _summary(item, access, before, is_private=arguments.private)
@@ -161,10 +161,11 @@ def _is_same(known: ServerItem, item: PublishedItem) -> bool:
 
 
 def _has(access: ServerAccess, identifier: str, fields: Mapping[str, object]) -> bool:
-    return any(
-        (one.id, one.protocol, one.title) == (identifier, fields["protocol"], fields.get("name", one.title))
-        for one in access.own_items()
-    )
+    return any(one.id == identifier and _is_as_sent(one, fields) for one in access.own_items())
+
+
+def _is_as_sent(one: ServerItem, fields: Mapping[str, object]) -> bool:
+    return (one.protocol, one.title) == (fields["protocol"], fields.get("name", one.title))
 
 
 def _found(access: ServerAccess, before: tuple[ServerItem, ...], item: PublishedItem, added: list[str]) -> bool:
