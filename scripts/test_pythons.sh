@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the unit tests on every supported Python of this machine, also after a failure; extra arguments go to pytest.
 # The oldest and the newest run all of them, those between the fast lane: no fault was ever seen on one of them alone.
-# What only asks the files of the repository, the newest runs alone.
+# What no Python changes, such as the files of the repository, only the newest asks.
 # With --set-up, it only makes their environments; the newest one's is .venv, which make sets up.
 set -uo pipefail
 pythons=$(scripts/pythons.sh) || exit

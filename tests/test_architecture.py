@@ -119,11 +119,13 @@ def test_no_module_imports_itself_through_others() -> None:
     assert cycles() == []
 
 
+@pytest.mark.repository
 def test_a_file_name_occurs_once() -> None:
     names = Counter(path.name for path in MODULES.values() if path.name != "__init__.py")
     assert [name for name, count in names.items() if count > 1] == []
 
 
+@pytest.mark.repository
 def test_a_class_name_occurs_once() -> None:
     """But in the interface for programs, whose names are its own, and in code that the build makes."""
     names: dict[str, set[str]] = {}
