@@ -1,6 +1,7 @@
 """On how many cases a property is tried: on all in `make test`, on a tenth with `--hypothesis-profile fast`.
 
-Where whole tests run on several Pythons (scripts/test_pythons.sh), they share the random cases.
+Where the tests run on several Pythons (scripts/test_pythons.sh), two share the cases: each runs all tests, and tries a
+property on half of its files, texts and places.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
 Case = TypeVar("Case")
 
-PYTHONS = int(os.environ.get("TESTED_PYTHONS", "1"))
+# With "2/2", this is the second of two Pythons that share the cases.
+SHARE, SHARES = map(int, os.environ.get("TEST_SHARE", "1/1").split("/"))
 
 # The first seed of this Python: each tries texts of its own.
 FIRST_SEED = sys.version_info.minor * 100_000
@@ -31,13 +33,13 @@ def budget(count: int) -> int:
 
 def shared(count: int) -> range:
     """The seeds of this Python, where `count` random cases are tried on all of them."""
-    return range(FIRST_SEED, FIRST_SEED + budget(max(count // PYTHONS, 1)))
+    return range(FIRST_SEED, FIRST_SEED + budget(max(count // SHARES, 1)))
 
 
 def shared_places(cases: Sequence[Case], step: int) -> Sequence[Case]:
     """The cases of this Python, where each `step`-th is tried."""
-    distance = stride(step * PYTHONS)
-    return cases[sys.version_info.minor % distance :: distance]
+    distance = stride(step * SHARES)
+    return cases[(SHARE - 1) * (distance // SHARES) :: distance]
 
 
 def stride(step: int) -> int:
@@ -46,5 +48,6 @@ def stride(step: int) -> int:
 
 
 def some(cases: Iterable[Case], first: int = 0) -> list[Case]:
-    """The cases to try: all, or each eighth. Properties over the same cases begin at different ones."""
-    return list(cases)[first % 8 :: 8] if IS_FAST else list(cases)
+    """The cases of this Python: all, or each eighth. Properties over the same cases begin at different ones."""
+    every, distance = list(cases), 8 if IS_FAST else 1
+    return every[first % distance + (SHARE - 1) * distance :: distance * SHARES] or every[-1:]

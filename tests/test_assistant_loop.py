@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from difflib import SequenceMatcher
-from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 from assistant_mistakes import broken_job
+from budgets import some
 from slips import slip
 from test_slips import BASES
 
@@ -24,7 +24,7 @@ from pai_lsp.assistant.assistant_tools import answer
 from pai_lsp.source.text import LineIndex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 MOST_ROUNDS = 3
 
@@ -96,11 +96,11 @@ def templates() -> tuple[str, ...]:
     return tuple(ask("new_job", **one)["text"] for one in asked)
 
 
-def broken(most: int, first: int = 0) -> Iterator[str]:
-    """So many jobs with mistakes that assistants make; those that are still right do not count."""
+def broken(seeds: Iterable[int]) -> Iterator[str]:
+    """Jobs with mistakes that assistants make; those that are still right do not count."""
     bases = (*BASES, *templates())
-    texts = (broken_job(seed, bases).text for seed in count(first))
-    return islice((text for text in texts if not ask("check", text=text)["clean"]), most)
+    texts = (broken_job(seed, bases).text for seed in seeds)
+    return (text for text in texts if not ask("check", text=text)["clean"])
 
 
 def share_of_clean(results: list[int | None]) -> float:
@@ -113,20 +113,20 @@ def test_the_bases_are_clean_and_a_seed_gives_the_same_job() -> None:
 
 
 def test_the_usual_mistakes_of_an_assistant_are_fixed() -> None:
-    assert share_of_clean([rounds(text) for text in broken(40)]) >= 0.9
+    assert share_of_clean([rounds(text) for text in broken(range(44))]) >= 0.9
 
 
 @pytest.mark.slow
 def test_the_usual_mistakes_in_200_jobs() -> None:
-    assert share_of_clean([rounds(text) for text in broken(200)]) >= 0.95
+    assert share_of_clean([rounds(text) for text in broken(range(215))]) >= 0.95
 
 
 @pytest.mark.slow
 def test_slips_of_a_person() -> None:
     """Many of them lose what only the author knows, such as a line or a value; then the place is marked."""
-    made = [(one.text, base) for seed in range(260) if (one := slip(seed, (base := BASES[seed % len(BASES)],)))]
+    made = [(one.text, base) for seed in some(range(260)) if (one := slip(seed, (base := BASES[seed % len(BASES)],)))]
     wrong = [(text, base) for text, base in made if not ask("check", text=text)["clean"]]
-    assert len(wrong) > 200
+    assert len(wrong) > 0.8 * len(made)
     alone = [rounds(text) for text, _ in wrong]
     assert share_of_clean(alone) >= 0.7
     assert share_of_clean([rounds(text, base) for text, base in wrong]) >= 0.93

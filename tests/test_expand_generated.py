@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path  # noqa: TC003 - pytest reads the annotations
 
 import pytest
-from budgets import FIRST_SEED, PYTHONS
+from budgets import FIRST_SEED, SHARES
 from generated_jobs import differences
 
 
 # Several Pythons share the jobs, in both lanes.
-@pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + 200 // PYTHONS))
+@pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + 200 // SHARES))
 def test_an_expanded_job_does_what_it_is_meant_to_do(tmp_path: Path, seed: int) -> None:
     assert "\n".join(differences(seed, tmp_path)) == ""
