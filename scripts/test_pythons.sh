@@ -48,7 +48,7 @@ tested() { # tested PYTHON: runs its tests
 
 made=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$made"' EXIT
-processes=$(($(nproc) / 2))
+processes=$(($(getconf _NPROCESSORS_ONLN) / 2))
 [ $processes -gt 1 ] || processes=0
 first=("$newest") second=("$oldest")
 while read -r python; do

@@ -50,4 +50,5 @@ def stride(step: int) -> int:
 def some(cases: Iterable[Case], first: int = 0) -> list[Case]:
     """The cases of this Python: all, or each eighth. Properties over the same cases begin at different ones."""
     every, distance = list(cases), 8 if IS_FAST else 1
-    return every[first % distance + (SHARE - 1) * distance :: distance * SHARES] or every[-1:]
+    chosen = every[first % distance :: distance] or every[:1]
+    return chosen[SHARE - 1 :: SHARES] or chosen[:1]
