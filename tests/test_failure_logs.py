@@ -273,6 +273,27 @@ def test_the_code_counts_as_far_as_the_log_agrees(log: str, code: int, cause: st
     assert failure(log, None, code).cause.name == cause
 
 
+@pytest.mark.parametrize(
+    ("code", "of_itself", "reported"),
+    [
+        (132, True, "program-crash"),
+        (134, True, "program-crash"),
+        (135, True, "shared-memory"),
+        (136, True, "program-crash"),
+        (139, True, "program-crash"),
+        (130, False, "stopped"),
+        (137, False, "host-memory"),
+        (141, False, "broken-pipe"),
+        (143, False, "stopped"),
+    ],
+)
+def test_a_program_may_end_with_the_code_of_a_signal_that_it_brings_on_itself(
+    code: int, of_itself: bool, reported: str
+) -> None:
+    assert failure(KEY_ERROR, None, code).cause.name == ("python-error" if of_itself else reported)
+    assert failure(KEY_ERROR + SHELL + "Aborted   python a.py\n", None, code).cause.name == reported
+
+
 def test_a_code_says_more_than_an_exception_without_a_cause() -> None:
     assert failure(OF_OUTSIDE[0], None, 124).cause.name == "time-limit"
     assert failure("code: 224\n" + OF_OUTSIDE[0]).cause.name == "gpu-driver"
