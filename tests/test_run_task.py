@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -500,6 +501,44 @@ def test_a_run_in_a_container(
     assert (status, "docker could not start the container" in notes) == (3, True)
     assert main(["run", "--role", "wroker", str(tmp_path / "job.pai.yaml")]) == 2
     assert "did you mean 'worker'?" in capfd.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a script")
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        ("", 0),
+        ('[[ "$*" != "create "*-network* ]] || exit 1', 3),
+        ('[[ "$*" != "start "*-network ]] || exit 1', 3),
+    ],
+)
+def test_tasks_in_containers_share_the_network_of_a_container_that_does_nothing(
+    fault: str,
+    expected: int,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    engine: Path,
+) -> None:
+    engine.write_text(ENGINE.replace("command=$1", f"{fault}\ncommand=$1"), encoding="utf-8")
+    monkeypatch.setenv("PATH", f"{engine.parent}{os.pathsep}{os.environ['PATH']}")
+    path = tmp_path / "job.pai.yaml"
+    path.write_text(TWO_TASKS.replace("COMMAND", "echo hi"), encoding="utf-8")
+    status = main(["run", "--yes", "--all", "--container", "docker", str(path)])
+    output, notes = capfd.readouterr()
+    assert status == expected
+    calls = (engine.parent / "calls").read_text().splitlines()
+    made = [call for call in calls if call.startswith("create")]
+    holder = re.search(r"--name=(\S+-network) ", made[0])
+    assert holder
+    assert calls[-1].startswith("rm --force")
+    if fault:
+        assert "the network of the tasks could not be made" in notes
+        assert len(made) == 1
+        return
+    assert sorted(line for line in output.splitlines() if line.endswith(" hi")) == ["[worker-0] hi", "[worker-1] hi"]
+    assert all(f" --network=container:{holder[1]} " in call for call in made[1:])
+    assert len(made) == 3
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a script")
