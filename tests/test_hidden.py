@@ -372,6 +372,12 @@ def test_a_short_secret_hides_no_other_word() -> None:
     assert "data" in str(outline(document))
 
 
+def test_short_secrets_are_hidden_as_whole_words_where_the_file_is_quoted() -> None:
+    hidden = document_of("secrets: {a: '--', b: k9, c: $x}\n").job.hidden
+    assert hidden.sentence("'k9 -- k99 $x--k9'", is_in_place=True) == "'*** -- k99 ***--***'"
+    assert hidden.sentence("'k9 -- k99 $x--k9'", is_in_place=False) == "'k9 -- k99 $x--k9'"
+
+
 def test_names_of_secrets_are_shown() -> None:
     text = "secrets: {docker_password: docker_password}\ntaskRoles: {a: {commands: [<% $secrets.docker_pasword %>]}}\n"
     assert any("docker_password" in message for message in messages(text))

@@ -47,6 +47,14 @@ def test_no_finding_computes_its_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     assert names == ["same_2"]
 
 
+def test_findings_are_compared_without_their_fixes() -> None:
+    text = HEAD + "  - {type: script, name: same}\n" * 2
+    assert Document(text).diagnostics == Document(text).diagnostics
+    fixed = Finding(Span(0, 1), "a", (Fix("b", (TextEdit(Span(0, 1), "c"),)),))
+    assert fixed == Finding(Span(0, 1), "a")
+    assert fixed != Finding(Span(0, 1), "b")
+
+
 def test_the_places_of_one_mistake_share_their_fixes() -> None:
     text = HEAD.replace(": ", ":\u200b ")
     found = [one for one in _found_alone(invisible_character, Document(text), lambda *_: None) if one.fixes]

@@ -146,6 +146,8 @@ POD = "spec.mpiReplicaSpecs.Worker.template.spec"
         ("{name: train}", "{name: train, labels: {Example.com/a: b}}",
          ("mpijob-refused", "metadata.labels.Example.com/a")),
         ("{name: train}", "{generateName: train-}", None),
+        ("{name: train}", "{generateName: t-}", None),
+        ("{name: train}", "{generateName: '-'}", ("mpijob-refused", "metadata.generateName")),
         ("{name: train}", "{generateName: train.}", ("mpijob-refused", "metadata.generateName")),
         ("- name: worker", PROBE % "3000000000",
          ("mpijob-refused", f"{POD}.containers[0].readinessProbe.tcpSocket.port")),
