@@ -18,6 +18,7 @@ from pai_lsp.lsp.documents import OpenDocument
 from pai_lsp.mpijob.conversion import ConversionError, manifest_text, upgraded
 from pai_lsp.mpijob.manifest import manifests, plain_value, quantity
 from pai_lsp.mpijob.manifest_rules import MANIFEST_RULES
+from pai_lsp.mpijob.structure import manifest_fields
 from pai_lsp.source.syntax import parse
 
 if TYPE_CHECKING:
@@ -522,3 +523,21 @@ def test_words_alone_and_in_a_shell_have_the_same_findings(words: list[str]) -> 
 
 def test_findings_to_the_letter() -> None:
     assert recorded_findings() == FINDINGS.read_text(encoding="utf-8"), "python tests/recorded_manifests.py writes them"
+
+
+@pytest.mark.parametrize(
+    ("path", "required"),
+    [
+        ("containers", "name image"),
+        ("containers.env", "name"),
+        ("containers.env.valueFrom.secretKeyRef", "key"),
+        ("containers.ports", "containerPort"),
+        ("containers.volumeMounts", "mountPath name"),
+        ("volumes", "name"),
+        ("volumes.persistentVolumeClaim", "claimName"),
+        ("tolerations", ""),
+    ],
+)
+def test_the_keys_of_a_pod_that_kubernetes_requires(path: str, required: str) -> None:
+    pod = ("spec", "mpiReplicaSpecs", "Worker", "template", "spec")
+    assert [one.key for one in manifest_fields((*pod, *path.split("."))) if one.required] == required.split()

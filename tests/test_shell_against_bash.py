@@ -14,6 +14,7 @@ from shell_constructs import AROUND
 
 from pai_lsp.document import Document
 from pai_lsp.embedded.shell import read_script
+from pai_lsp.embedded.shell_arithmetic import value_of
 from pai_lsp.embedded.shell_structure import structure
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.job.uses import command_lists
@@ -272,3 +273,23 @@ def test_what_is_said_to_end_the_task_ends_it(command: str) -> None:
                 words = ["bash", "-c", f"set -euo pipefail\n{script}"]
                 run = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False)
                 assert run.returncode, script
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "n", "m", "n++", "m--", "++n", "--n", "n - 3", "n * m", "n % 3", "-m", "(n - 3) * 2",
+        "n == 3", "n != 3", "n < 3", "n <= 3", "n > 3", "n >= 3", "n < m",
+        "n = 0", "n += 2", "n += -3", "n -= 3", "n -= 2", "n *= m", "n *= 2", "k = n - 3",
+    ],
+)  # fmt: skip
+def test_the_value_of_arithmetic_is_that_of_bash(expression: str) -> None:
+    printed = subprocess.run(
+        ["bash", "-c", f"n=3 m=0; echo $(({expression}))"], capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+    assert value_of(expression, {"n": 3, "m": 0}) == int(printed)
+
+
+@pytest.mark.parametrize("expression", ["1 < 2 < 3", "x", "n / 2", "n << 1", "n ? 1 : 2", "n && m", "n[0]", "1 +"])
+def test_other_arithmetic_is_not_known(expression: str) -> None:
+    assert value_of(expression, {"n": 3, "m": 0}) is None
