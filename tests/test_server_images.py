@@ -79,6 +79,8 @@ async def test_the_editor_keeps_accounts_at_registries(monkeypatch: pytest.Monke
             for answer, part in (
                 ({"name": "ann", "password": "glue"}, "has no account; add"),
                 (None, "requires an account, and the job has none"),
+                ({"name": "ann", "password": None}, "requires an account, and the job has none"),
+                ({"password": "glue"}, "requires an account, and the job has none"),
             ):
                 question = client.question("workspace/executeCommand", command="pai-lsp.checkImages", arguments=[URI])
                 client.send(question)

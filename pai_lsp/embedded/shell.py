@@ -295,7 +295,7 @@ def _set_by(words: Sequence[Word], assignments: Sequence[Assignment | None]) -> 
         yield from (Assignment(word.text, word.span) for word in named)
         if name == "read" and not named:
             yield Assignment("REPLY", words[0].span)
-    elif name == "printf" and len(words) > 2 and words[1].text == "-v" and NAME.fullmatch(words[2].text):
+    elif name == "printf" and len(words) > 3 and words[1].text == "-v" and NAME.fullmatch(words[2].text):
         yield Assignment(words[2].text, words[2].span)
     elif name == "let":
         yield from (assignment for assignment in assignments[1:] if assignment is not None)
