@@ -4,8 +4,8 @@
 # What no Python changes, such as the files of the repository, only the newest asks.
 # With --set-up, it only makes their environments; the newest one's is .venv, which make sets up.
 #
-# Two Pythons run at a time, each on half of the processors, and their output follows: a process alone does a fifth less than
-# two with pytest-xdist. These two share the cases of tests/budgets.py.
+# Two Pythons run at a time, each on half of the processors, and their output follows. One process needs a fifth less CPU time
+# than two with pytest-xdist. The two Pythons share the cases of tests/budgets.py.
 set -uo pipefail
 pythons=$(scripts/pythons.sh) || exit
 oldest=$(head -n 1 <<<"$pythons") newest=$(tail -n 1 <<<"$pythons")
@@ -48,7 +48,8 @@ tested() { # tested PYTHON: runs its tests
 
 made=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$made"' EXIT
-processes=$(($(getconf _NPROCESSORS_ONLN) / 2))
+# nproc knows to which processors a container is limited; macOS does not have it.
+processes=$(($(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN) / 2))
 [ $processes -gt 1 ] || processes=0
 first=("$newest") second=("$oldest")
 while read -r python; do
