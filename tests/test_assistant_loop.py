@@ -113,7 +113,7 @@ def test_the_bases_are_clean_and_a_seed_gives_the_same_job() -> None:
 
 
 def test_the_usual_mistakes_of_an_assistant_are_fixed() -> None:
-    assert share_of_clean([rounds(text) for text in broken(range(44))]) >= 0.9
+    assert share_of_clean([rounds(text) for text in broken(range(45))]) >= 0.9
 
 
 @pytest.mark.slow
