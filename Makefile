@@ -97,17 +97,17 @@ fuzz: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.hostile
 
 # Pins every dependency with its hash, for all supported Pythons at once.
+PIN := $(BIN)/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-emit-index-url \
+  --no-emit-find-links --no-header
 lock: $(VENV)/.ready
-	$(BIN)/pip install --quiet uv
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links \
-	  --no-header pyproject.toml --output-file requirements/server.txt
+	$(PIN) pyproject.toml --output-file requirements/server.txt
+	$(PIN) --group setup --output-file requirements/setup.txt
 	for group in test lint bench docs dist spark e2e; do \
-	  $(BIN)/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links \
-	    --no-header --group $$group pyproject.toml --output-file requirements/$$group.txt || exit 1; \
+	  $(PIN) --group $$group pyproject.toml --output-file requirements/$$group.txt || exit 1; \
 	done
 
 # An editable installation, too, makes pai_lsp/platform/_job_validator.py.
-$(VENV)/.ready: requirements/test.txt requirements/lint.txt pyproject.toml hatch_build.py schemas/job.schema.json $(wildcard schemas/platforms/*.json)
+$(VENV)/.ready: requirements/setup.txt requirements/test.txt requirements/lint.txt pyproject.toml hatch_build.py schemas/job.schema.json $(wildcard schemas/platforms/*.json)
 	scripts/setup_venv.sh $(VENV) "$$(scripts/pythons.sh | tail -n 1)" test lint
 
 $(VENV)/.bench: $(VENV)/.ready requirements/bench.txt
@@ -115,7 +115,7 @@ $(VENV)/.bench: $(VENV)/.ready requirements/bench.txt
 	touch $@
 
 # What a group of requirements is for needs an environment of its own when nothing else is to be in it.
-.venvs/%/.ready: requirements/%.txt
+.venvs/%/.ready: requirements/%.txt | $(VENV)/.ready
 	scripts/setup_venv.sh .venvs/$* "$$(scripts/pythons.sh | tail -n 1)" $*
 
 clean:
