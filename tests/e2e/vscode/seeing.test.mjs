@@ -1,4 +1,5 @@
-// What a job will run, seen before it runs: preview, graph and expansion; and a new job from a template.
+// What a job will run, seen before it runs: preview, graph and expansion; and a new job from a template. At last the window
+// is loaded again.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
@@ -21,7 +22,7 @@ before(async () => {
   fs.cpSync(path.join(EXAMPLES, "marketplace"), path.join(folder, "marketplace"), { recursive: true });
   fs.copyFileSync(path.join(EXAMPLES, JOB), path.join(folder, JOB));
   fs.copyFileSync(path.join(EXAMPLES, "mpijob/train.yaml"), path.join(folder, "mpijob.yaml"));
-  editor = await startEditor({ home, folder, file: JOB, searchPath: foundServer().searchPath });
+  editor = await startEditor({ home, folder, searchPath: foundServer().searchPath });
   ({ page } = editor);
   await editor.open();
 });
@@ -33,6 +34,7 @@ const drawnGraph = () => page.frameLocator("iframe.webview.ready").frameLocator(
 const group = (number) => page.locator(`.editor-group-container >> nth=${number}`);
 
 scene("a code lens opens the preview of its task role beside the job", async () => {
+  await workbench.open(page, JOB);
   await workbench.statusShows(page, "OpenPAI: ready");
   await page.keyboard.press("Control+B");
   const lens = group(0).locator(".codelens-decoration a", { hasText: "preview" }).first();
@@ -191,4 +193,23 @@ scene("the graph takes the colors of another theme at once", async () => {
   await workbench.colors(page, "dark");
   await drawn.locator("body.vscode-dark").waitFor();
   assert.notEqual(await color(), light);
+});
+
+scene("the graph and the preview are shown again after the window was loaded again", async () => {
+  const graph = page.locator(".tab", { hasText: `Prerequisites (${JOB})` });
+  const preview = page.locator(".tab", { hasText: `What runs (${JOB})` });
+  const role = drawnGraph().locator("svg text", { hasText: "worker" }).first();
+  await workbench.clickLine(page.locator(".view-line", { hasText: "protocolVersion" }));
+  await workbench.run(page, "OpenPAI: Preview What Runs");
+  await preview.waitFor();
+  const loaded = page.waitForEvent("load");
+  await workbench.run(page, "Developer: Reload Window");
+  await loaded;
+  await page.locator(".monaco-workbench").waitFor();
+  await graph.waitFor();
+  await preview.waitFor();
+  await page.locator(".view-line", { hasText: "python train.py" }).first().waitFor();
+  await workbench.close(page, `What runs (${JOB})`);
+  await graph.click();
+  await role.waitFor();
 });

@@ -17,22 +17,27 @@ export function workspace(files = {}) {
   return folder;
 }
 
+/** Write the settings of a folder; an editor takes them soon. */
+export function changeSettings(folder, settings) {
+  fs.mkdirSync(path.join(folder, ".vscode"), { recursive: true });
+  fs.writeFileSync(path.join(folder, ".vscode/settings.json"), JSON.stringify(settings));
+}
+
 /**
- * A PATH with a `pai-lsp` on it that notes the identifiers of the servers that it starts. With `late`, its answers come
- * that many seconds late, as over a slow network.
+ * A PATH with a `pai-lsp` on it that notes the identifiers of the servers that it starts. Those that are started after
+ * `answerLate` answer that many seconds late, as over a slow network.
  */
-export function foundServer({ late = 0 } = {}) {
+export function foundServer() {
   const folder = temporaryFolder("path");
-  const notes = path.join(folder, "started");
-  writeProgram(
-    path.join(folder, "pai-lsp"),
-    late > 0
-      ? `'${process.env.E2E_PAI_LSP}' "$@" | '${process.env.E2E_PYTHON_ENVIRONMENT}' -c '${DELAY}' ${late}`
-      : `[ "$1" = server ] && echo $$ >>'${notes}'\nexec '${process.env.E2E_PAI_LSP}' "$@"`,
-  );
+  const [program, notes] = ["pai-lsp", "started"].map((name) => path.join(folder, name));
+  writeProgram(program, `[ "$1" = server ] && echo $$ >>'${notes}'\nexec '${process.env.E2E_PAI_LSP}' "$@"`);
   return {
     searchPath: [folder, "/usr/bin", "/bin"].join(path.delimiter),
     started: () => (fs.existsSync(notes) ? fs.readFileSync(notes, "utf8").trim().split("\n").map(Number) : []),
+    answerLate: (seconds) => {
+      const { E2E_PAI_LSP: server, E2E_PYTHON_ENVIRONMENT: python } = process.env;
+      writeProgram(program, `'${server}' "$@" | '${python}' -c '${DELAY}' ${String(seconds)}`);
+    },
   };
 }
 

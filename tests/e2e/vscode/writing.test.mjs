@@ -1,22 +1,42 @@
 // A person writes a job in VS Code: from the misspelt word to a job without mistakes, and what happens to the server.
 import assert from "node:assert/strict";
+import path from "node:path";
 import { after, before } from "node:test";
+import { fileURLToPath } from "node:url";
 import { editorHome, installExtension, startEditor } from "./codeServer.mjs";
 import { scenes } from "./scenes.mjs";
-import { foundServer, workspace } from "./surroundings.mjs";
+import { changeSettings, foundServer, workspace } from "./surroundings.mjs";
 import * as workbench from "./workbench.mjs";
+
+const OLDER_SERVER = path.join(path.dirname(fileURLToPath(import.meta.url)), "olderServer.mjs");
+/** Commands, and what a server that is older than the extension can not do for them. */
+const LACKING = [
+  ["OpenPAI: Preview What Runs", "preview what runs"],
+  ["OpenPAI: Show Prerequisite Graph", "draw the prerequisite graph"],
+  ["OpenPAI: Expand for Submission", "expand a job"],
+  ["OpenPAI: Convert Between PAI Job and MPIJob", "convert a file"],
+  ["OpenPAI: Insert from Marketplace...", "list the marketplace"],
+  ["OpenPAI: Refresh Marketplace", "refresh the marketplace"],
+  ["OpenPAI: New Job from Template...", "offer templates"],
+  ["OpenPAI: Explain Finding", "explain a finding"],
+  ["OpenPAI: Check All Jobs in This Folder", "check folders"],
+  ["OpenPAI: Choose Cluster...", "list clusters"],
+  ["OpenPAI: Check Images", "check images"],
+  ["OpenPAI: Explain Failure from Clipboard", "explain a failure"],
+];
 
 const TYPO = "no prerequisite is named 'minst'; did you mean 'mnist'?";
 
-let editor, page, server;
+let editor, folder, page, server;
 
 before(async () => {
   const home = editorHome();
   installExtension(home, process.env.E2E_VSIX);
   server = foundServer();
+  folder = workspace();
   editor = await startEditor({
     home,
-    folder: workspace(),
+    folder,
     file: "train.pai.yaml",
     searchPath: server.searchPath,
   });
@@ -225,3 +245,23 @@ scene("a server that hangs is replaced, and does not stay behind", async () => {
   await workbench.statusShows(page, "OpenPAI: ready");
   assert.throws(() => process.kill(hanging, 0), /ESRCH/);
 });
+
+scene(
+  "a server that the user has named is started, arguments and all, though it is older than the extension",
+  async () => {
+    changeSettings(folder, { "openpai.server.command": [process.execPath, OLDER_SERVER] });
+    await workbench.statusShows(page, "from the setting 'openpai.server.command'");
+    await workbench.problems(page).filter({ hasText: "this server is old" }).first().waitFor();
+    await workbench.dismiss(page);
+    // More than three messages in 800 ms are listed here, but do not come up.
+    await workbench.run(page, "Notifications: Show Notifications");
+  },
+);
+
+for (const [command, ability] of LACKING) {
+  scene(`'${command}' says what an older server can not do`, async () => {
+    await workbench.run(page, command);
+    const text = `OpenPAI: this server (pai-lsp 0.1.0) cannot ${ability}; install a newer one.`;
+    await page.locator(".notifications-center .notification-list-item", { hasText: text }).waitFor();
+  });
+}
