@@ -70,16 +70,23 @@ _FOLDERS = (
 
 def conversion(document: Document, _span: Span) -> Iterator[Refactoring]:
     """Offered anywhere in a job with keys of version 1."""
-    if not _is_v1(without_json_comments(document.syntax).root):
-        return
-    yield attempted(_TITLE, RefactoringKind.REWRITE, partial(_converting_edits, document))
+    for one in document.job.once(_conversions):
+        if document.path is not None and document.path.endswith(".json"):
+            reason = "a job of version 2 is YAML; 'pai-lsp convert' writes it to another file"
+            yield Refactoring(one.title, one.kind, None, reason)
+        else:
+            yield one
 
 
-def _converting_edits(document: Document) -> tuple[TextEdit, ...]:
-    if document.path is not None and document.path.endswith(".json"):
-        raise CanNotRefactorError("a job of version 2 is YAML; 'pai-lsp convert' writes it to another file")
-    mark = "\ufeff" if document.text.startswith("\ufeff") else ""
-    return line_edits(document.text, mark + converted(document.syntax).replace("\n", line_end(document.text)))
+def _conversions(job: Job) -> tuple[Refactoring, ...]:
+    if not _is_v1(without_json_comments(job.syntax).root):
+        return ()
+    return (attempted(_TITLE, RefactoringKind.REWRITE, partial(_converting_edits, job.syntax)),)
+
+
+def _converting_edits(syntax: Syntax) -> tuple[TextEdit, ...]:
+    mark = "\ufeff" if syntax.text.startswith("\ufeff") else ""
+    return line_edits(syntax.text, mark + converted(syntax).replace("\n", line_end(syntax.text)))
 
 
 def converted(syntax: Syntax) -> str:
