@@ -1,7 +1,7 @@
 // Pages of the site and the playground in light colors, and in dark ones as wide as a phone: axe finds nothing serious.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { launch, openPage, serious, serve } from "./site.mjs";
+import { launch, openPage, picture, serious, serve } from "./site.mjs";
 
 /** A page of each kind: text with a picture, tables, long code, a rule, a list of all rules. E2E_PAGES names others. */
 const PAGES = process.env.E2E_PAGES?.split(" ") ?? [
@@ -13,6 +13,8 @@ const PAGES = process.env.E2E_PAGES?.split(" ") ?? [
   "rules/unknown-prerequisite/",
   "exit-codes/",
 ];
+
+const PLAYGROUND = "check/";
 
 let site, browser;
 
@@ -33,17 +35,18 @@ for (const [colorScheme, width, height] of [
   test(`${colorScheme}, ${width} wide`, async () => {
     const found = {};
     const { page, wrong } = await openPage(browser, site.address, { colorScheme, viewport: { width, height } });
-    for (const name of PAGES) {
+    for (const name of [...PAGES, PLAYGROUND]) {
       await page.goto(site.address + name);
+      if (name === PLAYGROUND) {
+        await page.locator("#list li").first().waitFor({ timeout: 120_000 });
+        await picture(page, `playground-${colorScheme}-${width}`);
+      }
       found[name] = await serious(page);
       const needed = await page.evaluate(() => document.documentElement.scrollWidth);
       if (needed > width) {
         found[name].push(`it is ${needed} wide`);
       }
     }
-    await page.goto(`${site.address}check/`);
-    await page.locator("#list li").first().waitFor({ timeout: 120_000 });
-    found.playground = await serious(page);
     await page.context().close();
     assert.deepEqual(
       Object.entries(found).filter(([, lines]) => lines.length > 0),

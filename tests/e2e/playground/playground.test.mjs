@@ -43,7 +43,7 @@ async function written(page) {
 }
 
 describe("the playground", () => {
-  it("checks, fixes, expands and draws, and shares a job by a link", async () => {
+  it("checks, fixes, expands, draws and completes, and shares a job by a link", async () => {
     const { page, wrong } = await openPage(browser, site.address, { viewport: { width: 1280, height: 900 } });
     await page.goto(site.address);
     await shows(page, "#stage", "Loading the checker");
@@ -97,6 +97,38 @@ describe("the playground", () => {
     await page.locator("#graph [role=link]", { hasText: "tools" }).press("Enter");
     await page.locator(".cm-activeLine", { hasText: "name: tools" }).waitFor();
 
+    // Completion has places to fill, which Tab visits.
+    await page.getByRole("tab", { name: "Findings" }).click();
+    await write(page, "");
+    await page.keyboard.press("Control+Space");
+    await shows(page, ".cm-tooltip-autocomplete li", "a job with one task role");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Tab");
+    await page.locator(".cm-snippetField").first().waitFor();
+    await page.keyboard.type("tulips");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("tools");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Shift+Tab");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("ubuntu:22.04");
+    // A name that stands twice is typed once.
+    const completed = await written(page);
+    assert.match(completed, /^name: tulips$/m);
+    assert.match(completed, /^ +name: tools\n +uri: ubuntu:22.04$/m);
+    assert.match(completed, /^ +dockerImage: tools$/m);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Control+End");
+    await page.keyboard.insertText("extras:\n  hivedScheduler:\n    ");
+    await page.keyboard.type("jobPrio");
+    await shows(page, ".cm-tooltip-autocomplete li", "jobPriorityClass");
+    await page.keyboard.press("Tab");
+    // The default is selected.
+    await line(page, "jobPriorityClass: prod").waitFor();
+    await page.keyboard.type("test");
+    assert.match(await written(page), /\nextras:\n {2}hivedScheduler:\n {4}jobPriorityClass: test/);
+
     // A link has the job, and nothing but the page is asked for.
     const job =
       "# für 😀\nprotocolVersion: 2\nname: shared\ntype: job\nsecrets: {key: x}\ntaskRoles: {}\njobType: training";
@@ -121,42 +153,6 @@ describe("the playground", () => {
     await other.page.getByRole("button", { name: "Copy link" }).click();
     await shows(other.page, "#notice", "characters; some chat and mail programs cut links");
     assert.deepEqual([...wrong, ...other.wrong], []);
-  });
-
-  it("completes with places to fill, which Tab visits", async () => {
-    const { page, wrong } = await openPage(browser, site.address);
-    await page.goto(site.address);
-    await loaded(page);
-    await write(page, "");
-    await page.keyboard.press("Control+Space");
-    await shows(page, ".cm-tooltip-autocomplete li", "a job with one task role");
-    await page.keyboard.press("ArrowDown");
-    await page.keyboard.press("Tab");
-    await page.locator(".cm-snippetField").first().waitFor();
-    await page.keyboard.type("tulips");
-    await page.keyboard.press("Tab");
-    await page.keyboard.type("tools");
-    await page.keyboard.press("Tab");
-    await page.keyboard.press("Shift+Tab");
-    await page.keyboard.press("Tab");
-    await page.keyboard.type("ubuntu:22.04");
-    // A name that stands twice is typed once.
-    const job = await written(page);
-    assert.match(job, /^name: tulips$/m);
-    assert.match(job, /^ +name: tools\n +uri: ubuntu:22.04$/m);
-    assert.match(job, /^ +dockerImage: tools$/m);
-    await page.keyboard.press("Escape");
-    await page.keyboard.press("Escape");
-    await page.keyboard.press("Control+End");
-    await page.keyboard.insertText("extras:\n  hivedScheduler:\n    ");
-    await page.keyboard.type("jobPrio");
-    await shows(page, ".cm-tooltip-autocomplete li", "jobPriorityClass");
-    await page.keyboard.press("Tab");
-    // The default is selected.
-    await line(page, "jobPriorityClass: prod").waitFor();
-    await page.keyboard.type("test");
-    assert.match(await written(page), /\nextras:\n {2}hivedScheduler:\n {4}jobPriorityClass: test/);
-    assert.deepEqual(wrong, []);
   });
 
   it("lets neither the page nor its workers reach anything else", async () => {
@@ -197,17 +193,6 @@ describe("the playground", () => {
     const file = await openPage(browser, site.address);
     await file.page.goto(pathToFileURL(path.join(folder, "index.html")).href);
     await shows(file.page, "[role=alert]", "This page was opened from a file");
-  });
-
-  it("is legible on a phone, and in the dark", async () => {
-    const options = { viewport: { width: 390, height: 844 }, colorScheme: "dark" };
-    const { page, wrong } = await openPage(browser, site.address, options);
-    await page.goto(site.address);
-    await findings(page).first().waitFor({ timeout: LOADING });
-    const width = await page.evaluate(() => document.documentElement.scrollWidth);
-    assert.equal(width, 390);
-    await picture(page, "playground-phone-dark");
-    assert.deepEqual(wrong, []);
   });
 });
 
