@@ -109,6 +109,7 @@ def test_the_sdist_gives_the_same_wheel_again(built: Path, wheel: Path, tmp_path
 def test_every_installer_installs_it_on_every_python_without_an_index(
     python: str, installer: str, built: Path, tmp_path: Path
 ) -> None:
+    tools = ROOT / ".venvs" / "dist" / "bin"
     folders = f"{os.environ['E2E_WHEELHOUSE']} {built}"
     bare = BARE | {"HOME": str(tmp_path), "PIPX_HOME": str(tmp_path / "pipx"), "PIPX_BIN_DIR": str(tmp_path / "bin")}
     bare |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": folders, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
@@ -118,11 +119,9 @@ def test_every_installer_installs_it_on_every_python_without_an_index(
         run(python, "-m", "venv", tmp_path, folder=tmp_path, environment=bare)
         run(tmp_path / "bin" / "python", "-m", "pip", "install", "pai-lsp", folder=tmp_path, environment=bare)
     elif installer == "pipx":
-        pipx = ROOT / ".venvs" / "dist" / "bin" / "pipx"
-        run(pipx, "install", "--python", python, "pai-lsp", folder=tmp_path, environment=bare)
+        run(tools / "pipx", "install", "--python", python, "pai-lsp", folder=tmp_path, environment=bare)
     else:
-        uv = ROOT / ".venv" / "bin" / "uv"
-        run(uv, "tool", "install", "--python", python, "pai-lsp", folder=tmp_path, environment=bare)
+        run(tools / "uv", "tool", "install", "--python", python, "pai-lsp", folder=tmp_path, environment=bare)
     # The structure is wrong, so that jsonschema and its compiled part are used.
     (tmp_path / "job.pai.yaml").write_text("protocolVersion: 2\nname: a\ntype: job\ntaskRoles: {a: {}}\n")
     command = [str(tmp_path / "bin" / "pai-lsp"), "check", "job.pai.yaml"]
