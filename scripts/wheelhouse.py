@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pip._vendor.packaging.markers import Marker
+from packaging.markers import Marker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
