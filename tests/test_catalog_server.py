@@ -100,6 +100,7 @@ def test_prerequisites_are_found_in_all_three_ways(server: Marketplace) -> None:
     assert catalog.find("marketplace://script/mnist").state is LookupState.ABSENT
     assert catalog.find("marketplace://name/mnits").state is LookupState.ABSENT
     assert catalog.names()[:2] == ("marketplace://name/cifar", MNIST)
+    assert catalog.suggestions("other", 9) == ()
     offer = catalog.suggestions("mni", 5)[0]
     assert (offer.reference, offer.type, offer.summary, offer.variables) == (
         MNIST,
@@ -406,6 +407,7 @@ def test_a_proxy_from_the_environment_is_used(server: Marketplace, monkeypatch: 
         failure = fetch("http://marketplace.example/items", accept="*/*", limits=SMALL)
         assert isinstance(failure, FetchFailure)
         assert failure.note.startswith(note)
+        assert not failure.was_sent
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import pytest
 
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
-from pai_lsp.ide.ignoring import ignore_comment, with_ignore_comments
+from pai_lsp.ide.ignoring import ignore_comment, ignore_in_file, with_ignore_comments
 from pai_lsp.source.text import Span, apply_edits
 
 
@@ -104,3 +104,18 @@ def test_a_comment_may_name_a_family() -> None:
     assert not {one.code for one in left} & found
     (unused,) = [one for one in left if one.code == "unused-ignore"]
     assert unused.message == "unused ignore comment: there is no finding 'secrets' here"
+
+
+def test_a_former_code_is_changed_with_all_safe_fixes() -> None:
+    text = "# pai-lsp: ignore-file[mpi-as-root]\nprotocolVersion: 2\ntaskRoles: {a: {commands: [mpirun -np 2 hostname]}}\n"
+    (found,) = [one for one in Document(text).diagnostics if one.code == "unused-ignore"]
+    assert [(fix.title, fix.safe) for fix in found.fixes] == [("Change to 'mpi-run-as-root'", True)]
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_a_code_is_ignored_in_the_whole_file(newline: str) -> None:
+    text = newline.join(["protocolVersion: 2", "type: job", ""])
+    once = apply_edits(text, ignore_in_file(Document(text), "missing-key").edits)
+    assert once == f"# pai-lsp: ignore-file[missing-key]{newline}{text}"
+    twice = apply_edits(once, ignore_in_file(Document(once), "empty").edits)
+    assert twice == f"# pai-lsp: ignore-file[empty, missing-key]{newline}{text}"

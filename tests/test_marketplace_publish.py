@@ -128,8 +128,10 @@ def test_an_item_from_its_first_day_to_its_last(
     assert (status, len(shop.items)) == (0, 1)
     assert "          - mkdir /data/faces\n" in item["protocol"]
     assert (item["name"], item["description"]) == ("Named on the page", "Written on the page")
-    assert "-          - mkdir -p /data/faces\n" in errors
-    assert "+          - mkdir /data/faces\n" in errors
+    assert errors.split("\n@@ ")[2].splitlines()[1:5] == [
+        "           # the folder first", "-          - mkdir -p /data/faces", "+          - mkdir /data/faces",
+        "   - name: default_image",
+    ]  # fmt: skip
 
     monkeypatch.setenv("PAI_TOKEN", BOB)
     assert run(capsys, "withdraw", "faces", "--yes")[0] == 1
@@ -289,6 +291,13 @@ def test_a_change_is_open_where_a_gateway_has_no_answer(
     found, _, errors = run(capsys, "publish", "faces.yaml", "--yes")
     assert (found, shop.items) == (exit_status, {})
     assert ("it is not known" in errors) == (exit_status == 3)
+
+
+def test_a_question_leaves_nothing_open(capsys: pytest.CaptureFixture[str], server: Marketplace, shop: Shop) -> None:
+    server.reaction = answering(500)
+    status, _, errors = run(capsys, "publish", "faces.yaml", "--yes")
+    assert (status, shop.items) == (1, {})
+    assert "it is not known" not in errors
 
 
 def test_a_server_that_fails(capsys: pytest.CaptureFixture[str], server: Marketplace, shop: Shop) -> None:

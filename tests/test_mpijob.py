@@ -71,6 +71,27 @@ def test_a_good_manifest(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "is_job"),
+    [
+        ("protocolVersion: 2\ntaskRoles: {}\n", True),
+        ("protocolVersion: '2' # of OpenPAI\ntype: job\n", True),
+        ("protocolVersion: 2\ntype: data\n", False),
+        ("{protocolVersion: 2, type: job}", True),
+        ("{protocolVersion: 2, type: data}", False),
+        ("{protocolVersion: 2, type: data, taskRoles: {}}", True),
+        ("{protocolVersion: 1, type: job}", False),
+        ("{protocolVersion: [2], type: job}", False),
+        ("- protocolVersion: 2\n", False),
+        ("---\nprotocolVersion: 2\ntype: job\n", True),
+        ("a: 1\n---\nprotocolVersion: 2\ntype: job\n", False),
+        ("protocolVersion: 2\nspec: 1\n---\ntype: job\n", False),
+    ],
+)
+def test_a_job_by_its_text(text: str, *, is_job: bool) -> None:
+    assert Document(text, path="train.yaml").is_job == is_job
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "apiVersion: example.org/v1\nkind: MPIJob\nspec: {size: 3}\n",

@@ -300,3 +300,12 @@ def test_a_long_line_of_ascii_is_cut_without_looking_at_each_character(monkeypat
     line = lay_out("0123456789" * 10_000)
     monkeypatch.setattr(text_report, "cell_width", None)
     assert text_report._cropped(line, 95, 106) == "…678901234…"
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "shown"),
+    [(0, 33, "é12345678字" * 3), (0, 30, "é12345678字é12345678字é123456…"), (0, 9, "é1234567…"), (5, 16, "…678字é123…"),
+     (9, 20, "… é1234567…"), (22, 40, "…12345678字")],
+)  # fmt: skip
+def test_a_long_line_of_wide_characters_is_cut_between_them(left: int, right: int, shown: str) -> None:
+    assert text_report._cropped(lay_out("é12345678字" * 3), left, right) == shown

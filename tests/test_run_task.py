@@ -292,6 +292,12 @@ def test_no_line_is_named_where_none_is_known(tmp_path: Path, capfd: pytest.Capt
     assert (status, notes.splitlines()[-2:]) == (4, ended)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs bash")
+def test_a_task_that_fails_in_time(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    status, _, notes = started(tmp_path, capfd, "exit 3", *HERE, "--time-limit", "600")
+    assert (status, "the commands ended with 3" in notes) == (3, True)
+
+
 def test_nothing_runs_unasked(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     status, output, notes = started(tmp_path, capfd, "echo unasked", "--container", "none")
     assert (status, output) == (2, "")

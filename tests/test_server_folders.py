@@ -76,6 +76,8 @@ async def test_the_files_of_the_command_line_are_checked(folder: Path) -> None:
             "errors": 1,
             "warnings": 0,
         }
+        asked = [one for one in client.received if one.get("method") == "client/registerCapability"]
+        assert sum("**/*.{yaml,yml}" in str(one) for one in asked) == 1
 
 
 async def test_progress_is_reported(folder: Path) -> None:

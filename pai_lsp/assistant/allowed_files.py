@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from pai_lsp.source.failures import why
@@ -96,7 +96,7 @@ def folders_of(uris: Iterable[str]) -> tuple[str, ...]:
     for uri in uris:
         parts = urlsplit(uri)
         if parts.scheme == "file" and parts.netloc in {"", "localhost"}:
-            path = os.path.realpath(url2pathname(unquote(parts.path) if os.name != "nt" else parts.path))
+            path = os.path.realpath(url2pathname(parts.path))
             if os.path.isdir(path):
                 found.append(path)
     return tuple(dict.fromkeys(found))
