@@ -110,6 +110,12 @@ def test_prerequisites_are_found_in_all_three_ways(server: Marketplace) -> None:
     )
 
 
+def test_definitions_are_offered_by_the_title_of_their_item(server: Marketplace) -> None:
+    server.reaction = items(item(1, "Team digits", protocol=PROTOCOL.format(name="mnist")), item(2, "cifar"))
+    catalog = refreshed(setup(server))
+    assert [one.reference for one in catalog.suggestions("TEAM", 9)] == [MNIST]
+
+
 def test_docker_images_are_found_and_not_suggested(server: Marketplace) -> None:
     both = PROTOCOL.format(name="mnist").replace(
         "prerequisites:\n", "prerequisites:\n  - {type: dockerimage, name: pytorch, uri: example/pytorch}\n"

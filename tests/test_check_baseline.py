@@ -55,6 +55,12 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, list[
     return status, codes, errors
 
 
+def test_a_baseline_is_read_by_people(capsys: pytest.CaptureFixture[str]) -> None:
+    write("jobs/größe.pai.yaml", OLD)
+    accept(capsys)
+    assert Path(FILE).read_text(encoding="utf-8").startswith('{\n "version": 1,\n "files": {\n  "jobs/größe.pai.yaml": {\n')
+
+
 def accept(capsys: pytest.CaptureFixture[str]) -> None:
     status, codes, _ = run(capsys, "--baseline", FILE, "--update-baseline")
     assert (status, codes) == (0, [])

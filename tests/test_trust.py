@@ -239,6 +239,22 @@ async def test_what_the_editors_settings_name_is_asked_about_too(folder: Path, s
         assert len(server.requests) == 1
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="two slashes begin the name of another machine")
+def test_a_folder_of_another_machine_is_read_once_it_is_trusted(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "mnist.yaml").write_text("{name: mnist, type: data}\n")
+    job = folder / "train.pai.yaml"
+    job.write_text(JOB)
+    sources = [{"directory": f"/{tmp_path}/far"}]  # which Linux takes for one of its own
+    (folder / ".pai-lsp.yaml").write_text(json.dumps({"marketplace": {"sources": sources}}))
+    for trusted, found in (("", {NOT_ASKED, UNKNOWN}), ("1", {UNKNOWN})):
+        monkeypatch.setenv("PAI_LSP_TRUST", trusted)
+        main(["check", "--format", "ndjson", "--select", f"{UNKNOWN},{NOT_ASKED}", str(job)])
+        assert {json.loads(line)["code"] for line in capsys.readouterr().out.splitlines()} == found
+
+
 @in_a_loop
 async def test_a_folder_outside_the_workspace_is_not_read(tmp_path: Path, folder: Path) -> None:
     for name in ("outside", "jobs/linked", "jobs/inside"):
