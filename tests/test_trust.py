@@ -12,12 +12,14 @@ import pytest
 from loopback import Marketplace, alone, item, items, marketplace
 from server_client import Client, codes, connected
 
+from pai_lsp.catalog import setup as catalog_setup
 from pai_lsp.catalog.loading import load_catalog
-from pai_lsp.catalog.setup import CatalogSetup, DirectorySource, SourceState
+from pai_lsp.catalog.setup import CatalogSetup, DirectorySource, ServerSource, SourceState
 from pai_lsp.catalog.store import Surroundings
 from pai_lsp.cli.main import main
 from pai_lsp.lsp.marketplace_reports import DO_NOT_TRUST, TRUST
-from pai_lsp.project.trust import TrustAnswers
+from pai_lsp.project.trust import TrustAnswers, fingerprint
+from pai_lsp.source.frozen import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -237,6 +239,22 @@ async def test_what_the_editors_settings_name_is_asked_about_too(folder: Path, s
         client.send({"id": question["id"], "result": {"title": TRUST}})
         await until_status(client, "ready")
         assert len(server.requests) == 1
+
+
+def test_what_an_agreement_is_about() -> None:
+    """Another folder, server or host is asked about anew; the user's own are not."""
+    source, server = DirectorySource("//far/a"), ServerSource("https://a.example")
+    setup = CatalogSetup("/jobs", (source, server), frozenset({"a.example"}))
+    others = [
+        replace(setup, sources=(DirectorySource("//far/b"), server)),
+        replace(setup, sources=(source, DirectorySource("//far/b"), server)),
+        replace(setup, sources=(source, replace(server, token_env="TOKEN"))),  # noqa: S106 - a name
+        replace(setup, allowed_hosts=frozenset({"b.example"})),
+    ]
+    assert len({fingerprint(one) for one in (setup, *others)}) == 5
+    more = DirectorySource("/home/me/own")
+    own = replace(setup, sources=(*setup.sources, more), own=catalog_setup.Marketplace(sources=(more,)))
+    assert fingerprint(own) == fingerprint(setup)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="two slashes begin the name of another machine")

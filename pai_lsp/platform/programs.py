@@ -227,10 +227,10 @@ def launch_line(name: str, words: Sequence[Word], text: str, implementation: str
     possible = _launchers_table()["programs"][name]
     if implementation in possible:
         possible = [implementation]
-    read = [LaunchLine(one, len(possible) == 1, _arguments(one, words, text)) for one in possible]
-    fewest = min(len(one.arguments.unknown) for one in read)
-    best, *others = [one for one in read if len(one.arguments.unknown) == fewest]
-    return LaunchLine(best.implementation, not others, best.arguments)
+    read = [(one, _arguments(one, words, text)) for one in possible]
+    fewest = min(len(arguments.unknown) for _, arguments in read)
+    best, *others = [(one, arguments) for one, arguments in read if len(arguments.unknown) == fewest]
+    return LaunchLine(best[0], not others, best[1])
 
 
 def launch_of(line: CommandLine, implementation: str | None = None) -> LaunchLine:
