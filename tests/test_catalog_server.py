@@ -136,9 +136,11 @@ def test_items_of_type_template_begin_new_jobs(server: Marketplace) -> None:
         item(2, "training", type="template", summary="Trains.\nAnd more.", protocol=training),
         item(3, "flow", type="template", protocol=flow),
         item(4, "broken", type="template", protocol="a: ["),
+        item(5, "without", type="template", protocol="name: a\nsecrets: {} # none\ntaskRoles: {}\n"),
     )
     for catalog in (refreshed(setup(server)), known(setup(server))):
-        (template,) = catalog.job_templates()
+        template, without = catalog.job_templates()
+        assert without.text == "name: a\nsecrets: {}\ntaskRoles: {}\n"
         assert (template.name, template.summary) == ("The training dataset", "Trains.")
         assert template.text == training.replace("  password: hunter2\n  # an older one: hunter1\n", '  password: ""\n')
     assert "hunter" not in everything_kept()

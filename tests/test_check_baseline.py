@@ -58,7 +58,11 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, list[
 def test_a_baseline_is_read_by_people(capsys: pytest.CaptureFixture[str]) -> None:
     write("jobs/größe.pai.yaml", OLD)
     accept(capsys)
-    assert Path(FILE).read_text(encoding="utf-8").startswith('{\n "version": 1,\n "files": {\n  "jobs/größe.pai.yaml": {\n')
+    assert (
+        Path(FILE)
+        .read_text(encoding="utf-8")
+        .startswith('{\n "version": 1,\n "files": {\n  "jobs/größe.pai.yaml": {\n')
+    )
 
 
 def accept(capsys: pytest.CaptureFixture[str]) -> None:

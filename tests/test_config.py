@@ -213,6 +213,12 @@ def test_an_unknown_rule_is_only_a_warning() -> None:
     assert severities == [Severity.WARNING, Severity.ERROR]
 
 
+def test_a_pattern_of_a_folder_is_for_no_file() -> None:
+    configuration = read("per_file_ignores: {old/: [missing-key]}\n")
+    assert configuration.ignored_in("/project/old/a.yaml") == {"missing-key"}
+    assert configuration.ignored_in("/project/old") == configuration.ignored_in("/elsewhere/old/a.yaml") == set()
+
+
 def test_a_former_code_keeps_its_settings_and_names_the_new_one() -> None:
     configuration = read("rules: {mpi-as-root: off}\nper_file_ignores: {a.yaml: [mpi-foreign-host]}\n")
     assert configuration.settings.severities == {"mpi-run-as-root": None}

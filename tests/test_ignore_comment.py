@@ -107,7 +107,9 @@ def test_a_comment_may_name_a_family() -> None:
 
 
 def test_a_former_code_is_changed_with_all_safe_fixes() -> None:
-    text = "# pai-lsp: ignore-file[mpi-as-root]\nprotocolVersion: 2\ntaskRoles: {a: {commands: [mpirun -np 2 hostname]}}\n"
+    text = (
+        "# pai-lsp: ignore-file[mpi-as-root]\nprotocolVersion: 2\ntaskRoles: {a: {commands: [mpirun -np 2 hostname]}}\n"
+    )
     (found,) = [one for one in Document(text).diagnostics if one.code == "unused-ignore"]
     assert [(fix.title, fix.safe) for fix in found.fixes] == [("Change to 'mpi-run-as-root'", True)]
 

@@ -57,6 +57,17 @@ def written(folder: Path, files: dict[str, str]) -> None:
         (folder / name).write_text(text)
 
 
+@pytest.mark.parametrize(
+    ("file", "editor", "both"),
+    [("", {"rules": {}}, "auto"), ("shellcheck: off\n", {"rules": {}}, "off"), ("shellcheck: off\n", {"shellcheck": "auto"}, "off"),
+     ("shellcheck: auto\n", {"shellcheck": "off"}, "off"), ("", {"shellcheck": "off"}, "off"),
+     ("shellcheck: auto\n", {"shellcheck": "/opt/shellcheck"}, "/opt/shellcheck")],
+)  # fmt: skip
+def test_a_folder_can_refuse_shellcheck(file: str, editor: dict[str, object], both: str, tmp_path: Path) -> None:
+    written(tmp_path, {".pai-lsp.yaml": file or "rules: {}\n"})
+    assert projects(**editor).settings_of(str(tmp_path / "a.pai.yaml")).settings.shellcheck == both
+
+
 async def in_editor(folder: Path, file: Path) -> list[tuple[str, str]]:
     async with connected(workspaceFolders=[{"uri": folder.as_uri(), "name": "jobs"}]) as client:
         client.open(JOB, uri=file.as_uri())

@@ -307,5 +307,5 @@ def test_a_long_line_of_ascii_is_cut_without_looking_at_each_character(monkeypat
     [(0, 33, "é12345678字" * 3), (0, 30, "é12345678字é12345678字é123456…"), (0, 9, "é1234567…"), (5, 16, "…678字é123…"),
      (9, 20, "… é1234567…"), (22, 40, "…12345678字")],
 )  # fmt: skip
-def test_a_long_line_of_wide_characters_is_cut_between_them(left: int, right: int, shown: str) -> None:
+def test_where_a_long_line_is_cut(left: int, right: int, shown: str) -> None:
     assert text_report._cropped(lay_out("é12345678字" * 3), left, right) == shown

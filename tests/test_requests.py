@@ -192,7 +192,7 @@ TO_C = (302, {"location": "/c"}, b"")
         ([TO_C, TO_C, TO_C, TO_C], "too many redirects"),
         ([TO_C, (302, {"location": "//b.example/"}, b"")],
          f"a redirect to another host, 'b.example', {NOT_FOLLOWED}"),
-        *(([(status, {"location": "/c"}, b""), (304, {}, b"")], HttpAnswer(304, {})) for status in (301, 303, 307, 308)),
+        *(([(moved, {"location": "/c"}, b""), (304, {}, b"")], HttpAnswer(304, {})) for moved in (301, 303, 307, 308)),
         ([(302, {}, b"")], "unexpected answer of the server (302)"),
         ([(304, {"location": "/c"}, b"")], HttpAnswer(304, {"location": "/c"})),
         ([(201, {"location": "/c"}, b"")], "unexpected answer of the server (201)"),

@@ -21,6 +21,7 @@ from pai_lsp.source.text import (
     one_line,
     overlapping,
     shortened,
+    start_of_line,
     text_width,
     visible,
 )
@@ -127,6 +128,8 @@ def test_a_span_line_by_line_has_no_empty_parts() -> None:
 def test_lines_around_an_offset() -> None:
     text = "ab\ncd"
     assert [(end_of_line(text, at), next_line(text, at)) for at in (0, 2, 3, 5)] == [(2, 3), (2, 3), (5, 5), (5, 5)]
+    assert [start_of_line(text, at) for at in (0, 2, 3, 5)] == [0, 0, 3, 3]
+    assert [start_of_line("\n\na", at) for at in range(4)] == [0, 1, 2, 2]
 
 
 def test_the_first_place_that_two_edits_change() -> None:

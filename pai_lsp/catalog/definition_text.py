@@ -14,7 +14,7 @@ from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Sequence, mapping_of, value_at
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
-from pai_lsp.source.text import one_line
+from pai_lsp.source.text import one_line, start_of_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -151,7 +151,7 @@ def first_line(text: str) -> str:
 
 def _read_part(text: str, span: Span) -> Definition | None:
     """The definition at a place, read without the rest of the text; None if that fails."""
-    line = text.rfind("\n", 0, span.start) + 1
+    line = start_of_line(text, span.start)
     # Empty lines and spaces before it keep it in its place. The line ends after it may belong to a block scalar at its
     # end.
     blanks = _BLANKS.match(text, span.end)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.text import Span
+from pai_lsp.source.text import Span, start_of_line
 
 # From the last opening before the end: thousands of openings in a line are not each followed to its end.
 _PLACEHOLDER = lazy_pattern(
@@ -16,7 +16,7 @@ PLACEHOLDER_ADVICE = "write the value, as bash reads '<' and '>' as redirections
 
 def angle_placeholder(text: str, at: int) -> Span | None:
     """The placeholder `<name>` of a script that ends last before `at`, on the same line or the one before it."""
-    start = text.rfind("\n", 0, max(text.rfind("\n", 0, at), 0)) + 1
+    start = start_of_line(text, max(text.rfind("\n", 0, at), 0))
     found = [match.span() for match in _IN_ANGLES.finditer(text, start, min(at + 1, len(text)))]
     return Span(*found[-1]) if found else None
 

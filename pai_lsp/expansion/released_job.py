@@ -41,7 +41,7 @@ from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import cut_entry, keeping_comments, line_end, line_span
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Mapping, Sequence
-from pai_lsp.source.text import PlacesBefore, Span, TextEdit, apply_edits
+from pai_lsp.source.text import PlacesBefore, Span, TextEdit, apply_edits, start_of_line
 from pai_lsp.source.tree_edits import item_span, items_after, without_items
 from pai_lsp.source.writing import indented, item_lines
 
@@ -185,7 +185,7 @@ class _ReleasedJobWriter:
             if span.start <= comment.span.start < lines.end:
                 self._dropped.add(comment.span.start)
             elif above and comment.is_alone and self._text[comment.span.end : at].strip(" \t\r") == "\n":
-                start = self._text.rfind("\n", 0, comment.span.start) + 1
+                start = start_of_line(self._text, comment.span.start)
                 self._dropped.add(comment.span.start)
                 self._edit([TextEdit(Span(start, at), "")])
                 at = start

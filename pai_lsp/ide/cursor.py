@@ -18,7 +18,7 @@ from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass, lazy
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, ScalarStyle, Sequence, scalar_text, value_at
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.text import Span, end_of_line
+from pai_lsp.source.text import Span, end_of_line, start_of_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence as SequenceOf
@@ -212,7 +212,7 @@ class InsertionPoint:
     def line_before(self) -> str:
         """The cursor's line up to the text that would be replaced."""
         text = self.document.text
-        return text[text.rfind("\n", 0, self.replace.start) + 1 : self.replace.start]
+        return text[start_of_line(text, self.replace.start) : self.replace.start]
 
     @property
     def line_after(self) -> str:
@@ -256,7 +256,7 @@ class InsertionPoint:
 def _insertion_point(document: Document, offset: int) -> InsertionPoint | None:
     """The place of an offset; None where nothing of the job can be typed: in comments and unreadable text."""
     text = document.text
-    before = text[text.rfind("\n", 0, offset) + 1 : offset]
+    before = text[start_of_line(text, offset) : offset]
     # A `#` that starts the line certainly begins a comment
     if _MARK in text or before.lstrip().startswith("#"):
         return None
@@ -273,7 +273,7 @@ def _insertion_point(document: Document, offset: int) -> InsertionPoint | None:
 def _new_flow_item(document: Document, offset: int) -> InsertionPoint | None:
     """The place of a new item in `[…]`: after a comma or the bracket, and not at the word that comes next."""
     text = document.text
-    line = text[text.rfind("\n", 0, offset) + 1 : offset].rstrip(" ")
+    line = text[start_of_line(text, offset) : offset].rstrip(" ")
     next_word = _NEXT_WORD.match(text, offset)
     if not line.endswith((",", "[")) or (not line.endswith(",") and not next_word):
         return None
@@ -302,7 +302,7 @@ def _find(document: Document, offset: int, before: str = "", after: str = "") ->
     first, last = index, index
     if not scalar.is_block:
         # On one line only: a plain scalar may go on over several.
-        while first > 0 and place.place(first - 1).start >= marked.rfind("\n", 0, at) + 1:
+        while first > 0 and place.place(first - 1).start >= start_of_line(marked, at):
             first -= 1
         end = end_of_line(marked, at)
         while last + 1 < len(place.text) and place.place(last + 1).end <= end:

@@ -18,7 +18,7 @@ from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.syntax import parse
-from pai_lsp.source.text import Span, TextEdit, end_of_line
+from pai_lsp.source.text import Span, TextEdit, end_of_line, start_of_line
 
 if TYPE_CHECKING:
     from pai_lsp.document import Document
@@ -70,11 +70,11 @@ class _Destination:
 def moved_line(document: Document, offset: int) -> tuple[TextEdit, ...]:
     """The edits that move the line of the cursor, or the one that Enter has just ended; empty if it stays."""
     text = document.text
-    start = text.rfind("\n", 0, offset) + 1
+    start = start_of_line(text, offset)
     is_ended = start > 0 and not text[start:offset].strip()
     cursor = start
     if is_ended:
-        start = text.rfind("\n", 0, start - 1) + 1
+        start = start_of_line(text, start - 1)
     end = end_of_line(text, start)
     match = _TYPED.match(text[start:end])
     # A command may have been typed faster than its dash was answered.
@@ -108,7 +108,7 @@ class _Above:
         self.path: Path = ()
         while isinstance(self.last, (Mapping, Sequence)) and not self.last.is_flow:
             begin = self.last.span.start
-            self._collections.append((self.last, self.path, begin - text.rfind("\n", 0, begin) - 1))
+            self._collections.append((self.last, self.path, begin - start_of_line(text, begin)))
             self.path, self.last = self._step(self.last)
 
     def _step(self, node: Mapping | Sequence) -> tuple[Path, Node | None]:

@@ -18,6 +18,7 @@ from pai_lsp.source.foreign import number_of
 from pai_lsp.source.frozen import dataclass_of_many
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.text import start_of_line
 from pai_lsp.source.type_checking import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -275,4 +276,4 @@ def _root(content: str, *, in_plugin: bool) -> str:
 def _is_in_comment(use: TemplateUse) -> bool:
     """Whether a tag is in a line that is a comment in bash, where its value does not matter."""
     text = use.text.text
-    return _COMMENT.match(text, text.rfind("\n", 0, use.tag.span.start) + 1) is not None
+    return _COMMENT.match(text, start_of_line(text, use.tag.span.start)) is not None

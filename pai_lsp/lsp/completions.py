@@ -13,7 +13,7 @@ from pai_lsp.lsp.convert import markup, text_edits
 from pai_lsp.source.edits import line_end
 from pai_lsp.source.foreign import as_mapping
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.text import Span
+from pai_lsp.source.text import Span, start_of_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -117,7 +117,7 @@ class CompletionItems:
 
     def _indentation(self, offset: int) -> str:
         """The indentation of the line of an offset; a dash is not a part of it."""
-        line = self.document.text[self.document.text.rfind("\n", 0, offset) + 1 : offset]
+        line = self.document.text[start_of_line(self.document.text, offset) : offset]
         return line[: len(line) - len(line.lstrip())]
 
     def _filter_text(self, suggestion: Suggestion) -> str | None:

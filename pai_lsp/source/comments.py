@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.text import Span
+from pai_lsp.source.text import Span, start_of_line
 from pai_lsp.source.type_checking import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def comments_within(text: str, span: Span, scalars: Iterable[Scalar]) -> tuple[C
             if not scalar.is_block or match.start() > header_end:
                 at = scalar.span.end
                 continue
-        line_start = text.rfind("\n", 0, match.start()) + 1
+        line_start = start_of_line(text, match.start())
         is_alone = not text[line_start : match.start()].strip(" \t\ufeff")
         found.append(Comment(Span(*match.span()), match[0].rstrip(), is_alone))
     return tuple(found)

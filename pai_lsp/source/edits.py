@@ -13,7 +13,7 @@ from itertools import pairwise
 from pai_lsp.source.comments import comments_within
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, scalars_below
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.text import Span, TextEdit, next_line
+from pai_lsp.source.text import Span, TextEdit, next_line, start_of_line
 from pai_lsp.source.type_checking import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,13 +32,13 @@ _LINE_WITHOUT = lazy_pattern(r"[ \t]*(?:#[^\r\n]*)?(?:\r?\n)")
 
 def line_span(text: str, span: Span) -> Span:
     """Whole lines around a place, with the last one's line end."""
-    start = text.rfind("\n", 0, span.start) + 1
+    start = start_of_line(text, span.start)
     return Span(start, next_line(text, max(span.end - 1, span.start)))
 
 
 def column(text: str, offset: int) -> int:
     """The number of characters before an offset on its line."""
-    return offset - (text.rfind("\n", 0, offset) + 1)
+    return offset - start_of_line(text, offset)
 
 
 def line_end(text: str) -> str:
@@ -184,7 +184,7 @@ def keeping_comments(text: str, edits: SequenceOf[TextEdit], comments: Iterable[
         span = next((edit.span for edit in edits if comment.span.start in edit.span), None)
         if span is None or comment.text in written:
             continue
-        line = text.rfind("\n", 0, span.start) + 1
+        line = start_of_line(text, span.start)
         pad = " " * (len(text[line:]) - len(text[line:].lstrip(" ")))
         place = span if span.start == line else Span(line, line)
         kept[place] = f"{kept.get(place, '')}{pad}{comment.text}{line_end(text)}"

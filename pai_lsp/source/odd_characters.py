@@ -8,7 +8,7 @@ from __future__ import annotations
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import ProblemKind, Scalar, ScalarStyle, entries_below, scalars_below
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.text import UNSEEN, Span, TextEdit
+from pai_lsp.source.text import UNSEEN, Span, TextEdit, start_of_line
 from pai_lsp.source.type_checking import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def odd_characters(syntax: Syntax) -> tuple[OddCharacter, ...]:
 
     def may_harm(at: int) -> bool:
         is_odd = at in keys or at in around or not is_blank(text[at])
-        return is_odd or (not is_yaml and _STRUCTURE.fullmatch(text, text.rfind("\n", 0, at) + 1, at) is not None)
+        return is_odd or (not is_yaml and _STRUCTURE.fullmatch(text, start_of_line(text, at), at) is not None)
 
     found = [at for at in found if may_harm(at)]
     return tuple(OddCharacter(at, text[at], _meant(text, at, is_in_key=at in keys, is_yaml=is_yaml)) for at in found)
@@ -101,7 +101,7 @@ def _around_words(root: Node | None, text: str) -> Iterator[int]:
 
 def _meant(text: str, at: int, *, is_in_key: bool, is_yaml: bool) -> str:
     before, after = text[max(at - 1, 0) : at], text[at + 1 : at + 2]
-    is_first = _INDENTATION.fullmatch(text, text.rfind("\n", 0, at) + 1, at) is not None
+    is_first = _INDENTATION.fullmatch(text, start_of_line(text, at), at) is not None
     if is_blank(text[at]):
         return "" if is_in_key and before != ":" and (is_yaml or not is_first) else " "
     # Between a colon or the dash of an item and a word, a space is missing as well.

@@ -38,7 +38,7 @@ from pai_lsp.source.nodes import (
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.repairs import is_odd_line, next_repair
 from pai_lsp.source.scalar import Reader
-from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.text import Span, TextEdit, start_of_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -158,7 +158,7 @@ class _SectionReader:
         if not isinstance(root, Mapping):
             return [], index
         _collection_alone(tree)
-        lines_of_keys = {text.rfind("\n", 0, entry.key.span.start) + 1 for entry in root.entries}
+        lines_of_keys = {start_of_line(text, entry.key.span.start) for entry in root.entries}
         after = index
         while after < len(places) - 1 and places[after] in lines_of_keys:
             after += 1

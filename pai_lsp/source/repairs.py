@@ -16,7 +16,7 @@ from pai_lsp.source.nodes import ProblemKind, Tree
 from pai_lsp.source.odd_lines import Repair, odd_line
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import Reader
-from pai_lsp.source.text import Span, end_of_line, shortened
+from pai_lsp.source.text import Span, end_of_line, shortened, start_of_line
 from pai_lsp.source.writing import quoted
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _fault(text: str, error: Any, tree: Tree, reader: Reader = Reader.JS_YAML_3)
 
 def _line(text: str, at: int) -> tuple[int, int]:
     """The line around an offset, without its line end."""
-    start = text.rfind("\n", 0, at) + 1
+    start = start_of_line(text, at)
     end = end_of_line(text, at)
     return start, max(start, end - 1 if text[end - 1 : end] == "\r" else end)
 
@@ -433,7 +433,7 @@ def _reserved_character(fault: _ParserFault) -> Repair | None:
     if not character or character in " \n\r#":
         return None
     # Libyaml ends a name at some of these characters.
-    begun = _ANCHOR_START.search(text, text.rfind("\n", 0, place) + 1, place)
+    begun = _ANCHOR_START.search(text, start_of_line(text, place), place)
     if (begun or "while scanning an a" in context) and (
         name := _ANCHOR_NAME.match(text, begun.start() if begun else place)
     ):

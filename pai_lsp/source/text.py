@@ -264,6 +264,11 @@ def cells_of(text: str) -> int:
     return len(text) if text.isascii() else sum(map(cell_width, text))
 
 
+def start_of_line(text: str, offset: int) -> int:
+    """Where the line of an offset begins, behind the line feed before it."""
+    return text.rfind("\n", 0, offset) + 1
+
+
 def end_of_line(text: str, offset: int) -> int:
     """Where the line of an offset ends, before its line feed."""
     end = text.find("\n", offset)

@@ -18,7 +18,7 @@ from pai_lsp.source.edits import (
     without_parts,
 )
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.text import Span, TextEdit, start_of_line
 from pai_lsp.source.type_checking import TYPE_CHECKING
 from pai_lsp.source.writing import always, entry_lines, flow_scalar, flow_value, indented, item_lines, value_lines
 
@@ -52,7 +52,7 @@ def without_lines(text: str, span: Span) -> tuple[TextEdit, ...]:
         below = _BLANK_LINES.match(text, span.end)
         return (removal, TextEdit(Span(span.end, below.end()), "")) if below and below[0] else (removal,)
     start = span.start
-    while start and not text[(above := text.rfind("\n", 0, start - 1) + 1) : start].strip():
+    while start and not text[(above := start_of_line(text, start - 1)) : start].strip():
         start = above
     return (TextEdit(Span(start, len(text) if _NOTHING_MORE.match(text, span.end) else span.end), ""),)
 
@@ -103,9 +103,9 @@ def items_in_front(text: str, sequence: Sequence, values: SequenceOf[Any]) -> tu
     if sequence.is_flow:
         start = places_in_brackets(text, sequence)[0].start
         return (TextEdit(Span(start, start), "".join(f"{flow_value(value)}, " for value in values)),)
-    at = text.rfind("\n", 0, sequence.span.start) + 1
+    at = start_of_line(text, sequence.span.start)
     while at > 0:
-        above = text.rfind("\n", 0, at - 1) + 1
+        above = start_of_line(text, at - 1)
         if text[above:at].strip() and not text[above:at].lstrip().startswith("#"):
             break
         at = above

@@ -19,7 +19,7 @@ from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.edits import line_end
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping, Sequence
-from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.text import Span, TextEdit, start_of_line
 from pai_lsp.source.tree_edits import append_value, insert_values
 from pai_lsp.source.writing import entry_lines
 
@@ -213,5 +213,5 @@ def _above_task_roles(job: Job, lines: Iterable[str]) -> tuple[TextEdit, ...]:
     roles = job.section("taskRoles")
     if roles is None:
         return ()
-    at = job.text.rfind("\n", 0, roles.key.span.start) + 1
+    at = start_of_line(job.text, roles.key.span.start)
     return (TextEdit(Span(at, at), "".join(line + line_end(job.text) for line in lines)),)

@@ -35,7 +35,7 @@ from pai_lsp.source.nodes import Entry, Mapping, Scalar, Sequence, entries_of, e
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.syntax import parse
-from pai_lsp.source.text import apply_edits, one_line
+from pai_lsp.source.text import apply_edits, one_line, start_of_line
 from pai_lsp.source.writing import flow_value, indented, value_lines
 
 if TYPE_CHECKING:
@@ -323,7 +323,7 @@ def _written(job: dict[str, Any], old: Syntax) -> str:
     places = sorted((at, text.count("\n", 0, offset)) for at, offset in _moves(job, parse(text).root))
     above: dict[int, list[str]] = {}
     for comment in comments(old):
-        start = old.text.rfind("\n", 0, comment.span.start) + 1
+        start = start_of_line(old.text, comment.span.start)
         beside = [number for at, number in places if start <= at < comment.span.start and not comment.is_alone]
         if beside:
             lines[beside[-1]] += f"  {comment.text}"

@@ -47,7 +47,7 @@ from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import line_span
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Sequence, plain_value
-from pai_lsp.source.text import Span, TextEdit, apply_edits
+from pai_lsp.source.text import Span, TextEdit, apply_edits, start_of_line
 from pai_lsp.source.tree_edits import items_after, without_items
 
 if TYPE_CHECKING:
@@ -106,8 +106,8 @@ def _inlined(document: Document, role_name: str, references: list[Reference]) ->
 
 
 def _line_above(text: str, offset: int) -> int:
-    start = text.rfind("\n", 0, offset) + 1
-    return text.rfind("\n", 0, max(start - 1, 0)) + 1
+    start = start_of_line(text, offset)
+    return start_of_line(text, max(start - 1, 0))
 
 
 def _without_unused(document: Document, edits: Iterable[TextEdit]) -> tuple[TextEdit, ...]:

@@ -38,7 +38,7 @@ from pai_lsp.source.foreign import number_of
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence, entries_of, scalar_text
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import listed, nearest
-from pai_lsp.source.text import Span, TextEdit, end_of_line
+from pai_lsp.source.text import Span, TextEdit, end_of_line, start_of_line
 from pai_lsp.source.writing import entry_lines, flow_value, quoted, scalar_line, value_lines
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def insert_fixes(job: Job, places: SequenceOf[ErrorPlace]) -> Fixes:
     keys = sorted(names, key=lambda key: order.index(key) if key in order else len(order))
     values = [skeleton(job, (*places[0].error.path, key)) for key in keys]
     first = mapping.entries[0].key.span.start if mapping.entries else mapping.span.start
-    in_front = job.text[job.text.rfind("\n", 0, first) + 1 : first]
+    in_front = job.text[start_of_line(job.text, first) : first]
     if None in values or "?" in in_front:
         return ()
     # Keys with the same place are written together, in their order.
