@@ -45,6 +45,12 @@ def callback(event: str, *commands: str) -> str:
     return one("callbacks:", f"- event: {event}", "  commands:", *(f"    - {command}" for command in commands))
 
 
+def test_a_definition_is_not_meant_by_its_own_requirement() -> None:
+    for name, message in (("onne", "no prerequisite is named 'onne'"), ("ssh", "no prerequisite is named 'ssh'")):
+        found = expanded(job_of(job(one(f"require: [{name}]", "plugin: com.microsoft.pai.runtimeplugin.cmd"))))
+        assert [problem.message for problem in found.problems] == [message]
+
+
 SSH = one("plugin: com.microsoft.pai.runtimeplugin.ssh", "jobssh: true")
 
 

@@ -59,8 +59,9 @@ def written(folder: Path, files: dict[str, str]) -> None:
 
 @pytest.mark.parametrize(
     ("file", "editor", "both"),
-    [("", {"rules": {}}, "auto"), ("shellcheck: off\n", {"rules": {}}, "off"), ("shellcheck: off\n", {"shellcheck": "auto"}, "off"),
-     ("shellcheck: auto\n", {"shellcheck": "off"}, "off"), ("", {"shellcheck": "off"}, "off"),
+    [("", {"rules": {}}, "auto"), ("shellcheck: off\n", {"rules": {}}, "off"),
+     ("shellcheck: off\n", {"shellcheck": "auto"}, "off"), ("shellcheck: auto\n", {"shellcheck": "off"}, "off"),
+     ("", {"shellcheck": "off"}, "off"),
      ("shellcheck: auto\n", {"shellcheck": "/opt/shellcheck"}, "/opt/shellcheck")],
 )  # fmt: skip
 def test_a_folder_can_refuse_shellcheck(file: str, editor: dict[str, object], both: str, tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ def _code_frame(
     shown_before: int | None = None
     for number in numbers:
         if shown_before is not None and number > shown_before + 1:
-            frame.append(terminal.styled("." * min(3, number_width + 1), Style.FRAME))
+            frame.append(terminal.styled("...", Style.FRAME))
         shown_before = number
         laid_out = lay_out(lines.line_text(number))
         text = f"{bar} {_cropped(laid_out, *window)}".rstrip()
