@@ -111,9 +111,17 @@ def test_prerequisites_are_found_in_all_three_ways(server: Marketplace) -> None:
 
 
 def test_definitions_are_offered_by_the_title_of_their_item(server: Marketplace) -> None:
-    server.reaction = items(item(1, "Team digits", protocol=PROTOCOL.format(name="mnist")), item(2, "cifar"))
+    one = PROTOCOL.format(name="mnist").replace(
+        "prerequisites:\n", "prerequisites:\n  - {type: dockerimage, name: pytorch, uri: example/pytorch}\n"
+    )
+    two = PROTOCOL.format(name="left").replace("prerequisites:\n", "prerequisites:\n  - {type: data, name: right}\n")
+    both = item(3, "Both sides", protocol=two)
+    server.reaction = items(item(1, "Team digits", protocol=one), item(2, "cifar"), both)
     catalog = refreshed(setup(server))
     assert [one.reference for one in catalog.suggestions("TEAM", 9)] == [MNIST]
+    assert [one.reference for one in catalog.suggestions("sides", 9)] == [
+        f"marketplace://prerequisites/itemId/{both['id']}"
+    ]
 
 
 def test_docker_images_are_found_and_not_suggested(server: Marketplace) -> None:

@@ -82,6 +82,7 @@ def requiring(item: str) -> str:
 CONTEXTS = [
     ("option", in_commands("      - torchrun --nn$0 train.py"), ["--nnodes"], ["--node-rank"]),
     ("option, other program", in_commands("      - mpirun -np 2 --hos$0"), ["--hostfile", "--host"], ["-hostfile", "--nnodes"]),
+    ("option, of two letters", in_commands("      - mpirun --n$0"), ["--np"], ["-np", "-n"]),
     ("option after a line", in_commands("      - |\n        cd a\n        pip install --no-c$0"), ["--no-cache-dir"], []),
     ("option of the script", in_commands("      - torchrun train.py --nn$0"), [], ["--nnodes"]),
     ("option of another program", in_commands("      - echo --nn$0"), [], ["--nnodes"]),

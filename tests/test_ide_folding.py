@@ -142,3 +142,8 @@ def test_each_selection_holds_the_one_before(end: int) -> None:
         for inner, outer in pairwise(spans):
             assert outer.start <= inner.start <= offset <= inner.end <= outer.end
             assert len(inner) < len(outer)
+
+
+def test_lines_at_the_end_of_a_script_are_no_comment() -> None:
+    assert not any(one.is_comment for one in folds(Document("commands:\n  - |\n    # one\n    # two")))
+    assert [one.is_comment for one in folds(Document("a: |\n  one\n# two\n# three"))] == [False, True]

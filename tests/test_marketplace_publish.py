@@ -164,6 +164,15 @@ def test_what_is_published_is_found_again(capsys: pytest.CaptureFixture[str]) ->
     assert "title:    Team Faces 7\n" in run(capsys, "show", "faces")[1]
 
 
+@pytest.mark.parametrize(
+    ("words", "summary", "description"),
+    [("", "", ""), ("\ndescription: |\n  Trains.\n  For long.", "Trains.", "Trains.\nFor long.\n")],
+)
+def test_a_whole_job_is_a_template(words: str, summary: str, description: str) -> None:
+    text = WHOLE.replace("    require: [disk]\n", "    plugin: cmd\n").replace("type: job", f"type: job{words}")
+    assert published(text) == PublishedItem("train", "template", summary, description, text, "train", ("disk", "setup"))
+
+
 @pytest.mark.usefixtures("server")
 def test_a_dry_run_sends_nothing(capsys: pytest.CaptureFixture[str], server: Marketplace) -> None:
     status, printed, errors = run(capsys, "publish", "faces.yaml", "--dry-run", "--title", "Other")

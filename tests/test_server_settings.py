@@ -154,6 +154,17 @@ async def test_a_configuration_file_that_changes(tmp_path: Path) -> None:
 
 
 @in_a_loop
+async def test_a_puller_that_cannot_be_told_is_not_asked(tmp_path: Path) -> None:
+    async with connected(capabilities={"textDocument": {"diagnostic": {}}}) as client:
+        uri = await open_in(client, tmp_path)
+        client.send(client.notification("workspace/didChangeConfiguration", settings=OFF))
+        found: Any = Severity.ERROR
+        while found is not None:  # until the settings count
+            found = severity((await client.ask("textDocument/diagnostic", textDocument={"uri": uri}))["items"])
+        assert not [one for one in client.received if one.get("method") == "workspace/diagnostic/refresh"]
+
+
+@in_a_loop
 async def test_a_puller_is_told_to_pull_again(tmp_path: Path) -> None:
     pulling = {
         "textDocument": {"diagnostic": {}},
