@@ -114,5 +114,6 @@ def test_other_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[s
     job = tmp_path / "job.yaml"
     job.write_text(CONVERTED, encoding="utf-8")
     assert run(capsys, str(job)) == (1, "", f"pai-lsp convert: {job}: this is not a job of protocol version 1\n")
+    assert run(capsys, "--to", "mpijob", str(job))[2].startswith(f"pai-lsp convert: {job}: no task role runs mpirun")
     job.write_bytes(b"\xff\xfe\x00")
     assert run(capsys, str(job))[:2] == (1, "")

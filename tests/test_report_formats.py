@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -11,7 +12,7 @@ import jsonschema
 import pytest
 
 from pai_lsp.cli.report import FORMATS, render
-from pai_lsp.cli.report.results import CheckedFile, CheckFailure, Results
+from pai_lsp.cli.report.results import CheckedFile, CheckFailure, Results, fingerprints
 from pai_lsp.cli.report.terminal import Terminal
 from pai_lsp.findings import diagnostic as diagnostic_module
 from pai_lsp.findings.diagnostic import Consequence, Diagnostic, Fix, Related, Rule, Severity, Stage, causes
@@ -164,6 +165,15 @@ def test_a_finding_is_the_same_to_gitlab_on_another_line() -> None:
     one, other = (json.loads(report("gitlab", one_file(found)))[0] for found in (WRONG_TYPE, moved))
     assert one["location"] != other["location"]
     assert one["fingerprint"] == other["fingerprint"]
+
+
+def test_a_finding_is_the_same_to_later_versions() -> None:
+    """What a service has stored about a finding is lost with its fingerprint."""
+    found = [Diagnostic("a-rule", Severity.ERROR, Span(at, at + 1), "wrong") for at in range(2)]
+    results = Results((CheckedFile("./jobs/a.yaml", "abc", tuple(found)),))
+    assert [one for _, one in fingerprints(results)] == [
+        sha256(f"jobs/a.yaml\0a-rule\0wrong\0{number}".encode()).hexdigest() for number in (1, 2)
+    ]
 
 
 def test_one_more_place_of_a_cause_makes_no_new_finding() -> None:
