@@ -283,3 +283,19 @@ def test_expand_as_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     path.write_text(text.replace("dind", "ssh\n      parameters: {jobssh: true}"))
     main(["expand", "--as-is", str(path)])
     assert re.search('"command": "echo 83"', capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "refused"),
+    [
+        ("{options: [--config, a]}", ["--config"]),
+        ("{repo_uri: [a], options: [--config, a]}", ["--config"]),
+        ("{repo_uri: 'ext::sh', options: [--depth=1]}", ["'ext::sh'"]),
+        ("{repo_uri: {a: b}}", []),
+    ],
+)
+def test_a_git_plugin_without_half_of_its_parameters(parameters: str, refused: list[str]) -> None:
+    plugin = f"    - plugin: git\n      parameters: {parameters}\n"
+    text = f"{JOB % 1}extras:\n  com.microsoft.pai.runtimeplugin:\n{plugin}"
+    found = Document(text, Settings(platform=LTP)).diagnostics
+    assert [text[one.span.start : one.span.end] for one in found if one.code == "git-option-refused"] == refused
