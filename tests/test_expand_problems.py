@@ -237,6 +237,24 @@ def test_what_cannot_be_expanded_is_reported_on_its_words(text: str, code: str, 
         assert found == [(code, words, message)]
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", "extras:\n  storages:\n    - name: disk\n      mountPath: /a\n"),
+        ("extras: {storages: []}\n", "extras: {storages: [{name: disk, mountPath: /a}]}\n"),
+        ("extras:\n  storages: []\n", "extras:\n  storages: [{name: disk, mountPath: /a}]\n"),
+        ("extras: {storages: }\n", "extras: {storages: [{name: disk, mountPath: /a}]}\n"),
+        (
+            "extras:\n  storages:\n    - {name: b, mountPath: /b}\n",
+            "extras:\n  storages:\n    - {name: b, mountPath: /b}\n    - name: disk\n      mountPath: /a\n",
+        ),
+    ],
+)
+def test_where_a_storage_comes(before: str, after: str) -> None:
+    found = expanded(job_of(job(one("requireStorages: [{name: disk, mountPath: /a}]"), extras=before)))
+    assert (found.problems, (found.text or "").partition("extras:")[2]) == ((), after.removeprefix("extras:"))
+
+
 @pytest.mark.parametrize("word", ["return", "exit", "exec", "trap"])
 def test_inlined_commands_stay_in_their_shell_whatever_words_they_print(word: str) -> None:
     for command, is_apart in ((f'echo "done, {word} to work"', False), (f"true && {word} 0 EXIT", True)):
