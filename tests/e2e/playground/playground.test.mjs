@@ -5,7 +5,7 @@ import http from "node:http";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
-import { folder, launch, openPage, picture, serve } from "./site.mjs";
+import { TYPES, folder, launch, openPage, picture, serve } from "./site.mjs";
 
 const PAI_LSP = process.env.E2E_PAI_LSP;
 /** Loading Python on a busy machine; everything else is quick. */
@@ -14,7 +14,8 @@ const LOADING = 120_000;
 let site, browser;
 
 before(async () => {
-  site = await serve();
+  // As little as any static host knows: WebAssembly has no type of its own here.
+  site = await serve(folder, { ...TYPES, ".wasm": undefined });
   browser = await launch();
 });
 

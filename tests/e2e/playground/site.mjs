@@ -4,8 +4,7 @@ import http from "node:http";
 import { createRequire } from "node:module";
 import path from "node:path";
 
-const SITE = required("E2E_PLAYGROUND", "the folder with the built page");
-export const folder = SITE;
+export const folder = required("E2E_PLAYGROUND", "the folder with the built page");
 const CHROMIUM = required("E2E_CHROMIUM", "the path of Chromium");
 const SCREENSHOTS = required("E2E_SCREENSHOTS", "the folder for screenshots");
 const PACKAGES = required("E2E_PLAYGROUND_PACKAGES", "the folder whose node_modules has playwright-core");
@@ -13,12 +12,12 @@ const library = createRequire(`${PACKAGES}/`);
 const { chromium } = library("playwright-core");
 const AXE = fs.readFileSync(library.resolve("axe-core/axe.min.js"), "utf8");
 
-// As little as any static host knows: WebAssembly has no type of its own here.
-const TYPES = {
+export const TYPES = {
   ".html": "text/html",
   ".css": "text/css",
   ".js": "text/javascript",
   ".mjs": "text/javascript",
+  ".wasm": "application/wasm",
 };
 
 function required(name, meaning) {
@@ -29,8 +28,11 @@ function required(name, meaning) {
   return value;
 }
 
-/** Serve the page, or another folder; the result has its address and `close`. Files that are added to `missing` are not found. */
-export async function serve(root = SITE) {
+/**
+ * Serve a folder with the types of files that a static host knows; the result has its address and `close`. Files that are
+ * added to `missing` are not found.
+ */
+export async function serve(root, types = TYPES) {
   const missing = new Set();
   const server = http.createServer((request, response) => {
     const { pathname } = new URL(request.url, "http://127.0.0.1");
@@ -39,7 +41,7 @@ export async function serve(root = SITE) {
       response.writeHead(404).end();
       return;
     }
-    const type = TYPES[path.extname(file)] ?? "application/octet-stream";
+    const type = types[path.extname(file)] ?? "application/octet-stream";
     response.writeHead(200, {
       "content-type": type,
       "cache-control": "max-age=60",
