@@ -10,12 +10,13 @@ import os
 import sys
 from typing import TYPE_CHECKING, TypeVar
 
-from hypothesis import settings
+from hypothesis import HealthCheck, seed, settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 Case = TypeVar("Case")
+Test = TypeVar("Test", bound="Callable[..., object]")
 
 # With "2/2", this is the second of two Pythons that share the cases.
 SHARE, SHARES = map(int, os.environ.get("TEST_SHARE", "1/1").split("/"))
@@ -34,6 +35,13 @@ def budget(count: int) -> int:
 def shared(count: int) -> range:
     """The seeds of this Python, where `count` random cases are tried on all of them."""
     return range(FIRST_SEED, FIRST_SEED + budget(max(count // SHARES, 1)))
+
+
+def generated_cases(count: int) -> Callable[[Test], Test]:
+    """For a test with @given: `count` cases on all Pythons together; each draws its own ones, the same each time."""
+    health = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    limits = settings(max_examples=len(shared(count)), database=None, suppress_health_check=health)
+    return lambda test: seed(FIRST_SEED)(limits(test))
 
 
 def shared_places(cases: Sequence[Case], step: int) -> Sequence[Case]:

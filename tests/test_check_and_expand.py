@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from budgets import budget, some
+from budgets import generated_cases, some
 from expansion import marketplace
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from job_text import HEAD, SMALL
 from random_edits import edited, job_texts
@@ -142,7 +142,7 @@ def test_on_every_other_fixture(text: str) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=budget(150), deadline=None, derandomize=True)
+@generated_cases(150)
 @given(st.sampled_from(sorted(TEXTS)), st.integers(0, 2**32))
 @example("typo.pai.yaml", 18419)
 def test_on_edited_jobs(name: str, seed: int) -> None:
@@ -223,7 +223,7 @@ UNREAD_KEY = (
 )
 
 
-@settings(max_examples=budget(250), deadline=None, derandomize=True)
+@generated_cases(250)
 @example(STOPPED_TWICE)
 @example(UNREAD_KEY)
 @given(generated())

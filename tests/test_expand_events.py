@@ -6,9 +6,9 @@ from pathlib import Path  # noqa: TC003 - hypothesis reads the annotations
 from typing import NamedTuple
 
 import pytest
-from budgets import budget
+from budgets import generated_cases
 from expansion import Ended, job_of, run_of, run_task
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from job_text import HEAD
 
@@ -116,12 +116,7 @@ def ended(text: str, folder: Path, *, inline: bool) -> Ended:
 HOOKS = st.builds(Hooks, st.dictionaries(st.sampled_from(EVENTS), st.sampled_from(sorted(ENDS))), st.booleans())
 
 
-@settings(
-    max_examples=budget(40),
-    derandomize=True,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@generated_cases(40)
 @given(st.lists(HOOKS, min_size=1, max_size=3), st.sampled_from(sorted(COMMANDS)))
 def test_both_forms_run_what_is_meant(tmp_path: Path, prerequisites: list[Hooks], command: str) -> None:
     text = job(prerequisites, command)

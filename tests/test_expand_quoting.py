@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 import yaml
-from budgets import budget
-from hypothesis import given, settings
+from budgets import generated_cases
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pai_lsp.expansion.released_commands import surviving
@@ -53,7 +53,7 @@ def test_commands_are_changed_as_little_as_it_takes(commands: list[str], items: 
     assert surviving(items) == items
 
 
-@settings(max_examples=budget(200), derandomize=True, deadline=None)
+@generated_cases(200)
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12), max_size=4))
 def test_whatever_is_written_comes_through_the_runtime(commands: list[str]) -> None:
     items = list(surviving(commands))
@@ -73,7 +73,7 @@ _VALUES = st.recursive(
 )
 
 
-@settings(max_examples=budget(300), derandomize=True, deadline=None)
+@generated_cases(300)
 @given(_VALUES)
 def test_both_readers_read_what_is_written(value: Any) -> None:
     wrapped = [value]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path  # noqa: TC003 - hypothesis reads the annotations
 
 import pytest
-from budgets import budget
+from budgets import generated_cases
 from expansion import Ended, job_of, run_of, run_task
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pai_lsp.expansion.released_job import expanded
@@ -219,12 +219,7 @@ _PIECES = st.sampled_from(
 _COMMANDS = st.lists(st.lists(_PIECES, min_size=1, max_size=6).map("".join), min_size=1, max_size=3)
 
 
-@settings(
-    max_examples=budget(25),
-    derandomize=True,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@generated_cases(25)
 @given(_COMMANDS, st.booleans())
 def test_whatever_bash_takes_prints_the_same_as_a_callback(tmp_path: Path, commands: list[str], flow: bool) -> None:
     commands = ["V=v", *commands]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from budgets import budget
+from budgets import generated_cases
 from expansion import job_of, run_of, run_task
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from test_expand_events import COMMANDS, ENDS, EVENTS, HOOKS, Hooks
 from test_refactorings import document
@@ -113,12 +113,7 @@ def job(prerequisites: list[Hooks], required: list[int], command: str, more: str
     return HEAD + definitions + ROLE % (flow_value(listed), flow_value(["echo run", COMMANDS[command][0]])) + more
 
 
-@settings(
-    max_examples=budget(25),
-    derandomize=True,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@generated_cases(25)
 @given(
     st.lists(HOOKS, min_size=1, max_size=3),
     st.lists(st.integers(0, 3), min_size=3, max_size=3),
@@ -138,12 +133,7 @@ def test_one_by_one_and_all_at_once_run_the_same(
 PARAMETERS = "parameters: {'one': &one \"1\", two: *one}\n"
 
 
-@settings(
-    max_examples=budget(40),
-    derandomize=True,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@generated_cases(40)
 @given(
     st.lists(HOOKS, min_size=1, max_size=4),
     st.lists(st.integers(0, 7), min_size=4, max_size=4),

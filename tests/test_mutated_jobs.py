@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from budgets import shared, some
+from budgets import shared, shared_places, some
 from expansion import marketplace
 from job_mutations import SOUND, assert_all_holds, errors, mutated_job
 from test_expand_round_trip import ANSWERED
@@ -102,7 +102,7 @@ def test_one_wrong_indentation_mostly_gives_one_error() -> None:
     counts: list[int] = []
     for text in SOUND:
         lines = text.split("\n")
-        for number, line in enumerate(lines):
+        for number, line in shared_places(list(enumerate(lines)), 1):
             depth = len(line) - len(line.lstrip())
             for by in (-2, -1, 1, 2):
                 if line and depth + by >= 0:

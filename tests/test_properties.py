@@ -7,8 +7,8 @@ import random
 from typing import Any
 
 import pytest
-from budgets import budget, some
-from hypothesis import given, settings
+from budgets import budget, generated_cases, some
+from hypothesis import given
 from hypothesis import strategies as st
 from random_edits import assert_sound, job_texts, no_failures, random_edit
 from server_client import URI, Client
@@ -49,7 +49,7 @@ def test_every_prefix_is_answered(name: str) -> None:
             assert_sound(Document(text[:end]))
 
 
-@settings(max_examples=budget(150), deadline=None, derandomize=True)
+@generated_cases(150)
 @given(st.sampled_from(NAMES), st.integers(0, 2**32), st.integers(1, 8))
 def test_every_edited_text_is_answered(name: str, seed: int, count: int) -> None:
     source = random.Random(seed)  # noqa: S311 - nothing to keep secret
@@ -60,7 +60,7 @@ def test_every_edited_text_is_answered(name: str, seed: int, count: int) -> None
         assert_sound(Document(text))
 
 
-@settings(max_examples=budget(80), deadline=None, derandomize=True)
+@generated_cases(80)
 @given(st.text(alphabet=" \n\t:-#'\"[]{}|>&*!%?ab01<~\\r\x85\u2028\ufeff😀", max_size=40))
 def test_any_text_is_answered(text: str) -> None:
     with no_failures():
@@ -68,7 +68,7 @@ def test_any_text_is_answered(text: str) -> None:
         assert_sound(Document(f"protocolVersion: 2\ntype: job\nname: a\n{text}"))
 
 
-@settings(max_examples=budget(40), deadline=None, derandomize=True)
+@generated_cases(40)
 @given(st.sampled_from(NAMES), st.integers(0, 2**32), st.sampled_from(ColumnUnit))
 def test_edits_through_the_server_end_where_a_fresh_check_does(name: str, seed: int, unit: ColumnUnit) -> None:
     with no_failures():

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 import yaml
-from budgets import budget
-from hypothesis import HealthCheck, given, settings
+from budgets import generated_cases
+from hypothesis import given
 from hypothesis import strategies as st
 from runtime_container import FINISHED, STARTING, USER_END, USER_START, Container
 
@@ -457,12 +457,7 @@ _GRAPHS = st.integers(1, 7).flatmap(
 )
 
 
-@settings(
-    max_examples=budget(60),
-    derandomize=True,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@generated_cases(60)
 @given(_GRAPHS)
 def test_any_job_runs_in_the_order_of_the_page(graph: tuple[list[list[int]], list[int]]) -> None:
     requires, listed = graph

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from budgets import budget, some
-from hypothesis import given, settings
+from budgets import generated_cases, some
+from hypothesis import given
 from hypothesis import strategies as st
 from job_text import HEAD
 from random_edits import edited, job_texts
@@ -74,7 +74,7 @@ def test_every_fix_that_renames_does_what_the_editor_does(name: str) -> None:
     assert_fixes_rename(TEXTS[name])
 
 
-@settings(max_examples=budget(150), deadline=None, derandomize=True)
+@generated_cases(150)
 @given(st.sampled_from(sorted(TEXTS)), st.integers(0, 2**32))
 def test_every_fix_renames_as_the_editor_does_in_edited_jobs(name: str, seed: int) -> None:
     assert_fixes_rename(edited(TEXTS[name], seed))

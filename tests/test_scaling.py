@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from budgets import SHARE, SHARES, budget
+from budgets import shared_places
 from test_calls import calls
 
 from benchmarks.hostile import Text, texts
@@ -16,7 +16,7 @@ from pai_lsp.document import Document
 MOST_GROWTH = 5.0
 SHORT, LONG = 3_000, 12_000
 CHECKED = [text for text in texts() if text.kind in {"job", "manifest", "definitions"}]
-TRIED = CHECKED[3 :: len(CHECKED) // budget(60)][SHARE - 1 :: SHARES]
+TRIED = shared_places(CHECKED[3:], len(CHECKED) // 60)
 
 
 def checked_calls(text: str, name: str) -> int:

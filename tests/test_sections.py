@@ -6,8 +6,8 @@ import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from budgets import budget
-from hypothesis import given, settings
+from budgets import budget, generated_cases
+from hypothesis import given
 from hypothesis import strategies as st
 from random_edits import job_texts, random_edit
 
@@ -44,7 +44,7 @@ def whole(text: str) -> Tree | None:
     return tree if error is None else None
 
 
-@settings(max_examples=budget(150), deadline=None, derandomize=True)
+@generated_cases(150)
 @given(st.sampled_from(NAMES), st.integers(0, 2**32), st.integers(1, 6))
 def test_the_tree_is_that_of_the_whole_text(name: str, seed: int, count: int) -> None:
     source = random.Random(seed)  # noqa: S311 - nothing to keep secret

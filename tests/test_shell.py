@@ -6,8 +6,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
-from budgets import budget
-from hypothesis import example, given, settings
+from budgets import budget, generated_cases
+from hypothesis import example, given
 from hypothesis import strategies as st
 from test_calls import calls
 
@@ -251,7 +251,7 @@ FRAGMENTS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=budget(300), deadline=None)
+@generated_cases(300)
 @example("$(<<")
 @given(st.lists(FRAGMENTS, max_size=40).map("".join))
 def test_reads_any_text(text: str) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from budgets import budget, some, stride
-from hypothesis import given, settings
+from budgets import generated_cases, some, stride
+from hypothesis import given
 from hypothesis import strategies as st
 from job_text import HEAD
 from random_edits import job_texts
@@ -240,7 +240,7 @@ TOKENS = st.lists(
 ).map(" ".join)  # fmt: skip
 
 
-@settings(max_examples=budget(250), derandomize=True, deadline=None)
+@generated_cases(250)
 @given(NESTED | TOKENS)
 def test_generated_scripts_are_complete_where_bash_accepts_them(script: str) -> None:
     assert read_script(script).is_complete == bash_accepts(script)

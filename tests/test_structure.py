@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from budgets import budget
-from hypothesis import given, settings
+from budgets import generated_cases
+from hypothesis import given
 from hypothesis import strategies as st
 from job_text import SMALL
 
@@ -422,13 +422,13 @@ def check_errors(value: Any, errors: tuple[StructureError, ...], *, is_right: bo
         assert not error.message.endswith(".")
 
 
-@settings(max_examples=budget(300), deadline=None)
+@generated_cases(300)
 @given(edited_jobs())
 def test_both_ways_agree_on_edited_jobs(job: Any) -> None:
     check_agreement(job)
 
 
-@settings(max_examples=budget(100), deadline=None)
+@generated_cases(100)
 @given(VALUES)
 def test_both_ways_agree_on_anything(value: Any) -> None:
     check_agreement(value)

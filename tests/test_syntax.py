@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from budgets import budget
-from hypothesis import example, given, settings
+from budgets import generated_cases
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pai_lsp.source.content import mapped
@@ -383,7 +383,7 @@ SNIPPETS = st.sampled_from(
 )
 
 
-@settings(max_examples=budget(300), deadline=None)
+@generated_cases(300)
 @given(st.lists(SNIPPETS, max_size=30).map("".join))
 def test_any_text_is_read(text: str) -> None:
     syntax = parse(text)
@@ -394,7 +394,7 @@ def test_any_text_is_read(text: str) -> None:
         assert problem.message
 
 
-@settings(max_examples=budget(300), deadline=None)
+@generated_cases(300)
 @example("\\\n\na", '"{}"')
 @given(
     st.text(alphabet="ab'\"\\ \n\té😀#:-", max_size=25), st.sampled_from(["'{}'", '"{}"', "|\n  {}", ">\n  {}", "{}"])

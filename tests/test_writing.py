@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 import yaml
-from budgets import budget
-from hypothesis import given, settings
+from budgets import generated_cases
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, plain_value
@@ -93,13 +93,13 @@ ALPHABET = st.one_of(
 
 
 @given(st.text(ALPHABET, max_size=8), st.sampled_from(sorted(PLACES)))
-@settings(max_examples=budget(300), deadline=None, derandomize=True)
+@generated_cases(300)
 def test_any_text_reads_back(text: str, place: str) -> None:
     reads_back(text, place)
 
 
 @given(st.floats(allow_nan=False) | st.sampled_from([1e21, -1e22, 1.5e300, 1e-7, -0.0]))
-@settings(max_examples=budget(100), deadline=None, derandomize=True)
+@generated_cases(100)
 def test_any_number_reads_back(number: float) -> None:
     written = scalar_line(number)
     read = [yaml.safe_load(written), plain_value(parse(written).root)]

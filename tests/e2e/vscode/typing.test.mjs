@@ -46,6 +46,8 @@ taskRoles:
         train.py
       - torchrun --node_rank $PAI_TASK_INDEX
 `;
+/** The lines that end what is above them, as nobody can know: a person steps out. */
+const ENDING = ["  - type: script", "    dockerImage: pytorch", "      - torchrun --node_rank $PAI_TASK_INDEX"];
 /** What is typed while answers are late; it has places in which most is offered. */
 const SHORT = `\
 protocolVersion: 2
@@ -86,9 +88,8 @@ async function saved(name = NAME) {
   return fs.readFileSync(path.join(folder, name), "utf8");
 }
 
-/** Type a whole job, with a slip in every other line that is taken back; the number of keys to correct indentation. */
+/** Type a whole job, with a slip in every other line that is taken back; each line comes to stand where it belongs. */
 async function typeJob(job) {
-  let corrected = 0;
   await workbench.editor(page).locator(".view-lines").click();
   for (const [number, line] of job.trimEnd().split("\n").entries()) {
     const text = line.trimStart();
@@ -99,19 +100,20 @@ async function typeJob(job) {
       await page.keyboard.press("Backspace");
     }
     await workbench.type(page, text.slice(at), number % 3 ? 20 : 60);
-    corrected += await workbench.indented(page, number + 1, line);
+    if (ENDING.includes(line)) {
+      await workbench.stepOut(page, number + 1, line);
+    }
+    await workbench.columnIn(page, number + 1, line.length + 1);
     await page.keyboard.press("Enter");
     await workbench.columnIn(page, number + 2);
   }
-  return corrected;
 }
 
 scene(
   "Enter ends every line",
   async () => {
     await workbench.statusShows(page, "OpenPAI: ready");
-    const corrected = await typeJob(JOB);
-    assert.ok(corrected <= 3, `${corrected} keys to correct the indentation`);
+    await typeJob(JOB);
     assert.equal((await saved()).trimEnd(), JOB.trimEnd());
   },
   300_000,
@@ -211,8 +213,7 @@ scene(
     await workbench.run(page, "OpenPAI: Restart Server");
     await workbench.statusShows(page, "OpenPAI: starting");
     await workbench.statusShows(page, "OpenPAI: ready");
-    const corrected = await typeJob(SHORT);
-    assert.ok(corrected <= 3, `${corrected} keys to correct the indentation`);
+    await typeJob(SHORT);
     assert.equal((await saved("late.pai.yaml")).trimEnd(), SHORT.trimEnd());
   },
   120_000,

@@ -234,46 +234,24 @@ export async function type(page, text, delay = 20) {
 
 /** The column of the cursor, from 1, once it is in a line; if need be wait for a column. */
 export async function columnIn(page, line, column = "\\d+") {
-  const place = cursorAt(page, line, column);
+  const place = page.locator(".statusbar-item", { hasText: new RegExp(`Ln ${line}, Col ${column}$`) });
   try {
     await place.waitFor();
   } catch {
-    throw new Error(`the cursor is not in line ${line}; the text is:\n${await textOf(editor(page))}`);
+    throw new Error(`the cursor is not in line ${line}, column ${column}; the text is:\n${await textOf(editor(page))}`);
   }
   return Number(/\d+$/.exec((await place.innerText()).trim())[0]);
 }
 
-function cursorAt(page, line, column) {
-  return page.locator(".statusbar-item", { hasText: new RegExp(`Ln ${line}, Col ${column}$`) });
-}
-
-/** Indent the line in whose end the cursor is as a person does, if the editor does not; the number of keys that it takes. */
-export async function indented(page, number, line) {
-  if (await comesWhileIdle(page, cursorAt(page, number, line.length + 1))) {
-    return 0;
-  }
-  const by = line.length + 1 - (await columnIn(page, number));
+/** Take a line, in whose end the cursor is, to the left by some levels, as a person does who ends a list or a mapping. */
+export async function stepOut(page, number, line) {
+  const levels = ((await columnIn(page, number)) - (line.length + 1)) / 2;
   await page.keyboard.press("Escape");
   await page.keyboard.press("Home");
-  const keys = Math.ceil(Math.abs(by) / 2);
-  for (let pressed = 0; pressed < keys; pressed++) {
-    await page.keyboard.press(by < 0 ? "Backspace" : "Tab");
+  for (let pressed = 0; pressed < levels; pressed++) {
+    await page.keyboard.press("Backspace");
   }
   await page.keyboard.press("End");
-  await columnIn(page, number, line.length + 1);
-  return keys;
-}
-
-/** Whether something is seen before the page was idle 15 times, 1.5 s apart in all: on a busy machine that is longer. */
-async function comesWhileIdle(page, place) {
-  for (let looked = 0; looked < 15; looked++) {
-    if (await place.isVisible()) {
-      return true;
-    }
-    await page.waitForTimeout(100);
-    await page.evaluate(() => new Promise((done) => requestIdleCallback(done)));
-  }
-  return place.isVisible();
 }
 
 /** Wait for a condition on the text of an editor. */
