@@ -7,9 +7,6 @@ make -s --no-print-directory .venvs/dist/.ready \
   || exec scripts/not_run.sh "building needs the packages of requirements/dist.txt from the Python package index; see pip's message"
 # The same versions as wheels, for an installation that asks no index.
 export E2E_WHEELHOUSE=$PWD/build/wheelhouse
-.venv/bin/python -m pip download -qq --disable-pip-version-check --require-hashes --only-binary :all: \
-  --dest "$E2E_WHEELHOUSE" -r requirements/dist.txt \
-  || exec scripts/not_run.sh "installing from wheels needs the packages of requirements/dist.txt from the Python package index, once"
 .venv/bin/python scripts/wheelhouse.py "$E2E_WHEELHOUSE" \
   || exec scripts/not_run.sh "installing from wheels needs the packages of requirements/server.txt from the Python package index, once"
 timeout 300 .venv/bin/python -m pytest -q tests/e2e/distribution/e2e_distribution.py
