@@ -28,7 +28,7 @@ from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Mapping
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
-from pai_lsp.source.text import start_of_line
+from pai_lsp.source.text import column
 from pai_lsp.source.writing import scalar_line
 from pai_lsp.web.addresses import DEFAULT_PORTS, address_parts, host_and_port
 
@@ -233,7 +233,7 @@ def _prerequisites(protocol: str) -> str | None:
     part = protocol[start : blanks.end() if blanks else end]
     if root.is_flow:
         return f"{{{part}}}"
-    return " " * (start - start_of_line(protocol, start)) + part
+    return " " * column(protocol, start) + part
 
 
 def _template(item: dict[str, Any]) -> JobTemplate | None:

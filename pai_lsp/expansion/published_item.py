@@ -21,7 +21,7 @@ from pai_lsp.source.edits import insert_entry
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, nodes_along, plain_value
 from pai_lsp.source.syntax import parse
-from pai_lsp.source.text import Span, TextEdit, apply_edits, next_line, start_of_line
+from pai_lsp.source.text import Span, TextEdit, apply_edits, column, next_line
 from pai_lsp.source.writing import indented, item_lines, scalar_line
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ def _documents(text: str) -> Iterator[list[str]]:
             continue
         start, end = node.span.start, node.span.end
         before = [line.strip() for line in text[at:start].splitlines() if line.lstrip().startswith("#")]
-        margin = start - start_of_line(text, start)
+        margin = column(text, start)
         at = next_line(text, end - 1)
         # A list's lines begin with its own dash.
         body = (" " * margin + text[start:at]).splitlines()

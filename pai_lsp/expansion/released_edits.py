@@ -31,7 +31,7 @@ from pai_lsp.platform.tables import (
     events,
     moments_with,
 )
-from pai_lsp.source.edits import column, cut_entry, insert_entry, line_span
+from pai_lsp.source.edits import cut_entry, insert_entry, line_span
 from pai_lsp.source.nodes import (
     Mapping,
     Scalar,
@@ -45,7 +45,7 @@ from pai_lsp.source.nodes import (
 )
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
-from pai_lsp.source.text import Span, TextEdit, apply_edits
+from pai_lsp.source.text import Span, TextEdit, apply_edits, column
 from pai_lsp.source.tree_edits import item_span, items_after, without_entries, without_items, without_lines
 from pai_lsp.source.writing import entry_lines, flow_scalar, flow_value, indented, item_lines, scalar_line, value_lines
 

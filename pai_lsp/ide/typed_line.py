@@ -18,7 +18,7 @@ from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.syntax import parse
-from pai_lsp.source.text import Span, TextEdit, end_of_line, start_of_line
+from pai_lsp.source.text import Span, TextEdit, column, end_of_line, start_of_line
 
 if TYPE_CHECKING:
     from pai_lsp.document import Document
@@ -108,7 +108,7 @@ class _Above:
         self.path: Path = ()
         while isinstance(self.last, (Mapping, Sequence)) and not self.last.is_flow:
             begin = self.last.span.start
-            self._collections.append((self.last, self.path, begin - start_of_line(text, begin)))
+            self._collections.append((self.last, self.path, column(text, begin)))
             self.path, self.last = self._step(self.last)
 
     def _step(self, node: Mapping | Sequence) -> tuple[Path, Node | None]:
@@ -137,18 +137,18 @@ class _Above:
         if found >= 0 or here:
             return typed.column if found < 0 else found
         if typed.key is not None:
-            for node, path, column in self._collections:
-                if column == typed.column and isinstance(node, Mapping) and not self._is_own_name(typed, node, path):
+            for node, path, depth in self._collections:
+                if depth == typed.column and isinstance(node, Mapping) and not self._is_own_name(typed, node, path):
                     return typed.column
         return self._first(outer, _Match.NAME, typed.column)
 
     def _places(self, typed: _Typed) -> list[_Destination]:
         """The open collections, outermost first, and whether the line fits."""
         found = []
-        for node, path, column in self._collections:
+        for node, path, depth in self._collections:
             if isinstance(node, Sequence) is typed.is_item:
                 inner = (*path, len(node.items)) if isinstance(node, Sequence) else path
-                found.append(_Destination(path, column, self._fit(inner, node, typed.key)))
+                found.append(_Destination(path, depth, self._fit(inner, node, typed.key)))
         return found
 
     def _begins(self, typed: _Typed, innermost: int) -> bool:

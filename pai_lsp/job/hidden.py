@@ -19,7 +19,7 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, scalars_below
 from pai_lsp.source.nodes import Sequence as SequenceNode
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.text import LineIndex, Span, TextEdit, any_overlaps, apart, apply_edits, start_of_line
+from pai_lsp.source.text import LineIndex, Span, TextEdit, any_overlaps, apart, apply_edits, column
 from pai_lsp.source.type_checking import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -286,11 +286,11 @@ def _section_end(text: str, mapping: Mapping, entry: Entry) -> int:
     start = entry.key.span.start
     ends = _ends(text, mapping)
     end = ends[bisect_right(ends, start, hi=len(ends) - 1)]
-    column = start - start_of_line(text, start)
+    depth = column(text, start)
     while (line := text.rfind("\n", start, end)) >= 0:
         written = text[line + 1 : end].strip("\r\n")
         bare = written.lstrip()
-        if bare[:1] not in {"", "#"} or (bare and len(written) - len(bare) > column):
+        if bare[:1] not in {"", "#"} or (bare and len(written) - len(bare) > depth):
             break
         end = line
     return end

@@ -13,7 +13,7 @@ from itertools import pairwise
 from pai_lsp.source.comments import comments_within
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, scalars_below
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.text import Span, TextEdit, next_line, start_of_line
+from pai_lsp.source.text import Span, TextEdit, column, next_line, start_of_line
 from pai_lsp.source.type_checking import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -34,11 +34,6 @@ def line_span(text: str, span: Span) -> Span:
     """Whole lines around a place, with the last one's line end."""
     start = start_of_line(text, span.start)
     return Span(start, next_line(text, max(span.end - 1, span.start)))
-
-
-def column(text: str, offset: int) -> int:
-    """The number of characters before an offset on its line."""
-    return offset - start_of_line(text, offset)
 
 
 def line_end(text: str) -> str:

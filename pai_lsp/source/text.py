@@ -269,6 +269,11 @@ def start_of_line(text: str, offset: int) -> int:
     return text.rfind("\n", 0, offset) + 1
 
 
+def column(text: str, offset: int) -> int:
+    """The number of characters before an offset on its line."""
+    return offset - start_of_line(text, offset)
+
+
 def end_of_line(text: str, offset: int) -> int:
     """Where the line of an offset ends, before its line feed."""
     end = text.find("\n", offset)

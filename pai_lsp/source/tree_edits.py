@@ -10,7 +10,6 @@ import re
 
 from pai_lsp.source.edits import (
     append_item,
-    column,
     entry_end,
     insert_entry,
     line_span,
@@ -18,7 +17,7 @@ from pai_lsp.source.edits import (
     without_parts,
 )
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.text import Span, TextEdit, start_of_line
+from pai_lsp.source.text import Span, TextEdit, column, start_of_line
 from pai_lsp.source.type_checking import TYPE_CHECKING
 from pai_lsp.source.writing import always, entry_lines, flow_scalar, flow_value, indented, item_lines, value_lines
 

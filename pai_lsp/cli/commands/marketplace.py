@@ -20,7 +20,6 @@ from pai_lsp.job.require_graph import not_looked_up, nothing_at
 from pai_lsp.project.configuration import FILE_NAME
 from pai_lsp.project.targets import missing, report_faults, run_projects, source_of, targets
 from pai_lsp.project.trust import wanted
-from pai_lsp.source.edits import column
 from pai_lsp.source.files import (
     YAML_ENDINGS,
     SourceFile,
@@ -33,7 +32,7 @@ from pai_lsp.source.files import (
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.spelling import did_you_mean, plural
-from pai_lsp.source.text import visible
+from pai_lsp.source.text import column, visible
 
 if TYPE_CHECKING:
     import argparse

@@ -33,10 +33,9 @@ from pai_lsp.job.definition import CMD_PLUGIN
 from pai_lsp.job.plugin_parameters import damages
 from pai_lsp.platform.programs import launchers
 from pai_lsp.source.comments import comments
-from pai_lsp.source.edits import column
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar, Sequence
-from pai_lsp.source.text import Span, TextEdit, next_line
+from pai_lsp.source.text import Span, TextEdit, column, next_line
 from pai_lsp.source.tree_edits import item_span, without_items
 from pai_lsp.source.writing import indented, item_lines
 

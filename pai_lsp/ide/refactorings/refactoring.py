@@ -15,12 +15,12 @@ from pai_lsp.expansion.released_job import expanded
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.platform.job_schema import key_order
 from pai_lsp.source.comments import comments
-from pai_lsp.source.edits import add_to_section, append_item, column, insert_entry, keeping_comments, line_end
+from pai_lsp.source.edits import add_to_section, append_item, insert_entry, keeping_comments, line_end
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.line_changes import changed_lines
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.text import Span, TextEdit, apply_edits
+from pai_lsp.source.text import Span, TextEdit, apply_edits, column
 from pai_lsp.source.tree_edits import append_value, insert_values
 from pai_lsp.source.writing import indented, value_lines, written_key
 

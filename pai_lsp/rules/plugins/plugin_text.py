@@ -13,10 +13,10 @@ from pai_lsp.job.definition import CALLBACK_KEYS, COMMAND_KEYS, TEXT_KEYS
 from pai_lsp.job.plugin_parameters import NOT_PARAMETERS, Damage, damages
 from pai_lsp.job.uses import command_entries
 from pai_lsp.rules.prerequisites.extension import uses_extended_protocol
-from pai_lsp.source.edits import column, line_end
+from pai_lsp.source.edits import line_end
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.text import Span, TextEdit, column
 from pai_lsp.source.type_checking import TYPE_CHECKING
 from pai_lsp.source.writing import flow_scalar, scalar_line
 

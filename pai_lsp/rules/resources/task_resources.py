@@ -12,9 +12,9 @@ from pai_lsp.findings.diagnostic import Consequence, Finding, Fixes, Related, Se
 from pai_lsp.findings.fixes import fix_of, number_fix
 from pai_lsp.job.parts import MOST_COUNTED, whole_number
 from pai_lsp.job.variable_places import RESERVED_PORTS
-from pai_lsp.source.edits import column, line_end
+from pai_lsp.source.edits import line_end
 from pai_lsp.source.nodes import Entry, Mapping, Scalar
-from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.text import Span, TextEdit, column
 from pai_lsp.source.type_checking import TYPE_CHECKING
 
 if TYPE_CHECKING:

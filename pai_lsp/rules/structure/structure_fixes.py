@@ -25,7 +25,6 @@ from pai_lsp.job.definition import key_name_span, name_span
 from pai_lsp.platform.job_schema import field, fields, former_keys, key_order
 from pai_lsp.platform.tables import ROLE_NAME
 from pai_lsp.source.edits import (
-    column,
     cut_entry,
     entry_end,
     insert_entry,
@@ -38,7 +37,7 @@ from pai_lsp.source.foreign import number_of
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence, entries_of, scalar_text
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import listed, nearest
-from pai_lsp.source.text import Span, TextEdit, end_of_line, start_of_line
+from pai_lsp.source.text import Span, TextEdit, column, end_of_line, start_of_line
 from pai_lsp.source.writing import entry_lines, flow_value, quoted, scalar_line, value_lines
 
 if TYPE_CHECKING:
