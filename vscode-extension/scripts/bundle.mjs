@@ -2,7 +2,6 @@
 //
 //   node bundle.mjs extension FOLDER    the extension itself, and what draws its graphs
 //   node bundle.mjs unit FOLDER         each unit test with what it tests
-//   node bundle.mjs offline TARGET      a program of the tests that makes a private environment
 //   node bundle.mjs host TARGET         the tests that run in VS Code's extension host
 import fs from "node:fs";
 import path from "node:path";
@@ -39,12 +38,11 @@ const kinds = {
     outdir: target,
     sourcemap: "inline",
   }),
-  offline: () => ({ entryPoints: ["test/offline.ts"], outfile: target }),
   host: () => ({ entryPoints: ["test/host/index.ts"], outfile: target, sourcemap: "inline" }),
 };
 
 if (!(what in kinds) || !target) {
-  console.error("usage: bundle.mjs extension|unit|offline|host TARGET");
+  console.error("usage: bundle.mjs extension|unit|host TARGET");
   process.exit(2);
 }
 await build({ ...shared, ...kinds[what]() });
