@@ -5,26 +5,35 @@ set -u
 supported=(3.10 3.11 3.12 3.13 3.14)
 found='' without_venv=''
 
-version_of() { "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null; }
+# described PYTHON: its version, whether it can make environments, and its path.
+described() {
+  "$1" -c 'if True:
+    import os, sys
+    from importlib.util import find_spec
+    able = "yes" if find_spec("venv") and find_spec("ensurepip") else "no"
+    print("%d.%d" % sys.version_info[:2], able, os.path.realpath(sys.executable))' 2>/dev/null
+}
 
+default=$(described python3)
 for version in "${supported[@]}"; do
-  for candidate in "$(command -v "python$version")" "$(command -v python3)" \
+  for candidate in "$(command -v "python$version")" python3 \
     "${PYENV_ROOT:-$HOME/.pyenv}/versions/$version".*/bin/python \
     "$HOME/.local/share/uv/python/cpython-$version"*/bin/python; do
-    if [ -n "$candidate" ] && [ "$(version_of "$candidate")" = "$version" ]; then
-      if "$candidate" -c 'import venv, ensurepip' 2>/dev/null; then
+    case $candidate in '' | *'*'*) continue ;; python3) description=$default ;; *) description=$(described "$candidate") ;; esac
+    case $description in
+      "$version yes "*)
         found=yes
-        "$candidate" -c 'import os, sys; print(os.path.realpath(sys.executable))'
+        echo "${description#* yes }"
         break
-      fi
-      without_venv=$version
-    fi
+        ;;
+      "$version no "*) without_venv=$version ;;
+    esac
   done
 done
 [ -z "$found" ] || exit 0
 
+default=${default%% *}
 range="${supported[0]} to ${supported[-1]}"
-default=$(version_of python3)
 if [ -n "$without_venv" ]; then
   # Debian has the module in a package of its own; python3-venv is that of its default Python.
   package=python$without_venv-venv

@@ -272,6 +272,7 @@ def test_the_server_answers_before_it_loads_the_analysis() -> None:
     assert run.stdout.strip() == "[]"
 
 
+@pytest.mark.repository
 def test_no_name_of_a_file_stops_a_command() -> None:
     """pathlib's questions raise for a name that is too long or a link to itself; those of os.path answer no."""
     raising = {"exists", "expanduser", "is_dir", "is_file", "resolve"}

@@ -387,6 +387,7 @@ def test_files_below_the_folders_alone(tmp_path: Path) -> None:
     assert "names no folder" in refusal("check", path="sub/a.pai.yaml")
 
 
+@pytest.mark.slow
 def test_long_files_and_long_lines_give_short_answers(tmp_path: Path) -> None:
     (tmp_path / "task.log").write_bytes(b"\xff epoch\n" * 3_000_000 + b"bash: line 3: pythn: command not found\n")
     assert "pythn" in ask("why", allowed(tmp_path), path="task.log", exit_code=127)["text"]
@@ -475,6 +476,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_texts_are_answered(name: str) -> None:
     for tool in ("check", "fix", "expand", "what_runs"):

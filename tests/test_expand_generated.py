@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path  # noqa: TC003 - pytest reads the annotations
 
 import pytest
-from budgets import FIRST_SEED, SHARES
+from budgets import shared
 from generated_jobs import differences
 
 
-# Several Pythons share the jobs, in both lanes.
-@pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + 200 // SHARES))
+@pytest.mark.parametrize("seed", shared(200))
 def test_an_expanded_job_does_what_it_is_meant_to_do(tmp_path: Path, seed: int) -> None:
     assert "\n".join(differences(seed, tmp_path)) == ""

@@ -63,12 +63,8 @@ class Machine:
 
     def python(self, name: str, version: str, *, has_venv: bool = False) -> None:
         """Add an interpreter that answers what the scripts ask; it can do nothing else."""
-        path = self._programs / name
-        venv = 0 if has_venv else 1
-        self.program(
-            name,
-            f"case $2 in *ensurepip*) exit {venv} ;; *realpath*) echo {path} ;; *version*) echo {version} ;; esac",
-        )
+        able = "yes" if has_venv else "no"
+        self.program(name, f"case $2 in *ensurepip*) echo {version} {able} {self._programs / name} ;; esac")
 
     def run(self, *command: str) -> tuple[int, str, str]:
         """The status, the output and the messages of a command."""
