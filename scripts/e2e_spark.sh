@@ -10,9 +10,8 @@ trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/jobs"
 cp examples/*.pai.yaml "$folder/jobs"
 export PATH="$PWD/.venvs/spark/bin:$PATH" PYSPARK_PYTHON="$PWD/.venvs/spark/bin/python" SPARK_LOCAL_IP=127.0.0.1
-# What runs for seconds is not worth the second compiler.
-java=-XX:TieredStopAtLevel=1
-timeout 300 spark-submit --master 'local[2]' --driver-java-options $java examples/fleet/check_with_spark.py "$folder/jobs" "$folder/found" \
+export JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1  # what runs for seconds is not worth the second compiler
+timeout 300 spark-submit --master 'local[2]' examples/fleet/check_with_spark.py "$folder/jobs" "$folder/found" \
   >"$folder/table" 2>"$folder/log" || { cat "$folder/log" >&2; exit 1; }
 cat "$folder/table"
 python - "$folder" <<'PYTHON'

@@ -19,7 +19,7 @@ for version in "${supported[@]}"; do
   for candidate in "$(command -v "python$version")" python3 \
     "${PYENV_ROOT:-$HOME/.pyenv}/versions/$version".*/bin/python \
     "$HOME/.local/share/uv/python/cpython-$version"*/bin/python; do
-    case $candidate in '' | *'*'*) continue ;; python3) description=$default ;; *) description=$(described "$candidate") ;; esac
+    if [ "$candidate" = python3 ]; then description=$default; else description=$(described "$candidate"); fi
     case $description in
       "$version yes "*)
         found=yes
