@@ -237,6 +237,13 @@ def test_what_cannot_be_expanded_is_reported_on_its_words(text: str, code: str, 
         assert found == [(code, words, message)]
 
 
+def test_the_other_storage_of_a_conflict_is_named() -> None:
+    text = job(one("requireStorages: [{name: disk, mountPath: /a}, {name: other, mountPath: /a}]"))
+    (found,) = expanded(job_of(text)).problems
+    (other,) = found.related
+    assert (other.span.end, other.message) == (text.index("/a") + 2, "the other one")
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [

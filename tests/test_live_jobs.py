@@ -286,6 +286,7 @@ def test_why_without_a_log_or_a_failure(home: Path, capsys: pytest.CaptureFixtur
         out, _ = printed(capsys, "why", "train")
         assert "note: the log was not read: task 1 of 'worker' has no log" in out
         assert "code 255 PAIRuntimeUnknownFailed" in out
+        assert "in the submitted job" not in out
     with serving(home, LiveCluster(log=LOG + b"x" * rest_server.PIECE + b"\n" + LOG)):
         assert "note: the beginning of the log was not read" in printed(capsys, "why", "train")[0]
     with serving(home, LiveCluster([SUCCEEDED])):

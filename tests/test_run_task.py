@@ -65,10 +65,11 @@ def plan(tmp_path: Path, capsys: pytest.CaptureFixture[str], *options: str, extr
     path = tmp_path / "job.pai.yaml"
     command = "echo <% $parameters.rate %>"
     path.write_text(text.replace("COMMAND", command).replace("EXTRAS", extras), encoding="utf-8")
-    main(["run", "--dry", "--format", "json", "--user", "ann", *options, str(path)])
+    status = main(["run", "--dry", "--format", "json", "--user", "ann", *options, str(path)])
     output = capsys.readouterr()
-    assert output.err == ""
-    return json.loads(output.out)
+    found = json.loads(output.out)
+    assert (output.err, status) == ("", int(found["initFails"] is not None))
+    return found
 
 
 def test_environment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
