@@ -248,10 +248,11 @@ def test_what_an_agreement_is_about() -> None:
     others = [
         replace(setup, sources=(DirectorySource("//far/b"), server)),
         replace(setup, sources=(source, DirectorySource("//far/b"), server)),
+        replace(setup, sources=(source, replace(server, token_env="TOKEN"))),  # noqa: S106 - a name
         replace(setup, sources=(source, replace(server, token_command=("echo",)))),
         replace(setup, allowed_hosts=frozenset({"b.example"})),
     ]
-    assert len({fingerprint(one) for one in (setup, *others)}) == 5
+    assert len({fingerprint(one) for one in (setup, *others)}) == 6
     more = DirectorySource("/home/me/own")
     own = replace(setup, sources=(*setup.sources, more), own=catalog_setup.Marketplace(sources=(more,)))
     assert fingerprint(own) == fingerprint(setup)

@@ -46,7 +46,7 @@ taskRoles:
         train.py
       - torchrun --node_rank $PAI_TASK_INDEX
 `;
-/** The lines that end what is above them, as nobody can know: a person steps out. */
+/** Its lines that end what is above them, as nobody can know: a person steps out. */
 const ENDING = ["  - type: script", "    dockerImage: pytorch", "      - torchrun --node_rank $PAI_TASK_INDEX"];
 /** What is typed while answers are late; it has places in which most is offered. */
 const SHORT = `\
@@ -89,7 +89,7 @@ async function saved(name = NAME) {
 }
 
 /** Type a whole job, with a slip in every other line that is taken back; each line comes to stand where it belongs. */
-async function typeJob(job) {
+async function typeJob(job, ending = []) {
   await workbench.editor(page).locator(".view-lines").click();
   for (const [number, line] of job.trimEnd().split("\n").entries()) {
     const text = line.trimStart();
@@ -100,7 +100,7 @@ async function typeJob(job) {
       await page.keyboard.press("Backspace");
     }
     await workbench.type(page, text.slice(at), number % 3 ? 20 : 60);
-    if (ENDING.includes(line)) {
+    if (ending.includes(line)) {
       await workbench.stepOut(page, number + 1, line);
     }
     await workbench.columnIn(page, number + 1, line.length + 1);
@@ -113,7 +113,7 @@ scene(
   "Enter ends every line",
   async () => {
     await workbench.statusShows(page, "OpenPAI: ready");
-    await typeJob(JOB);
+    await typeJob(JOB, ENDING);
     assert.equal((await saved()).trimEnd(), JOB.trimEnd());
   },
   300_000,
